@@ -1,0 +1,43 @@
+"""One workflow at a time in a folder, by a lock that a killed process cannot leave behind."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+
+class RunLock:
+    """An advisory lock on a file, held until the process ends, however it ends.
+
+    Parameters
+    ----------
+    path : Path
+        The lock file; it is created, and stays.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._handle: int | None = None
+
+    def acquire(self) -> None:
+        """Take the lock.
+
+        Raises
+        ------
+        RuntimeError
+            If another process holds it; the message names that process.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.pread(handle, 32, 0).decode(errors="replace").strip()
+            os.close(handle)
+            raise RuntimeError(
+                f"another run (process {holder}) is working in this folder; wait for it or stop it"
+            ) from None
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        self._handle = handle

@@ -1,0 +1,94 @@
+"""Build feature pipelines from their specification and fit them, one pass over the rows per step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+from sklearn.utils import gen_even_slices, get_tags
+
+from eigenbench.experiments.suite import StepSpec, step_names
+from eigenbench.moments import ClassMoments
+from eigenbench.registry import component
+
+BLOCK_ROWS = 4096
+
+
+def build(step: StepSpec, seed: int | None) -> Any:
+    """Create an unfitted estimator; ``seed`` becomes its ``random_state`` unless the step sets one."""
+    params = dict(step.params)
+    kind = component(step.component)
+    if seed is not None and kind.is_seeded(step.params):
+        params.setdefault("random_state", seed)
+    return kind.load()(**params)
+
+
+def fit_features(
+    steps: tuple[StepSpec, ...], X: Any, y: Any, *, seed: int | None, moments: ClassMoments | None
+) -> Any:
+    """Fit a feature pipeline step by step.
+
+    A step with ``fit_moments`` sees only the class moments of what reaches it: the given ones if it is
+    the first, else moments gathered over row blocks, so that its inputs are never in memory at once.
+
+    Parameters
+    ----------
+    steps : tuple of StepSpec
+        The transformers, in order.
+    X : array or sparse array of shape (n, d)
+        The rows to fit on.
+    y : array of shape (n,) or (n, c)
+        Their targets.
+    seed : int or None
+        The ``random_state`` of seeded steps.
+    moments : ClassMoments or None
+        The moments of (X, y), for a first step that takes them.
+
+    Returns
+    -------
+    Pipeline or None
+        The fitted pipeline; None when there are no steps.
+    """
+    fitted: list[tuple[str, Any]] = []
+    for name, step in zip(step_names(steps), steps, strict=True):
+        estimator = build(step, seed)
+        prefix = Pipeline(fitted) if fitted else None
+        if component(step.component).uses_moments:
+            known = moments if prefix is None and moments is not None else _gather_moments(prefix, X, y)
+            estimator.fit_moments(known)
+        elif get_tags(estimator).requires_fit:
+            estimator.fit(transform(prefix, X), y)
+        else:
+            estimator.fit(transform(prefix, X[:2]))
+        fitted.append((name, estimator))
+    return Pipeline(fitted) if fitted else None
+
+
+def transform(features: Any | None, X: Any) -> Any:
+    """Apply a fitted feature pipeline block by block into one dense or CSR array of shape (n, D)."""
+    if features is None:
+        return X
+    blocks = row_slices(X.shape[0])
+    first = features.transform(X[blocks[0]])
+    if sparse.issparse(first):
+        return sparse.vstack([first, *(features.transform(X[rows]) for rows in blocks[1:])], format="csr")
+    out = np.empty((X.shape[0], first.shape[1]), dtype=first.dtype)
+    out[blocks[0]] = first
+    for rows in blocks[1:]:
+        out[rows] = features.transform(X[rows])
+    return out
+
+
+def row_slices(n_rows: int) -> list[slice]:
+    """Cut rows into even blocks of at most ``BLOCK_ROWS``."""
+    return list(gen_even_slices(n_rows, max(1, -(-n_rows // BLOCK_ROWS))))
+
+
+def _gather_moments(prefix: Any | None, X: Any, y: Any) -> ClassMoments:
+    moments = ClassMoments()
+    for rows in row_slices(X.shape[0]):
+        block = X[rows] if prefix is None else prefix.transform(X[rows])
+        moments.update(block, y[rows])
+    return moments

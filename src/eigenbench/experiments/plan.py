@@ -1,0 +1,316 @@
+"""Turn a suite into a graph of tasks, and tasks into the units that jobs execute.
+
+A *task* is one moment pass, one embedding fit, one classifier fit, one evaluation or one selection.
+Its key is a hash of everything that determines its result, so equal work is done once, paths stay
+short, and a changed suite never meets stale results. A *unit* is what one job executes: a single
+task, or, in packed experiments, the tasks of one stage and method for all seeds and candidates.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from eigenbench.datasets.catalogue import Catalogue
+from eigenbench.experiments.suite import (
+    ClassifierSpec,
+    ExperimentSpec,
+    MethodSpec,
+    Params,
+    StepSpec,
+    Suite,
+    grid_points,
+    step_names,
+)
+from eigenbench.registry import component
+
+STAGES = ("moments", "embed", "train", "evaluate", "select")
+
+#: Records of a packed experiment that one job imports into MLflow.
+BATCH_RECORDS = 100
+
+
+def content_key(content: Any, length: int = 16) -> str:
+    """Hash JSON-like content to hexadecimal digits, independent of key order."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:length]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One piece of work with a content key.
+
+    Attributes
+    ----------
+    stage : str
+        One of ``STAGES``.
+    spec : dict
+        Everything that determines the result, JSON-like.
+    needs : tuple of Task
+        The tasks whose artifacts it reads.
+    """
+
+    stage: str
+    key: str
+    spec: dict[str, Any] = field(compare=False, hash=False)
+    needs: tuple[Task, ...] = field(compare=False, hash=False)
+
+    @classmethod
+    def make(cls, stage: str, spec: dict[str, Any], needs: Iterable[Task] = ()) -> Task:
+        """Create a task; its key covers the stage, the spec and the keys of what it needs."""
+        needs = tuple(needs)
+        return cls(stage, content_key([stage, spec, [task.key for task in needs]]), spec, needs)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The tasks that one job executes, all of one stage and dataset."""
+
+    stage: str
+    id: str
+    dataset: str
+    label: str
+    packed: bool
+    tasks: tuple[Task, ...] = field(compare=False, hash=False)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run: suite × experiment × method × classifier × seed, and the tasks that make it."""
+
+    suite: str
+    experiment: str
+    dataset: str
+    method: str
+    classifier: str
+    seed: int
+    deterministic: bool
+    steps: tuple[StepSpec, ...] = field(compare=False)
+    classifier_step: StepSpec = field(compare=False)
+    embed: Task = field(compare=False)
+    train: Task = field(compare=False)
+    evaluate: Task = field(compare=False)
+    select: Task | None = field(compare=False)
+
+    @property
+    def run_key(self) -> str:
+        """The content key of the run: what the MLflow tag and the record's file name hold."""
+        return content_key([self.dataset, self.method, self.classifier, self.seed, self.evaluate.key])
+
+    @property
+    def label(self) -> str:
+        """A short name for people."""
+        return f"{self.dataset} · {self.method} · {self.classifier} · seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All cells of a suite, and the units of work behind them."""
+
+    suite: Suite
+    cells: tuple[Cell, ...]
+    units: Mapping[str, Unit]
+    unit_of: Mapping[str, Unit]
+
+    def upstream(self, unit: Unit) -> list[Unit]:
+        """Return the units whose outputs a unit reads, each once, in a stable order."""
+        found = {
+            self.unit_of[need.key].id: self.unit_of[need.key] for task in unit.tasks for need in task.needs
+        }
+        return [other for other in found.values() if other.id != unit.id]
+
+    def cell(self, run_key: str) -> Cell:
+        """Return the cell with a run key."""
+        return next(cell for cell in self.cells if cell.run_key == run_key)
+
+    def batches(self) -> dict[str, list[Cell]]:
+        """Group cells for the import into MLflow: by method, or, in packed experiments, by the hundred."""
+        counts: Counter[str] = Counter()
+        grouped: dict[str, list[Cell]] = {}
+        for cell in self.cells:
+            name = f"{cell.experiment}.{cell.method}"
+            if self.suite.experiments[cell.experiment].pack:
+                name = f"{cell.experiment}.{counts[cell.experiment] // BATCH_RECORDS}"
+                counts[cell.experiment] += 1
+            grouped.setdefault(name, []).append(cell)
+        return grouped
+
+
+def plan_suite(suite: Suite, catalogue: Catalogue) -> Plan:
+    """Expand a suite, taking from the catalogue whose splits the seed draws."""
+    return make_plan(
+        suite, {name: entry.split.kind == "random" for name, entry in catalogue.datasets.items()}
+    )
+
+
+def make_plan(suite: Suite, random_split: Mapping[str, bool]) -> Plan:
+    """Expand a suite into cells, tasks and units.
+
+    Parameters
+    ----------
+    suite : Suite
+        A validated suite.
+    random_split : mapping of str to bool
+        For each dataset, whether the seed draws its train/test split (else the split is official).
+    """
+    cells = []
+    groups: dict[tuple[str, ...], dict[str, Task]] = {}
+    seen: set[str] = set()
+    for name, experiment in suite.experiments.items():
+        builder = _Builder(suite.name, name, experiment, random_split[experiment.dataset])
+        for cell in builder.cells():
+            cells.append(cell)
+            for task in _closure(cell):
+                if task.key not in seen:
+                    seen.add(task.key)
+                    groups.setdefault(_group(cell, task, experiment.pack), {})[task.key] = task
+    units: dict[str, Unit] = {}
+    unit_of: dict[str, Unit] = {}
+    for group, tasks in groups.items():
+        stage, dataset, label, pack = group[:4]
+        unit = Unit(
+            stage, content_key(sorted(tasks), 12), dataset, label, pack == "pack", tuple(tasks.values())
+        )
+        units[unit.id] = unit
+        unit_of.update(dict.fromkeys(tasks, unit))
+    return Plan(suite, tuple(cells), units, unit_of)
+
+
+def _closure(cell: Cell) -> list[Task]:
+    """All tasks behind a cell, each once, what is needed before what needs it."""
+    ordered: dict[str, Task] = {}
+
+    def visit(task: Task) -> None:
+        if task.key not in ordered:
+            for need in task.needs:
+                visit(need)
+            ordered[task.key] = task
+
+    visit(cell.evaluate)
+    return list(ordered.values())
+
+
+def _group(cell: Cell, task: Task, pack: bool) -> tuple[str, ...]:
+    phase = "search" if task.spec.get("part", {}).get("name") in ("fit", "validation") else "final"
+    method = "" if task.stage == "moments" else f" · {cell.method}"
+    if pack:
+        return (task.stage, cell.dataset, f"{cell.dataset}{method} · {phase}", "pack", cell.experiment)
+    classifier = f" · {cell.classifier}" if task.stage in ("train", "evaluate", "select") else ""
+    label = f"{cell.dataset}{method}{classifier} · {phase} · seed {cell.seed}"
+    return (task.stage, cell.dataset, label, "single", task.key)
+
+
+class _Builder:
+    """Builds the cells of one experiment."""
+
+    def __init__(self, suite: str, name: str, experiment: ExperimentSpec, random_split: bool):
+        self.suite = suite
+        self.name = name
+        self.experiment = experiment
+        self.random_split = random_split
+
+    def cells(self) -> Iterable[Cell]:
+        for method_name, method in self.experiment.methods.items():
+            for classifier_name, classifier in self.experiment.classifiers.items():
+                for seed in method.seeds or self.experiment.seeds:
+                    yield self._cell(method_name, method, classifier_name, classifier, seed)
+
+    def _cell(
+        self,
+        method_name: str,
+        method: MethodSpec,
+        classifier_name: str,
+        classifier: ClassifierSpec,
+        seed: int,
+    ) -> Cell:
+        base = StepSpec(component=classifier.component, params=classifier.params)
+        train_part = self._part("train", seed)
+        select = self._search(method, classifier, base, seed)
+        embed_select = select if method.grid else None
+        embed = self._embed(method.steps, train_part, seed, embed_select)
+        train = self._train(embed, base, train_part, seed, select if classifier.grid else None)
+        evaluate = Task.make("evaluate", {"part": self._part("test", seed)}, [train])
+        seeded = any(component(step.component).is_seeded(step.params) for step in (*method.steps, base))
+        return Cell(
+            suite=self.suite,
+            experiment=self.name,
+            dataset=self.experiment.dataset,
+            method=method_name,
+            classifier=classifier_name,
+            seed=seed,
+            deterministic=not (seeded or self.random_split or select is not None),
+            steps=method.steps,
+            classifier_step=base,
+            embed=embed,
+            train=train,
+            evaluate=evaluate,
+            select=select,
+        )
+
+    def _part(self, name: str, seed: int) -> dict[str, Any]:
+        part: dict[str, Any] = {"name": name, "dataset": self.experiment.dataset}
+        if self.random_split:
+            part["split_seed"] = seed
+        if name in ("fit", "validation"):
+            part |= {"fraction": self.experiment.validation.fraction, "seed": seed}
+        return part
+
+    def _search(
+        self, method: MethodSpec, classifier: ClassifierSpec, base: StepSpec, seed: int
+    ) -> Task | None:
+        grid = {**method.grid, **{f"classifier__{name}": values for name, values in classifier.grid.items()}}
+        if not grid:
+            return None
+        fit_part, validation_part = self._part("fit", seed), self._part("validation", seed)
+        candidates, evaluations = [], []
+        for point in grid_points(grid):
+            steps, step = with_params(method.steps, base, point)
+            embed = self._embed(steps, fit_part, seed, None)
+            train = self._train(embed, step, fit_part, seed, None)
+            evaluations.append(Task.make("evaluate", {"part": validation_part}, [train]))
+            candidates.append({"params": point, "evaluate": evaluations[-1].key})
+        spec = {
+            "part": validation_part,
+            "metric": self.experiment.validation.metric,
+            "candidates": candidates,
+        }
+        return Task.make("select", spec, evaluations)
+
+    def _embed(
+        self, steps: tuple[StepSpec, ...], part: dict[str, Any], seed: int, select: Task | None
+    ) -> Task:
+        spec: dict[str, Any] = {"part": part, "steps": [step.model_dump() for step in steps]}
+        if any(component(step.component).is_seeded(step.params) for step in steps):
+            spec["seed"] = seed
+        needs = [select] if select else []
+        if steps and component(steps[0].component).uses_moments:
+            needs.append(Task.make("moments", {"part": part}))
+        return Task.make("embed", spec, needs)
+
+    def _train(
+        self, embed: Task, classifier: StepSpec, part: dict[str, Any], seed: int, select: Task | None
+    ) -> Task:
+        spec: dict[str, Any] = {"part": part, "classifier": classifier.model_dump()}
+        if component(classifier.component).is_seeded(classifier.params):
+            spec["seed"] = seed
+        return Task.make("train", spec, [embed, *([select] if select else [])])
+
+
+def with_params(
+    steps: tuple[StepSpec, ...], classifier: StepSpec, point: Params
+) -> tuple[tuple[StepSpec, ...], StepSpec]:
+    """Put one point of a search grid (``step__parameter``, ``classifier__parameter``) into a pipeline."""
+    changes: dict[str, Params] = {}
+    for key, value in point.items():
+        step_name, _, parameter = key.partition("__")
+        changes.setdefault(step_name, {})[parameter] = value
+
+    def updated(step: StepSpec, name: str) -> StepSpec:
+        return StepSpec(component=step.component, params={**step.params, **changes.get(name, {})})
+
+    named = zip(steps, step_names(steps), strict=True)
+    return tuple(updated(step, name) for step, name in named), updated(classifier, "classifier")

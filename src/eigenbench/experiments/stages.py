@@ -1,0 +1,174 @@
+"""What each kind of task does: from its specification and what it needs to files and a report."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+
+from eigenbench.datasets import open_prepared
+from eigenbench.experiments.metrics import score
+from eigenbench.experiments.parts import part_rows
+from eigenbench.experiments.persistence import load_model, save_model
+from eigenbench.experiments.pipelines import build, fit_features, transform
+from eigenbench.experiments.plan import Task, with_params
+from eigenbench.experiments.suite import Params, StepSpec
+from eigenbench.experiments.workspace import Workspace
+from eigenbench.moments import ClassMoments
+from eigenbench.registry import component
+
+logger = logging.getLogger(__name__)
+
+
+class StageRunner:
+    """Runs the tasks of one dataset in one process.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Where artifacts are read and written.
+    prepared : Path
+        The prepared dataset's folder.
+    """
+
+    def __init__(self, workspace: Workspace, prepared: Path):
+        self.workspace = workspace
+        self.prepared = prepared
+
+    def run(self, task: Task) -> dict[str, Any]:
+        """Execute one task and return what goes into its ``meta.json``; files lie beside it."""
+        return getattr(self, f"_{task.stage}")(task)
+
+    def _rows(self, task: Task) -> tuple[Any, Any]:
+        part = task.spec["part"]
+        self.dataset = open_prepared(self.prepared, split_seed=part.get("split_seed", 0))
+        return part_rows(self.dataset, part)
+
+    def _moments(self, task: Task) -> dict[str, Any]:
+        X, y = self._rows(task)
+        started = time.perf_counter()
+        moments = ClassMoments().update(X, y)
+        seconds = time.perf_counter() - started
+        folder = self.workspace.artifact(task)
+        folder.mkdir(parents=True, exist_ok=True)
+        moments.save(folder / "moments.npz")
+        return {"files": ["moments.npz"], "seconds": seconds}
+
+    def _embed(self, task: Task) -> dict[str, Any]:
+        steps = tuple(StepSpec.model_validate(step) for step in task.spec["steps"])
+        steps, _ = with_params(steps, _NO_CLASSIFIER, self._selected(task, classifier=False))
+        sources = [need for need in task.needs if need.stage == "moments"]
+        moments = ClassMoments.load(self.workspace.artifact(sources[0]) / "moments.npz") if sources else None
+        moment_seconds = sum(self.workspace.read_meta(need)["seconds"] for need in sources)
+        X, y = self._rows(task)
+        started = time.perf_counter()
+        features = fit_features(steps, X, y, seed=task.spec.get("seed"), moments=moments)
+        seconds = time.perf_counter() - started
+        dimension = X.shape[1] if features is None else features.transform(X[:1]).shape[1]
+        files = []
+        if features is not None:
+            save_model(self.workspace.artifact(task) / "features.skops", features)
+            files = ["features.skops"]
+        logger.info("%d features in %.1f s", dimension, seconds)
+        return {
+            "files": files,
+            "seconds": seconds + moment_seconds,
+            "dimension": dimension,
+            "steps": [step.model_dump() for step in steps],
+        }
+
+    def _train(self, task: Task) -> dict[str, Any]:
+        (embed,) = (need for need in task.needs if need.stage == "embed")
+        fitted = self.workspace.artifact(embed) / "features.skops"
+        features = load_model(fitted) if fitted.exists() else None
+        step = StepSpec.model_validate(task.spec["classifier"])
+        _, step = with_params((), step, self._selected(task, classifier=True))
+        classifier = build(step, task.spec.get("seed"))
+        X, y = self._rows(task)
+        started = time.perf_counter()
+        if features is None:
+            model = classifier.fit(X, y)
+        elif component(step.component).streams:
+            model = classifier.set_params(feature_map=FrozenEstimator(features)).fit(X, y)
+        else:
+            classifier.fit(transform(features, X), y)
+            model = make_pipeline(FrozenEstimator(features), classifier)
+        seconds = time.perf_counter() - started
+        save_model(self.workspace.artifact(task) / "model.skops", model)
+        return {
+            "files": ["model.skops"],
+            "seconds": seconds,
+            "classifier": step.model_dump(),
+            "curves": _curves(classifier),
+            "input_dtype": str(X.dtype),
+            "n_features": X.shape[1],
+        }
+
+    def _evaluate(self, task: Task) -> dict[str, Any]:
+        (train,) = task.needs
+        model = load_model(self.workspace.artifact(train) / "model.skops")
+        X, y = self._rows(task)
+        scores = score(model, X, y, len(self.dataset.classes))
+        logger.info(
+            "%d errors in %d rows (%.2f %%)", scores.metrics["errors"], len(y), 100 * scores.metrics["error"]
+        )
+        return {
+            "files": [],
+            "metrics": scores.metrics,
+            "confusion": {"labels": list(self.dataset.classes), "matrix": scores.confusion.tolist()},
+            "predict_seconds": scores.predict_seconds,
+        }
+
+    def _select(self, task: Task) -> dict[str, Any]:
+        return select_candidate(task, {need.key: self.workspace.read_meta(need) for need in task.needs})
+
+    def _selected(self, task: Task, *, classifier: bool) -> Params:
+        """Return the parameters that a search chose, those of the classifier or those of the steps."""
+        for need in task.needs:
+            if need.stage == "select":
+                meta = self.workspace.read_meta(need)
+                params = meta["candidates"][meta["selected"]]["params"]
+                return {
+                    key: value
+                    for key, value in params.items()
+                    if key.startswith("classifier__") == classifier
+                }
+        return {}
+
+
+_NO_CLASSIFIER = StepSpec(component="LogisticRegression")
+
+
+def select_candidate(task: Task, metas: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Choose the candidate with the lowest validation score; the first declared wins a tie.
+
+    Raises
+    ------
+    ValueError
+        If no candidate has a score.
+    """
+    metric = task.spec["metric"]
+    candidates = []
+    for candidate in task.spec["candidates"]:
+        meta = metas[candidate["evaluate"]]
+        value = meta.get("metrics", {}).get(metric)
+        candidates.append({"params": candidate["params"], "status": meta["status"], "score": value})
+    scored = [(item["score"], index) for index, item in enumerate(candidates) if item["score"] is not None]
+    if not scored:
+        raise ValueError(f"no candidate of the search has a validation {metric}; the log of each says why")
+    return {"files": [], "metric": metric, "candidates": candidates, "selected": min(scored)[1]}
+
+
+def _curves(classifier: Any) -> dict[str, list[tuple[int, float]]]:
+    """Return the learning curves that a fitted classifier offers, as (step, value)."""
+    curves = {}
+    for name in ("loss_curve", "validation_curve"):
+        values = np.asarray(getattr(classifier, f"{name}_", ()), dtype=float)
+        if values.size:
+            curves[name] = [(step, float(value)) for step, value in enumerate(values) if np.isfinite(value)]
+    return curves

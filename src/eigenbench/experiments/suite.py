@@ -1,0 +1,346 @@
+"""Suite files: what to run, as validated YAML.
+
+A suite names datasets, feature pipelines (*methods*), classifiers, seeds, search grids and the
+published numbers to compare with. Anything unknown in it is an error that names the file, the key
+and the nearest known word, before any work starts.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from eigenbench.registry import COMPONENTS, RECIPES, component, near_match
+
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+Params = dict[str, Any]
+
+
+class SuiteError(ValueError):
+    """A suite or configuration file is not valid; the message names file, key and remedy."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _parse_step(value: Any) -> Any:
+    """Accept ``Name``, ``[Name, params]`` and ``{Name: params}``."""
+    if isinstance(value, str):
+        return {"component": value}
+    if isinstance(value, (tuple, list)) and len(value) == 2:
+        return {"component": value[0], "params": value[1]}
+    if isinstance(value, dict) and len(value) == 1 and "component" not in value:
+        ((name, params),) = value.items()
+        return {"component": name, "params": params or {}}
+    return value
+
+
+class StepSpec(_Model):
+    """One estimator of a pipeline: a registered component and its parameters."""
+
+    component: str
+    params: Params = {}
+
+    @model_validator(mode="after")
+    def _known(self) -> StepSpec:
+        try:
+            component(self.component)
+        except KeyError as error:
+            raise ValueError(error.args[0]) from None
+        return self
+
+
+Step = Annotated[StepSpec, BeforeValidator(_parse_step)]
+
+
+class MethodSpec(_Model):
+    """A feature pipeline. ``grid`` maps ``step__parameter`` to the values to search on validation data."""
+
+    steps: tuple[Step, ...] = ()
+    grid: dict[str, list[Any]] = {}
+    seeds: tuple[int, ...] | None = None
+
+
+class ClassifierSpec(_Model):
+    """A classifier and its search grid, with keys ``parameter``."""
+
+    component: str
+    params: Params = {}
+    grid: dict[str, list[Any]] = {}
+
+    @model_validator(mode="after")
+    def _is_classifier(self) -> ClassifierSpec:
+        known = [name for name, item in COMPONENTS.items() if item.kind == "classifier"]
+        if self.component not in known:
+            hint = near_match(self.component, known)
+            raise ValueError(f"unknown classifier {self.component!r}.{hint} Known: {', '.join(known)}")
+        return self
+
+
+class ValidationSpec(_Model):
+    """The part of the training rows held out to choose hyperparameters; the test rows are never used."""
+
+    fraction: float = Field(default=1 / 6, gt=0, lt=1)
+    metric: Literal["error", "log_loss"] = "error"
+
+
+class PublishedNumber(_Model):
+    """A number from a paper, and how close ours must be to count as reproduced.
+
+    ``method`` is None for a number that is only quoted; ``not_run`` then says why.
+    """
+
+    source: str
+    label: str | None = None
+    method: Identifier | None = None
+    classifier: Identifier | None = None
+    metric: str
+    value: float
+    tolerance: float = Field(ge=0)
+    lower_is_better: bool = True
+    not_run: str | None = None
+
+    @model_validator(mode="after")
+    def _run_or_quoted(self) -> PublishedNumber:
+        if (self.method is None) == (self.not_run is None):
+            raise ValueError("give either 'method' (it is run here) or 'not_run' (why it is only quoted)")
+        if self.method is None and self.label is None:
+            raise ValueError("a quoted number needs a 'label'")
+        return self
+
+
+class ExperimentSpec(_Model):
+    """Methods × classifiers × seeds on one dataset.
+
+    ``pack`` lets one job do all seeds and candidates of a method: right for small data, where starting
+    a process costs more than the fit.
+    """
+
+    dataset: Identifier
+    title: str | None = None
+    methods: dict[Identifier, MethodSpec]
+    classifiers: dict[Identifier, ClassifierSpec]
+    seeds: tuple[int, ...] = (0,)
+    validation: ValidationSpec = ValidationSpec()
+    pack: bool = False
+    published: tuple[PublishedNumber, ...] = ()
+    headline: str = "test_error"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand_all(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        value = dict(value)
+        if value.get("methods") == "all":
+            value["methods"] = {name: {"steps": list(steps)} for name, steps in RECIPES.items()}
+        classifiers = value.get("classifiers")
+        if classifiers == "all":
+            classifiers = [name for name, item in COMPONENTS.items() if item.kind == "classifier"]
+        if isinstance(classifiers, list):
+            classifiers = dict.fromkeys(classifiers)
+        if isinstance(classifiers, dict):
+            value["classifiers"] = {
+                name: {"component": name, **(spec or {})} if spec is None or isinstance(spec, dict) else spec
+                for name, spec in classifiers.items()
+            }
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ExperimentSpec:
+        if not self.seeds or not self.methods or not self.classifiers:
+            raise ValueError("'seeds', 'methods' and 'classifiers' must not be empty")
+        for number in self.published:
+            _check_reference("method", number.method, list(self.methods))
+            _check_reference("classifier", number.classifier, list(self.classifiers))
+            if number.method and number.classifier is None and len(self.classifiers) > 1:
+                raise ValueError(f"published {number.source!r}: name the 'classifier', there are several")
+        return self
+
+
+class Suite(_Model):
+    """A named set of experiments: one published table or figure, or the quick selection."""
+
+    name: Identifier
+    title: str
+    description: str = ""
+    experiments: dict[Identifier, ExperimentSpec]
+
+
+class Config(_Model):
+    """``config/config.yaml``: what runs when no target is named, and where things go.
+
+    ``suites_dir`` is the folder of suite files, by default ``config/suites`` beside the Snakefile.
+    """
+
+    suites: tuple[Identifier, ...] = ("quick",)
+    suites_dir: str | None = None
+    data_dir: str = "data"
+    results_dir: str = "results"
+    reports_dir: str = "reports"
+
+
+def _check_reference(kind: str, name: str | None, known: list[str]) -> None:
+    if name is not None and name not in known:
+        raise ValueError(f"unknown {kind} {name!r}.{near_match(name, known)} Known here: {', '.join(known)}")
+
+
+def step_names(steps: tuple[StepSpec, ...]) -> list[str]:
+    """Name pipeline steps as ``make_pipeline`` does: lower-case, ``-2`` for the second of a kind."""
+    lowered = [step.component.lower() for step in steps]
+    names = []
+    for index, name in enumerate(lowered):
+        if lowered.count(name) > 1:
+            name = f"{name}-{lowered[: index + 1].count(name)}"
+        names.append(name)
+    return names
+
+
+def grid_points(grid: dict[str, list[Any]]) -> list[Params]:
+    """Return every combination of a search grid, in declared order; one empty point for an empty grid."""
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+class _UniqueKeyLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """A safe loader that refuses a key given twice, which YAML would silently overwrite."""
+
+    def construct_mapping(self, node, deep=False):
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} stands twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path) -> Any:
+    """Read one YAML file with the safe loader; a key that stands twice is an error.
+
+    Raises
+    ------
+    SuiteError
+        Naming the file, and the line for a syntax error.
+    """
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SuiteError(f"{path}: {error}") from error
+
+
+def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
+    """Read and validate a suite file; its name is the file's stem.
+
+    Parameters
+    ----------
+    path : Path
+        ``config/suites/<name>.yaml``.
+    datasets : list of str, optional
+        Known dataset names; when given, an unknown one is an error.
+
+    Raises
+    ------
+    SuiteError
+        Naming the file, the key and the nearest known word.
+    """
+    content = read_yaml(path)
+    if not isinstance(content, dict):
+        raise SuiteError(f"{path}: expected a mapping with the keys title, description, experiments")
+    suite = _validate(Suite, {"name": path.stem, **content}, path)
+    if suite.name != path.stem:
+        raise SuiteError(f"{path}: name is {suite.name!r}, but the file's name says {path.stem!r}")
+    for name, experiment in suite.experiments.items():
+        if datasets is not None and experiment.dataset not in datasets:
+            hint = near_match(experiment.dataset, datasets)
+            raise SuiteError(
+                f"{path}: experiments.{name}.dataset: unknown dataset {experiment.dataset!r}.{hint}"
+            )
+    return suite
+
+
+def validate_config(content: dict[str, Any], path: Path) -> Config:
+    """Validate the merged content of ``config/config.yaml``.
+
+    Raises
+    ------
+    SuiteError
+        Naming the file, the key and the nearest known word.
+    """
+    return _validate(Config, content, path)
+
+
+def check_parameters(suite: Suite, path: Path) -> None:
+    """Check every parameter name in a suite against its estimator's signature (imports the estimators).
+
+    Raises
+    ------
+    SuiteError
+        Naming the file, the place and the nearest parameter.
+    """
+    for experiment_name, experiment in suite.experiments.items():
+        for method_name, method in experiment.methods.items():
+            place = f"{path}: experiments.{experiment_name}.methods.{method_name}"
+            by_step = dict(zip(step_names(method.steps), method.steps, strict=True))
+            for step in method.steps:
+                _check_names(list(step.params), step.component, place)
+            for key in method.grid:
+                step_name, _, parameter = key.partition("__")
+                if step_name not in by_step:
+                    known = list(by_step)
+                    raise SuiteError(
+                        f"{place}.grid: {key!r} names no step.{near_match(step_name, known)} Steps: {known}"
+                    )
+                _check_names([parameter], by_step[step_name].component, f"{place}.grid")
+        for classifier_name, classifier in experiment.classifiers.items():
+            place = f"{path}: experiments.{experiment_name}.classifiers.{classifier_name}"
+            _check_names([*classifier.params, *classifier.grid], classifier.component, place)
+
+
+def _check_names(names: list[str], component_name: str, place: str) -> None:
+    known = list(inspect.signature(component(component_name).load()).parameters)
+    for name in names:
+        if name not in known:
+            raise SuiteError(f"{place}: {component_name} has no parameter {name!r}.{near_match(name, known)}")
+
+
+def _validate(model: type[_Model], content: dict[str, Any], path: Path) -> Any:
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise SuiteError("\n".join(f"{path}: {line}" for line in _explain(error))) from None
+
+
+def _explain(error: ValidationError) -> list[str]:
+    lines = []
+    for item in error.errors():
+        place = ".".join(str(part) for part in item["loc"])
+        if item["type"] == "extra_forbidden":
+            key = str(item["loc"][-1])
+            lines.append(f"{place}: unknown key {key!r}.{near_match(key, sorted(_known_keys()))}")
+        else:
+            lines.append(
+                f"{place}: {item['msg'].removeprefix('Value error, ')} (found {item['input']!r:.80})"
+            )
+    return lines
+
+
+def _known_keys() -> set[str]:
+    models = (
+        Suite,
+        ExperimentSpec,
+        MethodSpec,
+        ClassifierSpec,
+        ValidationSpec,
+        PublishedNumber,
+        StepSpec,
+        Config,
+    )
+    return {key for model in models for key in model.model_fields}

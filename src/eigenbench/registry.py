@@ -1,0 +1,138 @@
+"""Every component that a suite file can name: one line makes a new method available everywhere.
+
+Only names and import paths live here, so reading the registry imports no numerics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, Literal
+
+Kind = Literal["preprocessing", "embedding", "expansion", "classifier"]
+
+
+@dataclass(frozen=True)
+class Component:
+    """A scikit-learn estimator that suites refer to by ``name``.
+
+    Attributes
+    ----------
+    name : str
+        The class name, as written in suite files.
+    module : str
+        The module that defines the class.
+    kind : {"preprocessing", "embedding", "expansion", "classifier"}
+        The role in a pipeline.
+    summary : str
+        One line for ``eigenbench list methods``.
+    seeded : bool or callable
+        Whether the result depends on ``random_state``; a callable decides from the parameters.
+    uses_moments : bool
+        Whether it has ``fit_moments``, so that one pass over the data serves every such method.
+    streams : bool
+        For classifiers: whether it takes ``feature_map`` and so never needs all features in memory.
+    """
+
+    name: str
+    module: str
+    kind: Kind
+    summary: str
+    seeded: bool | Callable[[dict[str, Any]], bool] = False
+    uses_moments: bool = False
+    streams: bool = False
+
+    def is_seeded(self, params: dict[str, Any]) -> bool:
+        """Tell whether, with these parameters, the seed changes the result."""
+        return self.seeded(params) if callable(self.seeded) else self.seeded
+
+    def load(self) -> type:
+        """Import and return the estimator class."""
+        return getattr(import_module(self.module), self.name)
+
+
+def _randomized_solver(params: dict[str, Any]) -> bool:
+    return params.get("svd_solver", "auto") in ("auto", "randomized", "arpack")
+
+
+def _random_pairs(params: dict[str, Any]) -> bool:
+    return params.get("pairs", "all") != "all"
+
+
+COMPONENTS: dict[str, Component] = {
+    component.name: component
+    for component in (
+        Component("StandardScaler", "sklearn.preprocessing", "preprocessing", "zero mean, unit variance"),
+        Component(
+            "SignedPowers", "eigenbench.embeddings.signed_powers", "expansion", "max(0, ±z)^p, several p"
+        ),
+        Component(
+            "RandomDirections",
+            "eigenbench.embeddings.random_directions",
+            "embedding",
+            "projections on random unit directions",
+            seeded=True,
+        ),
+        Component(
+            "PCA", "sklearn.decomposition", "embedding", "principal components", seeded=_randomized_solver
+        ),
+        Component(
+            "GEM",
+            "eigenbench.embeddings.gem",
+            "embedding",
+            "generalized eigenvectors of class pairs",
+            seeded=_random_pairs,
+            uses_moments=True,
+        ),
+        Component(
+            "CalibratedLeastSquares",
+            "eigenbench.classifiers.calibrated_least_squares",
+            "classifier",
+            "least-squares rounds with a polynomial link",
+            streams=True,
+        ),
+        Component(
+            "SecondOrderLogistic",
+            "eigenbench.classifiers.second_order_logistic",
+            "classifier",
+            "multinomial logistic, preconditioned and accelerated",
+            seeded=True,
+            streams=True,
+        ),
+        Component("LogisticRegression", "sklearn.linear_model", "classifier", "scikit-learn's multinomial"),
+        Component("LinearSVC", "sklearn.svm", "classifier", "scikit-learn's linear SVM", seeded=True),
+    )
+}
+
+#: The feature recipes that ``methods: all`` expands to: every embedding in a form that a linear
+#: classifier can use. Each step is a component name, or a pair of a name and its parameters.
+RECIPES: dict[str, tuple[str | tuple[str, dict[str, Any]], ...]] = {
+    "identity": (),
+    "random": (("RandomDirections", {"n_components": 100}), "SignedPowers"),
+    "pca": (("PCA", {"n_components": 0.95, "svd_solver": "full"}), "SignedPowers"),
+    "gem": (("GEM", {"top": 3}), "SignedPowers"),
+    "deep_gem": (("GEM", {"top": 3}), "SignedPowers", ("GEM", {"top": 2}), "SignedPowers"),
+}
+
+
+def near_match(name: str, known: list[str]) -> str:
+    """Return ``" Did you mean 'x'?"`` for the closest known name, or an empty string."""
+    folded = {candidate.lower(): candidate for candidate in known}
+    close = get_close_matches(name.lower(), list(folded), n=1, cutoff=0.5)
+    return f" Did you mean {folded[close[0]]!r}?" if close else ""
+
+
+def component(name: str) -> Component:
+    """Look a component up by name.
+
+    Raises
+    ------
+    KeyError
+        If no component has that name; the message gives the near match and every known name.
+    """
+    if name not in COMPONENTS:
+        known = ", ".join(COMPONENTS)
+        raise KeyError(f"unknown method {name!r}.{near_match(name, list(COMPONENTS))} Known: {known}")
+    return COMPONENTS[name]

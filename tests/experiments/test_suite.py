@@ -1,0 +1,155 @@
+from pathlib import Path
+
+import pytest
+
+from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
+from eigenbench.experiments.suite import (
+    ExperimentSpec,
+    SuiteError,
+    check_parameters,
+    grid_points,
+    load_suite,
+    step_names,
+    validate_config,
+)
+from eigenbench.registry import COMPONENTS, RECIPES
+
+MINIMAL = """
+title: A test
+experiments:
+  main:
+    dataset: digits
+    methods:
+      gem: {steps: [{GEM: {gamma: 0.1}}, SignedPowers]}
+    classifiers: [CalibratedLeastSquares]
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "sample.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_minimal_suite_takes_its_name_from_the_file(tmp_path):
+    suite = load_suite(write(tmp_path, MINIMAL), ["digits"])
+    assert suite.name == "sample"
+    experiment = suite.experiments["main"]
+    assert [step.component for step in experiment.methods["gem"].steps] == ["GEM", "SignedPowers"]
+    assert experiment.methods["gem"].steps[0].params == {"gamma": 0.1}
+    assert experiment.classifiers["CalibratedLeastSquares"].component == "CalibratedLeastSquares"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "hint"),
+    [
+        ("title:", "titel:", "titel", "'title'"),
+        ("methods:", "metods:", "metods", "'methods'"),
+        ("GEM:", "GEMM:", "GEMM", "'GEM'"),
+        ("SignedPowers", "SignedPower", "SignedPower", "'SignedPowers'"),
+        (
+            "[CalibratedLeastSquares]",
+            "[CalibratedLeastSquare]",
+            "CalibratedLeastSquare",
+            "'CalibratedLeastSquares'",
+        ),
+        ("dataset: digits", "dataset: digit", "digit", "'digits'"),
+        ("    dataset: digits", "    dataset: digits\n    seed: [0]", "seed", "'seeds'"),
+    ],
+)
+def test_a_misspelt_word_names_file_key_and_near_match(tmp_path, old, new, key, hint):
+    path = write(tmp_path, MINIMAL.replace(old, new))
+    with pytest.raises(SuiteError) as error:
+        load_suite(path, ["digits", "mnist"])
+    message = str(error.value)
+    assert str(path) in message
+    assert repr(key) in message
+    assert f"Did you mean {hint}?" in message
+
+
+def test_a_misspelt_parameter_names_the_near_match(tmp_path):
+    path = write(tmp_path, MINIMAL.replace("gamma:", "gama:"))
+    with pytest.raises(
+        SuiteError, match=r"methods\.gem: GEM has no parameter 'gama'\. Did you mean 'gamma'\?"
+    ):
+        check_parameters(load_suite(path), path)
+
+
+def test_a_misspelt_grid_step_is_an_error(tmp_path):
+    path = write(tmp_path, MINIMAL.replace("SignedPowers]}", "SignedPowers], grid: {gen__gamma: [1]}}"))
+    with pytest.raises(SuiteError, match=r"'gen__gamma' names no step\. Did you mean 'gem'\?"):
+        check_parameters(load_suite(path), path)
+
+
+def test_a_key_given_twice_is_an_error(tmp_path):
+    with pytest.raises(SuiteError, match="stands twice"):
+        load_suite(write(tmp_path, MINIMAL + "\ntitle: Another\n"))
+
+
+@pytest.mark.parametrize("text", ["", "- a\n- b\n", "title: [", "\x00"])
+def test_broken_yaml_is_a_suite_error(tmp_path, text):
+    with pytest.raises(SuiteError, match=r"sample\.yaml"):
+        load_suite(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("name", ["a b", "../up", "$(touch x)", "a;b", ""])
+def test_names_that_could_leave_their_folder_or_reach_a_shell_are_refused(tmp_path, name):
+    with pytest.raises(SuiteError):
+        load_suite(write(tmp_path, MINIMAL.replace("gem:", f"{name!r}:")))
+
+
+def test_published_number_needs_a_method_or_a_reason(tmp_path):
+    text = (
+        MINIMAL + "    published:\n      - {source: A paper, metric: test_errors, value: 1, tolerance: 1}\n"
+    )
+    with pytest.raises(SuiteError, match="either 'method'"):
+        load_suite(write(tmp_path, text))
+
+
+def test_published_number_of_an_unknown_method_is_an_error(tmp_path):
+    number = "{source: A paper, method: gm, metric: test_errors, value: 1, tolerance: 1}"
+    with pytest.raises(SuiteError, match=r"unknown method 'gm'\. Did you mean 'gem'\?"):
+        load_suite(write(tmp_path, MINIMAL + f"    published:\n      - {number}\n"))
+
+
+def test_all_expands_to_everything_registered():
+    experiment = ExperimentSpec.model_validate({"dataset": "digits", "methods": "all", "classifiers": "all"})
+    assert set(experiment.methods) == set(RECIPES)
+    assert set(experiment.classifiers) == {
+        name for name, item in COMPONENTS.items() if item.kind == "classifier"
+    }
+
+
+def test_unknown_configuration_key():
+    with pytest.raises(SuiteError, match=r"unknown key 'suite'\. Did you mean 'suites'\?"):
+        validate_config({"suite": ["quick"]}, Path("config.yaml"))
+
+
+def test_grid_points_and_step_names():
+    assert grid_points({}) == [{}]
+    assert grid_points({"a": [1, 2], "b": [3]}) == [{"a": 1, "b": 3}, {"a": 2, "b": 3}]
+    experiment = ExperimentSpec.model_validate({"dataset": "digits", "methods": "all", "classifiers": "all"})
+    assert step_names(experiment.methods["deep_gem"].steps) == [
+        "gem-1",
+        "signedpowers-1",
+        "gem-2",
+        "signedpowers-2",
+    ]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((default_catalogue_path().parent / "suites").glob("*.yaml")), ids=lambda p: p.stem
+)
+def test_shipped_suites_are_valid(path):
+    suite = load_suite(path, sorted(load_catalogue().datasets))
+    check_parameters(suite, path)
+
+
+@pytest.mark.parametrize("component", COMPONENTS.values(), ids=lambda component: component.name)
+def test_registry_flags_agree_with_the_estimators(component):
+    estimator = component.load()
+    parameters = estimator._get_param_names()
+    assert hasattr(estimator, "fit_moments") == component.uses_moments
+    assert component.streams == ("feature_map" in parameters)
+    if component.seeded:
+        assert "random_state" in parameters
