@@ -1,0 +1,45 @@
+from snakemake.utils import min_version
+
+min_version("9.10")
+
+
+configfile: workflow.basedir + "/config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+
+
+# The default target: the suites that config.yaml names.
+rule all:
+    input:
+        [BENCH.config.reports_dir + "/index.html"],
+        [receipt for suite in BENCH.config.suites for receipt in BENCH.receipts(suite)],
+
+
+include: "workflow/rules/data.smk"
+include: "workflow/rules/embed.smk"
+include: "workflow/rules/classify.smk"
+include: "workflow/rules/track.smk"
+include: "workflow/rules/report.smk"
+
+
+# One target per suite, and one for every published table.
+for suite_name in BENCH.plans:
+
+    rule:
+        name:
+            suite_name
+        input:
+            suite_report(suite_name),
+            BENCH.receipts(suite_name),
+
+
+rule paper:
+    input:
+        [suite_report(suite) for suite in BENCH.plans if suite != "quick"],
+        [
+            receipt
+            for suite in BENCH.plans
+            if suite != "quick"
+            for receipt in BENCH.receipts(suite)
+        ],

@@ -1,0 +1,90 @@
+rule train:
+    input:
+        unit_inputs,
+    output:
+        f"{RESULTS}/train/{{unit}}.json",
+    log:
+        "logs/train/{unit}.log",
+    retries: RETRIES
+    threads: unit_threads
+    resources:
+        mem_mb=unit_mem_mb,
+        runtime=unit_runtime,
+        last_attempt=last_attempt,
+    params:
+        suite=unit_suite,
+        code=unit_code,
+        label=unit_label,
+    message:
+        "train {params.label}"
+    shell:
+        job("train") + UNIT_OPTIONS
+
+
+rule evaluate:
+    input:
+        unit_inputs,
+    output:
+        f"{RESULTS}/evaluate/{{unit}}.json",
+    log:
+        "logs/evaluate/{unit}.log",
+    retries: RETRIES
+    threads: unit_threads
+    resources:
+        mem_mb=unit_mem_mb,
+        runtime=unit_runtime,
+        last_attempt=last_attempt,
+    params:
+        suite=unit_suite,
+        code=unit_code,
+        label=unit_label,
+    message:
+        "evaluate {params.label}"
+    shell:
+        job("evaluate") + UNIT_OPTIONS
+
+
+rule select:
+    input:
+        unit_inputs,
+    output:
+        f"{RESULTS}/select/{{unit}}.json",
+    log:
+        "logs/select/{unit}.log",
+    retries: RETRIES
+    threads: 1
+    resources:
+        mem_mb=unit_mem_mb,
+        runtime=unit_runtime,
+        last_attempt=last_attempt,
+    params:
+        suite=unit_suite,
+        code=unit_code,
+        label=unit_label,
+    message:
+        "select {params.label}"
+    shell:
+        job("select") + UNIT_OPTIONS
+
+
+rule record:
+    input:
+        lambda wildcards: BENCH.record_inputs(wildcards.suite, wildcards.run_key),
+    output:
+        f"{RESULTS}/records/{{suite}}/{{run_key}}.json",
+    log:
+        "logs/record/{suite}/{run_key}.log",
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        suite=lambda wildcards: BENCH.suite_paths[wildcards.suite],
+        code=BENCH.record_code(),
+        label=lambda wildcards: BENCH.record_label(wildcards.suite, wildcards.run_key),
+    message:
+        "record {params.label}"
+    shell:
+        job("record")
+        + " {wildcards.run_key} --suite {params.suite:q} --results-dir {RESULTS:q}"
+        " --output {output:q} --log {log:q}"

@@ -1,0 +1,107 @@
+import shlex
+import sys
+from pathlib import Path
+
+from eigenbench.experiments.dag import Dag
+from eigenbench.experiments.lock import RunLock
+from eigenbench.experiments.suite import SuiteError
+from snakemake.exceptions import WorkflowError
+
+PYTHON = shlex.quote(sys.executable)
+CONFIG_PATH = Path(workflow.basedir) / "config" / "config.yaml"
+SUITES_DIR = Path(
+    config.get("suites_dir") or Path(workflow.basedir) / "config" / "suites"
+)
+
+try:
+    BENCH = Dag(config, CONFIG_PATH, SUITES_DIR)
+except SuiteError as error:
+    raise WorkflowError(str(error))
+
+RESULTS = BENCH.config.results_dir
+REPORTS = BENCH.config.reports_dir
+DATA = BENCH.config.data_dir
+
+# The last of these attempts records a killed task as failed, so that the rest goes on.
+RETRIES = 1
+
+
+wildcard_constraints:
+    unit="[0-9a-f]{12}",
+    run_key="[0-9a-f]{16}",
+    dataset="[A-Za-z0-9_.-]+",
+    suite="[A-Za-z0-9_.-]+",
+    batch="[A-Za-z0-9_.-]+",
+
+
+# `exec` makes the job a child of Snakemake itself, so that it can tell when Snakemake is gone.
+def job(verb):
+    return f"exec {PYTHON} -m eigenbench.experiments {verb}"
+
+
+def unit_inputs(wildcards):
+    return BENCH.unit_inputs(wildcards.unit)
+
+
+def unit_label(wildcards):
+    return BENCH.unit(wildcards.unit).label
+
+
+def unit_suite(wildcards):
+    return BENCH.suite_of(wildcards.unit)
+
+
+def unit_code(wildcards):
+    return BENCH.code(wildcards.unit)
+
+
+def unit_threads(wildcards):
+    return BENCH.threads(wildcards.unit, workflow.cores)
+
+
+def unit_mem_mb(wildcards, attempt):
+    return BENCH.mem_mb(wildcards.unit, attempt)
+
+
+def unit_runtime(wildcards, attempt):
+    return BENCH.runtime(wildcards.unit, attempt)
+
+
+def last_attempt(wildcards, attempt):
+    return "--last-attempt" if attempt > RETRIES else ""
+
+
+def suite_report(suite):
+    """The file that stands for a suite's finished report."""
+    return (
+        f"{REPORTS}/index.html"
+        if suite in BENCH.config.suites
+        else f"{RESULTS}/reports/{suite}.json"
+    )
+
+
+RUN_LOCK = RunLock(Path(".snakemake") / "eigenbench.lock")
+
+
+onstart:
+    RUN_LOCK.acquire()
+
+
+onsuccess:
+    shell(
+        "{PYTHON} -m eigenbench.cli summary --results-dir {RESULTS:q} --reports-dir {REPORTS:q} --suites-dir {SUITES_DIR:q} >&2"
+    )
+
+
+onerror:
+    print(
+        "Some jobs did not finish; what is done is kept. The logs are in logs/. "
+        "Run the same command again: it goes on from here.",
+        file=sys.stderr,
+    )
+
+
+UNIT_OPTIONS = (
+    " {wildcards.unit} --suite {params.suite:q} --results-dir {RESULTS:q} --threads {threads}"
+    " {resources.last_attempt} --output {output:q} --log {log:q}"
+)

@@ -1,0 +1,45 @@
+localrules:
+    download,
+
+
+rule download:
+    output:
+        f"{RESULTS}/datasets/{{dataset}}.download.json",
+    log:
+        "logs/download/{dataset}.log",
+    retries: RETRIES
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=120,
+    params:
+        code=lambda wildcards: BENCH.data_code(wildcards.dataset),
+        retry=lambda wildcards: BENCH.retry_token(wildcards.dataset),
+    message:
+        "download {wildcards.dataset}"
+    shell:
+        job("download")
+        + " {wildcards.dataset:q} --data-dir {DATA:q} --retry {params.retry:q}"
+        " --output {output:q} --log {log:q}"
+
+
+rule prepare:
+    input:
+        f"{RESULTS}/datasets/{{dataset}}.download.json",
+    output:
+        f"{RESULTS}/datasets/{{dataset}}.prepared.json",
+    log:
+        "logs/prepare/{dataset}.log",
+    retries: RETRIES
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 2000 * attempt,
+        runtime=60,
+    params:
+        code=lambda wildcards: BENCH.data_code(wildcards.dataset),
+    message:
+        "prepare {wildcards.dataset}"
+    shell:
+        job("prepare")
+        + " {wildcards.dataset:q} --data-dir {DATA:q} --downloaded {input:q}"
+        " --output {output:q} --log {log:q}"
