@@ -3,7 +3,7 @@ from snakemake.utils import min_version
 min_version("9.10")
 
 
-configfile: workflow.basedir + "/config/config.yaml"
+configfile: f"{workflow.basedir}/config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
@@ -12,7 +12,7 @@ include: "workflow/rules/common.smk"
 # The default target: the suites that config.yaml names.
 rule all:
     input:
-        [BENCH.config.reports_dir + "/index.html"],
+        f"{REPORTS}/index.html",
         [receipt for suite in BENCH.config.suites for receipt in BENCH.receipts(suite)],
 
 

@@ -12,6 +12,7 @@ rule train:
         runtime=unit_runtime,
         last_attempt=last_attempt,
     params:
+        results=results_dir,
         suite=unit_suite,
         code=unit_code,
         label=unit_label,
@@ -35,6 +36,7 @@ rule evaluate:
         runtime=unit_runtime,
         last_attempt=last_attempt,
     params:
+        results=results_dir,
         suite=unit_suite,
         code=unit_code,
         label=unit_label,
@@ -58,6 +60,7 @@ rule select:
         runtime=unit_runtime,
         last_attempt=last_attempt,
     params:
+        results=results_dir,
         suite=unit_suite,
         code=unit_code,
         label=unit_label,
@@ -79,6 +82,7 @@ rule record:
         mem_mb=500,
         runtime=10,
     params:
+        results=results_dir,
         suite=lambda wildcards: BENCH.suite_paths[wildcards.suite],
         code=BENCH.record_code(),
         label=lambda wildcards: BENCH.record_label(wildcards.suite, wildcards.run_key),
@@ -86,5 +90,5 @@ rule record:
         "record {params.label}"
     shell:
         job("record")
-        + " {wildcards.run_key} --suite {params.suite:q} --results-dir {RESULTS:q}"
+        + " {wildcards.run_key} --suite {params.suite:q} --results-dir {params.results:q}"
         " --output {output:q} --log {log:q}"

@@ -39,6 +39,14 @@ def job(verb):
     return f"exec {PYTHON} -m eigenbench.experiments {verb}"
 
 
+def results_dir(wildcards):
+    return RESULTS
+
+
+def reports_dir(wildcards):
+    return REPORTS
+
+
 def unit_inputs(wildcards):
     return BENCH.unit_inputs(wildcards.unit)
 
@@ -102,6 +110,6 @@ onerror:
 
 
 UNIT_OPTIONS = (
-    " {wildcards.unit} --suite {params.suite:q} --results-dir {RESULTS:q} --threads {threads}"
+    " {wildcards.unit} --suite {params.suite:q} --results-dir {params.results:q} --threads {threads}"
     " {resources.last_attempt} --output {output:q} --log {log:q}"
 )

@@ -13,13 +13,14 @@ rule download:
         mem_mb=1000,
         runtime=120,
     params:
+        data=DATA,
         code=lambda wildcards: BENCH.data_code(wildcards.dataset),
         retry=lambda wildcards: BENCH.retry_token(wildcards.dataset),
     message:
         "download {wildcards.dataset}"
     shell:
         job("download")
-        + " {wildcards.dataset:q} --data-dir {DATA:q} --retry {params.retry:q}"
+        + " {wildcards.dataset:q} --data-dir {params.data:q} --retry {params.retry:q}"
         " --output {output:q} --log {log:q}"
 
 
@@ -36,10 +37,11 @@ rule prepare:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime=60,
     params:
+        data=DATA,
         code=lambda wildcards: BENCH.data_code(wildcards.dataset),
     message:
         "prepare {wildcards.dataset}"
     shell:
         job("prepare")
-        + " {wildcards.dataset:q} --data-dir {DATA:q} --downloaded {input:q}"
+        + " {wildcards.dataset:q} --data-dir {params.data:q} --downloaded {input:q}"
         " --output {output:q} --log {log:q}"

@@ -12,6 +12,7 @@ rule moments:
         runtime=unit_runtime,
         last_attempt=last_attempt,
     params:
+        results=results_dir,
         suite=unit_suite,
         code=unit_code,
         label=unit_label,
@@ -35,6 +36,7 @@ rule embed:
         runtime=unit_runtime,
         last_attempt=last_attempt,
     params:
+        results=results_dir,
         suite=unit_suite,
         code=unit_code,
         label=unit_label,

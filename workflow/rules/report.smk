@@ -17,12 +17,16 @@ rule report:
         mem_mb=1500,
         runtime=30,
     params:
+        python=PYTHON,
+        suites=SUITES_DIR,
+        results=results_dir,
+        reports=reports_dir,
         code=BENCH.report_code(),
     message:
         "report"
     shell:
-        "exec {PYTHON} -m eigenbench.reporting --all-suites-in {SUITES_DIR:q} --results-dir {RESULTS:q}"
-        " --reports-dir {REPORTS:q} 2> >(tee {log:q} >&2)"
+        "exec {params.python} -m eigenbench.reporting --all-suites-in {params.suites:q} --results-dir {params.results:q}"
+        " --reports-dir {params.reports:q} 2> >(tee {log:q} >&2)"
 
 
 # The report of a suite that is not among the default ones: it joins the same pages.
@@ -38,9 +42,13 @@ rule suite_report:
         mem_mb=1500,
         runtime=30,
     params:
+        python=PYTHON,
+        suites=SUITES_DIR,
+        results=results_dir,
+        reports=reports_dir,
         code=BENCH.report_code(),
     message:
         "report {wildcards.suite}"
     shell:
-        "exec {PYTHON} -m eigenbench.reporting --all-suites-in {SUITES_DIR:q} --results-dir {RESULTS:q}"
-        " --reports-dir {REPORTS:q} --receipt {output:q} 2> >(tee {log:q} >&2)"
+        "exec {params.python} -m eigenbench.reporting --all-suites-in {params.suites:q} --results-dir {params.results:q}"
+        " --reports-dir {params.reports:q} --receipt {output:q} 2> >(tee {log:q} >&2)"

@@ -16,7 +16,10 @@ rule track:
         mem_mb=1500,
         runtime=60,
         mlflow=1,
+    params:
+        python=PYTHON,
+        results=results_dir,
     message:
         "track {wildcards.suite} · {wildcards.batch}"
     shell:
-        "exec {PYTHON} -m eigenbench.tracking --results-dir {RESULTS:q} --receipt {output:q} {input:q} 2> >(tee {log:q} >&2)"
+        "exec {params.python} -m eigenbench.tracking --results-dir {params.results:q} --receipt {output:q} {input:q} 2> >(tee {log:q} >&2)"

@@ -174,7 +174,7 @@ def _failure(task: Task, kind: str, message: str, context: JobContext) -> dict[s
 def _read_report(reader: int, child: int) -> bytes:
     """Read what the child writes until it closes the pipe; end it if the workflow is gone."""
     workflow = os.getppid()
-    chunks = []
+    chunks: list[bytes] = []
     with os.fdopen(reader, "rb", buffering=0) as stream:
         while True:
             ready, _, _ = select.select([stream], [], [], 1.0)
