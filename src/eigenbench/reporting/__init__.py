@@ -1,0 +1,1 @@
+"""Records and suites in, the report out: verdicts, tables, figures, one HTML page."""

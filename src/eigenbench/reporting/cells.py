@@ -1,0 +1,168 @@
+"""Records grouped into cells: the runs of one method and classifier that differ only in the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
+
+from eigenbench.experiments.record import Record
+from eigenbench.experiments.suite import ExperimentSpec, Suite
+from eigenbench.reporting.formatting import lower_is_better
+from eigenbench.reporting.intervals import Estimate, estimate
+
+CellKey = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method and classifier of an experiment, over its seeds.
+
+    Attributes
+    ----------
+    method, classifier : str
+        Their names in the suite.
+    records : tuple of Record
+        In the order of the seeds; may be empty.
+    n_planned : int
+        How many seeds the suite asks for.
+    """
+
+    method: str
+    classifier: str
+    records: tuple[Record, ...]
+    n_planned: int
+
+    @cached_property
+    def finished(self) -> list[Record]:
+        """The runs that have metrics."""
+        return [record for record in self.records if record.status == "ok"]
+
+    @property
+    def label(self) -> str:
+        """Method and classifier in a few words."""
+        return f"{self.method} + {self.classifier}"
+
+    def estimate(self, metric: str) -> Estimate | None:
+        """Return mean and interval of a metric over the finished seeds; None when no seed has it."""
+        records = [record for record in self.finished if metric in record.metrics]
+        if not records:
+            return None
+        info = records[0].dataset_info
+        return estimate(
+            metric,
+            [record.metrics[metric] for record in records],
+            deterministic=all(record.deterministic for record in records),
+            n_test=info.n_test if info else None,
+        )
+
+    def mean(self, value: Callable[[Record], float | None]) -> float | None:
+        """Return the mean of a number over the finished seeds that have it."""
+        found = [number for record in self.finished if (number := value(record)) is not None]
+        return sum(found) / len(found) if found else None
+
+    @cached_property
+    def costs(self) -> dict[str, float | None]:
+        """Means over the finished seeds: dimension, seconds, MiB of memory, kB of model."""
+        names = ("dimension", "fit_seconds", "train_seconds", "predict_seconds", "peak_rss_mb")
+        costs = {name: self.mean(attrgetter(name)) for name in names}
+        return {**costs, "model_kb": self.mean(_model_kb)}
+
+    def why_not(self, metric: str) -> str:
+        """Say in one line why there is no value of a metric."""
+        if self.finished:
+            return f"its records have no metric {metric!r}"
+        if not self.records:
+            return "no record yet"
+        return reason(self.records[0])
+
+
+def _model_kb(record: Record) -> float | None:
+    return None if record.model is None else record.model.bytes / 1000
+
+
+def reason(record: Record, limit: int = 200) -> str:
+    """Say in one line why a run has no metrics."""
+    if record.failure is None:
+        return f"{record.status.replace('_', ' ')}, no reason recorded"
+    text = " ".join(record.failure.message.split())
+    if record.status == "failed":
+        text = f"failed in {record.failure.stage}: {record.failure.type}: {text}"
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def total_seconds(record: Record) -> float | None:
+    """Return the time to fit the embedding and train the classifier; None when either is unknown."""
+    if record.fit_seconds is None or record.train_seconds is None:
+        return None
+    return record.fit_seconds + record.train_seconds
+
+
+def group_cells(suites: Iterable[Suite], records: Iterable[Record]) -> dict[tuple[str, str], list[Cell]]:
+    """Group records by (suite, experiment) into cells, in the order of the suite files.
+
+    Every cell that a suite declares is there, with or without records. Cells that only records know
+    come after the declared ones, by name; records of other suites or experiments are left out.
+    """
+    by_key: dict[CellKey, list[Record]] = {}
+    for record in records:
+        key = (record.suite, record.experiment, record.method, record.classifier)
+        by_key.setdefault(key, []).append(record)
+    groups = {}
+    for suite in suites:
+        for name, experiment in suite.experiments.items():
+            declared = [
+                (method, classifier) for method in experiment.methods for classifier in experiment.classifiers
+            ]
+            extra = sorted(
+                key[2:] for key in by_key if key[:2] == (suite.name, name) and key[2:] not in declared
+            )
+            groups[suite.name, name] = [
+                _cell(experiment, method, classifier, by_key.get((suite.name, name, method, classifier), []))
+                for method, classifier in [*declared, *extra]
+            ]
+    return groups
+
+
+def _cell(experiment: ExperimentSpec, method: str, classifier: str, records: list[Record]) -> Cell:
+    spec = experiment.methods.get(method)
+    seeds = (spec.seeds if spec else None) or experiment.seeds
+    ordered = sorted(records, key=lambda record: (record.seed, record.run_key))
+    return Cell(method, classifier, tuple(ordered), len(seeds))
+
+
+def headline_direction(experiment: ExperimentSpec) -> bool:
+    """Tell whether a smaller headline metric is better: as the published numbers say, else by its name."""
+    for number in experiment.published:
+        if number.metric == experiment.headline:
+            return number.lower_is_better
+    return lower_is_better(experiment.headline)
+
+
+def best_cells(experiment: ExperimentSpec, cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells with the best mean headline metric: one, or several in a tie."""
+    means = [
+        (found.mean, cell)
+        for cell in cells
+        if (found := cell.estimate(experiment.headline)) is not None and found.mean == found.mean
+    ]
+    choose = min if headline_direction(experiment) else max
+    best = choose((mean for mean, _ in means), default=None)
+    return [cell for mean, cell in means if mean == best]
+
+
+def find_cell(cells: Iterable[Cell], method: str, classifier: str | None) -> Cell | None:
+    """Return the cell of a method and classifier; any classifier when none is named."""
+    for cell in cells:
+        if cell.method == method and classifier in (None, cell.classifier):
+            return cell
+    return None
+
+
+def status_counts(records: Iterable[Record]) -> dict[str, int]:
+    """Count runs by status, in the order ok, failed, not run."""
+    counts = {"ok": 0, "failed": 0, "not_run": 0}
+    for record in records:
+        counts[record.status] += 1
+    return counts

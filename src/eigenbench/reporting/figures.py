@@ -1,0 +1,296 @@
+"""Figures of the report, as inline SVG that follows the page's light or dark text colour."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import matplotlib
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from eigenbench.experiments.record import Record
+from eigenbench.reporting.cells import Cell
+from eigenbench.reporting.formatting import metric_style
+
+#: Colours that read on white and on near-black, and to the colour-blind (after Okabe and Ito).
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#c05f96", "#b98a00", "#3d9bd6", "#7b6bc7", "#85786a")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+#: Drawn in this colour, then replaced by the text colour of the page.
+_INK = "#0a0b0c"
+
+_STYLE: dict[Any, Any] = {
+    "axes.edgecolor": _INK,
+    "axes.labelcolor": _INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9.0,
+    "grid.alpha": 0.15,
+    "grid.color": _INK,
+    "axes.grid": True,
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "text.color": _INK,
+    "text.parse_math": False,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+}
+
+
+def error_against(
+    cells: Sequence[Cell],
+    metric: str,
+    x: Callable[[Record], float | None],
+    x_label: str,
+    *,
+    key: str,
+    dodge: bool = False,
+) -> Markup | None:
+    """Plot the mean of a metric, with its interval, against another number: one point per cell.
+
+    Colours are methods and markers are classifiers. Cells of one family (method names that differ only
+    in a number at the end) and one classifier share a colour and are joined by a line.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        Those without the metric or without ``x`` are left out.
+    metric : str
+        Drawn upwards.
+    x : callable
+        Takes a record and returns a positive number, drawn to the right as a mean over seeds.
+    x_label : str
+        What it is, with its unit.
+    key : str
+        Unique on the page.
+    dodge : bool
+        Whether to set classifiers a little apart, for an ``x`` that they have in common.
+
+    Returns
+    -------
+    Markup or None
+        The SVG; None with fewer than two points.
+    """
+    legend = _Legend.of(cells)
+    curves = _curves(cells, metric, x, legend, dodge)
+    points = [point for curve in curves.values() for point in curve]
+    if len(points) < 2:
+        return None
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        for (family, classifier), curve in curves.items():
+            _error_curve(axes, sorted(curve), legend.look(family, classifier))
+        _log_if_wide(axes, "x", [point.x for point in points], least=4)
+        _log_if_wide(axes, "y", [point.y for point in points], least=8)
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(metric_style(metric).heading)
+        legend.draw(figure)
+
+    return _svg(draw, (5.5, 3.2 + legend.height(5.5)), key)
+
+
+def learning_curves(cells: Sequence[Cell], *, key: str) -> Markup | None:
+    """Plot the learning curves of the first seed of each cell: one small panel per classifier and curve.
+
+    Returns
+    -------
+    Markup or None
+        The SVG; None when no run has a curve.
+    """
+    shown = [cell for cell in cells if cell.finished and any(cell.finished[0].curves.values())]
+    if not shown:
+        return None
+    legend = _Legend.of(cells).without_markers([cell.method for cell in shown])
+    panels: dict[str, list[tuple[str, list[tuple[int, float]]]]] = {}
+    for cell in shown:
+        for name, curve in cell.finished[0].curves.items():
+            title = f"{cell.classifier}\n{name.replace('_', ' ')}"
+            panels.setdefault(title, []).append((legend.look(legend.family_of[cell.method])["color"], curve))
+    columns = min(4, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    width = 2.75 * max(columns, 2)
+
+    def draw(figure: Figure) -> None:
+        grid = figure.subplots(rows, columns, squeeze=False).ravel()
+        for axes, (title, curves) in zip(grid, panels.items(), strict=False):
+            _learning_panel(axes, title, [(colour, curve) for colour, curve in curves if curve])
+        for axes in grid[len(panels) :]:
+            axes.remove()
+        legend.draw(figure)
+
+    return _svg(draw, (width, 2.3 * rows + legend.height(width)), key)
+
+
+def has_families(cells: Sequence[Cell]) -> bool:
+    """Tell whether `error_against` joins any points."""
+    methods = {cell.method for cell in cells}
+    return len(set(_families(methods).values())) < len(methods)
+
+
+class _Point(NamedTuple):
+    """A mean and its interval, in shown units."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class _Legend:
+    """Colours for families of methods, markers for classifiers; the same in all figures of an experiment.
+
+    ``drawn`` are the families that the figure has; the others keep their colours for themselves.
+    """
+
+    family_of: dict[str, str]
+    families: list[str]
+    classifiers: list[str]
+    drawn: list[str]
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell]) -> _Legend:
+        family_of = _families(cell.method for cell in cells)
+        families = list(dict.fromkeys(family_of.values()))
+        return cls(family_of, families, list(dict.fromkeys(cell.classifier for cell in cells)), families)
+
+    def without_markers(self, methods: Iterable[str]) -> _Legend:
+        drawn = list(dict.fromkeys(self.family_of[method] for method in methods))
+        return replace(self, classifiers=[], drawn=drawn)
+
+    def look(self, family: str, classifier: str | None = None) -> dict[str, Any]:
+        """Return colour and marker; families beyond the palette come again with hollow markers."""
+        turn, index = divmod(self.families.index(family), len(COLOURS))
+        marker = MARKERS[self.classifiers.index(classifier) % len(MARKERS) if classifier else 0]
+        face = "none" if turn % 2 else COLOURS[index]
+        return {"color": COLOURS[index], "marker": marker, "markerfacecolor": face}
+
+    def height(self, width: float) -> float:
+        """Return the inches that the legend takes in a figure of some width."""
+        groups = [self.drawn, self.classifiers if len(self.classifiers) > 1 else []]
+        return 0.1 + 0.17 * sum(math.ceil(len(names) / _columns(names, width)) for names in groups if names)
+
+    def draw(self, figure: Figure) -> None:
+        """Name the markers (when there are several) above the axes and the colours below."""
+        if len(self.classifiers) > 1:
+            ink = {"color": _INK, "markerfacecolor": _INK}
+            looks = {name: {**self.look(self.families[0], name), **ink} for name in self.classifiers}
+            _draw_names(figure, looks, "outside upper center")
+        _draw_names(figure, {family: self.look(family) for family in self.drawn}, "outside lower center")
+
+
+def _draw_names(
+    figure: Figure,
+    looks: dict[str, dict[str, Any]],
+    place: Literal["outside upper center", "outside lower center"],
+) -> None:
+    figure.legend(
+        handles=[Line2D([], [], linestyle="none", label=name, **look) for name, look in looks.items()],
+        loc=place,
+        ncols=_columns(list(looks), figure.get_figwidth()),
+        fontsize=8,
+        handletextpad=0.1,
+        columnspacing=1.0,
+        borderaxespad=0.2,
+    )
+
+
+def _columns(names: Sequence[str], width: float) -> int:
+    """Return how many names of a legend stand side by side in some inches."""
+    return max(1, min(len(names), int(width / (0.35 + 0.068 * max(map(len, names))))))
+
+
+def _families(methods: Iterable[str]) -> dict[str, str]:
+    """Map each method to its family: the name without its final number, where several methods share that."""
+    stems = {method: re.sub(r"[_.-]?k?\d+$", "", method) or method for method in methods}
+    shared = Counter(stems.values())
+    return {method: stem if shared[stem] > 1 else method for method, stem in stems.items()}
+
+
+def _curves(
+    cells: Sequence[Cell], metric: str, x: Callable[[Record], float | None], legend: _Legend, dodge: bool
+) -> dict[tuple[str, str], list[_Point]]:
+    """Return the points of each family and classifier."""
+    scale = metric_style(metric).scale
+    middle = (len(legend.classifiers) - 1) / 2
+    curves: dict[tuple[str, str], list[_Point]] = {}
+    for cell in cells:
+        found, at = cell.estimate(metric), cell.mean(x)
+        if found is not None and math.isfinite(found.mean) and at:
+            shift = 1.035 ** (legend.classifiers.index(cell.classifier) - middle) if dodge else 1.0
+            low, high = (found.mean if end is None else end for end in (found.low, found.high))
+            point = _Point(shift * at, scale * found.mean, scale * low, scale * high)
+            curves.setdefault((legend.family_of[cell.method], cell.classifier), []).append(point)
+    return curves
+
+
+def _error_curve(axes: Axes, curve: Sequence[_Point], look: dict[str, Any]) -> None:
+    bars = [[point.y - point.low for point in curve], [point.high - point.y for point in curve]]
+    axes.errorbar(
+        [point.x for point in curve],
+        [point.y for point in curve],
+        yerr=bars,
+        linewidth=1.0 if len(curve) > 1 else 0,
+        elinewidth=1.0,
+        capsize=2.0,
+        markersize=5.5,
+        **look,
+    )
+
+
+def _learning_panel(axes: Axes, title: str, curves: Sequence[tuple[str, list[tuple[int, float]]]]) -> None:
+    for colour, curve in curves:
+        steps, values = zip(*curve, strict=True)
+        axes.plot(steps, values, color=colour, linewidth=1.2, marker=".", markersize=3)
+    axes.set_title(title, fontsize=8.5)
+    axes.set_xlabel("step")
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    _log_if_wide(axes, "y", [value for _, curve in curves for _, value in curve], least=10)
+
+
+def _log_if_wide(axes: Axes, which: Literal["x", "y"], values: Sequence[float], *, least: float) -> None:
+    """Make an axis logarithmic when its values are positive and span at least some ratio.
+
+    The ticks are plain numbers, at multiples of powers of ten that are dense enough for the span.
+    """
+    span = max(values) / min(values) if values and min(values) > 0 else 0.0
+    if not least <= span < math.inf:
+        return
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    multiples = (1.0,) if span > 300 else (1.0, 3.0) if span > 30 else (1.0, 2.0, 5.0)
+    axis.set_major_locator(LogLocator(subs=multiples, numticks=20))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6f}".rstrip("0").rstrip(".")))
+
+
+def _svg(draw: Callable[[Figure], None], size: tuple[float, float], key: str) -> Markup:
+    """Draw a figure and return it as an SVG element: the same input gives the same bytes.
+
+    ``key`` makes every identifier in the element unique on the page.
+    """
+    stream = io.StringIO()
+    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE, "svg.hashsalt": key}):
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasSVG(figure)
+        draw(figure)
+        figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    text = stream.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
+    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', rf'\1 style="width:{size[0] * 96:.0f}px"', text, count=1)
+    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{key}-", text)
+    return Markup(text.replace("<svg", '<svg aria-hidden="true"', 1).replace(_INK, "currentColor"))

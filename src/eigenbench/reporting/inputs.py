@@ -1,0 +1,108 @@
+"""Find and read what the report is made of: suite files and run records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from eigenbench.experiments.record import Record, RecordError, read_record
+from eigenbench.experiments.suite import Suite, SuiteError, load_suite
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Suites with their files, the current record of each run, and what could not be read."""
+
+    suites: list[Suite]
+    suite_paths: dict[str, Path]
+    records: list[Record]
+    unreadable: list[str]
+
+
+def read_inputs(
+    suite_paths: Sequence[Path],
+    results_dir: Path,
+    *,
+    listed: Iterable[Path] | None = None,
+    all_suites_in: Path | None = None,
+) -> Inputs:
+    """Read suites and their records.
+
+    A record that cannot be read is reported, not fatal. Records of runs that the suite no longer asks
+    for are left out; of several records of one run (the settings were changed in between), the one
+    that finished last counts.
+
+    Parameters
+    ----------
+    suite_paths : sequence of Path
+        Suite files.
+    results_dir : Path
+        Records are read from ``<results_dir>/records/<suite>/*.json``.
+    listed : iterable of Path, optional
+        The record files of ``suite_paths`` that count; by default all. One that is absent is reported.
+    all_suites_in : Path, optional
+        A folder of suite files: each further one that has records is included; if it cannot be read, it
+        is reported.
+
+    Raises
+    ------
+    SuiteError
+        If a file of ``suite_paths`` is not a valid suite.
+    """
+    suites = {suite.name: (suite, path) for path in suite_paths for suite in [load_suite(path)]}
+    files = [
+        path
+        for path in (listed if listed is not None else _record_files(results_dir, suites))
+        if path.parent.name in suites
+    ]
+    unreadable: list[str] = []
+    for path in _other_suites(all_suites_in, results_dir, suites):
+        try:
+            suites[path.stem] = (load_suite(path), path)
+        except SuiteError as error:
+            unreadable.append(str(error))
+        else:
+            files += _record_files(results_dir, [path.stem])
+    records = []
+    for path in dict.fromkeys(files):
+        try:
+            records.append(read_record(path))
+        except RecordError as error:
+            unreadable.append(" ".join(str(error).split()))
+    return Inputs(
+        suites=[suite for suite, _ in suites.values()],
+        suite_paths={name: path for name, (_, path) in suites.items()},
+        records=_current(records, [suite for suite, _ in suites.values()]),
+        unreadable=unreadable,
+    )
+
+
+def _record_files(results_dir: Path, suites: Iterable[str]) -> list[Path]:
+    return [path for suite in suites for path in sorted((results_dir / "records" / suite).glob("*.json"))]
+
+
+def _other_suites(folder: Path | None, results_dir: Path, known: Iterable[str]) -> Iterator[Path]:
+    """Return the suite files of a folder that are not known yet and have records."""
+    known = set(known)
+    for path in sorted(folder.glob("*.yaml")) if folder else ():
+        if path.stem not in known and _record_files(results_dir, [path.stem]):
+            yield path
+
+
+def _current(records: Iterable[Record], suites: Iterable[Suite]) -> list[Record]:
+    """Keep one record for each run that the suites ask for: the one that finished last."""
+    wanted = {
+        (suite.name, name, experiment.dataset, method_name, classifier, seed)
+        for suite in suites
+        for name, experiment in suite.experiments.items()
+        for method_name, method in experiment.methods.items()
+        for classifier in experiment.classifiers
+        for seed in method.seeds or experiment.seeds
+    }
+    latest: dict[tuple[str, str, str, str, str, int], Record] = {}
+    for record in sorted(records, key=lambda record: (record.finished or "", record.run_key)):
+        run = (record.suite, record.experiment, record.dataset, record.method, record.classifier, record.seed)
+        if run in wanted:
+            latest[run] = record
+    return list(latest.values())

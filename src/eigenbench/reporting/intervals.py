@@ -1,0 +1,111 @@
+"""Means over seeds and their 95 % confidence intervals."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scipy.stats import binomtest
+from scipy.stats import t as student_t
+
+LEVEL = 0.95
+OVER_SEEDS = "Student t over seeds"
+OVER_ROWS = "Wilson over test rows"
+
+#: Metrics that count wrong test rows; the value is the largest one possible, given the number of rows.
+_BINOMIAL = {"test_error": lambda n_test: 1.0, "test_errors": lambda n_test: float(n_test)}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seeds and how sure it is.
+
+    Attributes
+    ----------
+    mean : float
+        In the metric's stored unit.
+    low, high : float or None
+        Ends of the 95 % interval; None when the data give none.
+    n_seeds : int
+        Number of runs behind the mean.
+    interval : str
+        How the interval was made: ``OVER_SEEDS``, ``OVER_ROWS`` or empty.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    n_seeds: int
+    interval: str
+
+
+def estimate(metric: str, values: Sequence[float], *, deterministic: bool, n_test: int | None) -> Estimate:
+    """Estimate a metric from one value per seed.
+
+    With at least two seeds that differ, the interval is Student's t for the mean over seeds: it covers
+    the randomness of the method (and of the split, where the seed draws it) for the data at hand. With
+    one seed, a deterministic method, or seeds that all agree, seeds say nothing about the error; then
+    ``test_error`` and ``test_errors`` get Wilson's score interval for a binomial proportion: it covers
+    the draw of the test rows. Other metrics then have no interval. Ends are cut to the possible range
+    of an error rate or count.
+
+    Parameters
+    ----------
+    metric : str
+        Its name, such as ``test_error``.
+    values : sequence of float
+        One per seed, at least one.
+    deterministic : bool
+        Whether the seed changes nothing.
+    n_test : int or None
+        Number of test rows, when known.
+
+    Returns
+    -------
+    Estimate
+        Mean and interval, in the unit of the values.
+
+    Raises
+    ------
+    ValueError
+        If there is no value.
+
+    References
+    ----------
+    E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927).
+
+    Examples
+    --------
+    >>> found = estimate("test_errors", [108.0], deterministic=False, n_test=10_000)
+    >>> f"{found.mean:.0f} [{found.low:.1f}, {found.high:.1f}]"
+    '108 [89.5, 130.2]'
+    """
+    if not values:
+        raise ValueError(f"no value of {metric!r} to estimate from")
+    n_seeds = len(values)
+    mean = math.fsum(values) / n_seeds
+    if not math.isfinite(mean):
+        return Estimate(mean, None, None, n_seeds, "")
+    largest = _BINOMIAL[metric](n_test) if metric in _BINOMIAL and n_test else None
+    if len(set(values)) >= 2 and not deterministic:
+        low, high = _over_seeds(values, mean)
+        if largest is not None:
+            low, high = max(low, 0.0), min(high, largest)
+        return Estimate(mean, low, high, n_seeds, OVER_SEEDS)
+    if largest is not None and n_test and 0 <= mean <= largest:
+        low, high = _over_rows(mean / largest, n_test)
+        return Estimate(mean, largest * low, largest * high, n_seeds, OVER_ROWS)
+    return Estimate(mean, None, None, n_seeds, "")
+
+
+def _over_seeds(values: Sequence[float], mean: float) -> tuple[float, float]:
+    quantile = float(student_t.ppf((1 + LEVEL) / 2, len(values) - 1))
+    half_width = quantile * statistics.stdev(values) / math.sqrt(len(values))
+    return mean - half_width, mean + half_width
+
+
+def _over_rows(share: float, n_test: int) -> tuple[float, float]:
+    found = binomtest(round(share * n_test), n_test).proportion_ci(LEVEL, method="wilson")
+    return float(found.low), float(found.high)

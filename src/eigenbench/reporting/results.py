@@ -1,0 +1,67 @@
+"""``results.csv``: every measured number, one row per run × seed × metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+from eigenbench.experiments.record import Record
+
+COLUMNS = (
+    "suite",
+    "dataset",
+    "method",
+    "classifier",
+    "seed",
+    "metric",
+    "value",
+    "status",
+    "fit_seconds",
+    "train_seconds",
+    "predict_seconds",
+    "peak_rss_mb",
+    "run_key",
+)
+
+
+def results_table(records: Iterable[Record]) -> pd.DataFrame:
+    """Tabulate runs, raw and unrounded.
+
+    Parameters
+    ----------
+    records : iterable of Record
+        In any order.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``COLUMNS``, sorted by suite, experiment, dataset, method, classifier, seed, run key and
+        metric. A run without metrics has one row, with empty metric and value.
+    """
+    rows: list[dict[str, Any]] = []
+    for record in sorted(records, key=_order):
+        shared = {name: getattr(record, name) for name in COLUMNS if name not in ("metric", "value")}
+        measured = sorted(record.metrics.items()) if record.status == "ok" else []
+        rows += [{**shared, "metric": metric, "value": value} for metric, value in measured] or [shared]
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    floats = ["value", "fit_seconds", "train_seconds", "predict_seconds", "peak_rss_mb"]
+    return table.astype(dict.fromkeys(floats, "float64"))
+
+
+def csv_text(table: pd.DataFrame) -> str:
+    """Write a table as CSV with line feeds; the same table always gives the same text."""
+    return table.to_csv(index=False, lineterminator="\n")
+
+
+def _order(record: Record) -> tuple[Any, ...]:
+    return (
+        record.suite,
+        record.experiment,
+        record.dataset,
+        record.method,
+        record.classifier,
+        record.seed,
+        record.run_key,
+    )

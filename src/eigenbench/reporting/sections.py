@@ -1,0 +1,277 @@
+"""What each section of the page shows, computed from suites and records; the template only lays it out."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from eigenbench.experiments.record import Confusion, Record
+from eigenbench.experiments.suite import ExperimentSpec, Suite
+from eigenbench.reporting.cells import (
+    Cell,
+    best_cells,
+    find_cell,
+    group_cells,
+    headline_direction,
+    status_counts,
+    total_seconds,
+)
+from eigenbench.reporting.comparison import Comparison, compare, verdict_counts
+from eigenbench.reporting.figures import error_against, has_families, learning_curves
+from eigenbench.reporting.formatting import MetricStyle, metric_style
+from eigenbench.reporting.intervals import OVER_ROWS, OVER_SEEDS
+
+#: Larger confusion matrices are left to the dashboard.
+MAX_CONFUSION_CLASSES = 20
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An inline SVG with its caption and a description for readers who cannot see it."""
+
+    svg: Markup
+    caption: str
+    alt: str
+    wide: bool
+
+
+@dataclass(frozen=True)
+class ConfusionView:
+    """The confusion matrix of one run; shades of the mistakes go from 0 to 1, the most frequent one."""
+
+    title: str
+    counts: Confusion
+    shades: list[list[float]]
+
+
+@dataclass(frozen=True)
+class SearchView:
+    """The search of one cell: for each candidate, its score with each seed and whether that seed took it."""
+
+    title: str
+    metric: MetricStyle
+    seeds: list[int]
+    rows: list[tuple[str, list[tuple[str, bool]]]]
+
+
+@dataclass(frozen=True)
+class ExperimentView:
+    """Everything that the page shows of one experiment."""
+
+    anchor: str
+    suite_name: str
+    name: str
+    spec: ExperimentSpec
+    headline: MetricStyle
+    lower_is_better: bool
+    comparisons: list[Comparison]
+    cells: list[Cell]
+    best: list[Cell]
+    pictures: list[Picture]
+    confusions: list[ConfusionView]
+    searches: list[SearchView]
+    metrics: list[str]
+
+    @property
+    def title(self) -> str:
+        """The title from the suite file, else the experiment's name."""
+        return self.spec.title or self.name
+
+    @property
+    def methods(self) -> list[str]:
+        """Names of the rows of the grid."""
+        return list(dict.fromkeys(cell.method for cell in self.cells))
+
+    @property
+    def classifiers(self) -> list[str]:
+        """Names of the columns of the grid."""
+        return list(dict.fromkeys(cell.classifier for cell in self.cells))
+
+    def cell(self, method: str, classifier: str) -> Cell | None:
+        """Return one field of the grid."""
+        return find_cell(self.cells, method, classifier)
+
+    @property
+    def runs(self) -> list[Record]:
+        """Every run, in the order of the grid."""
+        return [record for cell in self.cells for record in cell.records]
+
+    @property
+    def interval_note(self) -> str:
+        """How the intervals of the grid were made."""
+        kinds = {found.interval for cell in self.cells if (found := cell.estimate(self.spec.headline))}
+        return " or ".join(kind for kind in (OVER_SEEDS, OVER_ROWS) if kind in kinds)
+
+    @property
+    def missing(self) -> list[Cell]:
+        """Cells with fewer records than the suite asks for."""
+        return [cell for cell in self.cells if len(cell.records) < cell.n_planned]
+
+
+@dataclass(frozen=True)
+class SuiteView:
+    """One suite: its experiments and its file."""
+
+    suite: Suite
+    experiments: list[ExperimentView]
+    file: str
+    text: str
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        """The published numbers of all experiments."""
+        return [row for experiment in self.experiments for row in experiment.comparisons]
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """Number of published numbers by verdict."""
+        return verdict_counts(self.comparisons)
+
+    @property
+    def runs(self) -> dict[str, int]:
+        """Number of runs by status."""
+        return status_counts(record for experiment in self.experiments for record in experiment.runs)
+
+
+def suite_views(
+    suites: Sequence[Suite], records: Sequence[Record], files: dict[str, tuple[str, str]]
+) -> list[SuiteView]:
+    """Compute the sections of all suites; ``files`` maps a suite to its file's name and text."""
+    groups = group_cells(suites, records)
+    return [
+        SuiteView(
+            suite,
+            [_experiment(suite, name, groups[suite.name, name]) for name in suite.experiments],
+            *files[suite.name],
+        )
+        for suite in suites
+    ]
+
+
+def _experiment(suite: Suite, name: str, cells: list[Cell]) -> ExperimentView:
+    spec = suite.experiments[name]
+    anchor = f"{suite.name}-{name}"
+    comparisons = compare(suite, name, cells)
+    best = best_cells(spec, cells)
+    compared = [row.cell for row in comparisons if row.cell and row.estimate]
+    shown = list({cell.label: cell for cell in [*best[:1], *compared]}.values())
+    metrics = sorted({metric for cell in cells for record in cell.finished for metric in record.metrics})
+    return ExperimentView(
+        anchor=anchor,
+        suite_name=suite.name,
+        name=name,
+        spec=spec,
+        headline=metric_style(spec.headline),
+        lower_is_better=headline_direction(spec),
+        comparisons=comparisons,
+        cells=cells,
+        best=best,
+        pictures=_pictures(spec, cells, anchor),
+        confusions=[matrix for cell in shown if (matrix := _confusion(cell))],
+        searches=[search for cell in cells if (search := _search(cell))],
+        metrics=metrics,
+    )
+
+
+def _pictures(spec: ExperimentSpec, cells: list[Cell], anchor: str) -> list[Picture]:
+    label = metric_style(spec.headline).label
+    apart = ", and classifiers of one method are set slightly apart" if len(spec.classifiers) > 1 else ""
+    joined = " Methods whose names differ only in a final number are joined." if has_families(cells) else ""
+    drawn = (
+        (
+            error_against(
+                cells, spec.headline, total_seconds, "embedding + training time (s)", key=f"{anchor}-time"
+            ),
+            f"{label.capitalize()} against the time to fit the embedding and train the classifier, means "
+            f"over seeds; bars are 95 % intervals.{joined}",
+            f"Scatter plot of {label} against total time; the numbers are in the tables of this section.",
+            False,
+        ),
+        (
+            error_against(
+                cells,
+                spec.headline,
+                lambda record: record.dimension,
+                "features",
+                key=f"{anchor}-dimension",
+                dodge=True,
+            ),
+            f"{label.capitalize()} against the number of features that reach the classifier; bars are 95 % "
+            f"intervals{apart}.{joined}",
+            f"Scatter plot of {label} against dimension; the numbers are in the tables of this section.",
+            False,
+        ),
+        (
+            learning_curves(cells, key=f"{anchor}-curves"),
+            "Learning curves of the first seed of each method.",
+            "Line plots of training curves; the values are in the run records and in the dashboard.",
+            True,
+        ),
+    )
+    return [Picture(svg, caption, alt, wide) for svg, caption, alt, wide in drawn if svg]
+
+
+def _confusion(cell: Cell) -> ConfusionView | None:
+    """Show the first finished run's confusion matrix, when it is small."""
+    record = cell.finished[0]
+    if record.confusion is None or not 0 < len(record.confusion.labels) <= MAX_CONFUSION_CLASSES:
+        return None
+    shares = [
+        [0.0 if row == column else number / max(sum(counts), 1) for column, number in enumerate(counts)]
+        for row, counts in enumerate(record.confusion.matrix)
+    ]
+    largest = max(map(max, shares)) or 1.0
+    shades = [[share / largest for share in row] for row in shares]
+    return ConfusionView(f"{cell.label}, seed {record.seed}", record.confusion, shades)
+
+
+def _search(cell: Cell) -> SearchView | None:
+    searches = {record.seed: record.search for record in cell.records if record.search}
+    if not searches:
+        return None
+    style = metric_style(f"validation_{next(iter(searches.values())).metric}")
+    rows: dict[str, dict[int, tuple[str, bool]]] = {}
+    for seed, search in searches.items():
+        for index, candidate in enumerate(search.candidates):
+            status = candidate.status.replace("_", " ")
+            score = style.measured(candidate.score) if candidate.status == "ok" else status
+            rows.setdefault(params_text(candidate.params), {})[seed] = (score, index == search.selected)
+    return SearchView(
+        cell.label,
+        style,
+        list(searches),
+        [(params, [row.get(seed, ("–", False)) for seed in searches]) for params, row in rows.items()],
+    )
+
+
+def params_text(params: dict[str, Any]) -> str:
+    """Write parameters as ``name = value`` in one line, sorted by name."""
+    return ", ".join(f"{name} = {json.dumps(value)}" for name, value in sorted(params.items())) or "–"
+
+
+def by_source(rows: Iterable[Comparison]) -> list[tuple[str, list[Comparison]]]:
+    """Group published numbers under a heading that names their source and data."""
+    groups: dict[str, list[Comparison]] = {}
+    for row in rows:
+        groups.setdefault(f"{row.number.source} · {row.experiment} on {row.dataset}", []).append(row)
+    return list(groups.items())
+
+
+def distinct_environments(records: Iterable[Record]) -> list[tuple[dict[str, Any], int]]:
+    """Return the environments of the runs, each once, with the number of its runs, most frequent first."""
+    texts = Counter(record.environment.model_dump_json() for record in records if record.environment)
+    ordered = sorted(texts.items(), key=lambda item: (-item[1], item[0]))
+    return [(json.loads(text), count) for text, count in ordered]
+
+
+def distinct_datasets(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Return the datasets of the runs, each version once, by name."""
+    texts = {record.dataset_info.model_dump_json() for record in records if record.dataset_info}
+    return sorted(
+        (json.loads(text) for text in texts), key=lambda info: (info["name"], info["sha256"], info["n_train"])
+    )

@@ -1,0 +1,201 @@
+"""A small record set in the shape that real runs have. Its numbers are made up for these tests."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eigenbench.experiments.record import (
+    Candidate,
+    Confusion,
+    DatasetInfo,
+    Environment,
+    Failure,
+    ModelInfo,
+    Record,
+    Search,
+    write_json,
+)
+from eigenbench.experiments.suite import Suite, load_suite
+
+ENVIRONMENT = Environment(
+    python="3.11.2",
+    platform="Linux-6.1-x86_64-with-glibc2.36",
+    cpu="Example CPU 3000",
+    threads=2,
+    packages={"numpy": "2.4.6", "scikit-learn": "1.9.1"},
+    git_commit="0123456789abcdef0123456789abcdef01234567",
+    git_dirty=True,
+    code_hash="fedcba9876543210",
+)
+
+DATASETS = {
+    name: DatasetInfo(
+        name=name,
+        sha256=hashlib.sha256(name.encode()).hexdigest(),
+        n_train=n_train,
+        n_test=n_test,
+        n_features=n_features,
+        n_classes=10,
+        split="official",
+        source="local mirror",
+        licence="CC BY 4.0",
+    )
+    for name, n_train, n_test, n_features in (("mnist", 60_000, 10_000, 784), ("digits", 1_437, 360, 64))
+}
+
+ERRORS = {
+    ("mnist", "random"): 251,
+    ("mnist", "pca"): 158,
+    ("mnist", "gem"): 111,
+    ("mnist", "deep_gem"): 108,
+    ("digits", "identity"): 17,
+    ("digits", "random"): 11,
+    ("digits", "pca"): 9,
+    ("digits", "gem"): 6,
+    ("digits", "deep_gem"): 7,
+}
+DIMENSIONS = {"identity": 64, "random": 600, "pca": 240, "gem": 1_620, "deep_gem": 3_600}
+
+
+def run_key(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _record(experiment: str, method: str, classifier: str, seed: int, /, **changes: object) -> Record:
+    """Make a finished run; the numbers depend on its name only."""
+    draw = random.Random(repr((experiment, method, classifier, seed)))
+    info = DATASETS[experiment]
+    wrong = ERRORS[experiment, method] + (draw.randint(-2, 3) if experiment == "digits" else 0)
+    start = 1.4 if classifier != "LogisticRegression" else 0.9
+    fields = {
+        "run_key": run_key(experiment, method, classifier, seed),
+        "suite": "quick",
+        "experiment": experiment,
+        "dataset": experiment,
+        "method": method,
+        "classifier": classifier,
+        "seed": seed,
+        "deterministic": False,
+        "status": "ok",
+        "metrics": {
+            "test_errors": float(wrong),
+            "test_error": wrong / info.n_test,
+            "test_balanced_error": wrong / info.n_test + 0.0004,
+            "test_log_loss": 4.1 * wrong / info.n_test,
+        },
+        "confusion": confusion(info.n_test, wrong, draw),
+        "params": {"gem__top": 5} if "gem" in method else {},
+        "dimension": DIMENSIONS[method] * (8 if experiment == "mnist" else 1),
+        "fit_seconds": round(draw.uniform(0.05, 0.4) * (60 if experiment == "mnist" else 1), 3),
+        "train_seconds": round(draw.uniform(0.1, 2.0) * (60 if experiment == "mnist" else 1), 3),
+        "predict_seconds": round(draw.uniform(0.01, 0.05), 3),
+        "peak_rss_mb": round(draw.uniform(300, 2_500), 1),
+        "dataset_info": info,
+        "model": ModelInfo(
+            path="models/x.skops", sha256="0" * 64, bytes=254_321, input_dtype="uint8", n_features=64
+        ),
+        "environment": ENVIRONMENT,
+        "started": f"2026-01-02T03:04:{seed:02d}Z",
+        "finished": f"2026-01-02T03:05:{seed:02d}Z",
+    }
+    if classifier in ("CalibratedLeastSquares", "SecondOrderLogistic"):
+        fields["curves"] = {
+            "loss_curve": [(step, start * 0.55**step + 0.02 + draw.random() * 0.004) for step in range(12)],
+            "validation_curve": [
+                (step, start * 0.6**step + 0.05 + draw.random() * 0.01) for step in range(12)
+            ],
+        }
+    if experiment == "digits" and method == "gem":
+        fields["search"] = Search(
+            metric="error",
+            candidates=[
+                Candidate(
+                    params={"gem__gamma": gamma, "gem__top": top},
+                    status="failed" if (gamma, top) == (0.1, 5) else "ok",
+                    score=None if (gamma, top) == (0.1, 5) else 0.03 + gamma / 100 + top / 1_000,
+                )
+                for gamma in (0.1, 1.0)
+                for top in (2, 5)
+            ],
+            selected=0,
+        )
+    return Record.model_validate({**fields, **changes})
+
+
+def _broken(status: str, failure: Failure) -> dict[str, object]:
+    """Return the fields that turn a finished run into one without a result."""
+    empty = ("confusion", "search", "dimension", "fit_seconds", "train_seconds", "predict_seconds", "model")
+    return {"status": status, "failure": failure, "metrics": {}, "curves": {}, **dict.fromkeys(empty)}
+
+
+def confusion(n_test: int, wrong: int, draw: random.Random) -> Confusion:
+    matrix = [[n_test // 10 if row == column else 0 for column in range(10)] for row in range(10)]
+    for _ in range(wrong):
+        row = draw.randrange(10)
+        matrix[row][row] -= 1
+        matrix[row][(row + draw.choice((1, 3, 4, 8))) % 10] += 1
+    return Confusion(labels=[str(label) for label in range(10)], matrix=matrix)
+
+
+@pytest.fixture(scope="session")
+def make_record() -> Callable[..., Record]:
+    """Return the function that makes a record; keywords change its fields."""
+    return _record
+
+
+@pytest.fixture(scope="session")
+def broken() -> Callable[..., dict[str, object]]:
+    """Return the function that makes the fields of a run without a result."""
+    return _broken
+
+
+@pytest.fixture(scope="session")
+def suite_path() -> Path:
+    return Path(__file__).with_name("quick.yaml")
+
+
+@pytest.fixture(scope="session")
+def suite(suite_path: Path) -> Suite:
+    return load_suite(suite_path)
+
+
+@pytest.fixture(scope="session")
+def records(suite: Suite) -> list[Record]:
+    """Every run of the suite, but one that failed, three that were not run and one without a record."""
+    found = []
+    for name, experiment in suite.experiments.items():
+        for method in experiment.methods:
+            for classifier in experiment.classifiers:
+                for seed in experiment.seeds:
+                    changes = _trouble(name, method, classifier, seed)
+                    if changes is not None:
+                        found.append(_record(name, method, classifier, seed, **changes))
+    return found
+
+
+def _trouble(experiment: str, method: str, classifier: str, seed: int) -> dict[str, object] | None:
+    if (experiment, method, classifier) == ("digits", "deep_gem", "LinearSVC"):
+        reason = "the download of digits was refused by every source"
+        return _broken("not_run", Failure(stage="prepare", type="SourceError", message=reason))
+    if (experiment, method, classifier, seed) == ("digits", "random", "LinearSVC", 1):
+        failure = Failure(
+            stage="train", type="MemoryError", message="needs 9 GB\nhas 6 GB", log="logs/train/ab12.log"
+        )
+        return _broken("failed", failure)
+    if (experiment, method, classifier, seed) == ("digits", "identity", "LinearSVC", 2):
+        return None
+    return {}
+
+
+@pytest.fixture
+def results_dir(tmp_path: Path, records: list[Record]) -> Path:
+    """A results folder with one file per record."""
+    for record in records:
+        path = tmp_path / "results" / "records" / record.suite / f"{record.run_key}.json"
+        write_json(path, record.model_dump(mode="json"))
+    return tmp_path / "results"

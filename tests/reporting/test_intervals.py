@@ -1,0 +1,80 @@
+"""Intervals against formulas computed another way."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import stdtrit
+
+from eigenbench.reporting.intervals import OVER_ROWS, OVER_SEEDS, estimate
+
+
+def wilson(errors: int, rows: int) -> tuple[float, float]:
+    """Solve (p − p̂)² = z² p (1 − p) / n for p: the definition of Wilson's interval."""
+    z2 = NormalDist().inv_cdf(0.975) ** 2
+    share = errors / rows
+    roots = np.roots([1 + z2 / rows, -(2 * share + z2 / rows), share**2])
+    return tuple(sorted(np.clip(roots.real, 0.0, 1.0)))
+
+
+@given(st.lists(st.floats(0.2, 0.4), min_size=2, max_size=9, unique=True))
+def test_seeds_give_student_t(values):
+    found = estimate("test_log_loss", values, deterministic=False, n_test=100)
+    half_width = stdtrit(len(values) - 1, 0.975) * np.std(values, ddof=1) / math.sqrt(len(values))
+    assert found.mean == pytest.approx(np.mean(values))
+    assert (found.low, found.high) == pytest.approx(
+        (np.mean(values) - half_width, np.mean(values) + half_width)
+    )
+    assert (found.n_seeds, found.interval) == (len(values), OVER_SEEDS)
+
+
+@given(st.integers(1, 5_000), st.data())
+def test_one_seed_gives_wilson(rows, data):
+    errors = data.draw(st.integers(0, rows))
+    share = estimate("test_error", [errors / rows], deterministic=False, n_test=rows)
+    count = estimate("test_errors", [float(errors)], deterministic=False, n_test=rows)
+    assert (share.low, share.high) == pytest.approx(wilson(errors, rows), abs=1e-7)
+    assert (count.low, count.high) == pytest.approx(
+        tuple(rows * end for end in wilson(errors, rows)), abs=1e-3
+    )
+    assert share.low <= share.mean <= share.high
+    assert share.interval == count.interval == OVER_ROWS
+
+
+@pytest.mark.parametrize(("values", "deterministic"), [([0.1, 0.2, 0.3], True), ([0.2, 0.2, 0.2], False)])
+def test_seeds_that_say_nothing_give_wilson(values, deterministic):
+    found = estimate("test_error", values, deterministic=deterministic, n_test=50)
+    assert (found.low, found.high) == pytest.approx(wilson(10, 50))
+    assert found.n_seeds == 3
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "n_test"),
+    [
+        ("test_log_loss", [0.3], 100),
+        ("test_balanced_error", [0.3], 100),
+        ("test_error", [0.3], None),
+        ("test_error", [math.nan, 0.1], 100),
+        ("test_log_loss", [math.inf], 100),
+    ],
+)
+def test_no_interval_where_none_can_be_made(metric, values, n_test):
+    found = estimate(metric, values, deterministic=False, n_test=n_test)
+    assert (found.low, found.high, found.interval) == (None, None, "")
+
+
+def test_interval_of_a_rate_stays_a_rate():
+    found = estimate("test_error", [0.0, 0.01], deterministic=False, n_test=100)
+    assert found.low == 0.0
+    assert found.high > 0.01
+    assert estimate("test_errors", [0.0, 100.0], deterministic=False, n_test=100).high == 100.0
+
+
+def test_no_value_is_an_error():
+    with pytest.raises(ValueError, match="test_error"):
+        estimate("test_error", [], deterministic=False, n_test=100)

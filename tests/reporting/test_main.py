@@ -1,0 +1,146 @@
+"""The command of the report rule, on record files."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+from eigenbench.experiments.record import write_json
+from eigenbench.experiments.suite import SuiteError
+from eigenbench.reporting.__main__ import main
+from eigenbench.reporting.inputs import read_inputs
+
+
+@pytest.fixture
+def run(tmp_path, suite_path, results_dir):
+    def run(*extra: str) -> int:
+        folders = ["--results-dir", str(results_dir), "--reports-dir", str(tmp_path / "reports")]
+        return main(["--suite", str(suite_path), *folders, *extra])
+
+    return run
+
+
+def write(results_dir: Path, record) -> Path:
+    path = results_dir / "records" / record.suite / f"{record.run_key}.json"
+    write_json(path, record.model_dump(mode="json"))
+    return path
+
+
+def test_it_writes_the_report_and_says_where(run, tmp_path, capsys):
+    assert run() == 0
+    printed = capsys.readouterr()
+    assert {path.name for path in (tmp_path / "reports").iterdir()} == {
+        "index.html",
+        "results.csv",
+        "comparison.csv",
+    }
+    assert str(tmp_path / "reports" / "index.html") in printed.out
+    assert "eigenbench ui" in printed.out
+    assert printed.err == ""
+
+
+def test_a_truncated_record_is_named_and_does_not_sink_the_rest(run, tmp_path, results_dir, capsys):
+    path = min((results_dir / "records" / "quick").glob("*.json"))
+    path.write_bytes(path.read_bytes()[:200])
+    assert run() == 0
+    page = (tmp_path / "reports" / "index.html").read_text(encoding="utf-8")
+    assert str(path) in capsys.readouterr().err
+    assert str(path) in page
+    assert path.stem not in (tmp_path / "reports" / "results.csv").read_text(encoding="utf-8")
+
+
+def test_a_list_of_records_decides_what_counts(run, tmp_path, results_dir):
+    paths = sorted((results_dir / "records" / "quick").glob("*.json"))
+    listed = tmp_path / "listed.txt"
+    listed.write_text("\n".join(map(str, paths[:3])) + "\n", encoding="utf-8")
+    assert run("--records-from", str(listed)) == 0
+    lines = (tmp_path / "reports" / "results.csv").read_text(encoding="utf-8").splitlines()[1:]
+    assert {line.rsplit(",", 1)[1] for line in lines} == {path.stem for path in paths[:3]}
+
+
+def test_a_listed_record_that_is_gone_is_named(run, tmp_path, results_dir, capsys):
+    gone = results_dir / "records" / "quick" / "0000000000000000.json"
+    listed = tmp_path / "listed.txt"
+    listed.write_text(f"{gone}\n", encoding="utf-8")
+    assert run("--records-from", str(listed)) == 0
+    assert str(gone) in capsys.readouterr().err
+
+
+def test_of_two_records_of_one_run_the_later_counts(suite_path, results_dir, make_record):
+    changes = {"run_key": "0" * 16, "metrics": {"test_errors": 1.0}}
+    write(results_dir, make_record("mnist", "gem", "CalibratedLeastSquares", 0, finished="2027", **changes))
+    found = read_inputs([suite_path], results_dir).records
+    assert [record.run_key for record in found if (record.experiment, record.method) == ("mnist", "gem")] == [
+        "0" * 16
+    ]
+
+
+def test_a_run_that_the_suite_dropped_does_not_count(suite_path, results_dir, records, make_record):
+    write(results_dir, make_record("mnist", "gem", "CalibratedLeastSquares", 7))
+    write(
+        results_dir, make_record("mnist", "gem", "CalibratedLeastSquares", 0, method="old", run_key="e" * 16)
+    )
+    found = read_inputs([suite_path], results_dir).records
+    assert sorted(record.run_key for record in found) == sorted(record.run_key for record in records)
+
+
+def test_other_suites_are_shown_when_they_have_records(suite_path, results_dir, make_record, tmp_path):
+    folder = tmp_path / "suites"
+    folder.mkdir()
+    for name in ("quick", "second", "third", "fourth"):
+        shutil.copy(suite_path, folder / f"{name}.yaml")
+    (folder / "fourth.yaml").write_text("title: [", encoding="utf-8")
+    for name in ("second", "fourth"):
+        write(results_dir, make_record("mnist", "gem", "CalibratedLeastSquares", 0, suite=name))
+    found = read_inputs([suite_path], results_dir, listed=[], all_suites_in=folder)
+    assert [suite.name for suite in found.suites] == ["quick", "second"]
+    assert [record.suite for record in found.records] == ["second"]
+    assert len(found.unreadable) == 1
+    assert "fourth.yaml" in found.unreadable[0]
+
+
+@pytest.mark.parametrize("repeated", [["--suite"], []])
+def test_several_suites_may_be_asked_for(run, suite_path, tmp_path, capsys, repeated):
+    second = shutil.copy(suite_path, tmp_path / "second.yaml")
+    assert run("--suite", str(suite_path), *repeated, str(second)) == 0
+    assert "second: Quick selection" in capsys.readouterr().out
+    assert 'id="suite-second"' in (tmp_path / "reports" / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_suite_that_was_asked_for_must_be_valid(tmp_path, results_dir, capsys):
+    path = tmp_path / "bad.yaml"
+    path.write_text("title: x\nexperimnts: {}\n", encoding="utf-8")
+    with pytest.raises(SuiteError, match="experimnts"):
+        read_inputs([path], results_dir)
+    assert main(["--suite", str(path), "--reports-dir", str(tmp_path / "reports")]) == 1
+    assert "bad.yaml" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_made_is_named(suite_path, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert main(["--suite", str(suite_path), "--reports-dir", str(tmp_path / "file" / "reports")]) == 1
+    assert str(tmp_path / "file" / "reports") in capsys.readouterr().err
+
+
+def test_a_second_report_waits_and_then_sees_the_records_of_the_first(
+    run, tmp_path, results_dir, suite_path, make_record
+):
+    """While the folder is locked nothing is read; what is there at the end of the wait counts."""
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    late = make_record("digits", "identity", "LinearSVC", 2)
+    handle = os.open(reports, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(timeout=1.0)
+    assert list(reports.iterdir()) == []
+    write(results_dir, late)
+    os.close(handle)
+    thread.join()
+    assert late.run_key in (reports / "results.csv").read_text(encoding="utf-8")

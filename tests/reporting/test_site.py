@@ -1,0 +1,213 @@
+"""The page: whole, self-contained, safe, the same each time, and written all or nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import resource
+import tempfile
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from eigenbench.experiments.record import Failure
+from eigenbench.reporting import site
+from eigenbench.reporting.formatting import metric_style
+from eigenbench.reporting.site import ReportError, render
+
+VOID = {"meta", "br", "img", "hr", "input", "link", "col", "wbr"}
+FILES = ("index.html", "results.csv", "comparison.csv")
+
+
+class Page(HTMLParser):
+    """Checks that tags nest, and collects attributes and text."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+        self.text = " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-1:] != ["style"]:
+            self.words.append(data)
+
+    def values(self, name: str) -> list[str]:
+        return [attributes[name] or "" for _, attributes in self.tags if name in attributes]
+
+
+@pytest.fixture
+def build(tmp_path, suite, suite_path, records):
+    def build(name="reports", chosen=records, **options) -> str:
+        options = {"suite_paths": {"quick": suite_path}, **options}
+        return render([suite], chosen, reports_dir=tmp_path / name, **options).read_text(encoding="utf-8")
+
+    return build
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory, suite, suite_path, records) -> str:
+    folder = tmp_path_factory.mktemp("reports")
+    path = render([suite], records, reports_dir=folder, suite_paths={"quick": suite_path})
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def page(text) -> Page:
+    return Page(text)
+
+
+def test_the_page_loads_nothing(text, page):
+    assert {tag for tag, _ in page.tags} & {"script", "link", "iframe", "img", "object", "embed"} == set()
+    assert page.values("src") == []
+    links = page.values("href") + page.values("xlink:href")
+    assert {link for link in links if not link.startswith("#")} == {"results.csv", "comparison.csv"}
+    assert re.findall(r"url\((?!#)|@import|@font-face", text) == []
+
+
+def test_links_and_identifiers_match(page):
+    identifiers = page.values("id")
+    assert [name for name, count in Counter(identifiers).items() if count > 1] == []
+    targets = {link[1:] for link in page.values("href") + page.values("xlink:href") if link.startswith("#")}
+    labels = {name for value in page.values("aria-labelledby") for name in value.split()}
+    assert targets | labels <= set(identifiers)
+
+
+def test_tables_and_pictures_are_described(page):
+    tags = Counter(tag for tag, _ in page.tags)
+    assert tags["table"] == tags["caption"] > 8
+    assert all("scope" in attributes for tag, attributes in page.tags if tag == "th")
+    pictures = [attributes for _, attributes in page.tags if attributes.get("role") == "img"]
+    assert len(pictures) == tags["svg"] == tags["figcaption"] == 6
+    assert all(attributes["aria-label"] for attributes in pictures)
+
+
+def test_every_published_number_and_its_verdict_is_shown(page, suite):
+    for experiment in suite.experiments.values():
+        for number in experiment.published:
+            assert metric_style(number.metric).exact(number.value) in page.text
+            assert number.source in page.text
+            assert (number.label or number.method) in page.text
+    for verdict in ("reproduced", "better", "off", "not run (a neural network, only quoted)"):
+        assert verdict in page.text
+
+
+def test_runs_without_a_result_are_shown(page):
+    assert "failed in train: MemoryError: needs 9 GB has 6 GB logs/train/ab12.log" in page.text
+    assert page.text.count("the download of digits was refused by every source") == 3
+    assert "2 of 3 seeds have a record" in page.text
+
+
+def test_provenance_is_shown(page, records, suite_path):
+    environment, info = records[0].environment, records[0].dataset_info
+    shown = [environment.python, environment.cpu, environment.git_commit, environment.code_hash]
+    shown += ["with uncommitted changes", "numpy 2.4.6", info.sha256, info.licence, info.split, "60,000"]
+    shown += [" ".join(suite_path.read_text(encoding="utf-8").split()), "eigenbench ui"]
+    assert [text for text in shown if text not in page.text] == []
+
+
+def test_searches_show_scores_and_the_selected_candidate(page):
+    assert "gem__gamma = 0.1, gem__top = 2 3.30 ✓" in page.text
+    assert "gem__gamma = 1.0, gem__top = 5 4.50 4.50 4.50" in page.text
+    assert "gem__gamma = 0.1, gem__top = 5 failed failed failed" in page.text
+
+
+def test_only_the_best_field_of_a_grid_is_bold(text, records):
+    means = {}
+    for record in records:
+        if record.experiment == "digits" and record.status == "ok":
+            means.setdefault((record.method, record.classifier), []).append(
+                100 * record.metrics["test_error"]
+            )
+    best = min(sum(values) / len(values) for values in means.values())
+    assert re.findall(r'<span class="best">([^<]+)</span>', text) == ["108", f"{best:.2f}"]
+
+
+def test_names_and_messages_are_escaped(build, make_record, broken):
+    evil = "<script>alert('x')</script>\"&$\\x$"
+    failure = Failure(stage="train", type=evil, message=evil, log=evil)
+    chosen = [make_record("digits", "gem", "LinearSVC", 0)]
+    chosen += [make_record("digits", "pca", "LinearSVC", 0, method=evil, params={evil: evil})]
+    chosen += [make_record("digits", "pca", "LinearSVC", 1, classifier=evil, **broken("failed", failure))]
+    text = build(chosen=chosen, title=evil, unreadable=[evil])
+    assert "<script" not in text
+    page = Page(text)
+    assert page.text.count("<script>alert('x')</script>") > 8
+    assert all(not name.startswith("on") for _, attributes in page.tags for name in attributes)
+
+
+def test_the_same_runs_give_the_same_bytes(build, tmp_path, records):
+    build("one")
+    build("two", chosen=random.Random(0).sample(records, len(records)))
+    for name in FILES:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_no_record_at_all_still_gives_a_page(build):
+    page = Page(build(chosen=[]))
+    assert "No run has finished." in page.text
+    assert "no record yet" in page.text
+
+
+def test_numbers_that_are_not_finite_do_not_sink_the_page(build, make_record):
+    metrics = {"test_error": float("nan"), "test_log_loss": float("inf")}
+    chosen = [make_record("digits", "gem", "SecondOrderLogistic", seed, metrics=metrics) for seed in range(3)]
+    chosen += [make_record("digits", "pca", "LinearSVC", 0, dimension=0, fit_seconds=0.0, train_seconds=0.0)]
+    assert Page(build(chosen=chosen)).text.count("off") >= 1
+
+
+def test_a_full_disk_leaves_the_old_files_whole(build, tmp_path, records):
+    build()
+    before = {name: (tmp_path / "reports" / name).read_bytes() for name in FILES}
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        with pytest.raises(ReportError, match=f"{tmp_path / 'reports'}: cannot write the report"):
+            build(chosen=records[:-5])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert {path.name: path.read_bytes() for path in (tmp_path / "reports").iterdir()} == before
+
+
+@pytest.fixture
+def read_only():
+    """Make a folder that this process cannot write, giving up a superuser's right to write anywhere."""
+    templates = Path(site.__file__).parent / "templates" / "report.html.j2"
+    superuser = os.geteuid() == 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "reports"
+        folder.mkdir()
+        folder.chmod(0o555)
+        folder.parent.chmod(0o755)
+        if superuser:
+            os.seteuid(65534)
+        try:
+            if not all(os.access(path, os.R_OK, effective_ids=True) for path in (templates, folder)):
+                pytest.skip("an ordinary user cannot read the source or the temporary folder")
+            yield folder
+        finally:
+            if superuser:
+                os.seteuid(0)
+
+
+def test_a_read_only_folder_is_named(suite, records, suite_path, read_only):
+    with pytest.raises(ReportError, match=f"{read_only}: cannot write the report .*writable"):
+        render([suite], records, reports_dir=read_only, suite_paths={"quick": suite_path})
