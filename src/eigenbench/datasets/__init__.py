@@ -1,0 +1,42 @@
+"""Datasets: the catalogue, where files come from, and their prepared form.
+
+``load(name)`` gives a dataset; ``fetch`` and ``prepare`` are its two steps, and ``open_prepared`` opens the
+result without network or catalogue. Names are imported on first use.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_EXPORTS = {
+    "Card": "card",
+    "Catalogue": "catalogue",
+    "CatalogueError": "errors",
+    "ChecksumMismatch": "errors",
+    "Dataset": "dataset",
+    "DatasetError": "errors",
+    "DatasetUnavailable": "errors",
+    "InsufficientSpace": "errors",
+    "MalformedData": "errors",
+    "Manifest": "fetching",
+    "SourceWarning": "fetching",
+    "StorageError": "errors",
+    "fetch": "fetching",
+    "load": "dataset",
+    "load_catalogue": "catalogue",
+    "open_prepared": "dataset",
+    "prepare": "preparing",
+    "resolve_data_dir": "storage",
+}
+
+__all__ = sorted(_EXPORTS)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use, so that light commands start fast."""
+    if name not in _EXPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_EXPORTS[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,63 @@
+"""The card of a prepared dataset: what it is, where it came from and the hashes of everything."""
+
+from typing import Literal
+
+from eigenbench.datasets.catalogue import AnySplit, Model, Sha256
+from eigenbench.datasets.fetching import FileRecord
+
+
+class ArrayRecord(Model):
+    """One ``.npy`` file of the prepared folder.
+
+    Attributes
+    ----------
+    sha256, bytes : str, int
+        Of the whole file, header included.
+    shape, dtype : tuple of int, str
+        Of the array.
+    """
+
+    sha256: Sha256
+    bytes: int
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class Card(Model):
+    """What ``card.json`` says about a prepared dataset.
+
+    Attributes
+    ----------
+    n_train, n_test : int
+        Rows; a random split has these sizes with every split seed.
+    dtype, scale, sparse : str, float or None, bool
+        How the features are stored; ``load`` divides uint8 features by ``scale``.
+    classes : tuple of str
+        Label names; a multiclass code or an indicator column is an index into it.
+    sources : tuple of FileRecord
+        The raw files with their hashes and where each came from.
+    arrays : dict
+        The prepared files by name.
+    recipe : str
+        SHA-256 of everything that determines the arrays besides the raw files' sources; another recipe
+        means that the dataset has to be prepared again.
+    """
+
+    name: str
+    title: str
+    licence: str
+    citation: str
+    homepage: str
+    target: Literal["multiclass", "multilabel"]
+    n_train: int
+    n_test: int
+    n_features: int
+    n_classes: int
+    classes: tuple[str, ...]
+    dtype: Literal["float32", "uint8"]
+    scale: float | None
+    sparse: bool
+    split: AnySplit
+    sources: tuple[FileRecord, ...]
+    arrays: dict[str, ArrayRecord]
+    recipe: Sha256

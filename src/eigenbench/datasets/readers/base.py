@@ -1,0 +1,50 @@
+"""What every reader gives, and the checks that several of them share."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from eigenbench.datasets.errors import MalformedData
+
+Matrix = Any
+"""An ndarray or a csr_array; what they have in common has no type of its own."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of one part of a dataset, as its file holds them.
+
+    Attributes
+    ----------
+    features : ndarray or csr_array of shape (n, d)
+        float32, or uint8 where the file holds bytes.
+    labels : ndarray of shape (n,) or csr_array of shape (n, c)
+        Integer or string class labels, or a uint8 indicator.
+    label_names : tuple of str, optional
+        Names of the indicator's columns, when the file has them.
+    """
+
+    features: Matrix
+    labels: Matrix
+    label_names: tuple[str, ...] | None = None
+
+
+def indicator(path: Path, dense: np.ndarray) -> csr_array:
+    """Return a 0/1 matrix as a uint8 CSR array, or raise `MalformedData` with the place of another value."""
+    wrong = np.argwhere((dense != 0) & (dense != 1))
+    if len(wrong):
+        row, column = wrong[0]
+        raise MalformedData(path.name, f"row {row}, label {column}", f"{dense[row, column]} is not 0 or 1")
+    return csr_array(dense.astype(np.uint8))
+
+
+def integer_labels(path: Path, values: np.ndarray) -> np.ndarray:
+    """Return whole-numbered labels as int64, or raise `MalformedData` with the row of another value."""
+    values = np.asarray(values, dtype=np.float64)
+    wrong = np.flatnonzero(~(np.abs(values) < 2**53) | (values != np.round(values)))
+    if len(wrong):
+        raise MalformedData(path.name, f"row {wrong[0]}", f"label {values[wrong[0]]} is not a whole number")
+    return values.astype(np.int64)

@@ -1,0 +1,60 @@
+"""The idx format of MNIST: a big-endian header (type, number of dimensions, sizes), then bytes."""
+
+import struct
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.readers.base import Rows
+
+_UINT8 = 0x08
+
+
+def read_idx(images: Path, labels: Path) -> Rows:
+    """Read idx images and their labels.
+
+    Parameters
+    ----------
+    images, labels : Path
+        Uncompressed idx files of unsigned bytes with 2 or more dimensions, and with one.
+
+    Returns
+    -------
+    Rows
+        uint8 features, one row per image, and int64 labels.
+
+    Raises
+    ------
+    MalformedData
+        A wrong header, a file shorter or longer than its header says, or not as many labels as images.
+    """
+    pixels, codes = read_idx_array(images), read_idx_array(labels)
+    if pixels.ndim < 2 or codes.ndim != 1:
+        raise MalformedData(
+            images.name, "header", f"images have {pixels.ndim} dimensions and labels {codes.ndim}"
+        )
+    if len(pixels) != len(codes):
+        raise MalformedData(labels.name, "header", f"{len(codes)} labels for {len(pixels)} images")
+    return Rows(pixels.reshape(len(pixels), prod(pixels.shape[1:])), codes.astype(np.int64))
+
+
+def read_idx_array(path: Path) -> np.ndarray:
+    """Read one idx file of unsigned bytes into an array of the shape its header names."""
+    data = path.read_bytes()
+    if len(data) < 4 or data[:2] != b"\0\0" or data[2] != _UINT8 or data[3] == 0:
+        raise MalformedData(path.name, "byte 0", f"{data[:4]!r} doesn't start an idx file of unsigned bytes")
+    start = 4 + 4 * data[3]
+    if len(data) < start:
+        raise MalformedData(path.name, f"byte {len(data)}", f"the header needs {start} bytes")
+    shape = struct.unpack_from(f">{data[3]}I", data, 4)
+    expected = start + prod(shape)
+    if len(data) != expected:
+        raise MalformedData(
+            path.name, f"byte {len(data)}", f"{len(data)} bytes, the header {shape} needs {expected}"
+        )
+    try:
+        return np.frombuffer(data, dtype=np.uint8, offset=start).reshape(shape)
+    except ValueError as error:  # more dimensions than numpy has, or sizes that only fit with a zero
+        raise MalformedData(path.name, "header", str(error)) from error

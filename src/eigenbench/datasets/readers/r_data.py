@@ -1,0 +1,153 @@
+"""R's binary data files: a matrix whose first column is the label, or a multilabel ``mldr`` object."""
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+
+from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.readers.base import Rows, indicator, integer_labels
+
+
+def read_r_matrix(path: Path) -> Rows:
+    """Read the only object of a file, a numeric matrix with the class label in its first column.
+
+    Parameters
+    ----------
+    path : Path
+        An ``.RData`` file.
+
+    Returns
+    -------
+    Rows
+        float32 features (dense) and int64 labels.
+
+    Raises
+    ------
+    MalformedData
+        The file is damaged or holds something else.
+    """
+    matrix = _only_object(path)
+    shape = _attributes(matrix).get(b"dim")
+    values = matrix.value
+    if shape is None or not _is_numeric(matrix) or not _is_numeric(shape) or len(shape.value) != 2:
+        raise MalformedData(path.name, "object", "not a numeric matrix")
+    n_rows, n_columns = (int(size) for size in shape.value)
+    if n_rows < 1 or n_columns < 2 or n_rows * n_columns != len(values):
+        raise MalformedData(path.name, "object", f"{len(values)} values for a matrix {n_rows} x {n_columns}")
+    table = values.reshape((n_rows, n_columns), order="F")
+    with np.errstate(over="ignore"):
+        return Rows(table[:, 1:].astype(np.float32), integer_labels(path, table[:, 0]))
+
+
+def read_r_mldr(path: Path) -> Rows:
+    """Read the only object of a file, an ``mldr`` list as R's multilabel packages write it.
+
+    Parameters
+    ----------
+    path : Path
+        An ``.rda`` file. Its list has the items ``dataset``, a data frame with one numeric column per
+        attribute, and ``labels``, a data frame whose column ``index`` numbers the label attributes from 1.
+
+    Returns
+    -------
+    Rows
+        float32 CSR features, the label names and a uint8 CSR indicator.
+
+    Raises
+    ------
+    MalformedData
+        The file is damaged or holds something else.
+
+    Notes
+    -----
+    The file is dense: parsing needs memory for three times rows x attributes x 8 bytes.
+    """
+    mldr = _named_items(path, _only_object(path))
+    columns = _named_items(path, mldr.get(b"dataset"))
+    index = _named_items(path, mldr.get(b"labels")).get(b"index")
+    if index is None or not _is_numeric(index) or not columns or not all(map(_is_numeric, columns.values())):
+        raise MalformedData(path.name, "object", "not an mldr list with numeric columns and label numbers")
+    numbers = integer_labels(path, index.value) - 1
+    if not len(numbers) or (np.diff(numbers) != 1).any() or numbers[0] < 1 or numbers[-1] >= len(columns):
+        raise MalformedData(
+            path.name, "labels", "the labels are not consecutive attributes after the features"
+        )
+    names = list(columns)
+    vectors = [columns[name].value for name in names]
+    if len({len(vector) for vector in vectors}) != 1 or len(vectors[0]) == 0:
+        raise MalformedData(path.name, "dataset", "columns of different lengths, or empty ones")
+    n_features = int(numbers[0])
+    return Rows(
+        _from_columns(vectors[:n_features]),
+        indicator(path, np.stack(vectors[n_features : n_features + len(numbers)], axis=1)),
+        tuple(names[number].decode("latin-1") for number in numbers),
+    )
+
+
+def _from_columns(vectors: list[np.ndarray]) -> csr_array:
+    rows = [np.flatnonzero(vector) for vector in vectors]
+    with np.errstate(over="ignore"):
+        data = [vector[row].astype(np.float32) for vector, row in zip(vectors, rows, strict=True)]
+    ends = np.cumsum([0, *map(len, rows)])
+    shape = (len(vectors[0]), len(vectors))
+    return csr_array(csc_array((np.concatenate(data), np.concatenate(rows), ends), shape=shape))
+
+
+def _only_object(path: Path) -> Any:
+    """Return the parsed value of the file's only variable; nothing of R is evaluated."""
+    import rdata
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # the parser only warns about content that it doesn't know
+            parsed = rdata.parser.parse_file(path, expand_altrep=False)
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise MalformedData(path.name, "file", str(error)) from error
+    except Exception as error:  # the parser meets damaged input with whatever its parts raise
+        raise MalformedData(
+            path.name, "file", f"not readable as R data ({type(error).__name__}: {error})"
+        ) from error
+    items = list(_pairs(parsed.object))
+    if len(items) != 1:
+        raise MalformedData(path.name, "file", f"{len(items)} variables instead of one")
+    return items[0][1]
+
+
+def _pairs(node: Any) -> Iterator[tuple[bytes | None, Any]]:
+    """Yield names and values of an R pairlist."""
+    while node is not None and node.info.type.name == "LIST":
+        tag = node.tag
+        if tag is not None and tag.info.type.name == "REF":
+            tag = tag.referenced_object
+        name = tag.value.value if tag is not None and tag.info.type.name == "SYM" else None
+        value, node = node.value
+        yield name, value
+
+
+def _attributes(item: Any) -> dict[bytes | None, Any]:
+    return dict(_pairs(item.attributes))
+
+
+def _named_items(path: Path, item: Any) -> dict[bytes, Any]:
+    """Return the items of an R list or data frame by name."""
+    names = None if item is None else _attributes(item).get(b"names")
+    if names is None or item.info.type.name != "VEC" or names.info.type.name != "STR":
+        raise MalformedData(path.name, "object", "an item that should be a named list")
+    keys = [name.value for name in names.value]
+    if (
+        len(keys) != len(item.value)
+        or len(set(keys)) != len(keys)
+        or not all(isinstance(key, bytes) for key in keys)
+    ):
+        raise MalformedData(path.name, "object", "a list with missing or repeated names")
+    return dict(zip(keys, item.value, strict=True))
+
+
+def _is_numeric(item: Any) -> bool:
+    return item.info.type.name in ("REAL", "INT", "LGL") and isinstance(item.value, np.ndarray)

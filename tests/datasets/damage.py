@@ -1,0 +1,46 @@
+"""Damaged files for the readers: whatever the bytes, a reader gives rows or raises MalformedData."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from eigenbench.datasets import MalformedData
+from eigenbench.datasets.readers import Rows
+
+
+def damaged(valid: bytes) -> st.SearchStrategy[bytes]:
+    """Arbitrary bytes, and the valid file cut, with bytes changed, or with bytes put in."""
+    edit = st.tuples(st.integers(0, len(valid)), st.integers(0, 1), st.binary(max_size=4))
+    return st.one_of(
+        st.binary(max_size=200),
+        st.integers(0, len(valid) - 1).map(lambda end: valid[:end]),
+        st.lists(edit, max_size=4).map(lambda edits: _edit(valid, edits)),
+    )
+
+
+def _edit(data: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
+    for place, replace, new in edits:
+        data = data[:place] + new + data[place + replace * len(new) :]
+    return data
+
+
+def read_bytes(reader: Callable[[Path], Rows], data: bytes) -> Rows:
+    """Read a file of these bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file"
+        path.write_bytes(data)
+        return reader(path)
+
+
+def reads_or_complains(reader: Callable[[Path], Rows], data: bytes) -> None:
+    """Check that reading ends well or in the one documented error, which names the file and a place."""
+    try:
+        rows = read_bytes(reader, data)
+    except MalformedData as error:
+        complaint = (error.file, error.place, error.problem)
+    else:
+        complaint = None
+        assert rows.features.shape[0] == rows.labels.shape[0]
+    assert complaint is None or all(complaint)

@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+from damage import damaged, read_bytes, reads_or_complains
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from eigenbench.datasets import MalformedData
+from eigenbench.datasets.readers.arff import read_arff
+
+HEADER = """@relation 'two features'
+% a comment
+
+@attribute f1 numeric
+@ATTRIBUTE 'f 2' {0,1}
+@attribute "L one" {0,1}
+@attribute L2 {0, 1}
+
+@data
+"""
+
+
+def read(path):
+    return read_arff(path, n_labels=2)
+
+
+def text_of(matrix):
+    rows = ("{" + ",".join(f"{j} {row[j]!r}" for j in np.flatnonzero(row)) + "}\n" for row in matrix.tolist())
+    return (HEADER + "".join(rows)).encode()
+
+
+@given(
+    st.integers(1, 6).flatmap(
+        lambda n: st.tuples(
+            hnp.arrays(np.float64, (n, 2), elements=st.sampled_from([0.0, 1.0, -2.5])),
+            hnp.arrays(np.float64, (n, 2), elements=st.sampled_from([0.0, 1.0])),
+        )
+    )
+)
+def test_round_trip(blocks):
+    rows = read_bytes(read, text_of(np.hstack(blocks)))
+    np.testing.assert_array_equal(rows.features.toarray(), blocks[0])
+    np.testing.assert_array_equal(rows.labels.toarray(), blocks[1])
+    assert rows.label_names == ("L one", "L2")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{4 1}", "line 10: indices must ascend up to 3"),
+        ("{1 1,0 1}", "line 10: indices must ascend"),
+        ("{0 x}", "line 10: .* is not a row"),
+        ("0,1,0,1", "line 10: .* is not a row"),
+        ("{0 1", "line 10: .* is not a row"),
+        ("{2 2}", "row 0, label 0: 2.0 is not 0 or 1"),
+        ("", "no rows after @data"),
+    ],
+)
+def test_the_place_of_the_fault_is_named(row, message):
+    with pytest.raises(MalformedData, match=message):
+        read_bytes(read, (HEADER + row + "\n").encode())
+
+
+def test_other_attributes_and_missing_data_are_refused():
+    with pytest.raises(MalformedData, match="line 4: '@attribute f1 string' declares"):
+        read_bytes(read, HEADER.replace("f1 numeric", "f1 string").encode())
+    with pytest.raises(MalformedData, match="no @data line"):
+        read_bytes(read, HEADER.replace("@data", "").encode())
+
+
+@given(damaged(text_of(np.array([[1.0, 0, 0, 1], [0, 1, 1, 0]]))))
+def test_damage_ends_in_malformed_data(data):
+    reads_or_complains(read, data)

@@ -1,0 +1,62 @@
+import struct
+
+import numpy as np
+import pytest
+from damage import damaged, read_bytes, reads_or_complains
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from eigenbench.datasets import MalformedData
+from eigenbench.datasets.readers.idx import read_idx, read_idx_array
+
+
+def idx(array):
+    return struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape) + array.tobytes()
+
+
+IMAGES = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+
+
+@given(hnp.arrays(np.uint8, hnp.array_shapes(min_dims=1, max_dims=4, max_side=5)))
+def test_round_trip(array):
+    np.testing.assert_array_equal(read_bytes(read_idx_array, idx(array)), array)
+
+
+def test_images_become_rows(tmp_path):
+    (tmp_path / "images").write_bytes(idx(IMAGES))
+    (tmp_path / "labels").write_bytes(idx(np.array([7, 0], np.uint8)))
+    rows = read_idx(tmp_path / "images", tmp_path / "labels")
+    np.testing.assert_array_equal(rows.features, IMAGES.reshape(2, 12))
+    assert rows.labels.tolist() == [7, 0]
+
+
+def test_labels_that_do_not_match_the_images_are_refused(tmp_path):
+    (tmp_path / "images").write_bytes(idx(IMAGES))
+    (tmp_path / "labels").write_bytes(idx(np.array([7, 0, 1], np.uint8)))
+    with pytest.raises(MalformedData, match="3 labels for 2 images"):
+        read_idx(tmp_path / "images", tmp_path / "labels")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (idx(IMAGES)[:-1], "byte 39: 39 bytes"),
+        (idx(IMAGES) + b"x", "byte 41: 41 bytes"),
+        (idx(IMAGES)[:9], "the header needs 16 bytes"),
+        (b"\0\0\x0d\x01" + bytes(8), "doesn't start an idx file"),
+        (b"", "doesn't start an idx file"),
+    ],
+)
+def test_the_place_of_the_fault_is_named(data, message):
+    with pytest.raises(MalformedData, match=message):
+        read_bytes(read_idx_array, data)
+
+
+@given(damaged(idx(np.array([1, 2, 3], np.uint8))), damaged(idx(IMAGES)), st.booleans())
+def test_damage_ends_in_malformed_data(labels, images, both):
+    def read(path):
+        path.with_name("labels").write_bytes(labels if both else idx(np.array([1, 2], np.uint8)))
+        return read_idx(path, path.with_name("labels"))
+
+    reads_or_complains(read, images)

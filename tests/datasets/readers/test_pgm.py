@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+from damage import damaged, read_bytes, reads_or_complains
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from eigenbench.datasets import MalformedData
+from eigenbench.datasets.archives import pack_tar
+from eigenbench.datasets.readers.pgm import natural_key, read_pgm, read_pgm_tar
+
+
+def pgm(image):
+    height, width = image.shape
+    return b"P5\n# made by a test\n%d %d\n255\n" % (width, height) + image.tobytes()
+
+
+IMAGES = hnp.arrays(np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=9))
+
+
+@given(IMAGES)
+def test_round_trip(image):
+    np.testing.assert_array_equal(read_pgm("image", pgm(image)), image)
+
+
+@given(hnp.arrays(np.uint8, (5, 4), elements=st.sampled_from([9, 10, 11, 200])))
+def test_a_copy_made_in_text_mode_is_turned_back(image):
+    np.testing.assert_array_equal(read_pgm("image", pgm(image).replace(b"\n", b"\r\n")), image)
+
+
+def test_a_pair_that_was_there_before_the_copy_is_kept_where_the_image_is_smoothest():
+    image = np.tile(np.array([[8, 13, 10, 9, 10, 11]], np.uint8), (6, 1))
+    image[:5, 1] = 12
+    copy = pgm(image).replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+    np.testing.assert_array_equal(read_pgm("image", copy), image)
+
+
+def test_rows_follow_the_natural_order_of_names():
+    content = {
+        f"faces/s{i}/{j}.pgm": pgm(np.full((2, 3), 20 * i + j, np.uint8)) for i in (10, 2) for j in (1, 10, 9)
+    }
+    rows = read_bytes(read_pgm_tar, pack_tar(content.items()))
+    assert rows.features[:, 0].tolist() == [41, 49, 50, 201, 209, 210]
+    assert rows.labels.tolist() == ["s2"] * 3 + ["s10"] * 3
+
+
+def test_images_of_different_sizes_are_refused():
+    content = {"a/1.pgm": pgm(np.zeros((2, 3), np.uint8)), "a/2.pgm": pgm(np.zeros((3, 2), np.uint8))}
+    with pytest.raises(MalformedData, match=r"'2\.pgm'.*\(3, 2\), others \(2, 3\)"):
+        read_bytes(read_pgm_tar, pack_tar(content.items()))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"P2\n2 2\n255\n1 2 3 4", "doesn't start a binary PGM"),
+        (b"P5\n2 2\n255\n123", "3 pixels, not 2 x 2"),
+        (b"P5\n2 2\n255\n12345", "5 pixels, not 2 x 2"),
+        (b"P5\n2 2\n65535\n12345678", "largest value 65535"),
+        (b"P5\n0 2\n255\n", "size 0 x 2"),
+    ],
+)
+def test_the_fault_is_named(data, message):
+    with pytest.raises(MalformedData, match=message):
+        read_pgm("face.pgm", data)
+
+
+@given(
+    damaged(
+        pack_tar(
+            [("a/1.pgm", pgm(np.full((3, 2), 10, np.uint8))), ("a/2.pgm", pgm(np.zeros((3, 2), np.uint8)))]
+        )
+    )
+)
+def test_a_damaged_tar_ends_in_malformed_data(data):
+    reads_or_complains(read_pgm_tar, data)
+
+
+@given(damaged(pgm(np.arange(6, dtype=np.uint8).reshape(2, 3))))
+def test_a_damaged_image_ends_in_malformed_data(data):
+    reads_or_complains(read_pgm_tar, pack_tar([("a/1.pgm", data)]))
+
+
+@given(st.lists(st.text("s0123456789٣²", max_size=5)))
+def test_any_names_can_be_sorted(names):
+    assert sorted(sorted(names, key=natural_key)) == sorted(names)

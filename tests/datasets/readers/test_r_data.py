@@ -1,0 +1,83 @@
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import rdata
+from damage import damaged, read_bytes, reads_or_complains
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from eigenbench.datasets import MalformedData
+from eigenbench.datasets.readers.r_data import read_r_matrix, read_r_mldr
+
+
+def r_file(**variables):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "variables.rda"
+        rdata.write_rda(path, variables, compression=None)
+        return path.read_bytes()
+
+
+def mldr(features, labels, index=None):
+    table = pd.DataFrame(np.hstack([features, labels]).astype(float))
+    table.columns = [f"a{i}" for i in range(features.shape[1])] + [f"L{i}" for i in range(labels.shape[1])]
+    first = features.shape[1] + 1
+    numbers = range(first, first + labels.shape[1]) if index is None else index
+    return {"name": "toy", "dataset": table, "labels": pd.DataFrame({"index": np.array(numbers, np.int32)})}
+
+
+FEATURES, LABELS = np.array([[0, 1.5], [2, 0], [0, 0]]), np.array([[1, 0], [0, 1], [1, 1]])
+MATRIX = np.array([[3.0, 0.5, -1], [0, 1, 0.25]])
+
+
+@given(
+    hnp.arrays(
+        np.float64,
+        hnp.array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=5),
+        elements=st.integers(-9, 9),
+    )
+)
+def test_matrix_round_trip(matrix):
+    rows = read_bytes(read_r_matrix, r_file(zip=matrix))
+    np.testing.assert_array_equal(rows.labels, matrix[:, 0])
+    np.testing.assert_array_equal(rows.features, matrix[:, 1:])
+
+
+def test_mldr_round_trip():
+    rows = read_bytes(read_r_mldr, r_file(toy=mldr(FEATURES, LABELS)))
+    np.testing.assert_array_equal(rows.features.toarray(), FEATURES)
+    np.testing.assert_array_equal(rows.labels.toarray(), LABELS)
+    assert rows.label_names == ("L0", "L1")
+
+
+@pytest.mark.parametrize(
+    ("reader", "variables", "message"),
+    [
+        (read_r_matrix, {"a": MATRIX, "b": MATRIX}, "2 variables instead of one"),
+        (read_r_matrix, {"a": np.arange(3.0)}, "not a numeric matrix"),
+        (read_r_matrix, {"a": "text"}, "not a numeric matrix"),
+        (read_r_matrix, {"a": MATRIX + 0.5}, "label 3.5 is not a whole number"),
+        (read_r_mldr, {"a": MATRIX}, "should be a named list"),
+        (read_r_mldr, {"a": {"dataset": "x"}}, "should be a named list"),
+        (read_r_mldr, {"a": mldr(FEATURES, LABELS, index=[3, 9])}, "not consecutive"),
+        (read_r_mldr, {"a": mldr(FEATURES, 2 * LABELS)}, "2.0 is not 0 or 1"),
+    ],
+)
+def test_the_fault_is_named(reader, variables, message):
+    with pytest.raises(MalformedData, match=message):
+        read_bytes(reader, r_file(**variables))
+
+
+@settings(deadline=None)
+@given(damaged(r_file(zip=MATRIX)))
+def test_a_damaged_matrix_ends_in_malformed_data(data):
+    reads_or_complains(read_r_matrix, data)
+
+
+@settings(deadline=None)
+@given(damaged(r_file(toy=mldr(FEATURES, LABELS))))
+def test_a_damaged_mldr_object_ends_in_malformed_data(data):
+    reads_or_complains(read_r_mldr, data)

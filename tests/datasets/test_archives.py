@@ -1,0 +1,87 @@
+"""Members of archives can't reach outside, be links, or blow up."""
+
+import io
+import tarfile
+import zipfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigenbench.datasets import MalformedData
+from eigenbench.datasets.archives import pack_tar, tar_members, zip_members
+
+OUTSIDE = ["/etc/passwd", "../evil", "a/../../evil", "..", "C:/evil", "a\\..\\evil"]
+
+
+def tar_of(*infos: tarfile.TarInfo) -> io.BytesIO:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as tar:
+        for info in infos:
+            tar.addfile(info, io.BytesIO(b"x" * info.size))
+    stream.seek(0)
+    return stream
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_names_outside_are_refused(name, tmp_path):
+    with pytest.raises(MalformedData, match="points outside"):
+        list(tar_members("a.tar", tar_of(tarfile.TarInfo(name)), limit=10))
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr(zipfile.ZipInfo(name), b"x")
+    with pytest.raises(MalformedData, match="points outside"):
+        list(zip_members(tmp_path / "a.zip", "*", limit=10))
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+def test_links_and_devices_are_refused(kind):
+    info = tarfile.TarInfo("member")
+    info.type, info.linkname = kind, "target"
+    with pytest.raises(MalformedData, match="neither a file nor a folder"):
+        list(tar_members("a.tar", tar_of(info), limit=10))
+
+
+def test_sizes_are_bounded(tmp_path):
+    info = tarfile.TarInfo("big")
+    info.size = 1000
+    with pytest.raises(MalformedData, match="999 bytes"):
+        list(tar_members("a.tar", tar_of(info), limit=999))
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("big", b"0" * 1000)
+    with pytest.raises(MalformedData, match="999 bytes"):
+        list(zip_members(tmp_path / "a.zip", "*", limit=999))
+
+
+@given(
+    st.dictionaries(st.text("abc", min_size=1, max_size=8), st.binary(max_size=600), min_size=1, max_size=5)
+)
+def test_packing_round_trips_and_depends_on_names_and_bytes_only(members):
+    packed = pack_tar((f"root/{name}", data) for name, data in members.items())
+    shuffled = pack_tar((f"elsewhere/{name}", members[name]) for name in sorted(members, reverse=True))
+    assert packed == shuffled
+    assert dict(tar_members("a.tar", io.BytesIO(packed), limit=10_000)) == members
+
+
+@given(st.data())
+def test_a_damaged_tar_is_malformed_or_still_bounded(data):
+    packed = bytearray(pack_tar([("r/a", b"x" * 700), ("r/b", b"y")]))
+    for _ in range(data.draw(st.integers(1, 5))):
+        packed[data.draw(st.integers(0, 1600))] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(0, len(packed)))
+    try:
+        members = list(tar_members("a.tar", io.BytesIO(bytes(packed[:cut])), limit=2000))
+    except MalformedData:
+        return
+    assert sum(len(content) for _, content in members) <= 2000
+
+
+@given(st.binary(max_size=300))
+def test_a_damaged_zip_is_malformed(data):
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.zip"
+        path.write_bytes(data)
+        with pytest.raises(MalformedData):
+            list(zip_members(path, "*", limit=100))

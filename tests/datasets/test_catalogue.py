@@ -1,0 +1,112 @@
+import pytest
+import yaml
+from small_table import table_entry
+
+from eigenbench.datasets import CatalogueError, load_catalogue
+from eigenbench.datasets.catalogue import default_catalogue_path
+
+
+def write(path, **entries):
+    path.write_text(yaml.safe_dump({"datasets": entries}))
+    return path
+
+
+def test_the_catalogue_that_comes_with_the_package_is_valid_and_has_the_promised_names():
+    names = set(load_catalogue().datasets)
+    promised = "mnist covtype digits usps a9a orl_faces aloi letter bibtex delicious mediamill corel5k rcv1"
+    assert set(promised.split()) <= names
+
+
+def test_every_file_of_the_catalogue_has_a_checked_source():
+    for name, entry in load_catalogue().datasets.items():
+        for file in entry.files.values():
+            assert len(file.sha256) == 64, name
+            assert file.sources, name
+
+
+def test_an_unknown_key_names_file_key_and_the_near_match(tmp_path):
+    entry = table_entry({"mirror": "a.csv"})
+    entry["licens"] = entry.pop("licence")
+    path = write(tmp_path / "c.yaml", t=entry)
+    with pytest.raises(CatalogueError) as caught:
+        load_catalogue(path)
+    assert f"{path}: datasets.t: unknown key 'licens' (did you mean 'licence'?)" in str(caught.value)
+
+
+def test_an_unknown_key_of_a_source_names_its_place(tmp_path):
+    path = write(tmp_path / "c.yaml", t=table_entry({"mirror": "a.csv", "decod": ["xz"]}))
+    with pytest.raises(
+        CatalogueError, match=r"sources\.0\..*unknown key 'decod' \(did you mean 'decode'\?\)"
+    ):
+        load_catalogue(path)
+
+
+def test_an_unknown_dataset_names_the_nearest():
+    with pytest.raises(CatalogueError, match=r"no dataset 'minst' \(did you mean 'mnist'\?\)"):
+        load_catalogue().entry("minst")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"parts": {"train": ["table.csv"]}}, "needs parts"),
+        ({"parts": {"all": ["other.csv"]}}, "parts name"),
+        ({"dtype": "uint8"}, "needs a scale"),
+        ({"scale": 2.0}, "takes no scale"),
+        ({"target": "multilabel"}, "can't be stratified"),
+        ({"split": {"kind": "random", "test_fraction": 1.5}}, "less than 1"),
+    ],
+)
+def test_an_inconsistent_entry_is_refused(tmp_path, change, message):
+    path = write(tmp_path / "c.yaml", t=table_entry({"mirror": "a.csv"}, **change))
+    with pytest.raises(CatalogueError, match=message):
+        load_catalogue(path)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"mirror": "../outside.csv"},
+        {"mirror": "/etc/passwd"},
+        {"url": "file:///etc/passwd"},
+        {"package": "--index-url=x", "member": "a"},
+        {"package": "name", "member": "a"},
+        {"package": "name==1.0", "member": "../a"},
+        {"sha256": "0" * 64},
+    ],
+)
+def test_a_source_that_could_point_elsewhere_is_refused(tmp_path, source):
+    path = write(tmp_path / "c.yaml", t=table_entry(source))
+    with pytest.raises(CatalogueError, match=r"sources\.0"):
+        load_catalogue(path)
+
+
+@pytest.mark.parametrize("text", ["", "datasets: [", "- 1", "datasets: 3"])
+def test_a_broken_file_is_named(tmp_path, text):
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    with pytest.raises(CatalogueError, match=r"c\.yaml"):
+        load_catalogue(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(CatalogueError, match=r"nowhere\.yaml"):
+        load_catalogue(tmp_path / "nowhere.yaml")
+
+
+def test_yaml_tags_that_would_run_code_are_refused(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("datasets: !!python/object/apply:os.getcwd []")
+    with pytest.raises(CatalogueError, match="python/object"):
+        load_catalogue(path)
+
+
+def test_an_edited_catalogue_is_read_again(tmp_path):
+    path = write(tmp_path / "c.yaml", one=table_entry({"mirror": "a.csv"}))
+    assert set(load_catalogue(path).datasets) == {"one"}
+    write(path, one=table_entry({"mirror": "a.csv"}), another=table_entry({"mirror": "a.csv"}))
+    assert set(load_catalogue(path).datasets) == {"one", "another"}
+
+
+def test_the_default_catalogue_is_a_file():
+    assert default_catalogue_path().is_file()

@@ -1,0 +1,101 @@
+"""Opening prepared data: types, splits, scaling, and damage."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from small_table import TABLE, catalogue_of, table_entry
+
+from eigenbench.datasets import CatalogueError, MalformedData, load, open_prepared, prepare
+from eigenbench.datasets.storage import prepared_folder, resolve_data_dir
+
+
+@pytest.fixture
+def prepared(mirror):
+    """Prepare the small table with changes to its entry, and return its folder."""
+
+    def run(**changes):
+        (mirror / "table.csv").write_bytes(TABLE)
+        entry = table_entry({"mirror": "table.csv"}, **changes)
+        prepare("t", catalogue=catalogue_of(t=entry), progress=False)
+        return prepared_folder(resolve_data_dir(), "t")
+
+    return run
+
+
+def test_digits_are_scikit_learn_digits():
+    data = load("digits")
+    expected = load_digits()
+    X = np.concatenate([data.X_train, data.X_test]) * 16
+    y = np.concatenate([data.y_train, data.y_test])
+    order, wanted = np.lexsort([*X.T, y]), np.lexsort([*expected.data.T, expected.target])
+    np.testing.assert_array_equal(X[order], expected.data[wanted])
+    np.testing.assert_array_equal(y[order], expected.target[wanted])
+    assert (data.X_train.dtype, data.y_train.dtype) == (np.float32, np.int64)
+    assert data.classes == [str(digit) for digit in range(10)]
+    assert (len(data.X_train), len(data.X_test)) == (data.card.n_train, data.card.n_test)
+
+
+def test_load_prepares_once_and_then_needs_nothing_else(monkeypatch):
+    first = load("digits", split_seed=3)
+    monkeypatch.setattr("eigenbench.datasets.dataset.prepare", None)
+    again = load("digits", split_seed=3)
+    np.testing.assert_array_equal(first.X_test, again.X_test)
+
+
+def test_load_repairs_a_truncated_array():
+    expected = load("digits").X_train
+    path = prepared_folder(resolve_data_dir(), "digits") / "X_all.npy"
+    path.write_bytes(path.read_bytes()[:-10])
+    np.testing.assert_array_equal(load("digits").X_train, expected)
+
+
+def test_load_of_an_unknown_name_names_the_nearest():
+    with pytest.raises(CatalogueError, match="did you mean 'covtype'"):
+        load("covertype")
+
+
+def test_seeds_draw_different_splits_of_the_same_rows(prepared):
+    folder = prepared()
+    splits = [open_prepared(folder, split_seed=seed) for seed in (0, 0, 1)]
+    rows = [np.sort(np.concatenate([data.X_train[:, 0], data.X_test[:, 0]])).tolist() for data in splits]
+    assert rows[0] == rows[1] == rows[2] == list(range(30))
+    np.testing.assert_array_equal(splits[0].X_test, splits[1].X_test)
+    assert splits[0].X_test.tolist() != splits[2].X_test.tolist()
+    assert np.bincount(splits[2].y_test).tolist() == [2, 2, 2]
+
+
+def test_features_and_labels_stay_together(prepared):
+    data = open_prepared(prepared(split={"kind": "random", "test_fraction": 0.3}), split_seed=5)
+    for X, y in ((data.X_train, data.y_train), (data.X_test, data.y_test)):
+        np.testing.assert_array_equal(X[:, 0].astype(int) % 3, y)
+    assert len(data.X_test) == 9
+
+
+def test_float_arrays_of_a_fixed_split_are_read_only_maps(prepared):
+    data = open_prepared(prepared(split={"kind": "first", "n_train": 20}))
+    assert isinstance(data.X_train, np.memmap)
+    with pytest.raises(ValueError, match="read-only"):
+        data.X_train[0, 0] = 1
+
+
+def test_bytes_are_scaled_or_given_as_stored(prepared):
+    folder = prepared(dtype="uint8", scale=4.0)
+    scaled, stored = open_prepared(folder), open_prepared(folder, scaled=False)
+    assert (scaled.X_train.dtype, stored.X_train.dtype) == (np.float32, np.uint8)
+    np.testing.assert_array_equal(scaled.X_train, stored.X_train / np.float32(4))
+
+
+@pytest.mark.parametrize("name", ["X_all.npy", "y_all.npy"])
+def test_a_missing_or_truncated_array_is_named(prepared, name):
+    path = prepared() / name
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(MalformedData, match=rf"{name}.*prepare the dataset again"):
+        open_prepared(path.parent)
+    path.unlink()
+    with pytest.raises(MalformedData, match=name):
+        open_prepared(path.parent)
+
+
+def test_a_folder_without_a_card_is_named(tmp_path):
+    with pytest.raises(MalformedData, match=r"card\.json.*missing or damaged"):
+        open_prepared(tmp_path)

@@ -1,0 +1,215 @@
+"""Order of sources, checksums, repeated fetches, and what is left when a fetch can't end well."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from small_table import TABLE, catalogue_of, sha256, table_entry
+
+from eigenbench.datasets import (
+    CatalogueError,
+    DatasetUnavailable,
+    InsufficientSpace,
+    Manifest,
+    SourceWarning,
+    StorageError,
+    fetch,
+)
+from eigenbench.datasets.storage import raw_folder, resolve_data_dir
+
+
+def folder():
+    return raw_folder(resolve_data_dir(), "t")
+
+
+def names():
+    return sorted(path.name for path in folder().iterdir())
+
+
+def fetch_table(*sources, **changes):
+    return fetch("t", catalogue=catalogue_of(t=table_entry(*sources, **changes)), progress=False)
+
+
+@pytest.fixture
+def table_in_mirror(mirror):
+    (mirror / "table.csv").write_bytes(TABLE)
+    return {"mirror": "table.csv"}
+
+
+def test_sources_are_tried_in_order(table_in_mirror, web):
+    web.pages["/table.csv"] = (TABLE, len(TABLE))
+    url = {"url": f"{web.url}/table.csv"}
+    assert fetch_table(table_in_mirror, url).files[0].kind == "mirror"
+    assert web.requested == []
+    (folder() / "table.csv").unlink()
+    assert fetch_table({"mirror": "absent.csv"}, url, table_in_mirror).files[0].kind == "url"
+
+
+def test_a_wrong_checksum_warns_and_the_next_source_is_used(mirror, web):
+    (mirror / "table.csv").write_bytes(TABLE[:-3])
+    web.pages["/table.csv"] = (TABLE, len(TABLE))
+    with pytest.warns(SourceWarning) as caught:
+        manifest = fetch_table({"mirror": "table.csv"}, {"url": f"{web.url}/table.csv"})
+    message = str(caught[0].message)
+    for part in ("t:", "table.csv", "mirror table.csv", sha256(TABLE), sha256(TABLE[:-3])):
+        assert part in message
+    assert manifest.files[0].kind == "url"
+
+
+def test_the_sum_of_the_undecoded_bytes_is_checked_first(mirror):
+    (mirror / "table.csv.gz").write_bytes(b"not even gzip")
+    source = {"mirror": "table.csv.gz", "sha256": sha256(b"expected"), "decode": ["gzip"]}
+    with pytest.warns(SourceWarning, match=sha256(b"not even gzip")), pytest.raises(DatasetUnavailable):
+        fetch_table(source)
+
+
+@pytest.mark.parametrize(
+    ("step", "data"), [("gzip", b"\x1f\x8b\x08"), ("xz", b"\xfd7zXZ"), ("bzip2", b"BZh9")]
+)
+def test_damaged_compression_is_a_reason_not_a_crash(mirror, step, data):
+    (mirror / "table").write_bytes(data + b"garbage")
+    with pytest.warns(SourceWarning, match="compressed stream"), pytest.raises(DatasetUnavailable):
+        fetch_table({"mirror": "table", "decode": [step]})
+    assert names() == []
+
+
+def test_all_reasons_and_all_remedies_are_listed(mirror):
+    with pytest.raises(DatasetUnavailable) as caught:
+        fetch_table({"mirror": "a.csv"}, {"mirror": "b.csv"})
+    message = str(caught.value)
+    assert message.index("a.csv") < message.index("b.csv")
+    for part in ("'t'", "EIGENBENCH_MIRROR", "package index", str(folder() / "table.csv")):
+        assert part in message
+    assert names() == []
+
+
+def test_a_second_fetch_changes_nothing_and_asks_no_source(table_in_mirror, mirror):
+    first = fetch_table(table_in_mirror)
+    before = (folder() / "manifest.json").stat().st_mtime_ns
+    (mirror / "table.csv").unlink()
+    assert fetch_table(table_in_mirror) == first
+    assert (folder() / "manifest.json").stat().st_mtime_ns == before
+    assert Manifest.model_validate_json((folder() / "manifest.json").read_bytes()) == first
+
+
+@pytest.mark.parametrize("damaged", [TABLE[:-1], b"", TABLE.replace(b"1", b"2")])
+def test_a_truncated_or_altered_file_is_replaced(table_in_mirror, damaged):
+    fetch_table(table_in_mirror)
+    (folder() / "table.csv").write_bytes(damaged)
+    fetch_table(table_in_mirror)
+    assert (folder() / "table.csv").read_bytes() == TABLE
+
+
+def test_a_damaged_manifest_is_written_again(table_in_mirror):
+    fetch_table(table_in_mirror)
+    (folder() / "manifest.json").write_text('{"dataset": "t", "fi')
+    assert fetch_table(table_in_mirror).files[0].kind == "found"
+
+
+def test_a_file_placed_by_hand_is_used():
+    folder().mkdir(parents=True)
+    (folder() / "table.csv").write_bytes(TABLE)
+    assert fetch_table({"mirror": "absent.csv"}).files[0].kind == "found"
+
+
+def test_unknown_dataset_names_the_nearest():
+    with pytest.raises(CatalogueError, match="did you mean 'digits'"):
+        fetch("digit")
+
+
+def test_a_folder_that_cannot_be_written_says_so(table_in_mirror, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    entry = catalogue_of(t=table_entry(table_in_mirror))
+    with pytest.raises(StorageError, match="EIGENBENCH_DATA"):
+        fetch("t", data_dir=tmp_path / "file", catalogue=entry, progress=False)
+
+
+def test_a_read_only_folder_says_so(table_in_mirror, tmp_path):
+    data = tmp_path / "locked"
+    data.mkdir(mode=0o555)
+    if os.access(data, os.W_OK):
+        pytest.skip("this user may write everywhere (root)")
+    entry = catalogue_of(t=table_entry(table_in_mirror))
+    with pytest.raises(StorageError, match=r"Permission denied.*EIGENBENCH_DATA"):
+        fetch("t", data_dir=data, catalogue=entry, progress=False)
+
+
+@pytest.fixture
+def largest_file():
+    """Let the operating system refuse files over 100 bytes, as a full quota would."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_no_room_leaves_nothing_half_written(table_in_mirror, largest_file):
+    with pytest.raises(InsufficientSpace, match="free space"):
+        fetch_table(table_in_mirror)
+    assert names() == []
+
+
+def test_no_room_during_a_download_leaves_nothing_and_is_no_reason_to_try_elsewhere(web, largest_file):
+    web.pages["/table.csv"] = (TABLE, len(TABLE))
+    url = f"{web.url}/table.csv"
+    with pytest.raises(InsufficientSpace):
+        fetch_table({"url": url}, {"url": url})
+    assert names() == []
+    assert len(web.requested) == 1
+
+
+def test_a_full_disk_leaves_nothing_half_written(table_in_mirror, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", str(disk)], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("this user can't mount a small file system")
+    try:
+        (disk / "filler").write_bytes(b"x" * 4096)
+        content = TABLE * 40
+        (tmp_path / "mirror" / "table.csv").write_bytes(content)
+        entry = catalogue_of(t=table_entry(table_in_mirror, content=content))
+        with pytest.raises(InsufficientSpace, match="No space left"):
+            fetch("t", data_dir=disk, catalogue=entry, progress=False)
+        assert [path.name for path in disk.rglob("*") if path.is_file()] == ["filler"]
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_kill_during_a_download_leaves_nothing_that_looks_complete(web, tmp_path):
+    web.pages["/table.csv"] = (TABLE[:100], len(TABLE))
+    script = tmp_path / "download.py"
+    entry = table_entry({"url": f"{web.url}/table.csv"})
+    script.write_text(
+        textwrap.dedent(f"""
+            from eigenbench.datasets import fetch
+            from eigenbench.datasets.catalogue import Catalogue
+            fetch("t", catalogue=Catalogue.model_validate({{"path": "-", "datasets": {{"t": {entry!r}}}}}))
+        """)
+    )
+    process = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.DEVNULL)
+    try:
+        assert web.stalled.wait(timeout=30)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert [name for name in names() if not name.startswith(".partial-")] == []
+    web.pages["/table.csv"] = (TABLE, len(TABLE))
+    fetch_table({"url": f"{web.url}/table.csv"})
+    assert (folder() / "table.csv").read_bytes() == TABLE
+
+
+def test_leftovers_of_killed_runs_are_removed_after_a_day(table_in_mirror):
+    old, new = folder() / ".partial-old", folder() / ".partial-new"
+    old.mkdir(parents=True)
+    (old / "download").write_bytes(b"half")
+    new.write_bytes(b"another run is writing this")
+    os.utime(old, (1e9, 1e9))
+    fetch_table(table_in_mirror)
+    assert names() == [".partial-new", "manifest.json", "table.csv"]

@@ -1,0 +1,244 @@
+"""The prepared form: its arrays and card, what is refused, and what interruptions leave."""
+
+import bz2
+import json
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from small_table import TABLE, catalogue_of, sha256, table_entry
+
+from eigenbench.datasets import Card, InsufficientSpace, MalformedData, StorageError, open_prepared, prepare
+from eigenbench.datasets.storage import prepared_folder, raw_folder, resolve_data_dir
+
+
+def folder():
+    return prepared_folder(resolve_data_dir(), "t")
+
+
+@pytest.fixture
+def make(mirror):
+    """Prepare a dataset whose files, by name, are in the mirror."""
+
+    def run(files: dict[str, bytes] | None = None, **changes) -> Card:
+        files = {"table.csv": TABLE} if files is None else files
+        for name, data in files.items():
+            if not (mirror / name).exists() or (mirror / name).read_bytes() != data:
+                (mirror / name).write_bytes(data)
+        changes["files"] = {
+            name: {"sha256": sha256(data), "bytes": len(data), "sources": [{"mirror": name}]}
+            for name, data in files.items()
+        }
+        return prepare("t", catalogue=catalogue_of(t=table_entry(**changes)), progress=False)
+
+    return run
+
+
+OFFICIAL = {
+    "split": {"kind": "official"},
+    "parts": {"train": ["train"], "test": ["test"]},
+}
+
+
+def test_the_arrays_are_the_table(make):
+    card = make()
+    X, y = np.load(folder() / "X_all.npy"), np.load(folder() / "y_all.npy")
+    table = [line.split(b",") for line in TABLE.splitlines()]
+    np.testing.assert_array_equal(X, np.array([row[:2] for row in table], dtype=np.float32))
+    assert [card.classes[code].encode() for code in y] == [row[2] for row in table]
+    assert (X.dtype, y.dtype) == (np.float32, np.int64)
+
+
+def test_the_card_describes_data_files_and_arrays(make):
+    card = make()
+    assert (card.n_train, card.n_test, card.n_features, card.n_classes) == (24, 6, 2, 3)
+    assert card.classes == ("x", "y", "z")
+    assert card.sources[0].sha256 == sha256(TABLE)
+    assert (card.sources[0].kind, card.sources[0].source) == ("mirror", "table.csv")
+    for name, record in card.arrays.items():
+        data = (folder() / name).read_bytes()
+        assert (record.sha256, record.bytes) == (sha256(data), len(data))
+        assert record.shape == np.load(folder() / name).shape
+    assert Card.model_validate(json.loads((folder() / "card.json").read_text())) == card
+
+
+def test_preparing_again_changes_nothing_and_needs_no_raw_file(make):
+    card = make()
+    before = {path.name: path.stat().st_mtime_ns for path in folder().iterdir()}
+    (raw_folder(resolve_data_dir(), "t") / "table.csv").unlink()
+    assert make() == card
+    assert {path.name: path.stat().st_mtime_ns for path in folder().iterdir()} == before
+    assert not (raw_folder(resolve_data_dir(), "t") / "table.csv").exists()
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data[:-1] + b"\x7f", lambda _: b""])
+@pytest.mark.parametrize("name", ["X_all.npy", "y_all.npy", "card.json"])
+def test_a_damaged_file_is_prepared_again(make, name, damage):
+    card = make()
+    path = folder() / name
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    assert make().arrays == card.arrays
+    if name != "card.json":
+        assert path.read_bytes() == whole
+
+
+def test_another_recipe_prepares_again(make):
+    make()
+    card = make(dtype="uint8", scale=2.0, files={"table.csv": TABLE.replace(b"29,", b"255,")})
+    assert np.load(folder() / "X_all.npy").dtype == np.uint8
+    assert card.scale == 2.0
+
+
+def test_an_official_split_shares_one_class_order(make):
+    expect = {"rows": {"train": 3, "test": 2}, "features": 1, "classes": 4}
+    card = make({"train": b"1,s10\n2,s2\n5,s11\n", "test": b"3,s1\n4,s10\n"}, expect=expect, **OFFICIAL)
+    assert card.classes == ("s1", "s2", "s10", "s11")
+    assert np.load(folder() / "y_train.npy").tolist() == [2, 1, 3]
+    assert np.load(folder() / "y_test.npy").tolist() == [0, 2]
+
+
+def test_the_first_rows_are_the_training_set(make):
+    card = make(split={"kind": "first", "n_train": 21})
+    data = open_prepared(folder())
+    assert (card.n_train, card.n_test) == (21, 9)
+    assert data.X_train[:, 0].tolist() == list(range(21))
+    assert data.X_test[:, 0].tolist() == list(range(21, 30))
+
+
+def test_a_sparse_multilabel_set(make):
+    text = (
+        b"@relation r\n@attribute a numeric\n@attribute b numeric\n@attribute L1 {0,1}\n@attribute L2 {0,1}\n"
+    )
+    text += b"@data\n{0 2.5,2 1}\n{}\n{1 -1,2 1,3 1}\n"
+    make(
+        {"t.arff": text},
+        target="multilabel",
+        sparse=True,
+        format={"reader": "arff"},
+        parts={"all": ["t.arff"]},
+        split={"kind": "first", "n_train": 2},
+        expect={"rows": {"all": 3}, "features": 2, "classes": 2},
+    )
+    data = open_prepared(folder())
+    assert isinstance(data.X_train, csr_array)
+    np.testing.assert_array_equal(data.X_train.toarray(), [[2.5, 0], [0, 0]])
+    np.testing.assert_array_equal(data.X_test.toarray(), [[0, -1]])
+    np.testing.assert_array_equal(data.y_train.toarray(), [[1, 0], [0, 0]])
+    np.testing.assert_array_equal(data.y_test.toarray(), [[1, 1]])
+    assert (data.X_train.dtype, data.y_train.dtype) == (np.float32, np.uint8)
+    assert (data.target, data.classes) == ("multilabel", ["L1", "L2"])
+
+
+@pytest.mark.parametrize("value", [b"nan", b"inf", b"-inf", b"1e999"])
+def test_a_value_that_is_not_finite_is_named_with_its_row(make, value):
+    table = TABLE.replace(b"\n17,", b"\n" + value + b",")
+    with pytest.raises(MalformedData, match=r"table\.csv, all, row 17: a NaN or infinite value"):
+        make({"table.csv": table})
+    assert not folder().exists()
+
+
+def test_an_infinite_value_in_sparse_rows_is_named_with_its_row(make):
+    expect = {"rows": {"train": 3, "test": 1}, "features": 2, "classes": 2}
+    files = {"train": b"1 1:1\n2\n1 1:1 2:1e60\n", "test": b"2 2:1\n"}
+    with pytest.raises(MalformedData, match="train, row 2: a NaN or infinite value"):
+        make(files, format={"reader": "svmlight"}, expect=expect, sparse=True, **OFFICIAL)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rows": {"all": 31}}, "30 x 2 features and 30 labels, the catalogue says 31 x 2"),
+        ({"features": 3}, "the catalogue says 30 x 3"),
+        ({"classes": 4}, "3 classes, the catalogue says 4"),
+    ],
+)
+def test_other_counts_than_the_catalogue_are_refused(make, changes, message):
+    expect = {"rows": {"all": 30}, "features": 2, "classes": 3} | changes
+    with pytest.raises(MalformedData, match=message):
+        make(expect=expect)
+
+
+@pytest.mark.parametrize("value", [b"0.5", b"256", b"-1"])
+def test_values_that_are_no_bytes_are_refused(make, value):
+    table = TABLE.replace(b"\n17,", b"\n" + value + b",")
+    with pytest.raises(MalformedData, match="not whole numbers from 0 to 255"):
+        make({"table.csv": table}, dtype="uint8", scale=1.0)
+
+
+def test_a_truncated_pickle_is_malformed_even_when_the_catalogue_was_made_for_it(make):
+    with pytest.raises(MalformedData):
+        make(
+            {"table.csv": bz2.compress(b"(dp0\nS'X'")},
+            format={"reader": "pickled_arrays"},
+            target="multilabel",
+            split={"kind": "random", "test_fraction": 0.2},
+        )
+
+
+@pytest.fixture
+def many_rows():
+    table = b"".join(b"%d,1.5,%s\n" % (i % 10, b"ab"[i % 2 : i % 2 + 1]) for i in range(2000))
+    return {"files": {"table.csv": table}, "expect": {"rows": {"all": 2000}, "features": 2, "classes": 2}}
+
+
+def test_no_room_leaves_nothing_half_written(make, many_rows):
+    make(**many_rows)
+    for path in folder().iterdir():
+        path.unlink()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (15_000, hard))
+    try:
+        with pytest.raises(InsufficientSpace, match="free space"):
+            make(**many_rows)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(folder().iterdir()) == []
+    assert make(**many_rows).n_train == 1600
+
+
+def test_a_folder_that_cannot_be_written_says_so(make):
+    folder().parent.mkdir(parents=True)
+    folder().write_text("in the way")
+    with pytest.raises(StorageError, match="EIGENBENCH_DATA"):
+        make()
+
+
+@pytest.mark.parametrize("rename", range(1, 6))
+def test_kill_before_any_rename_leaves_nothing_that_looks_complete(make, mirror, tmp_path, rename):
+    """Five files are renamed into place: the raw file, its manifest, two arrays and the card."""
+    (mirror / "table.csv").write_bytes(TABLE)
+    entry = table_entry({"mirror": "table.csv"})
+    script = tmp_path / "prepare.py"
+    script.write_text(
+        textwrap.dedent(f"""
+            import os, signal
+            from pathlib import Path
+            from eigenbench.datasets import prepare
+            from eigenbench.datasets.catalogue import Catalogue
+
+            left, replace = {rename}, Path.replace
+
+            def replace_or_die(self, target):
+                global left
+                left -= 1
+                if left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return replace(self, target)
+
+            Path.replace = replace_or_die
+            prepare("t", catalogue=Catalogue.model_validate({{"path": "-", "datasets": {{"t": {entry!r}}}}}))
+        """)
+    )
+    result = subprocess.run([sys.executable, str(script)], stderr=subprocess.DEVNULL, check=False)
+    assert result.returncode == -signal.SIGKILL
+    with pytest.raises(MalformedData, match=r"card\.json"):
+        open_prepared(folder())
+    killed = make()
+    assert killed.arrays == make().arrays
+    assert open_prepared(folder()).X_train.shape == (24, 2)

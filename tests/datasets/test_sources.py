@@ -1,0 +1,191 @@
+"""Each kind of source gives the file, or a reason that names what is wrong."""
+
+import gzip
+import io
+import socket
+import tarfile
+import zipfile
+
+import pytest
+from small_table import TABLE, catalogue_of, sha256, table_entry
+
+from eigenbench.datasets import DatasetUnavailable, SourceWarning, fetch
+from eigenbench.datasets.archives import pack_tar
+from eigenbench.datasets.storage import raw_folder, resolve_data_dir
+
+
+def get(*sources, **changes):
+    manifest = fetch("t", catalogue=catalogue_of(t=table_entry(*sources, **changes)), progress=False)
+    return manifest.files[0], (raw_folder(resolve_data_dir(), "t") / "table.csv").read_bytes()
+
+
+def why_not(*sources, **changes):
+    with pytest.raises(DatasetUnavailable) as caught:
+        get(*sources, **changes)
+    assert not list(raw_folder(resolve_data_dir(), "t").iterdir())
+    return caught.value.reasons
+
+
+def closed_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def test_mirror(mirror):
+    (mirror / "t").mkdir()
+    (mirror / "t" / "table.csv.gz").write_bytes(gzip.compress(TABLE))
+    record, data = get({"mirror": "t/table.csv.gz", "decode": ["gzip"]})
+    assert data == TABLE
+    assert (record.kind, record.source, record.sha256) == ("mirror", "t/table.csv.gz", sha256(TABLE))
+
+
+def test_mirror_without_the_file_or_without_a_mirror(mirror, monkeypatch):
+    assert "no file" in why_not({"mirror": "t/table.csv"})[0]
+    monkeypatch.delenv("EIGENBENCH_MIRROR")
+    assert "EIGENBENCH_MIRROR is not set" in why_not({"mirror": "t/table.csv"})[0]
+
+
+def test_url(web):
+    packed = gzip.compress(TABLE)
+    web.pages["/table.csv.gz"] = (packed, len(packed))
+    record, data = get({"url": f"{web.url}/table.csv.gz", "sha256": sha256(packed), "decode": ["gzip"]})
+    assert data == TABLE
+    assert record.kind == "url"
+
+
+def test_url_not_found_names_the_status(web):
+    assert "404" in why_not({"url": f"{web.url}/table.csv"})[0]
+
+
+def test_url_truncated(web):
+    web.pages["/table.csv"] = (TABLE[:50], len(TABLE))
+    web.release.set()
+    assert "ChunkedEncodingError" in why_not({"url": f"{web.url}/table.csv"})[0]
+
+
+def test_url_altered_names_both_sums(web):
+    altered = TABLE.replace(b"0", b"1")
+    web.pages["/table.csv"] = (altered, len(altered))
+    source = {"url": f"{web.url}/table.csv"}
+    with pytest.warns(SourceWarning, match=sha256(altered)):
+        (reason,) = why_not(source)
+    assert "table.csv" in reason
+    assert sha256(TABLE) in reason
+    assert web.url in reason
+
+
+def test_url_too_long_stops_early(web):
+    body = b"x" * (4 << 20)
+    web.pages["/table.csv"] = (body, len(body))
+    with pytest.warns(SourceWarning, match="more data than"):
+        why_not({"url": f"{web.url}/table.csv"})
+
+
+def test_a_host_that_failed_once_is_not_asked_again():
+    port = closed_port()
+    first, second = why_not({"url": f"http://127.0.0.1:{port}/a"}, {"url": f"http://127.0.0.1:{port}/b"})
+    assert "ConnectionError" in first
+    assert "could not be reached before" in second
+
+
+def test_package(package_index):
+    package_index({"tinydata/table.csv": b"header\n" + TABLE, "tinydata/__init__.py": b"raise SystemExit(3)"})
+    record, data = get(
+        {"package": "tinydata==1.0", "member": "tinydata/table.csv", "decode": ["drop_first_line"]}
+    )
+    assert data == TABLE
+    assert record.kind == "package"
+
+
+def test_package_for_another_platform(package_index):
+    package_index({"tinydata/table.csv": TABLE}, tag="cp37-cp37m-manylinux1_x86_64")
+    source = {"package": "tinydata==1.0", "member": "tinydata/table.csv"}
+    assert "pip download failed" in why_not(source)[0]
+    other = {"python_version": "3.7", "implementation": "cp", "platform": "manylinux1_x86_64"}
+    assert get(source | other)[1] == TABLE
+
+
+def test_package_missing_from_the_index_or_without_the_member(package_index):
+    package_index({"tinydata/other.csv": TABLE})
+    missing, without = why_not(
+        {"package": "absent==1.0", "member": "a"},
+        {"package": "tinydata==1.0", "member": "tinydata/table.csv"},
+    )
+    assert "absent==1.0" in missing
+    assert "no member tinydata/table.csv" in without
+
+
+def test_package_downloads_one_wheel_once(package_index, capfd):
+    package_index({"a.csv": TABLE, "b.csv": TABLE})
+    entry = table_entry()
+    file = {"sha256": sha256(TABLE), "bytes": len(TABLE)}
+    entry["parts"] = {"train": ["a.csv"], "test": ["b.csv"]}
+    entry["split"] = {"kind": "official"}
+    entry["expect"] = {"rows": {"train": 30, "test": 30}, "features": 2, "classes": 3}
+    entry["files"] = {
+        name: file | {"sources": [{"package": "tinydata==1.0", "member": name}]}
+        for name in ("a.csv", "b.csv")
+    }
+    fetch("t", catalogue=catalogue_of(t=entry))
+    assert capfd.readouterr().err.count("downloading tinydata==1.0") == 1
+
+
+def test_package_members_become_one_tar_whatever_archive_they_come_in(package_index, mirror):
+    members = {f"tinydata/images/s{i}/{j}.pgm": bytes([i, j]) for i in (1, 2) for j in range(3)}
+    package_index(members | {"tinydata/README": b"not an image"})
+    packed = pack_tar(members.items())
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w:xz") as tar:
+        for name in reversed(members):
+            info = tarfile.TarInfo(name.replace("tinydata/images", "Images"))
+            info.size, info.mtime = 2, 1234
+            tar.addfile(info, io.BytesIO(members[name]))
+    (mirror / "images.tar.xz").write_bytes(plain.getvalue())
+    for source in (
+        {"package": "tinydata==1.0", "member": "tinydata/images/*/*.pgm"},
+        {"mirror": "images.tar.xz", "decode": ["xz", "pack_tar"]},
+    ):
+        assert get(source, content=packed)[1] == packed
+        (raw_folder(resolve_data_dir(), "t") / "table.csv").unlink()
+
+
+def test_package_without_pip(package_index, monkeypatch):
+    from eigenbench.datasets.sources import package
+
+    monkeypatch.setattr(package, "find_spec", lambda name: None)
+    assert "pip is not available" in why_not({"package": "tinydata==1.0", "member": "a.csv"})[0]
+
+
+def test_package_bomb_is_bounded(package_index, tmp_path):
+    package_index({"bomb.csv": b""})
+    (wheel,) = (tmp_path / "index").iterdir()
+    with zipfile.ZipFile(wheel, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("big.csv", b"0" * (64 << 20))
+    assert wheel.stat().st_size < 1 << 20
+    with pytest.warns(SourceWarning, match="more data than"):
+        why_not({"package": "tinydata==1.0", "member": "big.csv"})
+
+
+def test_installed():
+    record, data = get(
+        {"installed": "sklearn", "member": "datasets/data/digits.csv.gz", "decode": ["gzip"]},
+        content=(content := digits_csv()),
+    )
+    assert data == content
+    assert record.kind == "installed"
+
+
+def digits_csv() -> bytes:
+    from importlib.resources import files
+
+    return gzip.decompress((files("sklearn") / "datasets" / "data" / "digits.csv.gz").read_bytes())
+
+
+def test_installed_package_or_file_missing():
+    reasons = why_not(
+        {"installed": "no_such_package_here", "member": "a"},
+        {"installed": "sklearn", "member": "no/such.file"},
+    )
+    assert "not installed" in reasons[0]
+    assert "no file" in reasons[1]
