@@ -80,11 +80,11 @@ def test_a_search_fits_on_one_part_and_scores_on_the_other_and_never_on_test_row
         assert cell.embed.needs == () or all(need.stage == "moments" for need in cell.embed.needs)
 
 
-def test_packing_makes_one_job_of_a_methods_seeds():
+def test_packing_makes_one_job_of_many_tasks():
     single = make_plan(suite(), SPLITS)
     packed = make_plan(suite(pack=True), SPLITS)
     assert {cell.run_key for cell in single.cells} == {cell.run_key for cell in packed.cells}
-    assert sum(unit.stage == "train" for unit in packed.units.values()) == 2
+    assert sum(unit.stage == "train" for unit in packed.units.values()) == 1
     assert sum(unit.stage == "train" for unit in single.units.values()) == 10
 
 

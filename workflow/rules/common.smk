@@ -84,7 +84,7 @@ def suite_report(suite):
     return (
         f"{REPORTS}/index.html"
         if suite in BENCH.config.suites
-        else f"{RESULTS}/reports/{suite}.json"
+        else f"{RESULTS}/reports/{suite}.done"
     )
 
 

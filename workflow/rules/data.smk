@@ -34,7 +34,9 @@ rule prepare:
     retries: RETRIES
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 2000 * attempt,
+        mem_mb=lambda wildcards, attempt: BENCH.prepare_mem_mb(
+            wildcards.dataset, attempt
+        ),
         runtime=60,
     params:
         data=DATA,

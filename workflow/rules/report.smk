@@ -19,14 +19,15 @@ rule report:
     params:
         python=PYTHON,
         suites=SUITES_DIR,
+        asked=[BENCH.suite_paths[suite] for suite in BENCH.config.suites],
         results=results_dir,
         reports=reports_dir,
         code=BENCH.report_code(),
     message:
         "report"
     shell:
-        "exec {params.python} -m eigenbench.reporting --all-suites-in {params.suites:q} --results-dir {params.results:q}"
-        " --reports-dir {params.reports:q} 2> >(tee {log:q} >&2)"
+        "exec {params.python} -m eigenbench.reporting --suite {params.asked:q} --all-suites-in {params.suites:q}"
+        " --results-dir {params.results:q} --reports-dir {params.reports:q} 2> >(tee {log:q} >&2)"
 
 
 # The report of a suite that is not among the default ones: it joins the same pages.
@@ -34,7 +35,7 @@ rule suite_report:
     input:
         lambda wildcards: BENCH.records(wildcards.suite),
     output:
-        f"{RESULTS}/reports/{{suite}}.json",
+        touch(f"{RESULTS}/reports/{{suite}}.done"),
     log:
         "logs/report.{suite}.log",
     threads: 1
@@ -44,11 +45,12 @@ rule suite_report:
     params:
         python=PYTHON,
         suites=SUITES_DIR,
+        asked=lambda wildcards: BENCH.suite_paths[wildcards.suite],
         results=results_dir,
         reports=reports_dir,
         code=BENCH.report_code(),
     message:
         "report {wildcards.suite}"
     shell:
-        "exec {params.python} -m eigenbench.reporting --all-suites-in {params.suites:q} --results-dir {params.results:q}"
-        " --reports-dir {params.reports:q} --receipt {output:q} 2> >(tee {log:q} >&2)"
+        "exec {params.python} -m eigenbench.reporting --suite {params.asked:q} --all-suites-in {params.suites:q}"
+        " --results-dir {params.results:q} --reports-dir {params.reports:q} 2> >(tee {log:q} >&2)"

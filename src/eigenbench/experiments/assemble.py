@@ -109,7 +109,8 @@ def _dataset_info(dataset: dict[str, Any]) -> DatasetInfo:
     card = dataset["card"]
     split = card["split"]
     if split["kind"] == "random":
-        text = f"{split['test_fraction']:.3g} of the rows at random{' by class' if split['stratify'] else ''}, by seed"
+        strata = "of each class" if split["stratify"] else "of the rows"
+        text = f"{split['test_fraction']:.3g} {strata} for the test, drawn by the seed"
     else:
         text = "official"
     return DatasetInfo(

@@ -146,6 +146,12 @@ class Dag:
         """Return the hash of the code that renders reports."""
         return modules_hash(["eigenbench.reporting.site", "eigenbench.reporting.__main__"])
 
+    def prepare_mem_mb(self, dataset: str, attempt: int) -> int:
+        """Return the memory to prepare a dataset, in MB: some formats are read as dense float64, thrice."""
+        expect = self.catalogue.entry(dataset).expect
+        dense = 24 * sum(expect.rows.values()) * expect.features // 2**20
+        return min(max(2000, dense), 8000) * 2 ** (attempt - 1)
+
     def retry_token(self, dataset: str) -> str:
         """Return a value that changes when a dataset could not be had, so that the next run tries again."""
         path = Path(self.config.results_dir) / "datasets" / f"{dataset}.download.json"

@@ -3,7 +3,7 @@
 A *task* is one moment pass, one embedding fit, one classifier fit, one evaluation or one selection.
 Its key is a hash of everything that determines its result, so equal work is done once, paths stay
 short, and a changed suite never meets stale results. A *unit* is what one job executes: a single
-task, or, in packed experiments, the tasks of one stage and method for all seeds and candidates.
+task, or, in packed experiments, up to ``TASKS_PER_UNIT`` tasks of one stage.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from eigenbench.datasets.catalogue import Catalogue
@@ -30,8 +31,18 @@ from eigenbench.registry import component
 
 STAGES = ("moments", "embed", "train", "evaluate", "select")
 
+#: Tasks that one job of a packed experiment does at most: the start of a process is then a small part.
+TASKS_PER_UNIT = 20
+
 #: Records of a packed experiment that one job imports into MLflow.
 BATCH_RECORDS = 100
+
+
+def batched(items: Iterable[Task], size: int) -> Iterator[tuple[Task, ...]]:
+    """Cut a sequence into tuples of at most ``size`` items."""
+    iterator = iter(items)
+    while chunk := tuple(islice(iterator, size)):
+        yield chunk
 
 
 def content_key(content: Any, length: int = 16) -> str:
@@ -158,7 +169,7 @@ def make_plan(suite: Suite, random_split: Mapping[str, bool]) -> Plan:
         For each dataset, whether the seed draws its train/test split (else the split is official).
     """
     cells = []
-    groups: dict[tuple[str, ...], dict[str, Task]] = {}
+    groups: dict[tuple[str, str, str, bool, str], dict[str, Task]] = {}
     seen: set[str] = set()
     for name, experiment in suite.experiments.items():
         builder = _Builder(suite.name, name, experiment, random_split[experiment.dataset])
@@ -194,14 +205,18 @@ def _closure(cell: Cell) -> list[Task]:
     return list(ordered.values())
 
 
-def _group(cell: Cell, task: Task, pack: bool) -> tuple[str, ...]:
+def _group(cell: Cell, task: Task, pack: bool) -> tuple[str, str, str, bool, str]:
+    """Return stage, dataset, label, whether it is packed, and what tells the group from others like it."""
     phase = "search" if task.spec.get("part", {}).get("name") in ("fit", "validation") else "final"
-    method = "" if task.stage == "moments" else f" · {cell.method}"
     if pack:
-        return (task.stage, cell.dataset, f"{cell.dataset}{method} · {phase}", "pack", cell.experiment)
-    classifier = f" · {cell.classifier}" if task.stage in ("train", "evaluate", "select") else ""
-    label = f"{cell.dataset}{method}{classifier} · {phase} · seed {cell.seed}"
-    return (task.stage, cell.dataset, label, "single", task.key)
+        return (task.stage, cell.dataset, f"{cell.experiment} · {phase}", True, "")
+    words = [cell.dataset]
+    if task.stage != "moments":
+        words.append(cell.method)
+    if task.stage in ("train", "evaluate", "select"):
+        words.append(cell.classifier)
+    label = " · ".join([*words, phase, f"seed {cell.seed}"])
+    return (task.stage, cell.dataset, label, False, task.key)
 
 
 class _Builder:

@@ -118,8 +118,8 @@ class PublishedNumber(_Model):
 class ExperimentSpec(_Model):
     """Methods × classifiers × seeds on one dataset.
 
-    ``pack`` lets one job do all seeds and candidates of a method: right for small data, where starting
-    a process costs more than the fit.
+    ``pack`` lets one job do many fits: right for small data, where starting a process costs more than
+    a fit.
     """
 
     dataset: Identifier

@@ -1,4 +1,4 @@
-"""Command of the report rule: read suites and records, write the report, print the summary."""
+"""Command of the report rule: read suites and records, write the report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pathlib import Path
 from eigenbench.experiments.suite import SuiteError
 from eigenbench.reporting.inputs import read_inputs
 from eigenbench.reporting.site import ReportError, render
-from eigenbench.reporting.terminal import print_summary
 
 #: What a file system without locks answers, or NFS to a lock on a folder.
 _NO_LOCKS = (errno.EBADF, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -54,16 +53,9 @@ def _lock(handle: int) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Render the report; return the exit code."""
     options = _parser().parse_args(arguments)
-    listed = None
     try:
-        if options.records_from:
-            listed = [
-                Path(line) for line in options.records_from.read_text(encoding="utf-8").splitlines() if line
-            ]
         with one_at_a_time(options.reports_dir):
-            inputs = read_inputs(
-                options.suite, options.results_dir, listed=listed, all_suites_in=options.all_suites_in
-            )
+            inputs = read_inputs(options.suite, options.results_dir, all_suites_in=options.all_suites_in)
             page = render(
                 inputs.suites,
                 inputs.records,
@@ -77,8 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     for line in inputs.unreadable:
         print(f"left out of the report: {line}", file=sys.stderr)
-    asked = {path.stem for path in options.suite}
-    print_summary([suite for suite in inputs.suites if suite.name in asked], inputs.records, report=page)
+    print(f"wrote {page}", file=sys.stderr)
     return 0
 
 
@@ -87,9 +78,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--suite", type=Path, action="extend", nargs="+", required=True, help="suite files")
     parser.add_argument("--results-dir", type=Path, default=Path("results"))
     parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
-    parser.add_argument(
-        "--records-from", type=Path, help="file with one record path per line; default: all there are"
-    )
     parser.add_argument(
         "--all-suites-in", type=Path, help="folder of suites; those with records are shown too"
     )

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from eigenbench.datasets.catalogue import load_catalogue
+from eigenbench.experiments.plan import plan_suite
 from eigenbench.experiments.record import Record, RecordError, read_record
 from eigenbench.experiments.suite import Suite, SuiteError, load_suite
 
@@ -24,14 +26,12 @@ def read_inputs(
     suite_paths: Sequence[Path],
     results_dir: Path,
     *,
-    listed: Iterable[Path] | None = None,
     all_suites_in: Path | None = None,
 ) -> Inputs:
     """Read suites and their records.
 
-    A record that cannot be read is reported, not fatal. Records of runs that the suite no longer asks
-    for are left out; of several records of one run (the settings were changed in between), the one
-    that finished last counts.
+    A record that cannot be read is reported, not fatal. Records of runs that the suite does not ask for,
+    or of other settings than it has now, are left out.
 
     Parameters
     ----------
@@ -39,8 +39,6 @@ def read_inputs(
         Suite files.
     results_dir : Path
         Records are read from ``<results_dir>/records/<suite>/*.json``.
-    listed : iterable of Path, optional
-        The record files of ``suite_paths`` that count; by default all. One that is absent is reported.
     all_suites_in : Path, optional
         A folder of suite files: each further one that has records is included; if it cannot be read, it
         is reported.
@@ -51,11 +49,7 @@ def read_inputs(
         If a file of ``suite_paths`` is not a valid suite.
     """
     suites = {suite.name: (suite, path) for path in suite_paths for suite in [load_suite(path)]}
-    files = [
-        path
-        for path in (listed if listed is not None else _record_files(results_dir, suites))
-        if path.parent.name in suites
-    ]
+    files = _record_files(results_dir, suites)
     unreadable: list[str] = []
     for path in _other_suites(all_suites_in, results_dir, suites):
         try:
@@ -65,7 +59,7 @@ def read_inputs(
         else:
             files += _record_files(results_dir, [path.stem])
     records = []
-    for path in dict.fromkeys(files):
+    for path in files:
         try:
             records.append(read_record(path))
         except RecordError as error:
@@ -91,18 +85,7 @@ def _other_suites(folder: Path | None, results_dir: Path, known: Iterable[str]) 
 
 
 def _current(records: Iterable[Record], suites: Iterable[Suite]) -> list[Record]:
-    """Keep one record for each run that the suites ask for: the one that finished last."""
-    wanted = {
-        (suite.name, name, experiment.dataset, method_name, classifier, seed)
-        for suite in suites
-        for name, experiment in suite.experiments.items()
-        for method_name, method in experiment.methods.items()
-        for classifier in experiment.classifiers
-        for seed in method.seeds or experiment.seeds
-    }
-    latest: dict[tuple[str, str, str, str, str, int], Record] = {}
-    for record in sorted(records, key=lambda record: (record.finished or "", record.run_key)):
-        run = (record.suite, record.experiment, record.dataset, record.method, record.classifier, record.seed)
-        if run in wanted:
-            latest[run] = record
-    return list(latest.values())
+    """Keep the records of the runs that the suites ask for, as they are set now."""
+    catalogue = load_catalogue()
+    wanted = {(suite.name, cell.run_key) for suite in suites for cell in plan_suite(suite, catalogue).cells}
+    return [record for record in records if (record.suite, record.run_key) in wanted]

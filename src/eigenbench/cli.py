@@ -1,0 +1,170 @@
+"""The command ``eigenbench``: list what there is, compare with the papers, fetch data, open the dashboard."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
+from eigenbench.datasets.errors import DatasetError
+from eigenbench.experiments.suite import SuiteError, load_suite
+from eigenbench.registry import COMPONENTS, RECIPES, near_match
+
+app = typer.Typer(
+    help="Benchmarks of spectral and randomized embeddings. To run them: snakemake, or snakemake SUITE.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class Listing(StrEnum):
+    """What ``eigenbench list`` shows."""
+
+    DATASETS = "datasets"
+    METHODS = "methods"
+    SUITES = "suites"
+
+
+SuitesDir = Annotated[Path | None, typer.Option(help="Folder of suite files.", show_default="config/suites")]
+ResultsDir = Annotated[Path, typer.Option(help="Folder that the workflow writes its results to.")]
+ReportsDir = Annotated[Path, typer.Option(help="Folder of the rendered report.")]
+
+
+@app.command("list")
+def list_(what: Listing, suites_dir: SuitesDir = None) -> None:
+    """List the datasets, methods or suites that exist."""
+    match what:
+        case Listing.DATASETS:
+            _print_table(*_dataset_rows())
+        case Listing.METHODS:
+            _print_table(*_method_rows())
+        case Listing.SUITES:
+            suites = [load_suite(path) for path in sorted(_suites_folder(suites_dir).glob("*.yaml"))]
+            _print_table(("suite", "runs what"), [(suite.name, suite.title) for suite in suites])
+
+
+@app.command()
+def show(
+    suite: str,
+    results_dir: ResultsDir = Path("results"),
+    suites_dir: SuitesDir = None,
+) -> None:
+    """Print a suite's measured numbers beside the published ones."""
+    from eigenbench.reporting.inputs import read_inputs
+    from eigenbench.reporting.terminal import print_comparison
+
+    inputs = read_inputs([_suite_path(suite, suites_dir)], results_dir)
+    print_comparison(inputs.suites, inputs.records)
+
+
+@app.command()
+def summary(
+    results_dir: ResultsDir = Path("results"),
+    reports_dir: ReportsDir = Path("reports"),
+    suites_dir: SuitesDir = None,
+) -> None:
+    """Print the headline results of every suite that has run, and where report and dashboard are."""
+    from eigenbench.reporting.inputs import read_inputs
+    from eigenbench.reporting.terminal import print_summary
+
+    inputs = read_inputs([], results_dir, all_suites_in=_suites_folder(suites_dir))
+    print_summary(inputs.suites, inputs.records, report=reports_dir / "index.html")
+
+
+@app.command()
+def fetch(
+    dataset: str,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Data folder.", show_default="the user's cache")
+    ] = None,
+    prepare: Annotated[bool, typer.Option(help="Also bring the data into memory-mapped form.")] = True,
+) -> None:
+    """Download a dataset, check it, and prepare it."""
+    from eigenbench import datasets
+
+    manifest = datasets.fetch(dataset, data_dir=data_dir)
+    for file in manifest.files:
+        typer.echo(f"{file.name}  {file.bytes:,} bytes  {file.sha256[:16]}…  {file.source}")
+    if prepare:
+        card = datasets.prepare(dataset, data_dir=data_dir)
+        typer.echo(
+            f"{card.title}: {card.n_train:,} + {card.n_test:,} rows, {card.n_features:,} features, "
+            f"{card.n_classes:,} classes"
+        )
+
+
+@app.command()
+def ui(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; the next free one is taken if it is in use.")] = 5000,
+) -> None:
+    """Open the MLflow dashboard on the store that the workflow fills."""
+    from eigenbench.tracking.ui import open_ui
+
+    open_ui(host=host, port=port)
+
+
+def main() -> None:
+    """Run the command; expected errors are one clear line, not a traceback."""
+    from eigenbench.tracking.errors import TrackingError
+
+    try:
+        app()
+    except (DatasetError, SuiteError, TrackingError, OSError) as error:
+        typer.echo(f"eigenbench: {error}", err=True)
+        raise SystemExit(1) from None
+
+
+Rows = list[tuple[str, ...]]
+
+
+def _dataset_rows() -> tuple[tuple[str, ...], Rows]:
+    rows: Rows = []
+    for name, entry in load_catalogue().datasets.items():
+        kinds = dict.fromkeys(
+            str(source).split()[0] for file in entry.files.values() for source in file.sources
+        )
+        numbers = (sum(entry.expect.rows.values()), entry.expect.features, entry.expect.classes)
+        rows.append(
+            (name, *(f"{number:,}" for number in numbers), entry.target, ", ".join(kinds), entry.title)
+        )
+    return ("dataset", "rows", "features", "classes", "target", "sources", "title"), rows
+
+
+def _method_rows() -> tuple[tuple[str, ...], Rows]:
+    rows: Rows = [(item.kind, item.name, item.summary) for item in COMPONENTS.values()]
+    for name, steps in RECIPES.items():
+        chain = " → ".join(step if isinstance(step, str) else step[0] for step in steps)
+        rows.append(("recipe", name, chain or "the inputs as they are"))
+    return ("kind", "name", "what it is"), sorted(rows, key=lambda row: row[0])
+
+
+def _suites_folder(suites_dir: Path | None) -> Path:
+    return suites_dir or default_catalogue_path().parent / "suites"
+
+
+def _suite_path(name: str, suites_dir: Path | None) -> Path:
+    paths = {path.stem: path for path in sorted(_suites_folder(suites_dir).glob("*.yaml"))}
+    if name not in paths:
+        raise SuiteError(f"no suite {name!r}.{near_match(name, list(paths))} There are: {', '.join(paths)}")
+    return paths[name]
+
+
+def _print_table(header: tuple[str, ...], rows: Rows) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in header:
+        numeric = name in ("rows", "features", "classes")
+        table.add_column(name, justify="right" if numeric else "left", no_wrap=name in header[:2])
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
