@@ -12,8 +12,7 @@ include: "workflow/rules/common.smk"
 # The default target: the suites that config.yaml names.
 rule all:
     input:
-        f"{REPORTS}/index.html",
-        [receipt for suite in BENCH.config.suites for receipt in BENCH.receipts(suite)],
+        suite_outputs(BENCH.config.suites),
 
 
 include: "workflow/rules/data.smk"
@@ -30,16 +29,9 @@ for suite_name in BENCH.plans:
         name:
             suite_name
         input:
-            suite_report(suite_name),
-            BENCH.receipts(suite_name),
+            suite_outputs([suite_name]),
 
 
 rule paper:
     input:
-        [suite_report(suite) for suite in BENCH.plans if suite != "quick"],
-        [
-            receipt
-            for suite in BENCH.plans
-            if suite != "quick"
-            for receipt in BENCH.receipts(suite)
-        ],
+        suite_outputs(name for name in BENCH.plans if name != "quick"),

@@ -79,13 +79,16 @@ def last_attempt(wildcards, attempt):
     return "--last-attempt" if attempt > RETRIES else ""
 
 
-def suite_report(suite):
-    """The file that stands for a suite's finished report."""
-    return (
-        f"{REPORTS}/index.html"
-        if suite in BENCH.config.suites
-        else f"{RESULTS}/reports/{suite}.done"
-    )
+def suite_outputs(suites):
+    """The records of some suites, their receipts from MLflow, and what stands for their reports."""
+    outputs = []
+    for suite in suites:
+        default = suite in BENCH.config.suites
+        outputs.append(
+            f"{REPORTS}/index.html" if default else f"{RESULTS}/reports/{suite}.done"
+        )
+        outputs += BENCH.records(suite) + BENCH.receipts(suite)
+    return outputs
 
 
 RUN_LOCK = RunLock(Path(".snakemake") / "eigenbench.lock")

@@ -181,13 +181,12 @@ def make_plan(suite: Suite, random_split: Mapping[str, bool]) -> Plan:
                     groups.setdefault(_group(cell, task, experiment.pack), {})[task.key] = task
     units: dict[str, Unit] = {}
     unit_of: dict[str, Unit] = {}
-    for group, tasks in groups.items():
-        stage, dataset, label, pack = group[:4]
-        unit = Unit(
-            stage, content_key(sorted(tasks), 12), dataset, label, pack == "pack", tuple(tasks.values())
-        )
-        units[unit.id] = unit
-        unit_of.update(dict.fromkeys(tasks, unit))
+    for (stage, dataset, label, packed, _), tasks in groups.items():
+        for members in batched(tasks.values(), TASKS_PER_UNIT):
+            keys = [task.key for task in members]
+            unit = Unit(stage, content_key(sorted(keys), 12), dataset, label, packed, members)
+            units[unit.id] = unit
+            unit_of.update(dict.fromkeys(keys, unit))
     return Plan(suite, tuple(cells), units, unit_of)
 
 

@@ -1,0 +1,191 @@
+"""The MLflow store: which one, one writer at a time, created whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from eigenbench.tracking.errors import TrackingError, TrackingUnavailable
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+DEFAULT_URI = "sqlite:///mlflow.db"
+
+# What the user has set wins. A dead server is noticed after about ten seconds, not ten minutes.
+_ENVIRONMENT = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",
+    "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "DO_NOT_TRACK": "true",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_LOGGING_LEVEL": "WARNING",
+    "MLFLOW_UV_AUTO_DETECT": "false",
+    "GIT_PYTHON_REFRESH": "quiet",
+}
+
+
+def resolve_uri(tracking_uri: str | None = None) -> str:
+    """Return the store to use: the argument, ``MLFLOW_TRACKING_URI``, or ``sqlite:///mlflow.db``.
+
+    Raises
+    ------
+    TrackingError
+        For a plain folder or a ``file:`` address, which MLflow no longer accepts as a store, and for an
+        SQLite address without a file.
+    """
+    uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
+    if uri.startswith("file:") or not urlsplit(uri).scheme:
+        raise TrackingError(
+            f"MLFLOW_TRACKING_URI is {uri!r}: MLflow keeps no runs in plain folders any more; use "
+            f"sqlite:///FILE.db, postgresql://…, or the http:// address of an MLflow server"
+        )
+    if uri.startswith("sqlite:") and sqlite_path(uri) is None:
+        raise TrackingError(f"MLFLOW_TRACKING_URI is {uri!r}: name a file, as in {DEFAULT_URI}")
+    return uri
+
+
+def sqlite_path(uri: str) -> Path | None:
+    """Return the absolute path of an SQLite store's file; None for any other store."""
+    prefix, separator, path = uri.partition(":///")
+    name = path.partition("?")[0]
+    if not prefix.startswith("sqlite") or not separator or name in ("", ":memory:"):
+        return None
+    return Path(name).absolute()
+
+
+def is_server(uri: str) -> bool:
+    """Tell whether a store is a running MLflow server."""
+    return urlsplit(uri).scheme in ("http", "https")
+
+
+def shown_uri(uri: str) -> str:
+    """Return an address without its password, for messages and receipts."""
+    parts = urlsplit(uri)
+    if parts.password is None:
+        return uri
+    user, _, host = parts.netloc.rpartition("@")
+    return parts._replace(netloc=f"{user.partition(':')[0]}:***@{host}").geturl()
+
+
+def artifact_location(uri: str, suite: str) -> str | None:
+    """Return where the files of a suite's runs go.
+
+    An SQLite store has them beside its file, in ``mlartifacts/<suite>``; for any other store MLflow or its
+    server decides (None).
+    """
+    path = sqlite_path(uri)
+    return None if path is None else (path.parent / "mlartifacts" / suite).as_uri()
+
+
+@contextlib.contextmanager
+def open_store(uri: str, results_dir: Path) -> Iterator[MlflowClient]:
+    """Give a client to a store that exists and answers, and keep every other import waiting meanwhile.
+
+    Parameters
+    ----------
+    uri : str
+        What `resolve_uri` returned.
+    results_dir : Path
+        Where the records are; imports into a store without a file of its own queue on a lock there.
+
+    Raises
+    ------
+    TrackingUnavailable
+        If the store cannot be reached, read or written.
+    """
+    path = sqlite_path(uri)
+    lock = results_dir / ".tracking.lock" if path is None else path.with_name(f"{path.name}.lock")
+    with unavailable_on_failure(uri, results_dir), _one_at_a_time(lock):
+        prepare_environment()
+        if path is not None and not (path.exists() and path.stat().st_size):
+            _create_sqlite_store(path)
+        yield _answering_client(uri)
+
+
+@contextlib.contextmanager
+def unavailable_on_failure(uri: str, results_dir: Path) -> Iterator[None]:
+    """Turn what MLflow, its server or the disk refuses into one clear error."""
+    try:
+        yield
+    except TrackingError:
+        raise
+    except Exception as error:
+        if not (isinstance(error, OSError) or _is_from_mlflow(error)):
+            raise
+        raise TrackingUnavailable(
+            f"cannot use the MLflow store {shown_uri(uri)}: {explain(error, uri)}. The records are safe in "
+            f"{results_dir / 'records'}; when the store is there again, run snakemake again to import them"
+        ) from error
+
+
+def explain(error: Exception, uri: str) -> str:
+    """Return an error's text on one line of bounded length, without the password of the store."""
+    text = " ".join(str(error).split())
+    if password := urlsplit(uri).password:
+        text = text.replace(f":{password}@", ":***@")
+    return text[:600]
+
+
+def _is_from_mlflow(error: Exception) -> bool:
+    return type(error).__module__.split(".")[0] in ("mlflow", "sqlalchemy", "requests", "urllib3")
+
+
+def prepare_environment() -> None:
+    """Set MLflow's environment variables before its import: short time-outs, no telemetry, no chatter."""
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+
+
+def _answering_client(uri: str) -> MlflowClient:
+    from mlflow import MlflowClient
+
+    if not is_server(uri):
+        _try_database(uri)
+    client = MlflowClient(tracking_uri=uri, registry_uri=uri)
+    client.search_experiments(max_results=1)
+    return client
+
+
+def _try_database(uri: str) -> None:
+    """Connect once, because MLflow tries an absent database again and again for two minutes."""
+    import sqlalchemy
+
+    try:
+        engine = sqlalchemy.create_engine(uri, poolclass=sqlalchemy.NullPool)
+    except ImportError as error:
+        raise TrackingError(
+            f"{shown_uri(uri)} needs the Python package {error.name}; install it, or use {DEFAULT_URI}"
+        ) from error
+    engine.connect().close()
+
+
+def _create_sqlite_store(path: Path) -> None:
+    """Create the store under another name first: half a schema, left by a kill, could never be used."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.new")
+    for leftover in path.parent.glob(f"{unfinished.name}*"):
+        leftover.unlink()
+    _answering_client(f"sqlite:///{unfinished}")
+    unfinished.replace(path)
+
+
+@contextlib.contextmanager
+def _one_at_a_time(lock: Path) -> Iterator[None]:
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("ab") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"waiting for another import (it holds {lock})", file=sys.stderr)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,139 @@
+"""The MLflow dashboard on the store that the workflow fills."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from urllib.error import URLError
+from urllib.request import ProxyHandler, build_opener
+
+from eigenbench.tracking import store
+from eigenbench.tracking.errors import TrackingError, TrackingUnavailable
+
+_STARTUP_SECONDS = 90
+
+
+def dashboard_url(base_url: str, experiment_id: str) -> str:
+    """Return the page that compares an experiment's runs, with charts.
+
+    Examples
+    --------
+    >>> from eigenbench.tracking.ui import dashboard_url
+    >>> dashboard_url("http://127.0.0.1:5000", "1").partition("#")[2]
+    '/experiments/1/runs?compareRunsMode=CHART&workflowType=machine_learning'
+    """
+    query = "compareRunsMode=CHART&workflowType=machine_learning"
+    return f"{base_url.rstrip('/')}/#/experiments/{experiment_id}/runs?{query}"
+
+
+def open_ui(tracking_uri: str | None = None, host: str = "127.0.0.1", port: int = 5000) -> None:
+    """Serve the dashboard until interrupted, and print one link per suite.
+
+    When the store is a running MLflow server already, only print the links.
+
+    Parameters
+    ----------
+    tracking_uri : str, optional
+        The store; by default ``MLFLOW_TRACKING_URI``, else ``sqlite:///mlflow.db``.
+    host : str
+        Address to listen on. Whoever reaches it can read and change the runs.
+    port : int
+        Port to listen on; when it is taken, the next free one is used.
+
+    Raises
+    ------
+    TrackingError
+        If there is no store yet, or the server does not start.
+    TrackingUnavailable
+        If the store cannot be reached.
+    """
+    uri = store.resolve_uri(tracking_uri)
+    experiments = _experiments(uri)
+    if store.is_server(uri):
+        _print_links(store.shown_uri(uri), experiments)
+        return
+    port = _free_port(host, port)
+    with _server(uri, host, port) as server:
+        base_url = f"http://{host}:{port}"
+        _wait_until_up(server, base_url)
+        _print_links(base_url, experiments)
+        print("Ctrl-C stops it.", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            server.wait()
+
+
+def _experiments(uri: str) -> dict[str, str]:
+    path = store.sqlite_path(uri)
+    if path is not None and not path.exists():
+        raise TrackingError(
+            f"{path} does not exist: nothing has been tracked here yet. Run snakemake first, or change to "
+            f"the folder where it ran, or set MLFLOW_TRACKING_URI"
+        )
+    store.prepare_environment()
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+
+    try:
+        found = MlflowClient(uri, registry_uri=uri).search_experiments(order_by=["name ASC"])
+    except MlflowException as error:
+        raise TrackingUnavailable(
+            f"cannot read the MLflow store {store.shown_uri(uri)}: {store.explain(error, uri)}"
+        ) from error
+    return {item.name: item.experiment_id for item in found if item.name != "Default"}
+
+
+def _print_links(base_url: str, experiments: dict[str, str]) -> None:
+    if not experiments:
+        print(f"MLflow: {base_url} (no suite has been tracked there yet)", flush=True)
+    for name, experiment_id in experiments.items():
+        print(f"{name}: {dashboard_url(base_url, experiment_id)}", flush=True)
+
+
+def _free_port(host: str, port: int) -> int:
+    for candidate in range(port, min(port + 100, 65536)):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, candidate))
+            except OSError as error:
+                reason = error
+            else:
+                return candidate
+    raise TrackingError(f"no free port on {host} from {port} on ({reason}); choose another with --port")
+
+
+@contextlib.contextmanager
+def _server(uri: str, host: str, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """Run ``mlflow server`` in a process group of its own, and end all of it at the end."""
+    command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", uri]
+    command += ["--host", host, "--port", str(port), "--workers", "1"]
+    command += ["--uvicorn-opts", "--log-level warning"]
+    environment = os.environ | {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    server = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, start_new_session=True)
+    previous = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        yield server
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(server.pid, signal.SIGTERM)
+        server.wait()
+
+
+def _wait_until_up(server: subprocess.Popen[bytes], base_url: str) -> None:
+    opener = build_opener(ProxyHandler({}))
+    deadline = time.monotonic() + _STARTUP_SECONDS
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            raise TrackingError(f"mlflow server ended at once with status {server.returncode}; see above")
+        with contextlib.suppress(URLError, OSError):
+            opener.open(f"{base_url}/health", timeout=5).close()
+            return
+        time.sleep(0.2)
+    raise TrackingError(f"mlflow server does not answer at {base_url} after {_STARTUP_SECONDS} s")

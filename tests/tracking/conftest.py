@@ -1,0 +1,180 @@
+"""Records with everything in them, and MLflow stores to import them into."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from eigenbench.experiments.persistence import save_model
+from eigenbench.experiments.record import Record, write_json
+from eigenbench.tracking.store import open_store
+
+
+@pytest.fixture(scope="session")
+def fitted() -> Any:
+    X, y = load_digits(return_X_y=True)
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=200)).fit(X.astype(np.float32), y)
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory) -> Path:
+    """Return the file of a store without runs; migrating one takes seconds, copying it does not."""
+    path = tmp_path_factory.mktemp("store") / "mlflow.db"
+    with open_store(f"sqlite:///{path}", path.parent):
+        pass
+    return path
+
+
+@pytest.fixture
+def store_uri(tmp_path, empty_store, monkeypatch) -> str:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(empty_store, tmp_path / "mlflow.db")
+    return f"sqlite:///{tmp_path / 'mlflow.db'}"
+
+
+@pytest.fixture
+def results(tmp_path, fitted) -> Results:
+    return Results(tmp_path / "results", fitted)
+
+
+class Results:
+    """A results folder to put records into."""
+
+    def __init__(self, folder: Path, fitted: Any):
+        self.folder = folder
+        self.model = folder / "artifacts" / "train" / "0" / "model.skops"
+        save_model(self.model, fitted)
+
+    def record(self, seed: int = 0, **changes: Any) -> Path:
+        """Write a record; what is not in ``changes`` is as after a run that went well."""
+        content: dict[str, Any] = {
+            "run_key": f"{seed:016x}",
+            "suite": "tiny",
+            "experiment": "main",
+            "dataset": "digits",
+            "method": "gem",
+            "classifier": "LogisticRegression",
+            "seed": seed,
+            "deterministic": False,
+            "status": "ok",
+            "metrics": {"test_error": 0.03, "precision@1": 0.97},
+            "curves": {"loss_curve": [[0, 2.0], [1, 1.0], [2, 0.5]]},
+            "confusion": {"labels": [str(i) for i in range(10)], "matrix": np.eye(10, dtype=int).tolist()},
+            "params": {"gem__gamma": 0.1, "gem__note": "x" * 7000, "classifier__options": {"C": 1}},
+            "dimension": 540,
+            "fit_seconds": 0.5,
+            "dataset_info": {
+                "name": "digits",
+                "sha256": "ab" * 32,
+                "n_train": 1347,
+                "n_test": 450,
+                "n_features": 64,
+                "n_classes": 10,
+                "split": "official",
+                "source": "scikit-learn",
+                "licence": "CC BY 4.0",
+            },
+            "model": {
+                "path": str(self.model.relative_to(self.folder)),
+                "sha256": hashlib.sha256(self.model.read_bytes()).hexdigest(),
+                "bytes": self.model.stat().st_size,
+                "input_dtype": "float32",
+                "n_features": 64,
+            },
+            "environment": {
+                "python": "3.11.7",
+                "platform": "Linux",
+                "cpu": "a cpu",
+                "threads": 1,
+                "packages": {"numpy": np.__version__},
+                "git_commit": "c" * 40,
+                "git_dirty": False,
+                "code_hash": "0123456789abcdef",
+            },
+            "started": "2026-01-02T03:04:05+00:00",
+            "finished": "2026-01-02T03:05:05+00:00",
+        }
+        record = Record.model_validate(content | changes)
+        path = self.folder / "records" / record.suite / f"{record.run_key}.json"
+        write_json(path, record.model_dump(mode="json"))
+        return path
+
+    def failed_record(self, seed: int = 0, status: str = "failed") -> Path:
+        failure = {"stage": "embed", "type": "ValueError", "message": "input has NaN", "log": "logs/x.log"}
+        nothing = dict.fromkeys(("confusion", "model", "dimension", "fit_seconds", "environment"))
+        times = {"started": None, "finished": None}
+        return self.record(
+            seed, status=status, failure=failure, metrics={}, curves={}, params={}, **nothing, **times
+        )
+
+
+@pytest.fixture
+def dump():
+    """Return a function that gives the whole content of an SQLite store as SQL."""
+
+    def content(uri: str) -> list[str]:
+        with sqlite3.connect(uri.removeprefix("sqlite:///")) as connection:
+            return list(connection.iterdump())
+
+    return content
+
+
+class Server:
+    """A real ``mlflow server`` on loopback that can go away and come back."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.uri = f"http://127.0.0.1:{self.port}"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri"]
+        command += [f"sqlite:///{self.folder / 'mlflow.db'}", "--host", "127.0.0.1", "--workers", "1"]
+        command += ["--port", str(self.port), "--artifacts-destination", str(self.folder / "served")]
+        quiet = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+        with (self.folder / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                command, env=os.environ | quiet, stdout=log, stderr=log, start_new_session=True
+            )
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            try:
+                urllib.request.urlopen(f"{self.uri}/health", timeout=5).close()
+                return
+            except OSError:
+                time.sleep(0.2)
+        raise TimeoutError((self.folder / "server.log").read_text())
+
+    def stop(self) -> None:
+        if self.process is not None:
+            os.killpg(self.process.pid, 15)
+            self.process.wait()
+            self.process = None
+
+
+@pytest.fixture
+def server(tmp_path, store_uri):
+    running = Server(tmp_path)
+    running.start()
+    yield running
+    running.stop()

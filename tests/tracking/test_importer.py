@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from mlflow import MlflowClient, pyfunc
+from PIL import Image
+from sklearn.datasets import load_digits
+
+from eigenbench.tracking import TrackingError, TrackingUnavailable, import_records
+
+
+def runs_of(uri, suite="tiny"):
+    client = MlflowClient(uri)
+    experiment = client.get_experiment_by_name(suite)
+    return sorted(client.search_runs([experiment.experiment_id]), key=lambda run: run.data.tags["run_key"])
+
+
+def do_import(results, paths, uri=None):
+    return import_records(paths, results_dir=results.folder, tracking_uri=uri, progress=False)
+
+
+def test_a_record_becomes_a_run_with_everything_in_it(results, store_uri, fitted):
+    path = results.record()
+    summary = do_import(results, [path], store_uri)
+    assert (summary.imported, summary.unchanged, summary.replaced, summary.failed) == (1, 0, 0, {})
+    [run] = runs_of(store_uri)
+    assert summary.run_ids == {"tiny/0000000000000000": run.info.run_id}
+    assert run.info.run_name == "digits/gem/LogisticRegression/0"
+    assert run.info.status == "FINISHED"
+    assert (run.info.start_time, run.info.end_time) == (1767323045000, 1767323105000)
+    assert run.data.metrics["test_error"] == 0.03
+    assert run.data.metrics["precision_1"] == 0.97
+    assert run.data.metrics["dimension"] == 540
+    assert run.data.params["gem__gamma"] == "0.1"
+    assert run.data.params["classifier__options.C"] == "1"
+    assert len(run.data.params["gem__note"]) == 6000
+    assert run.data.tags["mlflow.source.git.commit"] == "c" * 40
+    assert run.data.tags["status"] == "ok"
+    client = MlflowClient(store_uri)
+    curve = client.get_metric_history(run.info.run_id, "loss_curve")
+    assert [(point.step, point.value) for point in curve] == [(0, 2.0), (1, 1.0), (2, 0.5)]
+    [used] = run.inputs.dataset_inputs
+    assert (used.dataset.name, used.dataset.digest) == ("digits", "ab" * 18)
+    assert json.loads(used.dataset.profile)["num_rows"] == 1347
+    assert [(tag.key, tag.value) for tag in used.tags] == [("mlflow.data.context", "training")]
+
+    artifacts = {item.path for item in client.list_artifacts(run.info.run_id)}
+    assert {"record.json", "confusion.csv", "confusion.png"} <= artifacts
+    assert client.download_artifacts(run.info.run_id, "record.json")
+    X = load_digits().data.astype(np.float32)
+    model = pyfunc.load_model(f"runs:/{run.info.run_id}/model")
+    np.testing.assert_array_equal(model.predict(X), fitted.predict(X))
+    assert model.metadata.signature.inputs.inputs[0].shape == (-1, 64)
+    assert model.metadata.metadata["labels"] == [str(i) for i in range(10)]
+
+
+def test_importing_again_changes_nothing(results, store_uri, dump):
+    paths = [results.record(0), results.record(1), results.failed_record(2)]
+    do_import(results, paths, store_uri)
+    before = dump(store_uri)
+    summary = do_import(results, paths, store_uri)
+    assert (summary.imported, summary.unchanged) == (0, 3)
+    assert dump(store_uri) == before
+
+
+@pytest.mark.parametrize("status", ["failed", "not_run"])
+def test_a_run_without_result_says_why(results, store_uri, status):
+    do_import(results, [results.failed_record(status=status)], store_uri)
+    [run] = runs_of(store_uri)
+    assert run.info.status == "FAILED"
+    assert run.data.tags["status"] == status
+    assert run.data.tags["failure_stage"] == "embed"
+    assert "input has NaN" in run.data.tags["mlflow.note.content"]
+    assert run.info.start_time <= run.info.end_time
+
+
+def test_a_changed_record_replaces_its_run_and_model(results, store_uri):
+    do_import(results, [results.record(metrics={"test_error": 0.5})], store_uri)
+    summary = do_import(results, [results.record(metrics={"test_error": 0.25})], store_uri)
+    assert (summary.imported, summary.replaced) == (0, 1)
+    [run] = runs_of(store_uri)
+    assert run.data.metrics["test_error"] == 0.25
+    models = MlflowClient(store_uri).search_logged_models([run.info.experiment_id])
+    assert [model.source_run_id for model in models] == [run.info.run_id]
+
+
+def test_more_values_than_one_call_takes(results, store_uri):
+    params = {f"p{i}": i for i in range(230)}
+    curves = {"loss": [[step, 1.0 / (step + 1)] for step in range(2500)]}
+    do_import(results, [results.record(params=params, curves=curves, model=None)], store_uri)
+    [run] = runs_of(store_uri)
+    assert {name: run.data.params[name] for name in params} == {name: str(i) for name, i in params.items()}
+    assert len(MlflowClient(store_uri).get_metric_history(run.info.run_id, "loss")) == 2500
+
+
+def test_a_damaged_record_is_reported_and_the_rest_goes_on(results, store_uri):
+    cut = results.record(1)
+    cut.write_bytes(cut.read_bytes()[:200])
+    absent = results.folder / "records" / "tiny" / "absent.json"
+    summary = do_import(results, [cut, absent, results.record(2)], store_uri)
+    assert summary.imported == 1
+    assert set(summary.failed) == {str(cut), str(absent)}
+
+
+def test_an_altered_model_is_refused(results, store_uri):
+    path = results.record()
+    results.model.write_bytes(b"something else")
+    summary = do_import(results, [path], store_uri)
+    assert "SHA-256" in summary.failed[str(path)]
+    assert runs_of(store_uri) == []
+
+
+def test_what_was_deleted_in_the_dashboard_comes_back(results, store_uri):
+    path = results.record()
+    do_import(results, [path], store_uri)
+    client = MlflowClient(store_uri)
+    [run] = runs_of(store_uri)
+    client.delete_run(run.info.run_id)
+    assert do_import(results, [path], store_uri).imported == 1
+    client.delete_experiment(run.info.experiment_id)
+    summary = do_import(results, [path], store_uri)
+    assert summary.unchanged == 1
+    assert len(runs_of(store_uri)) == 1, "restoring the experiment brought the deleted run back: one is kept"
+
+
+def command(results, *arguments):
+    return [sys.executable, "-m", "eigenbench.tracking", "--results-dir", str(results.folder), *arguments]
+
+
+def test_killed_imports_leave_no_duplicate_and_no_half_run(results, store_uri):
+    paths = [str(results.record(seed)) for seed in range(12)]
+    for round_ in range(3):
+        process = subprocess.Popen(command(results, "--tracking-uri", store_uri, *paths))
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline:
+            experiment = MlflowClient(store_uri).get_experiment_by_name("tiny")
+            found = MlflowClient(store_uri).search_runs([experiment.experiment_id]) if experiment else []
+            if len(found) > 3 * round_ and any(run.info.status == "RUNNING" for run in found):
+                break
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    summary = do_import(results, paths, store_uri)
+    assert summary.failed == {}
+    runs = runs_of(store_uri)
+    assert [run.data.tags["run_key"] for run in runs] == [f"{seed:016x}" for seed in range(12)]
+    assert {run.info.status for run in runs} == {"FINISHED"}
+    models = MlflowClient(store_uri).search_logged_models([runs[0].info.experiment_id])
+    assert sorted(model.source_run_id for model in models) == sorted(run.info.run_id for run in runs)
+
+
+def test_two_importers_started_at_once_on_no_store_yet(results, tmp_path, monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    (tmp_path / ".mlflow.db.new").write_bytes(b"left by a process killed while it made the store")
+    paths = [str(results.record(seed)) for seed in range(4)]
+    receipts = [tmp_path / "first.json", tmp_path / "second.json"]
+    started = [
+        subprocess.Popen(
+            command(results, "--receipt", str(receipt), *paths), cwd=tmp_path, stderr=subprocess.PIPE
+        )
+        for receipt in receipts
+    ]
+    texts = [process.communicate(timeout=120)[1].decode() for process in started]
+    assert [process.returncode for process in started] == [0, 0], texts
+    told = [json.loads(receipt.read_text()) for receipt in receipts]
+    assert sorted((one["imported"], one["unchanged"]) for one in told) == [(0, 4), (4, 0)]
+    assert told[0]["run_ids"] == told[1]["run_ids"]
+    assert len(runs_of(f"sqlite:///{tmp_path / 'mlflow.db'}")) == 4
+    for text in texts:
+        assert "View run" not in text
+        assert "INFO" not in text
+
+
+def test_a_server_that_goes_away_and_comes_back(results, server, monkeypatch, capfd):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
+    path = results.record(0)
+    assert do_import(results, [path]).imported == 1
+    server.stop()
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
+    with pytest.raises(TrackingUnavailable) as raised:
+        do_import(results, [path, results.record(1)])
+    assert server.uri in str(raised.value)
+    assert str(results.folder / "records") in str(raised.value)
+    server.start()
+    summary = do_import(results, [path, results.record(1)])
+    assert (summary.imported, summary.unchanged) == (1, 1)
+    run_id = summary.run_ids["tiny/0000000000000001"]
+    assert pyfunc.load_model(f"runs:/{run_id}/model").predict(np.zeros((2, 64), np.float32)).shape == (2,)
+
+
+def test_the_command_fails_in_one_line_when_the_server_is_absent(results, tmp_path):
+    environment = os.environ | {"MLFLOW_TRACKING_URI": "http://user:secret@127.0.0.1:9"}
+    environment |= {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0"}
+    receipt = tmp_path / "receipt.json"
+    done = subprocess.run(
+        command(results, "--receipt", str(receipt), str(results.record())),
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert not receipt.exists()
+    assert "127.0.0.1:9" in done.stderr
+    assert "secret" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("uri", ["file:///tmp/mlruns", "mlruns", "sqlite://"])
+def test_addresses_that_mlflow_refuses(results, uri):
+    with pytest.raises(TrackingError, match="sqlite:///"):
+        do_import(results, [results.record()], uri)
+
+
+def test_a_store_in_a_place_that_cannot_be_written(results, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(TrackingUnavailable, match="records are safe"):
+        do_import(results, [results.record()], f"sqlite:///{tmp_path / 'file' / 'mlflow.db'}")
+
+
+def test_a_file_that_is_no_database(results, tmp_path):
+    (tmp_path / "mlflow.db").write_bytes(b"not a database, not a database, not a database" * 100)
+    with pytest.raises(TrackingUnavailable, match="not a database"):
+        do_import(results, [results.record()], f"sqlite:///{tmp_path / 'mlflow.db'}")
+
+
+def test_importing_the_package_does_not_import_mlflow():
+    code = "import sys, eigenbench.tracking.ui, eigenbench.tracking; sys.exit('mlflow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize("n_classes", [2, 10, 1000])
+def test_the_picture_has_a_square_for_every_class(results, tmp_path, n_classes):
+    from eigenbench.experiments.record import Confusion
+    from eigenbench.tracking.confusion import write_picture
+
+    matrix = np.eye(n_classes, dtype=int).tolist()
+    confusion = Confusion(labels=[f"class {i}" for i in range(n_classes)], matrix=matrix)
+    write_picture(tmp_path / "confusion.png", confusion)
+    pixels = np.asarray(Image.open(tmp_path / "confusion.png").convert("RGB"))
+    dark = (pixels == (8, 48, 107)).all(axis=2)
+    assert dark.any(axis=1).sum() >= n_classes
+    assert 300 <= pixels.shape[1] <= 1300

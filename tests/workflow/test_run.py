@@ -1,0 +1,166 @@
+"""The workflow from data to report, undisturbed."""
+
+import html.parser
+import json
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+pytestmark = pytest.mark.workflow
+
+
+def test_every_run_has_one_record(finished):
+    workflow, _ = finished
+    results = workflow.metrics()
+    ok = results[results.status == "ok"]
+    errors = ok[ok.metric == "test_error"]
+    assert len(errors) == 2 * 2 * 2 + 1
+    assert errors.value.between(0, 0.15).all()
+    assert results.run_key.nunique() == len(workflow.records()) == 11
+
+
+def test_a_method_that_fails_becomes_a_failed_record_and_the_rest_goes_on(finished):
+    workflow, _ = finished
+    failed = [record for record in map(_read, workflow.records()) if record["status"] == "failed"]
+    assert [record["method"] for record in failed] == ["broken", "broken"]
+    for failure in (record["failure"] for record in failed):
+        assert failure["stage"] == "embed"
+        assert "gamma" in failure["message"]
+        assert failure["type"] in (workflow.folder / failure["log"]).read_text()
+
+
+def test_a_search_keeps_its_candidates_and_refits_the_best(finished):
+    workflow, _ = finished
+    searched = [record for record in map(_read, workflow.records()) if record["search"]]
+    assert {record["classifier"] for record in searched} == {"CalibratedLeastSquares"}
+    assert len(searched) == 2 * 2
+    for record in searched:
+        candidates = record["search"]["candidates"]
+        best = candidates[record["search"]["selected"]]
+        assert len(candidates) == 2
+        assert best["score"] == min(candidate["score"] for candidate in candidates)
+        assert record["params"]["classifier__ridge"] == best["params"]["classifier__ridge"]
+        assert record["metrics"]["validation_error"] == best["score"]
+
+
+def test_records_say_where_the_numbers_come_from(finished):
+    workflow, _ = finished
+    record = next(
+        r for r in map(_read, workflow.records()) if r["status"] == "ok" and r["experiment"] == "grid"
+    )
+    assert record["environment"]["packages"]["scikit-learn"]
+    assert record["environment"]["threads"] == 1
+    assert record["peak_rss_mb"] > 50
+    assert record["dataset_info"]["n_train"] + record["dataset_info"]["n_test"] == 1797
+    assert (workflow.folder / "results" / record["model"]["path"]).stat().st_size == record["model"]["bytes"]
+
+
+def test_the_outputs_have_their_columns(finished):
+    workflow, _ = finished
+    reports = workflow.folder / "reports"
+    results = pd.read_csv(reports / "results.csv")
+    assert list(results.columns) == [
+        "suite",
+        "dataset",
+        "method",
+        "classifier",
+        "seed",
+        "metric",
+        "value",
+        "status",
+        "fit_seconds",
+        "train_seconds",
+        "predict_seconds",
+        "peak_rss_mb",
+        "run_key",
+    ]
+    comparison = pd.read_csv(reports / "comparison.csv")
+    assert list(comparison.columns) == [
+        "suite",
+        "source",
+        "dataset",
+        "method",
+        "metric",
+        "published",
+        "measured",
+        "ci_low",
+        "ci_high",
+        "n_seeds",
+        "tolerance",
+        "verdict",
+    ]
+    (row,) = comparison.itertuples()
+    assert row.n_seeds == 2
+    assert row.ci_low <= row.measured <= row.ci_high
+    html.parser.HTMLParser().feed((reports / "index.html").read_text())
+
+
+def test_the_end_says_where_to_look(finished):
+    _, printed = finished
+    assert "reports/index.html" in printed
+    assert "eigenbench ui" in printed
+    assert "gem" in printed
+
+
+def test_every_record_is_in_mlflow_once(finished, monkeypatch):
+    workflow, _ = finished
+    mlflow = pytest.importorskip("mlflow")
+    monkeypatch.chdir(workflow.folder)
+    client = mlflow.MlflowClient(f"sqlite:///{workflow.folder}/mlflow.db")
+    (experiment,) = (e for e in client.search_experiments() if e.name == "tiny")
+    keys = [run.data.tags["run_key"] for run in client.search_runs([experiment.experiment_id])]
+    assert sorted(keys) == sorted(path.stem for path in workflow.records())
+
+
+def test_a_second_run_has_nothing_to_do(finished):
+    workflow, _ = finished
+    before = {
+        path: path.stat().st_mtime_ns for path in workflow.folder.rglob("*") if ".snakemake" not in path.parts
+    }
+    done = workflow.run()
+    assert done.returncode == 0
+    assert "Nothing to be done" in done.stdout
+    after = {
+        path: path.stat().st_mtime_ns for path in workflow.folder.rglob("*") if ".snakemake" not in path.parts
+    }
+    assert after == before
+
+
+def test_a_dry_run_writes_nothing(tmp_path, make_workflow):
+    done = make_workflow(tmp_path).run("--dry-run")
+    assert done.returncode == 0, done.stdout
+    assert "train" in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] in ([], [".snakemake"])
+
+
+def test_a_lost_record_is_made_again_from_what_is_there(copied, finished):
+    lost = copied.records()[0]
+    lost.unlink()
+    done = copied.run()
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert lost.exists()
+    pd.testing.assert_frame_equal(copied.metrics(), finished[0].metrics())
+    assert "\ntrain " not in done.stdout, "nothing is fitted again"
+
+
+def test_show_prints_the_comparison(finished):
+    workflow, _ = finished
+    command = [
+        sys.executable,
+        "-m",
+        "eigenbench.cli",
+        "show",
+        "tiny",
+        "--suites-dir",
+        str(workflow.suites_dir),
+    ]
+    done = subprocess.run(command, cwd=workflow.folder, capture_output=True, text=True, check=True)
+    (row,) = pd.read_csv(workflow.folder / "reports" / "comparison.csv").itertuples()
+    assert row.verdict in done.stdout
+    assert f"{100 * row.measured:.2f}" in done.stdout
+
+
+def _read(path):
+    return json.loads(path.read_text())
