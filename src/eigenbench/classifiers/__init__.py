@@ -1,0 +1,1 @@
+"""Classifiers that stream over row blocks; import them from :mod:`eigenbench`."""

@@ -1,0 +1,220 @@
+"""Multiclass least squares with a polynomial link, refitted on its own residual."""
+
+from __future__ import annotations
+
+import logging
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import linalg
+from sklearn.utils._param_validation import Interval
+
+from eigenbench.classifiers.ridge_system import RidgeSystem
+from eigenbench.classifiers.simplex import project_rows_to_simplex
+from eigenbench.classifiers.streamed import StreamedClassifier
+from eigenbench.row_blocks import FeatureBlocks, row_slices
+
+logger = logging.getLogger(__name__)
+
+#: Penalty of the link regression relative to the mean diagonal of its Gram matrix. The powers of scores are
+#: nearly dependent, and without it the link fits noise: 117 held-out errors instead of 102 on MNIST with
+#: GEM features, 91 instead of 80 on the digits (five folds).
+LINK_RIDGE = 1e-3
+
+
+class CalibratedLeastSquares(StreamedClassifier):
+    r"""Least squares rounds on class indicators, each followed by a fitted link and a projection.
+
+    Start from :math:`P = 0`. Every round fits ridge regression from the features to the residual
+    :math:`Y - P`, adds its prediction to P, regresses Y on
+    :math:`[P, P^2/2, P^3/6, P^4/24]` (the link), and projects the rows on the probability simplex. All
+    rounds share one factorisation, so a round costs little more than two products with the features [1]_.
+
+    Parameters
+    ----------
+    ridge : float, default=10.0
+        Penalty λ on the squared weights, in units of the mean variance of a feature; so neither the scale
+        of the features nor the number of rows changes its meaning. The intercept is not penalised.
+    n_rounds : int, default=7
+        Number of rounds T.
+    feature_map : transformer or None, default=None
+        Maps the rows of X to features; a clone is fitted in ``fit``. Wrap a map that is fitted already in
+        :class:`sklearn.frozen.FrozenEstimator` to use it as it is. It must treat each row alone.
+    fit_intercept : bool, default=True
+        Whether to add a constant feature.
+    cache_size : float, default=1000
+        Memory for feature blocks kept between passes, in MB. Blocks beyond it are computed again in every
+        pass; the result does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+        Class labels.
+    coef_ : ndarray of shape (T, c, D), float32 or float64
+        Weights of each round.
+    intercept_ : ndarray of shape (T, c), float64
+        Intercepts of each round.
+    link_ : ndarray of shape (T, 4c, c), float64
+        Link of each round.
+    penalty_ : float
+        The absolute penalty that was used.
+    loss_curve_ : ndarray of shape (T,)
+        Mean squared error of the training probabilities, summed over classes, after each round.
+    error_curve_ : ndarray of shape (T,)
+        Training error rate after each round.
+    feature_map_ : transformer or None
+        The fitted map.
+    n_features_in_ : int
+        Number of inputs d.
+
+    Notes
+    -----
+    Time: n·D² + D³/3 flops once, 4·n·D·c per round, and the feature map in every pass over blocks that are
+    not kept (2T passes). Memory: 4·D² bytes (float32 features), ``cache_size``, some row blocks, and
+    8·n·c bytes.
+
+    References
+    ----------
+    .. [1] A. Agarwal, S. Kakade, N. Karampatziakis, L. Song and G. Valiant, "Least squares revisited:
+       scalable approaches for multi-class prediction", ICML 2014, section 4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenbench import CalibratedLeastSquares
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(CalibratedLeastSquares().fit(X, y).score(X, y) > 0.95)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        **StreamedClassifier._parameter_constraints,
+        "ridge": [Interval(Real, 0, None, closed="left")],
+        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        ridge: float = 10.0,
+        n_rounds: int = 7,
+        *,
+        feature_map: Any = None,
+        fit_intercept: bool = True,
+        cache_size: float = 1000,
+    ) -> None:
+        self.ridge = ridge
+        self.n_rounds = n_rounds
+        self.feature_map = feature_map
+        self.fit_intercept = fit_intercept
+        self.cache_size = cache_size
+
+    def fit(self, X: Any, y: Any) -> CalibratedLeastSquares:
+        """Fit all rounds.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, d)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class labels of any type, at least two different ones.
+
+        Returns
+        -------
+        CalibratedLeastSquares
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If there is one class only, if the data hold NaN or infinity, or if X and y differ in length.
+        """
+        X, codes = self._validated(X, y)
+        self._fit_map(X, self.classes_[codes])
+        blocks = FeatureBlocks(X, self.feature_map_, cache_size=self.cache_size)
+        residual = np.zeros((len(codes), len(self.classes_)), dtype=blocks.dtype)
+        residual[np.arange(len(codes)), codes] = 1
+        system = RidgeSystem(blocks.n_features, blocks.dtype, fit_intercept=self.fit_intercept)
+        cross = _cross_product(system.add_all(blocks, len(codes)), residual)
+        system.factor(self.ridge)
+        self.penalty_ = system.penalty
+        self._fit_rounds(blocks, codes, system, residual, cross)
+        return self
+
+    def _fit_rounds(
+        self,
+        blocks: FeatureBlocks,
+        codes: np.ndarray,
+        system: RidgeSystem,
+        residual: np.ndarray,
+        cross: np.ndarray,
+    ) -> None:
+        """Run the rounds; ``residual`` is the indicator matrix and is overwritten, ``cross`` is Fᵀ of it."""
+        scores = np.zeros_like(residual)
+        coefs, intercepts, links, losses, errors = [], [], [], [], []
+        for round_ in range(1, self.n_rounds + 1):
+            coef, intercept = system.solve(cross, residual.sum(axis=0, dtype=np.float64))
+            weights = coef.astype(blocks.dtype)
+            for rows, block in blocks:
+                scores[rows] += block @ weights + intercept.astype(blocks.dtype)
+            link = _fit_link(scores, codes)
+            for rows in row_slices(len(codes), 4 * scores.shape[1] * 8):
+                scores[rows] = project_rows_to_simplex(_powers(scores[rows]) @ link)
+            np.negative(scores, out=residual)
+            residual[np.arange(len(codes)), codes] += 1
+            coefs.append(np.ascontiguousarray(weights.T))
+            intercepts.append(intercept)
+            links.append(link)
+            losses.append(float(np.einsum("ij,ij->", residual, residual, dtype=np.float64)) / len(codes))
+            errors.append(float(np.mean(scores.argmax(axis=1) != codes)))
+            logger.info("round %d/%d: training error %.4f", round_, self.n_rounds, errors[-1])
+            if round_ < self.n_rounds:
+                cross = _cross_product(blocks, residual)
+        self.coef_, self.intercept_, self.link_ = np.stack(coefs), np.stack(intercepts), np.stack(links)
+        self.loss_curve_, self.error_curve_ = np.array(losses), np.array(errors)
+
+    def _block_scores(self, features: np.ndarray) -> np.ndarray:
+        n_classes = len(self.classes_)
+        stacked = self.coef_.reshape(-1, features.shape[1])
+        linear = features @ stacked.T.astype(features.dtype, copy=False) + self.intercept_.ravel()
+        scores = np.zeros((len(features), n_classes))
+        for round_, link in enumerate(self.link_):
+            if round_:
+                project_rows_to_simplex(scores)
+            scores += linear[:, round_ * n_classes : (round_ + 1) * n_classes]
+            scores = _powers(scores) @ link
+        return scores
+
+    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
+        return project_rows_to_simplex(scores)
+
+
+def _cross_product(blocks: Any, target: np.ndarray) -> np.ndarray:
+    """Return Fᵀ · target in float64, (D, c), summing products of blocks."""
+    return np.asarray(sum((block.T @ target[rows]).astype(np.float64) for rows, block in blocks))
+
+
+def _powers(scores: np.ndarray) -> np.ndarray:
+    """Return [s, s²/2, s³/6, s⁴/24] side by side in float64, (n, c) → (n, 4c)."""
+    n_classes = scores.shape[1]
+    out = np.empty((len(scores), 4 * n_classes))
+    out[:, :n_classes] = scores
+    for power in (2, 3, 4):
+        done = out[:, (power - 2) * n_classes : (power - 1) * n_classes]
+        column = (power - 1) * n_classes
+        np.multiply(done, scores, out=out[:, column : column + n_classes])
+        out[:, column : column + n_classes] /= power
+    return out
+
+
+def _fit_link(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Regress the class indicators on the powers of the scores; return the (4c, c) coefficients."""
+    n_classes = scores.shape[1]
+    gram = np.zeros((4 * n_classes, 4 * n_classes))
+    cross = np.zeros((4 * n_classes, n_classes))
+    for rows in row_slices(len(codes), 4 * n_classes * 8):
+        powers = _powers(scores[rows])
+        gram += powers.T @ powers
+        cross += powers.T @ np.eye(n_classes)[codes[rows]]
+    gram.flat[:: 4 * n_classes + 1] += LINK_RIDGE * np.trace(gram) / len(gram)
+    return linalg.solve(gram, cross, assume_a="pos", overwrite_a=True, overwrite_b=True)

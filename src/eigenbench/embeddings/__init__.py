@@ -1,0 +1,1 @@
+"""Embeddings and expansions, one file per method; import them from :mod:`eigenbench`."""

@@ -1,0 +1,118 @@
+"""Rows in blocks of bounded size, optionally mapped to features and kept while they fit in a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+#: Bytes of one dense row block: large enough for BLAS to run at full rate, small beside any data set.
+BLOCK_BYTES = 128 * 2**20
+
+
+def row_slices(n_rows: int, bytes_per_row: int, block_bytes: int = BLOCK_BYTES) -> list[slice]:
+    """Cut ``n_rows`` rows into consecutive slices of about ``block_bytes`` each.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+    bytes_per_row : int
+        Size of one row of the widest array that is made for a block.
+    block_bytes : int
+        Target size of a block; a block has at least one row.
+
+    Returns
+    -------
+    list of slice
+        Slices of near-equal length that cover ``0 .. n_rows`` in order.
+
+    Examples
+    --------
+    >>> row_slices(5, bytes_per_row=8, block_bytes=16)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    if n_rows == 0:
+        return []
+    rows_per_block = max(1, block_bytes // max(1, bytes_per_row))
+    n_blocks = -(-n_rows // rows_per_block)
+    step = -(-n_rows // n_blocks)
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
+
+def dense_block(X: Any, dtype: Any = None) -> np.ndarray:
+    """Return a row block as a C-contiguous float32 or float64 array, copying only when it is not one.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_rows, n_columns)
+        The block. Sparse blocks are made dense; integers become float32 unless ``dtype`` is given.
+    dtype : numpy dtype, optional
+        Type of the result; by default float64 stays float64 and everything else is float32.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_columns)
+    """
+    block = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    if dtype is None:
+        dtype = np.float64 if block.dtype == np.float64 else np.float32
+    return np.ascontiguousarray(block, dtype=dtype)
+
+
+class FeatureBlocks:
+    """Iterate over ``feature_map.transform(X)`` in row blocks, any number of times.
+
+    Blocks are computed when asked for. The first ones are kept for later passes until ``cache_size`` is
+    used up, so the memory is bounded by the budget plus one block, and the blocks of every pass are equal
+    whatever the budget.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_rows, n_inputs)
+        The data; never copied as a whole.
+    feature_map : transformer or None
+        A fitted transformer that acts on each row alone; None stands for the identity.
+    cache_size : float
+        Budget for kept blocks in MB (2**20 bytes).
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+        Shape of the feature matrix.
+    dtype : numpy dtype
+        float32 or float64, the type of the blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> blocks = FeatureBlocks(np.eye(3, dtype=np.float32), None)
+    >>> [(rows, block.shape) for rows, block in blocks]
+    [(slice(0, 3, None), (3, 3))]
+    """
+
+    def __init__(self, X: Any, feature_map: Any, *, cache_size: float = 0.0) -> None:
+        self._X = X
+        self._map = feature_map
+        probe = self._features(slice(0, 1))
+        self.n_rows, self.n_features, self.dtype = X.shape[0], probe.shape[1], probe.dtype
+        self._slices = row_slices(self.n_rows, self.n_features * self.dtype.itemsize)
+        self._kept: list[np.ndarray] = []
+        self._budget = cache_size * 2**20
+
+    def _features(self, rows: slice) -> np.ndarray:
+        block = self._X[rows]
+        return dense_block(block if self._map is None else self._map.transform(block))
+
+    def __iter__(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield ``(rows, features)``; treat the features as read-only."""
+        for index, rows in enumerate(self._slices):
+            if index < len(self._kept):
+                yield rows, self._kept[index]
+                continue
+            block = self._features(rows)
+            if self._map is not None and index == len(self._kept) and block.nbytes <= self._budget:
+                self._budget -= block.nbytes
+                self._kept.append(block)
+            yield rows, block

@@ -1,0 +1,30 @@
+"""RandomDirections: unit length, uniform, seeded."""
+
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from eigenbench import RandomDirections
+
+
+def test_directions_are_unit_vectors_without_preference():
+    V = RandomDirections(20000, random_state=0).fit(np.ones((2, 5))).components_
+    assert_allclose(np.linalg.norm(V, axis=1), 1)
+    assert_allclose(V.T @ V / len(V), np.eye(5) / 5, atol=0.01)
+    assert_allclose(V.mean(axis=0), 0, atol=0.02)
+
+
+def test_projection_dense_and_sparse():
+    X = np.random.RandomState(0).rand(10, 6)
+    model = RandomDirections(4, random_state=1).fit(X)
+    assert_allclose(model.transform(X), X @ model.components_.T)
+    assert_allclose(model.transform(sparse.csr_matrix(X)), X @ model.components_.T)
+    assert model.transform(X.astype(np.float32)).dtype == np.float32
+
+
+def test_the_seed_decides():
+    def draw(seed):
+        return RandomDirections(3, random_state=seed).fit(np.ones((1, 4))).components_
+
+    assert_array_equal(draw(0), draw(0))
+    assert not np.array_equal(draw(0), draw(1))
