@@ -17,7 +17,7 @@ from eigenbench.experiments.workspace import ArtifactError, Workspace
 def main(arguments: list[str] | None = None) -> int:
     """Run one job of the workflow and return its exit status."""
     options = _parser().parse_args(arguments)
-    _log_to(options.log, options.verb)
+    _log_to(options.log)
     try:
         result = options.run(options)
     except (OSError, ValueError, RuntimeError) as error:
@@ -103,15 +103,37 @@ def _plan(path: Path) -> Plan:
     return plan_suite(load_suite(path), load_catalogue())
 
 
-def _log_to(path: Path | None, verb: str) -> None:
-    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+def _log_to(path: Path | None) -> None:
+    """Log to the terminal, and in full to a file."""
+    terminal = logging.StreamHandler(sys.stderr)
+    handlers: list[logging.Handler] = [terminal]
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         handlers.append(logging.FileHandler(path, mode="w", encoding="utf-8"))
+        terminal.addFilter(_Paced())
     logging.basicConfig(
         level=logging.WARNING, handlers=handlers, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
     )
     logging.getLogger("eigenbench").setLevel(logging.INFO)
+    logging.captureWarnings(True)
+
+
+class _Paced(logging.Filter):
+    """Lets errors through, and of the progress of many small fits one line every few seconds."""
+
+    SECONDS = 2.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown = 0.0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno >= logging.ERROR:
+            return True
+        if record.name == "py.warnings" or record.created - self.shown < self.SECONDS:
+            return False
+        self.shown = record.created
+        return True
 
 
 if __name__ == "__main__":

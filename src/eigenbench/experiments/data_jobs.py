@@ -52,7 +52,7 @@ def prepare(name: str, data_dir: Path, downloaded: dict[str, Any]) -> dict[str, 
     if outcome["status"] != "ok":
         return outcome | {"folder": None, "card": None, "sha256": None}
     card = datasets.prepare(name, data_dir=data_dir)
-    folder = (data_dir / "prepared" / name).resolve()
+    folder = data_dir / "prepared" / name
     arrays = {name: record.sha256 for name, record in card.arrays.items()}
     return outcome | {
         "folder": str(folder),

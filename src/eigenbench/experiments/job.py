@@ -67,8 +67,7 @@ def run_unit(plan: Plan, unit: Unit, workspace: Workspace, context: JobContext) 
     dataset = workspace.dataset(unit.dataset)
     entries = []
     for number, task in enumerate(unit.tasks, start=1):
-        progress = f"[{number}/{len(unit.tasks)}] " if len(unit.tasks) > 1 else ""
-        logger.info("%s%s %s", progress, unit.stage, unit.label)
+        logger.info("%s %s, %d of %d", unit.stage, unit.label, number, len(unit.tasks))
         meta = _run_task(task, dataset, code_hash, workspace, context)
         entries.append({"key": task.key, "status": meta["status"]})
     return {"unit": unit.id, "stage": unit.stage, "label": unit.label, "tasks": entries}

@@ -61,5 +61,6 @@ def score(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> Scores:
         "balanced_error": 1.0 - float(balanced_accuracy_score(y, predicted)),
     }
     if probabilities is not None:
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
         metrics["log_loss"] = float(log_loss(y, probabilities, labels=np.arange(n_classes)))
     return Scores(metrics, confusion_matrix(y, predicted, labels=np.arange(n_classes)), seconds)
