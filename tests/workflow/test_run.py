@@ -8,7 +8,7 @@ import sys
 import pandas as pd
 import pytest
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
 
 
 def test_every_run_has_one_record(finished):

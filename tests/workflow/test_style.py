@@ -8,7 +8,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
 
 # The environment is that of the package itself, so no rule names a conda environment or a container.
 NOT_APPLICABLE = "* Specify a conda environment or container for each rule.:"

@@ -3,7 +3,7 @@ import sys
 from pathlib import Path
 
 from eigenbench.experiments.dag import Dag
-from eigenbench.experiments.lock import RunLock
+from eigenbench.experiments.guard import RunLock, check_writable
 from eigenbench.experiments.suite import SuiteError
 from snakemake.exceptions import WorkflowError
 
@@ -95,7 +95,13 @@ RUN_LOCK = RunLock(Path(".snakemake") / "eigenbench.lock")
 
 
 onstart:
-    RUN_LOCK.acquire()
+    try:
+        RUN_LOCK.acquire()
+        check_writable(
+            {"data_dir": DATA, "results_dir": RESULTS, "reports_dir": REPORTS}
+        )
+    except (OSError, RuntimeError) as error:
+        raise WorkflowError(str(error))
 
 
 onsuccess:

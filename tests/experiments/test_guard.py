@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
-from eigenbench.experiments.lock import RunLock
+from eigenbench.experiments.guard import RunLock, check_writable
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from eigenbench.experiments.lock import RunLock
+from eigenbench.experiments.guard import RunLock
 RunLock(Path(sys.argv[1])).acquire()
 print("held", flush=True)
 time.sleep(60)
@@ -26,3 +26,14 @@ def test_a_second_run_is_refused_and_a_killed_one_leaves_no_lock(tmp_path):
     os.kill(holder.pid, signal.SIGKILL)
     holder.wait()
     RunLock(path).acquire()
+
+
+def test_a_folder_that_cannot_be_written_is_named_with_its_key(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    folders = {"data_dir": str(tmp_path / "data")}
+    check_writable(folders)
+    with pytest.raises(OSError, match=r"file/reports: cannot write there \(Not a directory\).*reports_dir"):
+        check_writable(
+            {"data_dir": str(tmp_path / "data"), "reports_dir": str(tmp_path / "file" / "reports")}
+        )
+    assert list((tmp_path / "data").iterdir()) == []

@@ -1,10 +1,37 @@
-"""One workflow at a time in a folder, by a lock that a killed process cannot leave behind."""
+"""Before a workflow starts: one at a time in a folder, and all its folders can be written."""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+
+
+def check_writable(folders: Mapping[str, str]) -> None:
+    """Make sure that files can be written where a workflow writes, before it does any work.
+
+    Parameters
+    ----------
+    folders : mapping of str to str
+        Configuration key to folder; missing folders are created.
+
+    Raises
+    ------
+    OSError
+        Naming the folder, the reason and the configuration key.
+    """
+    for key, folder in folders.items():
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            raise OSError(
+                f"{folder}: cannot write there ({error.strerror}); make it writable, "
+                f"or name another {key} in config/config.yaml"
+            ) from error
 
 
 class RunLock:

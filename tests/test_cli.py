@@ -1,0 +1,68 @@
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from eigenbench.cli import app
+from eigenbench.registry import COMPONENTS, RECIPES
+
+
+def run(*arguments: str, **kwargs) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "eigenbench.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **kwargs)
+
+
+def test_list_methods_names_everything_registered():
+    printed = CliRunner().invoke(app, ["list", "methods"]).output
+    for name in (*COMPONENTS, *RECIPES):
+        assert name in printed
+
+
+def test_list_datasets_gives_sizes():
+    printed = CliRunner().invoke(app, ["list", "datasets"]).output
+    (line,) = (line for line in printed.splitlines() if line.startswith("mnist"))
+    assert "70,000" in line
+    assert "784" in line
+
+
+def test_list_suites():
+    assert "quick" in CliRunner().invoke(app, ["list", "suites"]).output
+
+
+def test_show_without_results_says_what_is_not_run(tmp_path):
+    done = run("show", "quick", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "not run" in done.stdout
+
+
+def test_a_misspelt_suite_is_one_clear_line(tmp_path):
+    done = run("show", "qick", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "Did you mean 'quick'?" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_misspelt_dataset_is_one_clear_line(tmp_path):
+    done = run("fetch", "mnits", "--data-dir", str(tmp_path))
+    assert done.returncode == 1
+    assert "mnist" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_fetch_downloads_checks_and_prepares(tmp_path):
+    for _ in range(2):
+        done = run("fetch", "digits", "--data-dir", str(tmp_path))
+        assert done.returncode == 0, done.stderr
+        assert "1,347 + 450 rows, 64 features, 10 classes" in done.stdout
+
+
+def test_ui_without_a_store_says_what_to_do(tmp_path):
+    done = run("ui", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "snakemake" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["list"], ["show"], ["fetch"], ["ui"], ["summary"]])
+def test_help(arguments):
+    assert CliRunner().invoke(app, [*arguments, "--help"]).exit_code == 0

@@ -1,0 +1,37 @@
+import subprocess
+import sys
+
+import pytest
+
+import eigenbench
+
+
+@pytest.mark.parametrize("name", eigenbench.__all__)
+def test_every_public_name_can_be_imported(name):
+    assert getattr(eigenbench, name).__name__ == name
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="GEMM"):
+        _ = eigenbench.GEMM
+
+
+@pytest.mark.parametrize(
+    "module", ["eigenbench", "eigenbench.experiments.dag", "eigenbench.cli", "eigenbench.tracking"]
+)
+def test_light_modules_import_no_numerics(module):
+    code = f"import {module}, sys; print([m for m in ('sklearn', 'mlflow', 'pandas') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_docstring_examples_run():
+    """The examples in public docstrings are part of the documentation: they must be true."""
+    modules = ["moments", "row_blocks", "embeddings", "classifiers"]
+    command = [sys.executable, "-m", "pytest", "-q", "--doctest-modules", "-p", "no:cacheprovider"]
+    source = eigenbench.__path__[0]
+    paths = [
+        f"{source}/{name}" + ("" if name in ("embeddings", "classifiers") else ".py") for name in modules
+    ]
+    done = subprocess.run([*command, *paths], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
