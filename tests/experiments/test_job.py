@@ -82,9 +82,9 @@ def test_a_killed_task_is_failed_on_the_last_attempt(plan, workspace, monkeypatc
 
 def test_a_killed_task_fails_the_job_before_the_last_attempt(plan, workspace, monkeypatch):
     def kill(task):
-        os.kill(os.getpid(), signal.SIGSEGV)
+        os.kill(os.getpid(), signal.SIGTERM)
 
-    with pytest.raises(TaskKilledError, match="SIGSEGV"):
+    with pytest.raises(TaskKilledError, match="SIGTERM"):
         run(plan, workspace, monkeypatch, kill, last_attempt=False)
 
 

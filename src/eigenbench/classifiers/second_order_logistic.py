@@ -53,8 +53,9 @@ class SecondOrderLogistic(StreamedClassifier):
         Stop after this many iterations without a better held-out loss.
     feature_map : transformer or None, default=None
         Maps the rows of X to features; a clone is fitted in ``fit``, on the rows that are not held out.
-        Wrap a map that is fitted already in :class:`sklearn.frozen.FrozenEstimator` to use it as it is. It
-        must treat each row alone.
+        Wrap a map that is fitted already in :class:`sklearn.frozen.FrozenEstimator` to use it as it is; if
+        it saw the labels of rows that are held out here, their loss is optimistic and the fit stops late.
+        It must treat each row alone.
     fit_intercept : bool, default=True
         Whether to add a constant feature.
     cache_size : float, default=1000
