@@ -82,11 +82,9 @@ def test_other_suites_are_shown_when_they_have_records(suite_path, results_dir, 
 
 
 @pytest.mark.parametrize("repeated", [["--suite"], []])
-def test_several_suites_may_be_asked_for(run, suite_path, tmp_path, capsys, repeated):
+def test_several_suites_may_be_asked_for(run, suite_path, tmp_path, repeated):
     second = shutil.copy(suite_path, tmp_path / "second.yaml")
     assert run("--suite", str(suite_path), *repeated, str(second)) == 0
-    page = (tmp_path / "reports" / "index.html").read_text(encoding="utf-8")
-    assert "second.yaml" in page or "second" in page
     assert 'id="suite-second"' in (tmp_path / "reports" / "index.html").read_text(encoding="utf-8")
 
 

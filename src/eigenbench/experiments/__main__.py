@@ -8,6 +8,7 @@ import logging
 import sys
 from pathlib import Path
 
+from eigenbench.datasets.errors import DatasetError
 from eigenbench.experiments.plan import STAGES, Plan, plan_suite
 from eigenbench.experiments.record import write_json
 from eigenbench.experiments.suite import load_suite
@@ -20,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     _log_to(options.log)
     try:
         result = options.run(options)
-    except (OSError, ValueError, RuntimeError) as error:
+    except (DatasetError, OSError, ValueError, RuntimeError) as error:
         logging.getLogger("eigenbench").error("%s: %s", type(error).__name__, error)
         return 1
     write_json(options.output, result)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenbench import datasets
-from eigenbench.datasets.errors import DatasetUnavailable
+from eigenbench.datasets.errors import DatasetUnavailable, MalformedData
 from eigenbench.experiments.plan import content_key
 
 logger = logging.getLogger(__name__)
@@ -45,13 +45,19 @@ def prepare(name: str, data_dir: Path, downloaded: dict[str, Any]) -> dict[str, 
     Returns
     -------
     dict
-        ``status``, ``failure``, and, unless None, the prepared ``folder``, the dataset's ``card`` and the
-        ``sha256`` of its arrays.
+        ``status`` (``failed`` for files that are not what the catalogue says), ``failure``, and, unless
+        None, the prepared ``folder``, the dataset's ``card`` and the ``sha256`` of its arrays.
     """
     outcome = {"dataset": name, "status": downloaded["status"], "failure": downloaded.get("failure")}
+    absent = {"folder": None, "card": None, "sha256": None}
     if outcome["status"] != "ok":
-        return outcome | {"folder": None, "card": None, "sha256": None}
-    card = datasets.prepare(name, data_dir=data_dir)
+        return outcome | absent
+    try:
+        card = datasets.prepare(name, data_dir=data_dir)
+    except MalformedData as error:
+        logger.error("%s", error)
+        failure = {"stage": "prepare", "type": "MalformedData", "message": str(error), "log": None}
+        return outcome | absent | {"status": "failed", "failure": failure}
     folder = data_dir / "prepared" / name
     arrays = {name: record.sha256 for name, record in card.arrays.items()}
     return outcome | {
