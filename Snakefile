@@ -18,6 +18,7 @@ rule all:
 include: "workflow/rules/data.smk"
 include: "workflow/rules/embed.smk"
 include: "workflow/rules/classify.smk"
+include: "workflow/rules/measure.smk"
 include: "workflow/rules/track.smk"
 include: "workflow/rules/report.smk"
 

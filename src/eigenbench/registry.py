@@ -14,6 +14,10 @@ from typing import Any, Literal
 Kind = Literal["preprocessing", "embedding", "expansion", "classifier"]
 
 
+class MissingExtraError(ImportError):
+    """A component needs a package that is not installed; the message says how to install it."""
+
+
 @dataclass(frozen=True)
 class Component:
     """A scikit-learn estimator that suites refer to by ``name``.
@@ -34,6 +38,8 @@ class Component:
         Whether it has ``fit_moments``, so that one pass over the data serves every such method.
     streams : bool
         For classifiers: whether it takes ``feature_map`` and so never needs all features in memory.
+    extra : str or None
+        The optional dependency, ``pip install eigenbench[extra]``, that a peer's component needs.
     """
 
     name: str
@@ -43,14 +49,30 @@ class Component:
     seeded: bool | Callable[[dict[str, Any]], bool] = False
     uses_moments: bool = False
     streams: bool = False
+    extra: str | None = None
 
     def is_seeded(self, params: dict[str, Any]) -> bool:
         """Tell whether, with these parameters, the seed changes the result."""
         return self.seeded(params) if callable(self.seeded) else self.seeded
 
     def load(self) -> type:
-        """Import and return the estimator class."""
-        return getattr(import_module(self.module), self.name)
+        """Import and return the estimator class.
+
+        Raises
+        ------
+        MissingExtraError
+            If it belongs to a package that is not installed.
+        """
+        try:
+            module = import_module(self.module)
+        except ImportError as error:
+            if self.extra is None:
+                raise
+            raise MissingExtraError(
+                f"{self.name} needs a package that is not installed ({error}): "
+                f"pip install 'eigenbench[{self.extra}]'"
+            ) from error
+        return getattr(module, self.name)
 
 
 def _randomized_solver(params: dict[str, Any]) -> bool:

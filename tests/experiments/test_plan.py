@@ -76,7 +76,7 @@ def test_a_search_fits_on_one_part_and_scores_on_the_other_and_never_on_test_row
             assert train.spec["part"]["name"] == "fit"
             assert all(need.spec["part"]["name"] == "fit" for need in train.needs)
         assert cell.train.spec["part"]["name"] == "train"
-        assert cell.evaluate.spec["part"]["name"] == "test"
+        assert cell.final.spec["part"]["name"] == "test"
         assert cell.embed.needs == () or all(need.stage == "moments" for need in cell.embed.needs)
 
 

@@ -27,10 +27,10 @@ def assemble_record(cell: Cell, workspace: Workspace) -> Record:
     ArtifactError
         If a task of the run has not been finished.
     """
-    embed, train, evaluate = (workspace.read_meta(task) for task in (cell.embed, cell.train, cell.evaluate))
-    search = _search(cell, workspace)
+    final = workspace.read_meta(cell.final)
     dataset = workspace.dataset(cell.dataset)
-    metas = [workspace.read_meta(task) for task in _all_tasks(cell.evaluate)]
+    metas = [workspace.read_meta(task) for task in _all_tasks(cell.final)]
+    environments = [meta["environment"] for meta in metas if "environment" in meta]
     base: dict[str, Any] = {
         "run_key": cell.run_key,
         "suite": cell.suite,
@@ -40,40 +40,64 @@ def assemble_record(cell: Cell, workspace: Workspace) -> Record:
         "classifier": cell.classifier,
         "seed": cell.seed,
         "deterministic": cell.deterministic,
-        "status": evaluate["status"],
-        "search": search,
+        "status": final["status"],
+        "search": _search(cell, workspace),
         "dataset_info": _dataset_info(dataset) if dataset["card"] else None,
         "peak_rss_mb": max((meta.get("peak_rss_mb", 0.0) for meta in metas), default=None) or None,
-        "environment": Environment(**train["environment"]) if "environment" in train else None,
+        "environment": Environment(**environments[-1]) if environments else None,
         "started": min(meta["started"] for meta in metas),
-        "finished": evaluate["finished"],
+        "finished": final["finished"],
     }
-    if evaluate["status"] != "ok":
-        return Record(**base, failure=Failure(**evaluate["failure"]))
-    metrics = {f"test_{name}": value for name, value in evaluate["metrics"].items()}
+    if final["status"] != "ok":
+        return Record(**base, failure=Failure(**final["failure"]))
+    if cell.train is None or cell.embed is None:
+        return Record(**base, **_measured(final))
+    return Record(**base, **_evaluated(workspace, cell.embed, cell.train, base["search"], final))
+
+
+def _measured(final: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that a protocol gives."""
+    steps = tuple(StepSpec.model_validate(step) for step in final["steps"])
+    return {
+        **{name: final[name] for name in ("metrics", "curves", "exhibits", "dimension", "predict_seconds")},
+        "params": _flat_params(steps) | {"steps": " → ".join(step.component for step in steps)},
+        "fit_seconds": final["seconds"],
+    }
+
+
+def _evaluated(
+    workspace: Workspace, embed: Task, train: Task, search: Search | None, final: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the fields that a trained and tested classifier gives."""
+    embedded, trained = workspace.read_meta(embed), workspace.read_meta(train)
+    metrics = {f"test_{name}": value for name, value in final["metrics"].items()}
     if search is not None and search.selected is not None:
         score = search.candidates[search.selected].score
         if score is not None:
             metrics[f"validation_{search.metric}"] = score
-    model_path = workspace.artifact(cell.train) / "model.skops"
-    return Record(
-        **base,
-        metrics=metrics,
-        curves=train["curves"],
-        confusion=Confusion(**evaluate["confusion"]),
-        params=_flat_params(embed["steps"], train["classifier"]),
-        dimension=embed["dimension"],
-        fit_seconds=embed["seconds"],
-        train_seconds=train["seconds"],
-        predict_seconds=evaluate["predict_seconds"],
-        model=ModelInfo(
+    steps = tuple(StepSpec.model_validate(step) for step in embedded["steps"])
+    classifier = trained["classifier"]
+    params = _flat_params(steps)
+    params |= {f"classifier__{key}": value for key, value in classifier["params"].items()}
+    params["steps"] = " → ".join([*(step.component for step in steps), classifier["component"]])
+    model_path = workspace.artifact(train) / "model.skops"
+    return {
+        "metrics": metrics,
+        "curves": trained["curves"],
+        "confusion": Confusion(**final["confusion"]),
+        "params": params,
+        "dimension": embedded["dimension"],
+        "fit_seconds": embedded["seconds"],
+        "train_seconds": trained["seconds"],
+        "predict_seconds": final["predict_seconds"],
+        "model": ModelInfo(
             path=str(model_path.relative_to(workspace.root)),
-            sha256=train["files"]["model.skops"],
+            sha256=trained["files"]["model.skops"],
             bytes=model_path.stat().st_size,
-            input_dtype=train["input_dtype"],
-            n_features=train["n_features"],
+            input_dtype=trained["input_dtype"],
+            n_features=trained["n_features"],
         ),
-    )
+    }
 
 
 def _all_tasks(task: Task) -> list[Task]:
@@ -83,16 +107,12 @@ def _all_tasks(task: Task) -> list[Task]:
     return list(found.values())
 
 
-def _flat_params(steps: list[dict[str, Any]], classifier: dict[str, Any]) -> dict[str, Any]:
-    specs = tuple(StepSpec.model_validate(step) for step in steps)
-    flat = {
+def _flat_params(steps: tuple[StepSpec, ...]) -> dict[str, Any]:
+    return {
         f"{name}__{key}": value
-        for name, step in zip(step_names(specs), specs, strict=True)
+        for name, step in zip(step_names(steps), steps, strict=True)
         for key, value in step.params.items()
     }
-    flat |= {f"classifier__{key}": value for key, value in classifier["params"].items()}
-    flat["steps"] = " → ".join([*(step.component for step in specs), classifier["component"]])
-    return flat
 
 
 def _search(cell: Cell, workspace: Workspace) -> Search | None:

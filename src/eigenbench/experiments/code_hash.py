@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from eigenbench.experiments.plan import Unit
+from eigenbench.protocols import PROTOCOLS
 from eigenbench.registry import COMPONENTS
 
 _STAGE_MODULES = {
@@ -17,6 +18,7 @@ _STAGE_MODULES = {
     "train": ("eigenbench.experiments.pipelines", "eigenbench.experiments.parts"),
     "evaluate": ("eigenbench.experiments.metrics", "eigenbench.experiments.parts"),
     "select": (),
+    "measure": ("eigenbench.experiments.pipelines", "eigenbench.protocols.base"),
 }
 
 
@@ -26,6 +28,8 @@ def unit_code_hash(unit: Unit) -> str:
     for task in unit.tasks:
         for step in [*task.spec.get("steps", ()), *filter(None, [task.spec.get("classifier")])]:
             modules.add(COMPONENTS[step["component"]].module)
+        if "protocol" in task.spec:
+            modules.add(PROTOCOLS[task.spec["protocol"]].module)
     return modules_hash(sorted(modules))
 
 

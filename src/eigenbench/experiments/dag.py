@@ -12,6 +12,7 @@ from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.experiments.code_hash import modules_hash, unit_code_hash
 from eigenbench.experiments.plan import Plan, Unit, content_key, plan_suite
 from eigenbench.experiments.suite import Config, SuiteError, check_parameters, load_suite, validate_config
+from eigenbench.protocols import PROTOCOLS
 from eigenbench.registry import near_match
 
 #: Threads that a job on a large dataset takes at most; beyond, memory bandwidth limits.
@@ -77,7 +78,7 @@ class Dag:
         """Return the manifests a unit's job reads, and its prepared dataset."""
         name, unit = self._units[unit_id]
         return [
-            self.prepared(unit.dataset),
+            *(self.prepared(dataset) for dataset in unit.datasets),
             *(self.manifest(other) for other in self.plans[name].upstream(unit)),
         ]
 
@@ -92,7 +93,7 @@ class Dag:
     def record_inputs(self, suite: str, run_key: str) -> list[str]:
         """Return the manifest that finishes a run."""
         plan = self.plans[suite]
-        return [self.manifest(plan.unit_of[plan.cell(run_key).evaluate.key])]
+        return [self.manifest(plan.unit_of[plan.cell(run_key).final.key])]
 
     def record_label(self, suite: str, run_key: str) -> str:
         """Return a run's name for people."""
@@ -116,8 +117,14 @@ class Dag:
         return f"{self.config.results_dir}/records/{suite}/{run_key}.json"
 
     def threads(self, unit_id: str, cores: int | None) -> int:
-        """Return the threads of a unit's job: packed units hold many small fits and use one."""
-        return 1 if self.unit(unit_id).packed else min(MAX_THREADS, cores or MAX_THREADS)
+        """Return the threads of a unit's job: many small fits use one, measurements of time the machine."""
+        unit = self.unit(unit_id)
+        if unit.packed:
+            return 1
+        protocols = [PROTOCOLS[name] for task in unit.tasks if (name := task.spec.get("protocol"))]
+        if cores and any(protocol.exclusive for protocol in protocols):
+            return cores
+        return min(MAX_THREADS, cores or MAX_THREADS)
 
     def mem_mb(self, unit_id: str, attempt: int) -> int:
         """Return the memory a unit's job asks for, in MB; it doubles with each attempt."""

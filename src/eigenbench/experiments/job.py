@@ -24,11 +24,15 @@ from eigenbench.experiments.code_hash import unit_code_hash
 from eigenbench.experiments.environment import describe_environment
 from eigenbench.experiments.plan import Plan, Task, Unit, content_key
 from eigenbench.experiments.workspace import Workspace, sha256
-from eigenbench.registry import component
+from eigenbench.protocols import PROTOCOLS
+from eigenbench.registry import MissingExtraError, component
 
 logger = logging.getLogger(__name__)
 
 _PR_SET_PDEATHSIG = 1
+
+Datasets = dict[str, dict[str, Any]]
+Prepared = dict[str, Path]
 
 
 @dataclass(frozen=True)
@@ -64,21 +68,21 @@ def run_unit(plan: Plan, unit: Unit, workspace: Workspace, context: JobContext) 
         If a task's process was killed and this is not the last attempt.
     """
     code_hash = unit_code_hash(unit)
-    dataset = workspace.dataset(unit.dataset)
+    datasets = {name: workspace.dataset(name) for name in unit.datasets}
     entries = []
     for number, task in enumerate(unit.tasks, start=1):
         logger.info("%s %s, %d of %d", unit.stage, unit.label, number, len(unit.tasks))
-        meta = _run_task(task, dataset, code_hash, workspace, context)
+        meta = _run_task(task, datasets, code_hash, workspace, context)
         entries.append({"key": task.key, "status": meta["status"]})
     return {"unit": unit.id, "stage": unit.stage, "label": unit.label, "tasks": entries}
 
 
 def _run_task(
-    task: Task, dataset: dict[str, Any], code_hash: str, workspace: Workspace, context: JobContext
+    task: Task, datasets: Datasets, code_hash: str, workspace: Workspace, context: JobContext
 ) -> dict[str, Any]:
     upstream = [workspace.read_meta(need) for need in task.needs]
     sources = [
-        dataset["sha256"],
+        *(dataset["sha256"] for dataset in datasets.values()),
         *(meta["fingerprint"] for meta in upstream),
     ]
     fingerprint = content_key([task.key, code_hash, sources], 64)
@@ -86,22 +90,23 @@ def _run_task(
         logger.info("already there")
         return workspace.read_meta(task)
     base = {"stage": task.stage, "key": task.key, "fingerprint": fingerprint, "started": _now()}
-    blocked = _blocked(task, dataset, upstream)
+    blocked = _blocked(task, datasets, upstream)
     if blocked:
         meta = base | blocked
     else:
-        prepared = Path(dataset["folder"])
+        prepared = {name: Path(dataset["folder"]) for name, dataset in datasets.items()}
         meta = base | _supervise(task, workspace, prepared, context)
-        if task.stage == "train":
+        if task.stage in ("train", "measure"):
             meta["environment"] = describe_environment(context.threads, code_hash).model_dump()
     workspace.write_meta(task, meta | {"finished": _now()})
     return meta
 
 
-def _blocked(task: Task, dataset: dict[str, Any], upstream: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the failure a task inherits: its dataset's, or that of what it needs."""
-    if dataset["status"] != "ok":
-        return {"status": dataset["status"], "failure": dataset["failure"]}
+def _blocked(task: Task, datasets: Datasets, upstream: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the failure a task inherits: its datasets', or that of what it needs."""
+    for dataset in datasets.values():
+        if dataset["status"] != "ok":
+            return {"status": dataset["status"], "failure": dataset["failure"]}
     if task.stage == "select" and any(meta["status"] == "ok" for meta in upstream):
         return None
     for meta in upstream:
@@ -110,9 +115,12 @@ def _blocked(task: Task, dataset: dict[str, Any], upstream: list[dict[str, Any]]
     return None
 
 
-def _supervise(task: Task, workspace: Workspace, prepared: Path, context: JobContext) -> dict[str, Any]:
+def _supervise(task: Task, workspace: Workspace, prepared: Prepared, context: JobContext) -> dict[str, Any]:
     """Fork, run the task in the child, and return its report with the child's peak memory."""
-    _import_for(task)
+    try:
+        _import_for(task)
+    except MissingExtraError as error:
+        return {"status": "not_run", "failure": _failure(task, type(error).__name__, str(error), context)}
     sys.stdout.flush()
     sys.stderr.flush()
     reader, writer = os.pipe()
@@ -147,7 +155,9 @@ def _killed(task: Task, status: int, context: JobContext) -> dict[str, Any]:
     return {"status": "failed", "failure": _failure(task, "Killed", message, context)}
 
 
-def _run_in_child(task: Task, workspace: Workspace, prepared: Path, context: JobContext, writer: int) -> None:
+def _run_in_child(
+    task: Task, workspace: Workspace, prepared: Prepared, context: JobContext, writer: int
+) -> None:
     from threadpoolctl import threadpool_limits
 
     from eigenbench.experiments.stages import StageRunner
@@ -201,6 +211,8 @@ def _import_for(task: Task) -> None:
 
     for step in [*task.spec.get("steps", ()), *filter(None, [task.spec.get("classifier")])]:
         component(step["component"]).load()
+    if "protocol" in task.spec:
+        PROTOCOLS[task.spec["protocol"]].settings()
 
 
 def _now() -> str:

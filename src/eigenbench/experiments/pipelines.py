@@ -25,6 +25,20 @@ def build(step: StepSpec, seed: int | None) -> Any:
     return kind.load()(**params)
 
 
+def build_pipeline(steps: tuple[StepSpec, ...], seed: int, last: dict[str, Any]) -> Pipeline:
+    """Create an unfitted pipeline; ``last`` replaces parameters of its last step.
+
+    No steps make a pipeline that passes its input through.
+    """
+    if not steps:
+        return Pipeline([("passthrough", "passthrough")])
+    *first, final = steps
+    changed = [*first, StepSpec(component=final.component, params={**final.params, **last})]
+    return Pipeline(
+        [(name, build(step, seed)) for name, step in zip(step_names(tuple(changed)), changed, strict=True)]
+    )
+
+
 def fit_features(
     steps: tuple[StepSpec, ...], X: Any, y: Any, *, seed: int | None, moments: ClassMoments | None
 ) -> Any:

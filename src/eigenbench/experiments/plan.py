@@ -13,11 +13,13 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.experiments.suite import (
+    NO_CLASSIFIER,
     ClassifierSpec,
     ExperimentSpec,
     MethodSpec,
@@ -29,7 +31,7 @@ from eigenbench.experiments.suite import (
 )
 from eigenbench.registry import component
 
-STAGES = ("moments", "embed", "train", "evaluate", "select")
+STAGES = ("moments", "embed", "train", "evaluate", "select", "measure")
 
 #: Tasks that one job of a packed experiment does at most: the start of a process is then a small part.
 TASKS_PER_UNIT = 20
@@ -79,11 +81,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Unit:
-    """The tasks that one job executes, all of one stage and dataset."""
+    """The tasks that one job executes, all of one stage and on the same datasets."""
 
     stage: str
     id: str
-    dataset: str
+    datasets: tuple[str, ...]
     label: str
     packed: bool
     tasks: tuple[Task, ...] = field(compare=False, hash=False)
@@ -91,7 +93,11 @@ class Unit:
 
 @dataclass(frozen=True)
 class Cell:
-    """One run: suite × experiment × method × classifier × seed, and the tasks that make it."""
+    """One run: suite × experiment × method × classifier × seed, and the tasks that make it.
+
+    ``final`` is the task that measures: an evaluation of what ``embed`` and ``train`` made, or the whole
+    measurement of a protocol, which has neither of these.
+    """
 
     suite: str
     experiment: str
@@ -101,21 +107,21 @@ class Cell:
     seed: int
     deterministic: bool
     steps: tuple[StepSpec, ...] = field(compare=False)
-    classifier_step: StepSpec = field(compare=False)
-    embed: Task = field(compare=False)
-    train: Task = field(compare=False)
-    evaluate: Task = field(compare=False)
-    select: Task | None = field(compare=False)
+    final: Task = field(compare=False)
+    embed: Task | None = field(default=None, compare=False)
+    train: Task | None = field(default=None, compare=False)
+    select: Task | None = field(default=None, compare=False)
 
-    @property
+    @cached_property
     def run_key(self) -> str:
         """The content key of the run: what the MLflow tag and the record's file name hold."""
-        return content_key([self.dataset, self.method, self.classifier, self.seed, self.evaluate.key])
+        return content_key([self.dataset, self.method, self.classifier, self.seed, self.final.key])
 
     @property
     def label(self) -> str:
         """A short name for people."""
-        return f"{self.dataset} · {self.method} · {self.classifier} · seed {self.seed}"
+        names = [self.method, self.classifier] if self.train else [self.method]
+        return " · ".join([self.dataset, *names, f"seed {self.seed}"])
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,11 @@ class Plan:
 
     def cell(self, run_key: str) -> Cell:
         """Return the cell with a run key."""
-        return next(cell for cell in self.cells if cell.run_key == run_key)
+        return self._cell_of[run_key]
+
+    @cached_property
+    def _cell_of(self) -> dict[str, Cell]:
+        return {cell.run_key: cell for cell in self.cells}
 
     def batches(self) -> dict[str, list[Cell]]:
         """Group cells for the import into MLflow: by method, or, in packed experiments, by the hundred."""
@@ -169,7 +179,7 @@ def make_plan(suite: Suite, random_split: Mapping[str, bool]) -> Plan:
         For each dataset, whether the seed draws its train/test split (else the split is official).
     """
     cells = []
-    groups: dict[tuple[str, str, str, bool, str], dict[str, Task]] = {}
+    groups: dict[_Group, dict[str, Task]] = {}
     seen: set[str] = set()
     for name, experiment in suite.experiments.items():
         builder = _Builder(suite.name, name, experiment, random_split[experiment.dataset])
@@ -178,13 +188,14 @@ def make_plan(suite: Suite, random_split: Mapping[str, bool]) -> Plan:
             for task in _closure(cell):
                 if task.key not in seen:
                     seen.add(task.key)
-                    groups.setdefault(_group(cell, task, experiment.pack), {})[task.key] = task
+                    groups.setdefault(_group(cell, task, experiment), {})[task.key] = task
     units: dict[str, Unit] = {}
     unit_of: dict[str, Unit] = {}
-    for (stage, dataset, label, packed, _), tasks in groups.items():
+    for group, tasks in groups.items():
         for members in batched(tasks.values(), TASKS_PER_UNIT):
             keys = [task.key for task in members]
-            unit = Unit(stage, content_key(sorted(keys), 12), dataset, label, packed, members)
+            unit_id = content_key(sorted(keys), 12)
+            unit = Unit(group.stage, unit_id, group.datasets, group.label, group.packed, members)
             units[unit.id] = unit
             unit_of.update(dict.fromkeys(keys, unit))
     return Plan(suite, tuple(cells), units, unit_of)
@@ -200,22 +211,34 @@ def _closure(cell: Cell) -> list[Task]:
                 visit(need)
             ordered[task.key] = task
 
-    visit(cell.evaluate)
+    visit(cell.final)
     return list(ordered.values())
 
 
-def _group(cell: Cell, task: Task, pack: bool) -> tuple[str, str, str, bool, str]:
-    """Return stage, dataset, label, whether it is packed, and what tells the group from others like it."""
+class _Group(NamedTuple):
+    """What the tasks of one unit have in common; ``apart`` keeps those of unpacked experiments apart."""
+
+    stage: str
+    datasets: tuple[str, ...]
+    label: str
+    packed: bool
+    apart: str
+
+
+def _group(cell: Cell, task: Task, experiment: ExperimentSpec) -> _Group:
     phase = "search" if task.spec.get("part", {}).get("name") in ("fit", "validation") else "final"
-    if pack:
-        return (task.stage, cell.dataset, f"{cell.experiment} · {phase}", True, "")
+    datasets = experiment.datasets
+    if experiment.pack:
+        return _Group(task.stage, datasets, f"{cell.experiment} · {phase}", True, "")
     words = [cell.dataset]
     if task.stage != "moments":
         words.append(cell.method)
     if task.stage in ("train", "evaluate", "select"):
         words.append(cell.classifier)
-    label = " · ".join([*words, phase, f"seed {cell.seed}"])
-    return (task.stage, cell.dataset, label, False, task.key)
+    if task.stage != "measure":
+        words.append(phase)
+    label = " · ".join([*words, f"seed {cell.seed}"])
+    return _Group(task.stage, datasets, label, False, task.key)
 
 
 class _Builder:
@@ -229,9 +252,32 @@ class _Builder:
 
     def cells(self) -> Iterable[Cell]:
         for method_name, method in self.experiment.methods.items():
+            if self.experiment.protocol is not None:
+                for seed in method.seeds or self.experiment.seeds:
+                    yield self._measured_cell(method_name, method, seed)
             for classifier_name, classifier in self.experiment.classifiers.items():
                 for seed in method.seeds or self.experiment.seeds:
                     yield self._cell(method_name, method, classifier_name, classifier, seed)
+
+    def _measured_cell(self, method_name: str, method: MethodSpec, seed: int) -> Cell:
+        spec = {
+            "protocol": self.experiment.protocol,
+            "settings": self.experiment.settings,
+            "datasets": list(self.experiment.datasets),
+            "steps": [step.model_dump() for step in method.steps],
+            "seed": seed,
+        }
+        return Cell(
+            suite=self.suite,
+            experiment=self.name,
+            dataset=self.experiment.dataset,
+            method=method_name,
+            classifier=NO_CLASSIFIER,
+            seed=seed,
+            deterministic=False,
+            steps=method.steps,
+            final=Task.make("measure", spec),
+        )
 
     def _cell(
         self,
@@ -258,10 +304,9 @@ class _Builder:
             seed=seed,
             deterministic=not (seeded or self.random_split or select is not None),
             steps=method.steps,
-            classifier_step=base,
+            final=evaluate,
             embed=embed,
             train=train,
-            evaluate=evaluate,
             select=select,
         )
 

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from eigenbench.protocols.base import Exhibit
+
 Status = Literal["ok", "failed", "not_run"]
 
 
@@ -97,6 +99,8 @@ class Record(_Model):
         ``test_error`` (share), ``test_errors`` (count), ``test_log_loss`` (nats) and others by name.
     curves : dict
         Name to a list of (step, value).
+    exhibits : list
+        Data of pictures, drawn by the report and for the dashboard.
     params : dict
         The parameters used, after selection, as ``step__parameter``.
     dimension : int or None
@@ -122,6 +126,7 @@ class Record(_Model):
     failure: Failure | None = None
     metrics: dict[str, float] = {}
     curves: dict[str, list[tuple[int, float]]] = {}
+    exhibits: list[Exhibit] = []
     confusion: Confusion | None = None
     params: dict[str, Any] = {}
     search: Search | None = None

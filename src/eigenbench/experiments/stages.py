@@ -15,28 +15,29 @@ from eigenbench.datasets import open_prepared
 from eigenbench.experiments.metrics import score
 from eigenbench.experiments.parts import part_rows
 from eigenbench.experiments.persistence import load_model, save_model
-from eigenbench.experiments.pipelines import build, fit_features, transform
+from eigenbench.experiments.pipelines import build, build_pipeline, fit_features, transform
 from eigenbench.experiments.plan import Task, with_params
 from eigenbench.experiments.suite import Params, StepSpec
 from eigenbench.experiments.workspace import Workspace
 from eigenbench.moments import ClassMoments
+from eigenbench.protocols import PROTOCOLS, Trial
 from eigenbench.registry import component
 
 logger = logging.getLogger(__name__)
 
 
 class StageRunner:
-    """Runs the tasks of one dataset in one process.
+    """Runs tasks in one process.
 
     Parameters
     ----------
     workspace : Workspace
         Where artifacts are read and written.
-    prepared : Path
-        The prepared dataset's folder.
+    prepared : dict of str to Path
+        The folders of the prepared datasets, by name.
     """
 
-    def __init__(self, workspace: Workspace, prepared: Path):
+    def __init__(self, workspace: Workspace, prepared: dict[str, Path]):
         self.workspace = workspace
         self.prepared = prepared
 
@@ -46,7 +47,7 @@ class StageRunner:
 
     def _rows(self, task: Task) -> tuple[Any, Any]:
         part = task.spec["part"]
-        self.dataset = open_prepared(self.prepared, split_seed=part.get("split_seed", 0))
+        self.dataset = open_prepared(self.prepared[part["dataset"]], split_seed=part.get("split_seed", 0))
         return part_rows(self.dataset, part)
 
     def _moments(self, task: Task) -> dict[str, Any]:
@@ -122,6 +123,28 @@ class StageRunner:
             "metrics": scores.metrics,
             "confusion": {"labels": list(self.dataset.classes), "matrix": scores.confusion.tolist()},
             "predict_seconds": scores.predict_seconds,
+        }
+
+    def _measure(self, task: Task) -> dict[str, Any]:
+        protocol = PROTOCOLS[task.spec["protocol"]]
+        seed = task.spec["seed"]
+        steps = tuple(StepSpec.model_validate(step) for step in task.spec["steps"])
+        trial = Trial(
+            settings=protocol.settings().model_validate(task.spec["settings"]),
+            build=lambda **last: build_pipeline(steps, seed, last),
+            data=lambda name=task.spec["datasets"][0]: open_prepared(self.prepared[name], split_seed=seed),
+            seed=seed,
+        )
+        outcome = protocol.measure(trial)
+        return {
+            "files": [],
+            "metrics": outcome.metrics,
+            "curves": outcome.curves,
+            "exhibits": [exhibit.model_dump(mode="json") for exhibit in outcome.exhibits],
+            "dimension": outcome.dimension,
+            "seconds": outcome.fit_seconds,
+            "predict_seconds": outcome.predict_seconds,
+            "steps": task.spec["steps"],
         }
 
     def _select(self, task: Task) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from eigenbench.registry import COMPONENTS, RECIPES, component, near_match
+from eigenbench.protocols import PROTOCOLS
+from eigenbench.registry import COMPONENTS, RECIPES, MissingExtraError, component, near_match
 
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 Params = dict[str, Any]
@@ -115,17 +116,23 @@ class PublishedNumber(_Model):
         return self
 
 
+#: Stands in the records of protocols, which train no classifier.
+NO_CLASSIFIER = "none"
+
+
 class ExperimentSpec(_Model):
-    """Methods × classifiers × seeds on one dataset.
+    """Methods × classifiers × seeds on one dataset; with a ``protocol``, methods × seeds.
 
     ``pack`` lets one job do many fits: right for small data, where starting a process costs more than
-    a fit.
+    a fit. ``protocol`` names what is measured in place of a classifier's error, with its ``settings``.
     """
 
     dataset: Identifier
     title: str | None = None
+    protocol: str | None = None
+    settings: Params = {}
     methods: dict[Identifier, MethodSpec]
-    classifiers: dict[Identifier, ClassifierSpec]
+    classifiers: dict[Identifier, ClassifierSpec] = {}
     seeds: tuple[int, ...] = (0,)
     validation: ValidationSpec = ValidationSpec()
     pack: bool = False
@@ -152,16 +159,52 @@ class ExperimentSpec(_Model):
             }
         return value
 
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_protocol(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or value.get("protocol") is None:
+            return value
+        name = value["protocol"]
+        if name not in PROTOCOLS:
+            hint = near_match(str(name), list(PROTOCOLS))
+            raise ValueError(f"unknown protocol {name!r}.{hint} Known: {', '.join(PROTOCOLS)}")
+        settings = PROTOCOLS[name].settings().model_validate(value.get("settings") or {})
+        return {
+            "headline": PROTOCOLS[name].headline,
+            **value,
+            "settings": settings.model_dump(mode="json"),
+        }
+
     @model_validator(mode="after")
     def _consistent(self) -> ExperimentSpec:
-        if not self.seeds or not self.methods or not self.classifiers:
-            raise ValueError("'seeds', 'methods' and 'classifiers' must not be empty")
+        if not self.seeds or not self.methods:
+            raise ValueError("'seeds' and 'methods' must not be empty")
+        if self.protocol is None:
+            if not self.classifiers:
+                raise ValueError("'classifiers' must not be empty")
+            if self.settings:
+                raise ValueError("'settings' belong to a 'protocol', and none is named")
+        elif self.classifiers or any(method.grid for method in self.methods.values()):
+            raise ValueError(f"protocol {self.protocol}: it takes no 'classifiers' and no 'grid'")
         for number in self.published:
             _check_reference("method", number.method, list(self.methods))
             _check_reference("classifier", number.classifier, list(self.classifiers))
             if number.method and number.classifier is None and len(self.classifiers) > 1:
                 raise ValueError(f"published {number.source!r}: name the 'classifier', there are several")
         return self
+
+    @property
+    def classifier_names(self) -> tuple[str, ...]:
+        """The names that records have in their field ``classifier``."""
+        return tuple(self.classifiers) or (NO_CLASSIFIER,)
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The experiment's dataset, then those that its protocol reads beside it."""
+        if self.protocol is None:
+            return (self.dataset,)
+        extra = PROTOCOLS[self.protocol].settings().model_validate(self.settings).datasets()
+        return tuple(dict.fromkeys((self.dataset, *extra)))
 
 
 class Suite(_Model):
@@ -260,11 +303,10 @@ def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
     if suite.name != path.stem:
         raise SuiteError(f"{path}: name is {suite.name!r}, but the file's name says {path.stem!r}")
     for name, experiment in suite.experiments.items():
-        if datasets is not None and experiment.dataset not in datasets:
-            hint = near_match(experiment.dataset, datasets)
-            raise SuiteError(
-                f"{path}: experiments.{name}.dataset: unknown dataset {experiment.dataset!r}.{hint}"
-            )
+        unknown = [] if datasets is None else [item for item in experiment.datasets if item not in datasets]
+        for dataset in unknown:
+            hint = near_match(dataset, datasets or [])
+            raise SuiteError(f"{path}: experiments.{name}.dataset: unknown dataset {dataset!r}.{hint}")
     return suite
 
 
@@ -307,7 +349,10 @@ def check_parameters(suite: Suite, path: Path) -> None:
 
 
 def _check_names(names: list[str], component_name: str, place: str) -> None:
-    known = list(inspect.signature(component(component_name).load()).parameters)
+    try:
+        known = list(inspect.signature(component(component_name).load()).parameters)
+    except MissingExtraError:
+        return
     for name in names:
         if name not in known:
             raise SuiteError(f"{place}: {component_name} has no parameter {name!r}.{near_match(name, known)}")

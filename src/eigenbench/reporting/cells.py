@@ -8,7 +8,7 @@ from functools import cached_property
 from operator import attrgetter
 
 from eigenbench.experiments.record import Record
-from eigenbench.experiments.suite import ExperimentSpec, Suite
+from eigenbench.experiments.suite import NO_CLASSIFIER, ExperimentSpec, Suite
 from eigenbench.reporting.formatting import lower_is_better
 from eigenbench.reporting.intervals import Estimate, estimate
 
@@ -42,7 +42,7 @@ class Cell:
     @property
     def label(self) -> str:
         """Method and classifier in a few words."""
-        return f"{self.method} + {self.classifier}"
+        return self.method if self.classifier == NO_CLASSIFIER else f"{self.method} + {self.classifier}"
 
     def estimate(self, metric: str) -> Estimate | None:
         """Return mean and interval of a metric over the finished seeds; None when no seed has it."""
@@ -113,7 +113,9 @@ def group_cells(suites: Iterable[Suite], records: Iterable[Record]) -> dict[tupl
     for suite in suites:
         for name, experiment in suite.experiments.items():
             declared = [
-                (method, classifier) for method in experiment.methods for classifier in experiment.classifiers
+                (method, classifier)
+                for method in experiment.methods
+                for classifier in experiment.classifier_names
             ]
             extra = sorted(
                 key[2:] for key in by_key if key[:2] == (suite.name, name) and key[2:] not in declared

@@ -1,0 +1,151 @@
+"""What a protocol is given, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class ProtocolSettings(BaseModel):
+    """The ``settings`` of an experiment in a suite file; every protocol has its own keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def datasets(self) -> tuple[str, ...]:
+        """Return the datasets that the protocol reads beside the experiment's own."""
+        return ()
+
+
+class _Exhibit(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str
+
+
+class Scatter(_Exhibit):
+    """Points in the plane, coloured by label."""
+
+    kind: Literal["scatter"] = "scatter"
+    x: list[float]
+    y: list[float]
+    labels: list[str]
+    x_label: str = ""
+    y_label: str = ""
+
+
+class Histogram(_Exhibit):
+    """Densities of several groups over the same bins; ``marker`` is a value worth a vertical line."""
+
+    kind: Literal["histogram"] = "histogram"
+    edges: list[float]
+    densities: dict[str, list[float]]
+    x_label: str
+    marker: float | None = None
+
+
+class Images(_Exhibit):
+    """Grey pictures of one size in rows; each is a list of pixels, row by row, and is scaled on its own."""
+
+    kind: Literal["images"] = "images"
+    height: int = Field(gt=0)
+    width: int = Field(gt=0)
+    rows: dict[str, list[list[float]]]
+
+
+class Boxes(_Exhibit):
+    """Five-number summaries (5, 25, 50, 75 and 95 %) of some groups."""
+
+    kind: Literal["boxes"] = "boxes"
+    groups: dict[str, tuple[float, float, float, float, float]]
+    y_label: str
+
+
+Exhibit = Annotated[Scatter | Histogram | Images | Boxes, Field(discriminator="kind")]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One method with one seed, on the data of an experiment.
+
+    Attributes
+    ----------
+    settings : ProtocolSettings
+        Of the protocol's own class.
+    build : callable
+        ``build(n_components=512)`` returns the method as an unfitted scikit-learn transformer (a pipeline,
+        also for a single step) whose steps have the trial's seed; keyword arguments replace parameters of
+        the last step.
+    data : callable
+        ``data(name)`` opens one of the experiment's datasets, a `eigenbench.datasets.Dataset`; ``data()``
+        the main one.
+    seed : int
+        Seeds everything else that the protocol draws.
+    """
+
+    settings: Any
+    build: Callable[..., Any]
+    data: Callable[..., Any]
+    seed: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a protocol measured.
+
+    Attributes
+    ----------
+    metrics : dict
+        By name; ``<metric>_at_<size>`` for one measured at several sizes.
+    curves : dict
+        Name to a list of (step, value).
+    exhibits : list
+        Data of pictures that the report and the dashboard draw.
+    dimension : int or None
+        Number of features, where there is one number.
+    fit_seconds, predict_seconds : float or None
+        Wall time of fitting, and of applying to the test data.
+    """
+
+    metrics: dict[str, float]
+    curves: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    exhibits: list[Scatter | Histogram | Images | Boxes] = field(default_factory=list)
+    dimension: int | None = None
+    fit_seconds: float | None = None
+    predict_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """An entry of the list of protocols.
+
+    Attributes
+    ----------
+    name : str
+        As in suite files.
+    module : str
+        Defines ``Settings``, a `ProtocolSettings`, and ``measure(trial) -> Outcome``.
+    summary : str
+        One line for ``eigenbench list protocols``.
+    headline : str
+        The metric that tables show unless the suite names another.
+    exclusive : bool
+        Whether its jobs get the whole machine, because they measure time.
+    """
+
+    name: str
+    module: str
+    summary: str
+    headline: str
+    exclusive: bool = False
+
+    def settings(self) -> type[ProtocolSettings]:
+        """Import the module and return its settings class."""
+        return import_module(self.module).Settings
+
+    def measure(self, trial: Trial) -> Outcome:
+        """Import the module and run it."""
+        return import_module(self.module).measure(trial)

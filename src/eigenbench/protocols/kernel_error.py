@@ -1,0 +1,84 @@
+"""How far the inner products of random features are from the exact polynomial kernel on the sphere."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from scipy.linalg import eigvalsh
+from sklearn.preprocessing import normalize
+
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial
+
+
+class Settings(ProtocolSettings):
+    """The kernel ``(1 - |x - y|² / a²)^degree``, the sizes D, and how many rows make the pairs."""
+
+    degree: float = Field(ge=1)
+    a: float = Field(default=4.0, ge=2)
+    sizes: tuple[int, ...] = (512, 1024, 2048, 4096, 8192, 16384)
+    rows: int = Field(default=1000, ge=2)
+
+
+def measure(trial: Trial) -> Outcome:
+    """Compare the features' inner products with the kernel on all pairs of a training and a test row.
+
+    Returns
+    -------
+    Outcome
+        For each size D: ``kernel_mse_at_D``, the mean squared error over the pairs;
+        ``kernel_relative_error_at_D``, its root over that of the mean squared kernel; and
+        ``effective_rank_at_D`` of the features of the training rows, beside ``exact_effective_rank``.
+        The first and last are also curves over D.
+    """
+    settings: Settings = trial.settings
+    dataset = trial.data()
+    generator = np.random.default_rng([trial.seed, 0x6B65])
+    X = _unit_rows(dataset.X_train, settings.rows, generator)
+    Y = _unit_rows(dataset.X_test, settings.rows, generator)
+    exact = _kernel(X, Y, settings)
+    power = float(np.mean(exact**2))
+    metrics = {"exact_effective_rank": effective_rank(_kernel(X, X, settings))}
+    curves: dict[str, list[tuple[int, float]]] = {"kernel_mse": [], "effective_rank": []}
+    fit_seconds = predict_seconds = 0.0
+    for size in settings.sizes:
+        started = time.perf_counter()
+        features = trial.build(n_components=size).fit(X)
+        fitted = time.perf_counter()
+        left, right = features.transform(X), features.transform(Y)
+        predict_seconds += time.perf_counter() - fitted
+        fit_seconds += fitted - started
+        mse = float(np.mean((left @ right.T - exact) ** 2))
+        rank = effective_rank(left @ left.T)
+        metrics |= {
+            f"kernel_mse_at_{size}": mse,
+            f"kernel_relative_error_at_{size}": (mse / power) ** 0.5,
+            f"effective_rank_at_{size}": rank,
+        }
+        curves["kernel_mse"].append((size, mse))
+        curves["effective_rank"].append((size, rank))
+    return Outcome(metrics, curves, fit_seconds=fit_seconds, predict_seconds=predict_seconds)
+
+
+def effective_rank(gram: NDArray[Any]) -> float:
+    """Return the exponential of the entropy of a Gram matrix's normalised spectrum (Roy & Vetterli 2007).
+
+    1 for rows that all point the same way, n for n orthogonal rows of one length.
+    """
+    spectrum = np.clip(eigvalsh(gram.astype(np.float64), overwrite_a=True), 0.0, None)
+    shares = spectrum[spectrum > 0] / spectrum.sum()
+    return float(np.exp(-np.sum(shares * np.log(shares))))
+
+
+def _unit_rows(X: Any, n_rows: int, generator: np.random.Generator) -> Any:
+    chosen = np.sort(generator.permutation(X.shape[0])[:n_rows])
+    return normalize(X[chosen])
+
+
+def _kernel(X: Any, Y: Any, settings: Settings) -> NDArray[np.float64]:
+    cosines = X.astype(np.float64) @ Y.astype(np.float64).T
+    cosines = np.asarray(cosines.todense()) if hasattr(cosines, "todense") else cosines
+    return (1.0 - (2.0 - 2.0 * cosines) / settings.a**2) ** settings.degree
