@@ -11,7 +11,8 @@ import numpy as np
 from scipy.linalg import blas
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 
-from eigenbench.row_blocks import dense_block, row_slices
+from eigenbench.accumulation import accumulate
+from eigenbench.row_blocks import FeatureBlocks, dense_block, row_slices
 
 _FIELDS = ("classes", "counts", "sums", "second_moments")
 
@@ -159,16 +160,67 @@ class ClassMoments:
         if not isinstance(other, ClassMoments):
             return NotImplemented
         merged = ClassMoments()
-        for part in (self, other):
-            if part.classes.size:
-                merged._check_width(part.n_features)
-                merged._admit(part.classes, part.n_features)
-                position = np.searchsorted(merged.classes, part.classes)
-                merged.counts[position] += part.counts
-                merged.sums[position] += part.sums
-                for index, moment in zip(position, part.second_moments, strict=True):
-                    merged._moments[index] += moment
+        merged.merge(self)
+        merged.merge(other)
         return merged
+
+    def merge(self, other: ClassMoments) -> None:
+        """Add the moments of other rows in place.
+
+        Raises
+        ------
+        ValueError
+            As for the sum of two; nothing is added then.
+        """
+        if not other.classes.size:
+            return
+        self._check_width(other.n_features)
+        self._admit(other.classes, other.n_features)
+        position = np.searchsorted(self.classes, other.classes)
+        self.counts[position] += other.counts
+        self.sums[position] += other.sums
+        for index, moment in zip(position, other._moments, strict=True):
+            self._moments[index] += moment
+        self._stale |= {int(position[index]) for index in other._stale}
+
+    @classmethod
+    def of(cls, X: Any, y: Any, feature_map: Any = None) -> ClassMoments:
+        """Return the moments of rows, or of their features, over the workers of joblib's backend.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            The rows.
+        y : array-like of shape (n,)
+            Their labels.
+        feature_map : transformer, optional
+            A fitted transformer that acts on each row alone; its output is made block by block.
+
+        Returns
+        -------
+        ClassMoments
+            Those that ``update`` would give; see `eigenbench.accumulation.accumulate` for what runs where.
+
+        Raises
+        ------
+        ValueError
+            As for ``update``.
+
+        Examples
+        --------
+        >>> import joblib, numpy as np
+        >>> from eigenbench import ClassMoments
+        >>> X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1, 0, 1, 0, 1])
+        >>> with joblib.parallel_config("threading", n_jobs=2):
+        ...     ClassMoments.of(X, y).counts.tolist()
+        [3, 3]
+        """
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32, np.uint8], input_name="X")
+        y = _label_array(y)
+        check_consistent_length(X, y)
+        return accumulate(FeatureBlocks(X, feature_map), cls, y, label="moments")
+
+    add = update
 
     def conditional(self, i: int) -> np.ndarray:
         """Return C_i = E[x xᵀ | class i], the uncentred second moment of the i-th class, (d, d)."""

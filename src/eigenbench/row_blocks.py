@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -83,6 +84,8 @@ class FeatureBlocks:
         Shape of the feature matrix.
     dtype : numpy dtype
         float32 or float64, the type of the blocks.
+    token : str
+        Tells this object from any other, also in another process.
 
     Examples
     --------
@@ -93,8 +96,10 @@ class FeatureBlocks:
     """
 
     def __init__(self, X: Any, feature_map: Any, *, cache_size: float = 0.0) -> None:
-        self._X = X
-        self._map = feature_map
+        self.X = X
+        self.feature_map = feature_map
+        self.cache_size = cache_size
+        self.token = uuid.uuid4().hex
         probe = self._features(slice(0, 1))
         self.n_rows, self.n_features, self.dtype = X.shape[0], probe.shape[1], probe.dtype
         self._slices = row_slices(self.n_rows, self.n_features * self.dtype.itemsize)
@@ -102,8 +107,8 @@ class FeatureBlocks:
         self._budget = cache_size * 2**20
 
     def _features(self, rows: slice) -> np.ndarray:
-        block = self._X[rows]
-        return dense_block(block if self._map is None else self._map.transform(block))
+        block = self.X[rows]
+        return dense_block(block if self.feature_map is None else self.feature_map.transform(block))
 
     def __iter__(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield ``(rows, features)``; treat the features as read-only."""
@@ -112,7 +117,7 @@ class FeatureBlocks:
                 yield rows, self._kept[index]
                 continue
             block = self._features(rows)
-            if self._map is not None and index == len(self._kept) and block.nbytes <= self._budget:
+            if self.feature_map is not None and index == len(self._kept) and block.nbytes <= self._budget:
                 self._budget -= block.nbytes
                 self._kept.append(block)
             yield rows, block

@@ -1,6 +1,9 @@
+import numpy as np
 import pytest
 
-from eigenbench.experiments.plan import content_key, make_plan, with_params
+from eigenbench.datasets.catalogue import load_catalogue
+from eigenbench.experiments.parts import shard_rows
+from eigenbench.experiments.plan import content_key, default_shards, make_plan, with_params
 from eigenbench.experiments.suite import StepSpec, Suite
 
 SPLITS = {"digits": True, "mnist": False}
@@ -116,3 +119,37 @@ def test_batches_hold_every_cell_once():
         c.run_key for c in plan.cells
     )
     assert max(len(cells) for cells in batches.values()) <= 100
+
+
+def test_a_large_moment_pass_is_scattered_and_gathered():
+    plan = make_plan(suite(shards=3), SPLITS)
+    shards = [task for task in tasks(plan, "moments") if "shard" in task.spec]
+    (merged,) = (task for task in tasks(plan, "moments") if "merge" in task.spec)
+    assert [task.spec["shard"] for task in shards] == [0, 1, 2]
+    assert set(merged.needs) == set(shards)
+    assert all(need in (merged,) for task in tasks(plan, "embed") for need in task.needs)
+    assert len({plan.unit_of[task.key].id for task in (*shards, merged)}) == 4
+
+
+def test_packed_shards_are_done_before_the_job_that_merges_them():
+    plan = make_plan(suite(shards=3, pack=True), SPLITS)
+    (merged,) = (task for task in tasks(plan, "moments") if "merge" in task.spec)
+    unit = plan.unit_of[merged.key]
+    assert unit.tasks == (merged,)
+    assert [other.stage for other in plan.upstream(unit)] == ["moments"]
+
+
+def test_shards_follow_the_size_of_the_data():
+    entry = load_catalogue().entry("mnist")
+    assert default_shards(entry) == 1
+    large = entry.model_copy(
+        update={"expect": entry.expect.model_copy(update={"rows": {"train": 10**9}, "features": 1000})}
+    )
+    assert default_shards(large) == 50
+    assert len(tasks(make_plan(suite(), SPLITS, {"mnist": 4}), "moments")) == 5
+
+
+@pytest.mark.parametrize(("n_rows", "of"), [(10, 3), (3, 3), (1000, 7)])
+def test_shards_are_all_rows_once(n_rows, of):
+    rows = np.concatenate([np.arange(n_rows)[shard_rows(n_rows, shard, of)] for shard in range(of)])
+    assert rows.tolist() == list(range(n_rows))

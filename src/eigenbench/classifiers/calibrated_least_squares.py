@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils._param_validation import Interval
 
+from eigenbench.accumulation import accumulate
 from eigenbench.classifiers.ridge_system import RidgeSystem
 from eigenbench.classifiers.simplex import project_rows_to_simplex
 from eigenbench.classifiers.streamed import StreamedClassifier
@@ -134,11 +136,13 @@ class CalibratedLeastSquares(StreamedClassifier):
         blocks = FeatureBlocks(X, self.feature_map_, cache_size=self.cache_size)
         residual = np.zeros((len(codes), len(self.classes_)), dtype=blocks.dtype)
         residual[np.arange(len(codes)), codes] = 1
-        system = RidgeSystem(blocks.n_features, blocks.dtype, fit_intercept=self.fit_intercept)
-        cross = _cross_product(system.add_all(blocks, len(codes)), residual)
-        system.factor(self.ridge)
+        start = partial(
+            _NormalEquations, blocks.n_features, blocks.dtype, residual.shape[1], self.fit_intercept
+        )
+        equations = accumulate(blocks, start, residual, label=f"Gram matrix ({blocks.n_features} features)")
+        system = equations.system.factor(self.ridge)
         self.penalty_ = system.penalty
-        self._fit_rounds(blocks, codes, system, residual, cross)
+        self._fit_rounds(blocks, codes, system, residual, equations.cross.total)
         return self
 
     def _fit_rounds(
@@ -155,8 +159,8 @@ class CalibratedLeastSquares(StreamedClassifier):
         for round_ in range(1, self.n_rounds + 1):
             coef, intercept = system.solve(cross, residual.sum(axis=0, dtype=np.float64))
             weights = coef.astype(blocks.dtype)
-            for rows, block in blocks:
-                scores[rows] += block @ weights + intercept.astype(blocks.dtype)
+            moved = accumulate(blocks, partial(_Scores, weights, intercept.astype(blocks.dtype)), scores)
+            moved.write_to(scores)
             link = _fit_link(scores, codes)
             for rows in row_slices(len(codes), 4 * scores.shape[1] * 8):
                 scores[rows] = project_rows_to_simplex(_powers(scores[rows]) @ link)
@@ -169,7 +173,7 @@ class CalibratedLeastSquares(StreamedClassifier):
             errors.append(float(np.mean(scores.argmax(axis=1) != codes)))
             logger.info("round %d/%d: training error %.4f", round_, self.n_rounds, errors[-1])
             if round_ < self.n_rounds:
-                cross = _cross_product(blocks, residual)
+                cross = accumulate(blocks, partial(_CrossProduct, *coef.shape), residual).total
         self.coef_, self.intercept_, self.link_ = np.stack(coefs), np.stack(intercepts), np.stack(links)
         self.loss_curve_, self.error_curve_ = np.array(losses), np.array(errors)
 
@@ -189,9 +193,56 @@ class CalibratedLeastSquares(StreamedClassifier):
         return project_rows_to_simplex(scores)
 
 
-def _cross_product(blocks: Any, target: np.ndarray) -> np.ndarray:
-    """Return Fᵀ · target in float64, (D, c), summing products of blocks."""
-    return np.asarray(sum((block.T @ target[rows]).astype(np.float64) for rows, block in blocks))
+class _CrossProduct:
+    """Fᵀ · target in float64, (D, c)."""
+
+    def __init__(self, n_features: int, n_targets: int) -> None:
+        self.total = np.zeros((n_features, n_targets))
+
+    def add(self, block: np.ndarray, target: np.ndarray) -> None:
+        self.total += block.T @ target
+
+    def merge(self, other: _CrossProduct) -> None:
+        self.total += other.total
+
+
+class _NormalEquations:
+    """The Gram matrix of the features and their products with a target, in one pass."""
+
+    def __init__(self, n_features: int, dtype: np.dtype, n_targets: int, fit_intercept: bool) -> None:
+        self.system = RidgeSystem(n_features, dtype, fit_intercept=fit_intercept)
+        self.cross = _CrossProduct(n_features, n_targets)
+
+    def add(self, block: np.ndarray, target: np.ndarray) -> None:
+        self.system.add(block)
+        self.cross.add(block, target)
+
+    def merge(self, other: _NormalEquations) -> None:
+        self.system.merge(other.system)
+        self.cross.merge(other.cross)
+
+
+class _Scores:
+    """Adds the linear function of each row to its scores, where they lie."""
+
+    def __init__(self, weights: np.ndarray, intercept: np.ndarray) -> None:
+        self._weights, self._intercept = weights, intercept
+        self._parts: list[np.ndarray] = []
+
+    def add(self, block: np.ndarray, scores: np.ndarray) -> None:
+        scores += block @ self._weights + self._intercept
+        self._parts.append(scores)
+
+    def merge(self, other: _Scores) -> None:
+        self._parts += other._parts
+
+    def write_to(self, scores: np.ndarray) -> None:
+        """Bring home the parts that other processes have changed."""
+        stop = 0
+        for part in self._parts:
+            start, stop = stop, stop + len(part)
+            if not np.may_share_memory(part, scores):
+                scores[start:stop] = part
 
 
 def _powers(scores: np.ndarray) -> np.ndarray:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Iterable
 
 import numpy as np
 from scipy.linalg import blas, lapack
@@ -63,17 +61,11 @@ class RidgeSystem:
         self._sum += np.ones(len(block), dtype=block.dtype) @ block
         self.n_rows += len(block)
 
-    def add_all(
-        self, blocks: Iterable[tuple[slice, np.ndarray]], n_rows: int
-    ) -> Iterable[tuple[slice, np.ndarray]]:
-        """Add every block and pass it on, with a progress line every few seconds."""
-        reported = time.monotonic()
-        for rows, block in blocks:
-            self.add(block)
-            yield rows, block
-            if time.monotonic() - reported > 5 or rows.stop == n_rows:
-                reported = time.monotonic()
-                logger.info("Gram matrix (%d features): row %d/%d", block.shape[1], rows.stop, n_rows)
+    def merge(self, other: RidgeSystem) -> None:
+        """Add the rows that another system with the same features has been given."""
+        self._matrix += other._matrix
+        self._sum += other._sum
+        self.n_rows += other.n_rows
 
     def factor(self, ridge: float, *, relative: bool = True) -> RidgeSystem:
         """Centre the matrix, add the penalty and factor it; no rows can be added afterwards.

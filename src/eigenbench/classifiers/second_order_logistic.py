@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,6 +12,7 @@ from scipy.special import softmax
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from eigenbench.accumulation import accumulate
 from eigenbench.classifiers.ridge_system import RidgeSystem
 from eigenbench.classifiers.streamed import StreamedClassifier
 from eigenbench.row_blocks import FeatureBlocks
@@ -239,9 +241,9 @@ class _Objective:
         self.holds_out = bool(held_out.any())
         # Two classes share one weight vector in LogisticRegression: ½‖w‖² is ‖W‖² for W = [−w/2, w/2].
         self._alpha = (2 if n_classes == 2 else 1) / (C * self._n_train)
-        self._system = RidgeSystem(blocks.n_features, blocks.dtype, fit_intercept=fit_intercept)
-        for _ in self._system.add_all(blocks, len(codes)):
-            pass
+        start = partial(RidgeSystem, blocks.n_features, blocks.dtype, fit_intercept=fit_intercept)
+        label = f"Gram matrix ({blocks.n_features} features)"
+        self._system = accumulate(blocks, start, label=label)
         self._system.factor(2 * self._alpha * self._n_train, relative=False)
 
     def start(self) -> tuple[np.ndarray, np.ndarray]:
@@ -254,17 +256,9 @@ class _Objective:
 
     def evaluate(self, coef: np.ndarray, intercept: np.ndarray) -> _Evaluation:
         """Return losses and gradients in one pass."""
-        dtype = self._blocks.dtype
-        weights, shift = coef.astype(dtype), self.uncentred(coef, intercept)
-        cross, total = np.zeros_like(coef), np.zeros_like(intercept)
-        losses = np.zeros(2)
-        for rows, block in self._blocks:
-            codes, held_out = self._codes[rows], self._held_out[rows]
-            row_losses, residual = _log_losses(block @ weights + shift, codes)
-            losses += row_losses[~held_out].sum(), row_losses[held_out].sum()
-            residual[held_out] = 0
-            cross += block.T @ residual.astype(dtype)
-            total += residual.sum(axis=0)
+        start = partial(_LossAndGradient, coef.astype(self._blocks.dtype), self.uncentred(coef, intercept))
+        found = accumulate(self._blocks, start, self._codes, self._held_out)
+        cross, total, losses = found.cross, found.total, found.losses
         cross -= np.outer(self._system.mean, total)
         n_held_out = len(self._codes) - self._n_train
         return _Evaluation(
@@ -279,6 +273,26 @@ class _Objective:
         scale = 2 * self._n_train
         coef_step = self._system.apply_inverse(scale * here.coef_gradient)
         return coef_step, scale / self._system.n_rows * here.intercept_gradient
+
+
+class _LossAndGradient:
+    """Sums over rows: the log loss (training, held out), and its gradient over the training rows."""
+
+    def __init__(self, weights: np.ndarray, shift: np.ndarray) -> None:
+        self._weights, self._shift = weights, shift
+        self.cross, self.total, self.losses = np.zeros(weights.shape), np.zeros(len(shift)), np.zeros(2)
+
+    def add(self, block: np.ndarray, codes: np.ndarray, held_out: np.ndarray) -> None:
+        row_losses, residual = _log_losses(block @ self._weights + self._shift, codes)
+        self.losses += row_losses[~held_out].sum(), row_losses[held_out].sum()
+        residual[held_out] = 0
+        self.cross += block.T @ residual.astype(block.dtype)
+        self.total += residual.sum(axis=0)
+
+    def merge(self, other: _LossAndGradient) -> None:
+        self.cross += other.cross
+        self.total += other.total
+        self.losses += other.losses
 
 
 def _log_losses(logits: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -140,7 +140,7 @@ class GEM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32, np.uint8])
         check_classification_targets(y)
-        return self._fit(ClassMoments().update(X, y))
+        return self._fit(ClassMoments.of(X, y))
 
     def fit_moments(self, moments: ClassMoments) -> GEM:
         """Find the detectors from class moments; the result equals that of ``fit`` on their rows.

@@ -29,6 +29,11 @@ def part_rows(dataset: Any, part: dict[str, Any]) -> tuple[Any, Any]:
     return dataset.X_train[rows], dataset.y_train[rows]
 
 
+def shard_rows(n_rows: int, shard: int, of: int) -> slice:
+    """Return the rows of one of ``of`` near-equal consecutive shards; together they are all rows."""
+    return slice(shard * n_rows // of, (shard + 1) * n_rows // of)
+
+
 def holdout_split(y: Any, fraction: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Split training rows at random into a part to fit on and a validation part.
 

@@ -70,7 +70,7 @@ def fit_features(
         estimator = build(step, seed)
         prefix = Pipeline(fitted) if fitted else None
         if component(step.component).uses_moments:
-            known = moments if prefix is None and moments is not None else _gather_moments(prefix, X, y)
+            known = moments if prefix is None and moments is not None else ClassMoments.of(X, y, prefix)
             estimator.fit_moments(known)
         elif get_tags(estimator).requires_fit:
             estimator.fit(transform(prefix, X), y)
@@ -98,11 +98,3 @@ def transform(features: Any | None, X: Any) -> Any:
 def row_slices(n_rows: int) -> list[slice]:
     """Cut rows into even blocks of at most ``BLOCK_ROWS``."""
     return list(gen_even_slices(n_rows, max(1, -(-n_rows // BLOCK_ROWS))))
-
-
-def _gather_moments(prefix: Any | None, X: Any, y: Any) -> ClassMoments:
-    moments = ClassMoments()
-    for rows in row_slices(X.shape[0]):
-        block = X[rows] if prefix is None else prefix.transform(X[rows])
-        moments.update(block, y[rows])
-    return moments

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
-from eigenbench.datasets.catalogue import Catalogue
+from eigenbench.datasets.catalogue import Catalogue, Entry
 from eigenbench.experiments.suite import (
     NO_CLASSIFIER,
     ClassifierSpec,
@@ -35,6 +36,9 @@ STAGES = ("moments", "embed", "train", "evaluate", "select", "measure")
 
 #: Tasks that one job of a packed experiment does at most: the start of a process is then a small part.
 TASKS_PER_UNIT = 20
+
+#: Multiplications that one job of a moment pass does: some minutes of one core.
+SHARD_FLOPS = 2e13
 
 #: Records of a packed experiment that one job imports into MLflow.
 BATCH_RECORDS = 100
@@ -162,13 +166,22 @@ class Plan:
 
 
 def plan_suite(suite: Suite, catalogue: Catalogue) -> Plan:
-    """Expand a suite, taking from the catalogue whose splits the seed draws."""
+    """Expand a suite, taking from the catalogue whose splits the seed draws and how large the data are."""
     return make_plan(
-        suite, {name: entry.split.kind == "random" for name, entry in catalogue.datasets.items()}
+        suite,
+        {name: entry.split.kind == "random" for name, entry in catalogue.datasets.items()},
+        {name: default_shards(entry) for name, entry in catalogue.datasets.items()},
     )
 
 
-def make_plan(suite: Suite, random_split: Mapping[str, bool]) -> Plan:
+def default_shards(entry: Entry) -> int:
+    """Return the number of jobs that share a dataset's moment pass: one for all but the largest data."""
+    return math.ceil(sum(entry.expect.rows.values()) * entry.expect.features**2 / SHARD_FLOPS)
+
+
+def make_plan(
+    suite: Suite, random_split: Mapping[str, bool], shards: Mapping[str, int] | None = None
+) -> Plan:
     """Expand a suite into cells, tasks and units.
 
     Parameters
@@ -177,12 +190,21 @@ def make_plan(suite: Suite, random_split: Mapping[str, bool]) -> Plan:
         A validated suite.
     random_split : mapping of str to bool
         For each dataset, whether the seed draws its train/test split (else the split is official).
+    shards : mapping of str to int, optional
+        For each dataset, into how many jobs a moment pass is cut where the experiment doesn't say; one
+        when left out.
     """
     cells = []
     groups: dict[_Group, dict[str, Task]] = {}
     seen: set[str] = set()
     for name, experiment in suite.experiments.items():
-        builder = _Builder(suite.name, name, experiment, random_split[experiment.dataset])
+        builder = _Builder(
+            suite.name,
+            name,
+            experiment,
+            random_split[experiment.dataset],
+            experiment.shards or (shards or {}).get(experiment.dataset, 1),
+        )
         for cell in builder.cells():
             cells.append(cell)
             for task in _closure(cell):
@@ -229,8 +251,11 @@ def _group(cell: Cell, task: Task, experiment: ExperimentSpec) -> _Group:
     phase = "search" if task.spec.get("part", {}).get("name") in ("fit", "validation") else "final"
     datasets = experiment.datasets
     if experiment.pack:
-        return _Group(task.stage, datasets, f"{cell.experiment} · {phase}", True, "")
+        merged = "merge" if "merge" in task.spec else ""
+        return _Group(task.stage, datasets, f"{cell.experiment} · {phase}", True, merged)
     words = [cell.dataset]
+    if "of" in task.spec:
+        words.append(f"shard {task.spec['shard'] + 1} of {task.spec['of']}")
     if task.stage != "moments":
         words.append(cell.method)
     if task.stage in ("train", "evaluate", "select"):
@@ -244,11 +269,12 @@ def _group(cell: Cell, task: Task, experiment: ExperimentSpec) -> _Group:
 class _Builder:
     """Builds the cells of one experiment."""
 
-    def __init__(self, suite: str, name: str, experiment: ExperimentSpec, random_split: bool):
+    def __init__(self, suite: str, name: str, experiment: ExperimentSpec, random_split: bool, shards: int):
         self.suite = suite
         self.name = name
         self.experiment = experiment
         self.random_split = random_split
+        self.shards = shards
 
     def cells(self) -> Iterable[Cell]:
         for method_name, method in self.experiment.methods.items():
@@ -347,8 +373,16 @@ class _Builder:
             spec["seed"] = seed
         needs = [select] if select else []
         if steps and component(steps[0].component).uses_moments:
-            needs.append(Task.make("moments", {"part": part}))
+            needs.append(self._moments(part))
         return Task.make("embed", spec, needs)
+
+    def _moments(self, part: dict[str, Any]) -> Task:
+        """One pass over the rows, or passes over shards and a task that merges them."""
+        if self.shards == 1:
+            return Task.make("moments", {"part": part})
+        of = self.shards
+        shards = [Task.make("moments", {"part": part, "shard": index, "of": of}) for index in range(of)]
+        return Task.make("moments", {"part": part, "merge": of}, shards)
 
     def _train(
         self, embed: Task, classifier: StepSpec, part: dict[str, Any], seed: int, select: Task | None

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 from eigenbench.datasets import open_prepared
 from eigenbench.experiments.metrics import score
-from eigenbench.experiments.parts import part_rows
+from eigenbench.experiments.parts import part_rows, shard_rows
 from eigenbench.experiments.persistence import load_model, save_model
 from eigenbench.experiments.pipelines import build, build_pipeline, fit_features, transform
 from eigenbench.experiments.plan import Task, with_params
@@ -51,10 +51,18 @@ class StageRunner:
         return part_rows(self.dataset, part)
 
     def _moments(self, task: Task) -> dict[str, Any]:
-        X, y = self._rows(task)
         started = time.perf_counter()
-        moments = ClassMoments().update(X, y)
-        seconds = time.perf_counter() - started
+        if task.needs:
+            moments = ClassMoments()
+            for shard in task.needs:
+                moments.merge(ClassMoments.load(self.workspace.artifact(shard) / "moments.npz"))
+            earlier = sum(self.workspace.read_meta(shard)["seconds"] for shard in task.needs)
+        else:
+            X, y = self._rows(task)
+            rows = shard_rows(len(y), task.spec.get("shard", 0), task.spec.get("of", 1))
+            started, earlier = time.perf_counter(), 0.0
+            moments = ClassMoments.of(X[rows], y[rows])
+        seconds = earlier + time.perf_counter() - started
         folder = self.workspace.artifact(task)
         folder.mkdir(parents=True, exist_ok=True)
         moments.save(folder / "moments.npz")

@@ -124,7 +124,8 @@ class ExperimentSpec(_Model):
     """Methods × classifiers × seeds on one dataset; with a ``protocol``, methods × seeds.
 
     ``pack`` lets one job do many fits: right for small data, where starting a process costs more than
-    a fit. ``protocol`` names what is measured in place of a classifier's error, with its ``settings``.
+    a fit. ``shards`` is the number of jobs that share the pass for class moments; by default it grows with
+    the data. ``protocol`` names what is measured in place of a classifier's error, with its ``settings``.
     """
 
     dataset: Identifier
@@ -136,6 +137,7 @@ class ExperimentSpec(_Model):
     seeds: tuple[int, ...] = (0,)
     validation: ValidationSpec = ValidationSpec()
     pack: bool = False
+    shards: Annotated[int, Field(ge=1)] | None = None
     published: tuple[PublishedNumber, ...] = ()
     headline: str = "test_error"
 
