@@ -13,7 +13,10 @@ def write(path, **entries):
 
 def test_the_catalogue_that_comes_with_the_package_is_valid_and_has_the_promised_names():
     names = set(load_catalogue().datasets)
-    promised = "mnist covtype digits usps a9a orl_faces aloi letter bibtex delicious mediamill corel5k rcv1"
+    promised = (
+        "mnist covtype digits usps a9a orl_faces aloi letter bibtex delicious mediamill corel5k rcv1 gisette "
+        "gisette_rebuilt letters emnist coil20 printed_rotated printed_scaled printed_rotated_scaled"
+    )
     assert set(promised.split()) <= names
 
 
@@ -69,6 +72,8 @@ def test_an_inconsistent_entry_is_refused(tmp_path, change, message):
         {"mirror": "../outside.csv"},
         {"mirror": "/etc/passwd"},
         {"url": "file:///etc/passwd"},
+        {"url": "http://localhost/a.zip", "member": "../a", "archive_bytes": 9},
+        {"url": "http://localhost/a.zip", "member": "a"},
         {"package": "--index-url=x", "member": "a"},
         {"package": "name", "member": "a"},
         {"package": "name==1.0", "member": "../a"},

@@ -1,10 +1,13 @@
 """The real files, against what is known about them from elsewhere."""
 
 import os
+from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
+from sklearn.linear_model import RidgeClassifier
 from small_table import catalogue_of
 
 from eigenbench.datasets import DatasetUnavailable, fetch, load, load_catalogue
@@ -77,6 +80,45 @@ def test_multilabel_sets_have_the_published_label_cardinality(from_mirror, name,
     data = from_mirror(name)
     n = data.y_train.shape[0] + data.y_test.shape[0]
     assert (data.y_train.sum() + data.y_test.sum()) / n == pytest.approx(cardinality, abs=0.01)
+
+
+def test_gisette_has_the_check_sums_of_its_parameter_file(from_mirror):
+    if not (Path(MIRROR or "") / "gisette").is_dir():
+        pytest.skip("the mirror has no gisette")
+    data = from_mirror("gisette")
+    assert data.X_train.sum(dtype=np.float64) == 3164568508
+    assert data.X_test.sum(dtype=np.float64) == 535016668
+    assert (np.bincount(data.y_train).tolist(), np.bincount(data.y_test).tolist()) == ([3000] * 2, [500] * 2)
+
+
+def test_gisette_rebuilt_is_a_problem_of_the_same_kind(from_mirror):
+    data = from_mirror("gisette_rebuilt")
+    assert data.X_train.mean() == pytest.approx(105.5, rel=0.05), "the original's mean"
+    real = np.abs(data.X_train[data.y_train == 1].mean(axis=0) - data.X_train[data.y_train == 0].mean(axis=0))
+    informative = np.argsort(-real)[:1000]
+    solver = RidgeClassifier(alpha=1e6).fit(data.X_train[:, informative], data.y_train)
+    assert solver.score(data.X_test[:, informative], data.y_test) > 0.95
+
+
+def test_coil20_rows_follow_the_turntable(from_mirror):
+    data = from_mirror("coil20")
+    assert np.bincount(data.y_train).tolist() == [72] * 15
+    views = np.concatenate([data.X_train, data.X_test]).reshape(20, 72, 1024)
+    step = np.linalg.norm(views - np.roll(views, 1, axis=1), axis=2)
+    quarter = np.linalg.norm(views - np.roll(views, 18, axis=1), axis=2)
+    assert (step.mean(axis=1) < 0.7 * quarter.mean(axis=1)).all()
+    assert (step[:, 0] < 2 * step.mean(axis=1)).all(), "the last view is next to the first"
+
+
+def test_letters(from_mirror):
+    data = from_mirror("letters")
+    counts = np.bincount(data.y_train) + np.bincount(data.y_test)
+    assert dict(zip(data.classes, counts.tolist(), strict=True)) == (
+        dict.fromkeys(ascii_uppercase, 115) | dict.fromkeys(ascii_lowercase, 55)
+    )
+    images = np.concatenate([data.X_train, data.X_test]).reshape(-1, 28, 28)
+    assert images[:, :2].mean() < 0.001, "a box of 20 pixels, centred"
+    assert 0.05 < images.mean() < 0.2, "ink as MNIST has it: 0.13"
 
 
 @pytest.mark.parametrize("name", ["mnist", "orl_faces", "a9a", "letter", "satimage"])

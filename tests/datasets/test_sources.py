@@ -189,3 +189,48 @@ def test_installed_package_or_file_missing():
     )
     assert "not installed" in reasons[0]
     assert "no file" in reasons[1]
+
+
+def zipped(**members):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(f"folder/{name}.csv", data)
+    return content.getvalue()
+
+
+def test_url_of_an_archive_is_downloaded_once_for_all_its_members(web):
+    other = TABLE.replace(b",", b";")
+    packed = zipped(train=TABLE, test=other)
+    web.pages["/data.zip"] = (packed, len(packed))
+
+    def raw(name, data):
+        source = {"url": f"{web.url}/data.zip", "member": f"folder/{name}.csv", "archive_bytes": 10_000}
+        return {"sha256": sha256(data), "bytes": len(data), "sources": [source]}
+
+    entry = table_entry(
+        parts={"train": ["train.csv"], "test": ["test.csv"]},
+        split={"kind": "official"},
+        expect={"rows": {"train": 30, "test": 30}, "features": 2, "classes": 3},
+        files={"train.csv": raw("train", TABLE), "test.csv": raw("test", other)},
+    )
+    manifest = fetch("t", catalogue=catalogue_of(t=entry), progress=False)
+    assert [record.kind for record in manifest.files] == ["url", "url"]
+    assert manifest.files[0].source == f"{web.url}/data.zip folder/train.csv"
+    assert web.requested == ["/data.zip"]
+
+
+@pytest.mark.parametrize(
+    ("packed", "most", "reason"),
+    [
+        (zipped(other=TABLE), 10_000, "the archive has no member folder/table.csv"),
+        (zipped(table=TABLE), 100, "more data than the 100 bytes allowed"),
+        (zipped(table=TABLE + b"x" * 2_000_000), 3_000_000, "bytes allowed"),
+        (b"no zip archive", 10_000, "zip directory"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::eigenbench.datasets.SourceWarning")
+def test_an_archive_that_is_not_what_it_should_be(web, packed, most, reason):
+    web.pages["/data.zip"] = (packed, len(packed))
+    source = {"url": f"{web.url}/data.zip", "member": "folder/table.csv", "archive_bytes": most}
+    assert reason in why_not(source)[0]

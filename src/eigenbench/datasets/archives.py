@@ -1,15 +1,33 @@
 """Archives, read member by member into memory and never unpacked: no member can land outside a folder."""
 
+import errno
 import io
+import lzma
 import os.path
+import struct
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.storage import CHUNK, HashingWriter
+
+_ZIP_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
 
 
 def check_member_name(archive: str, name: str) -> str:
@@ -77,20 +95,38 @@ def zip_members(path: Path, pattern: str, limit: int) -> Iterator[tuple[str, byt
 
 def open_zip(path: Path) -> zipfile.ZipFile:
     """Open a zip file, or raise `MalformedData`."""
-    try:
+    with _damage_is_malformed(path.name, "zip directory"):
         return zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, EOFError, ValueError) as error:
-        raise MalformedData(path.name, "zip directory", str(error)) from error
 
 
 def read_zip_member(archive: zipfile.ZipFile, name: str, member: str) -> bytes:
     """Return one member's bytes; zipfile never returns more than the member's declared size."""
-    import zlib
-
-    try:
+    with _damage_is_malformed(name, f"member {member!r}"):
         return archive.read(member)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise MalformedData(name, f"member {member!r}", str(error)) from error
+
+
+def copy_zip_member(path: Path, member: str, sink: HashingWriter) -> bool:
+    """Write one member of a zip file into a sink; return False when there is none of that name."""
+    with open_zip(path) as archive:
+        if member not in archive.namelist():
+            return False
+        with _damage_is_malformed(path.name, f"member {member!r}"), archive.open(member) as stream:
+            while chunk := stream.read(CHUNK):
+                sink.write(chunk)
+    return True
+
+
+@contextmanager
+def _damage_is_malformed(archive: str, place: str) -> Iterator[None]:
+    """Turn whatever zipfile and the decompressors raise for damaged input into `MalformedData`."""
+    try:
+        yield
+    except OSError as error:  # bzip2 complains without a number, a wrong offset with that of a wrong seek
+        if error.errno not in (None, errno.EINVAL):
+            raise
+        raise MalformedData(archive, place, str(error)) from error
+    except _ZIP_DAMAGE as error:
+        raise MalformedData(archive, place, str(error) or type(error).__name__) from error
 
 
 def pack_tar(members: Iterable[tuple[str, bytes]]) -> bytes:

@@ -2,8 +2,9 @@
 
 from typing import Literal
 
-from eigenbench.datasets.catalogue import AnySplit, Model, Sha256
+from eigenbench.datasets.catalogue import AnySplit, Sha256
 from eigenbench.datasets.fetching import FileRecord
+from eigenbench.datasets.model import Model
 
 
 class ArrayRecord(Model):

@@ -7,24 +7,11 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationError, model_validator
 
 from eigenbench.datasets.errors import CatalogueError
-
-
-class Model(BaseModel):
-    """Base of every model here: immutable, and an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from eigenbench.datasets.formats import AnyFormat
+from eigenbench.datasets.model import Model
 
 
 def _relative(path: str) -> str:
@@ -70,12 +57,28 @@ class MirrorSource(Source):
 
 
 class UrlSource(Source):
-    """An address of the dataset's publisher."""
+    """An address of the dataset's publisher.
+
+    Attributes
+    ----------
+    member : str, optional
+        Path inside the zip archive that the address gives; several files can share one download.
+    archive_bytes : int, optional
+        Most bytes to accept of that archive.
+    """
 
     url: Annotated[str, Field(pattern=r"^https?://[^\s]+$")]
+    member: RelativePath | None = None
+    archive_bytes: Annotated[int, Field(gt=0)] | None = None
+
+    @model_validator(mode="after")
+    def _names_both_or_none(self) -> "UrlSource":
+        if (self.member is None) != (self.archive_bytes is None):
+            raise ValueError("member and archive_bytes go together")
+        return self
 
     def __str__(self) -> str:
-        return f"url {self.url}"
+        return f"url {self.url}" + (f" {self.member}" if self.member else "")
 
 
 class PackageSource(Source):
@@ -153,36 +156,6 @@ class RawFile(Model):
     sources: Annotated[tuple[AnySource, ...], Field(min_length=1)]
 
 
-class PlainFormat(Model):
-    """A format without options: idx, svmlight, a tar of pgm images, R data, pickled arrays."""
-
-    reader: Literal["idx", "pgm_tar", "r_matrix", "r_mldr", "pickled_arrays", "svmlight"]
-
-
-class TableFormat(Model):
-    """Delimited text with one label column, the first or the last."""
-
-    reader: Literal["table"]
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
-    label: Literal["first", "last"] = "last"
-
-
-class VwFormat(Model):
-    """Vowpal Wabbit text, ``label | index:value …``, with indices from ``first_index``."""
-
-    reader: Literal["vw"]
-    first_index: Literal[0, 1] = 1
-
-
-class ArffFormat(Model):
-    """Sparse ARFF whose last attributes (as many as there are classes) are 0/1 labels."""
-
-    reader: Literal["arff"]
-
-
-AnyFormat = Annotated[PlainFormat | TableFormat | VwFormat | ArffFormat, Field(discriminator="reader")]
-
-
 class OfficialSplit(Model):
     """The publisher's files for training and test."""
 
@@ -190,7 +163,7 @@ class OfficialSplit(Model):
 
 
 class FirstSplit(Model):
-    """The first ``n_train`` rows are the publisher's training set, the others the test set."""
+    """The first ``n_train`` rows are the training set, the others the test set; rows keep their order."""
 
     kind: Literal["first"]
     n_train: Annotated[int, Field(gt=0)]

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from eigenbench.datasets.catalogue import Catalogue, Model, RawFile, Sha256, Source, load_catalogue
+from eigenbench.datasets.catalogue import Catalogue, RawFile, Sha256, Source, load_catalogue
 from eigenbench.datasets.decoding import decode
 from eigenbench.datasets.errors import ChecksumMismatch, DatasetUnavailable, MalformedData
+from eigenbench.datasets.model import Model
 from eigenbench.datasets.sources import SourceUnavailable, Workspace, obtain
 from eigenbench.datasets.storage import (
     TEMPORARY_PREFIX,

@@ -88,7 +88,9 @@ def prepare(
     if progress:
         print(f"{name}: preparing", file=sys.stderr, flush=True)
     raw = raw_folder(data, name)
-    parts = {part: read_part(entry, [raw / file for file in files]) for part, files in entry.parts.items()}
+    parts = {
+        part: read_part(entry, part, [raw / file for file in files]) for part, files in entry.parts.items()
+    }
     for part, rows in parts.items():
         check_rows(entry, part, rows)
     classes, targets = encode_labels(name, entry, parts)

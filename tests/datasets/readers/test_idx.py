@@ -1,3 +1,4 @@
+import gzip
 import struct
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from eigenbench.datasets import MalformedData
-from eigenbench.datasets.readers.idx import read_idx, read_idx_array
+from eigenbench.datasets.readers.idx import read_emnist, read_idx, read_idx_array
 
 
 def idx(array):
@@ -60,3 +61,37 @@ def test_damage_ends_in_malformed_data(labels, images, both):
         return read_idx(path, path.with_name("labels"))
 
     reads_or_complains(read, images)
+
+
+@pytest.fixture
+def emnist(tmp_path):
+    def read(images, labels):
+        for name, data in (("images.gz", images), ("labels.gz", labels)):
+            (tmp_path / name).write_bytes(data)
+        return read_emnist(tmp_path / "images.gz", tmp_path / "labels.gz")
+
+    return read
+
+
+LABELS = gzip.compress(idx(np.array([36, 7], dtype=np.uint8)))
+
+
+def test_emnist_images_are_turned_upright(emnist):
+    rows = emnist(gzip.compress(idx(IMAGES)), LABELS)
+    np.testing.assert_array_equal(rows.features.reshape(2, 4, 3), IMAGES.transpose(0, 2, 1))
+    assert rows.labels.tolist() == [36, 7]
+
+
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [
+        (b"plain", "images.gz, compressed stream"),
+        (gzip.compress(idx(IMAGES))[:-9], "images.gz, compressed stream"),
+        (gzip.compress(idx(IMAGES)[:-1]), "images.gz, byte 39"),
+        (gzip.compress(idx(IMAGES[:1])), r"labels of shape \(2,\) for images of shape \(1, 3, 4\)"),
+        (gzip.compress(idx(IMAGES[0])), r"images of shape \(3, 4\)"),
+    ],
+)
+def test_damaged_emnist_is_refused(emnist, images, message):
+    with pytest.raises(MalformedData, match=message):
+        emnist(images, LABELS)

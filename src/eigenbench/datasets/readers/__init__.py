@@ -1,22 +1,46 @@
 """One strict reader per file format; whatever is wrong with a file ends in `MalformedData`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eigenbench.datasets.catalogue import ArffFormat, Entry, TableFormat, VwFormat
+from eigenbench.datasets.catalogue import Entry, Part
+from eigenbench.datasets.formats import (
+    ArffFormat,
+    GisetteFormat,
+    MatFormat,
+    PrintedFormat,
+    TableFormat,
+    VwFormat,
+)
 from eigenbench.datasets.readers.arff import read_arff
 from eigenbench.datasets.readers.base import Matrix, Rows
-from eigenbench.datasets.readers.idx import read_idx
+from eigenbench.datasets.readers.gisette import read_gisette_rebuilt
+from eigenbench.datasets.readers.idx import read_emnist, read_idx
+from eigenbench.datasets.readers.letters import read_handwritten_letters
+from eigenbench.datasets.readers.matlab import read_mat
+from eigenbench.datasets.readers.matrix_and_labels import read_matrix_and_labels
 from eigenbench.datasets.readers.pgm import read_pgm_tar
 from eigenbench.datasets.readers.pickled_arrays import read_pickled_arrays
+from eigenbench.datasets.readers.printed import print_characters
 from eigenbench.datasets.readers.r_data import read_r_matrix, read_r_mldr
 from eigenbench.datasets.readers.sparse_text import read_svmlight, read_vw
 from eigenbench.datasets.readers.table import read_table
 
 __all__ = ["Matrix", "Rows", "read_part"]
 
+_PLAIN: dict[str, Callable[..., Rows]] = {
+    "idx": read_idx,
+    "emnist": read_emnist,
+    "pgm_tar": read_pgm_tar,
+    "r_matrix": read_r_matrix,
+    "r_mldr": read_r_mldr,
+    "pickled_arrays": read_pickled_arrays,
+    "matrix_and_labels": read_matrix_and_labels,
+    "handwritten_letters": read_handwritten_letters,
+}
 
-def read_part(entry: Entry, paths: Sequence[Path]) -> Rows:
+
+def read_part(entry: Entry, part: Part, paths: Sequence[Path]) -> Rows:
     """Read the files of one part of a dataset with the reader that its catalogue entry names."""
     match entry.format:
         case TableFormat() as table:
@@ -25,16 +49,13 @@ def read_part(entry: Entry, paths: Sequence[Path]) -> Rows:
             return read_vw(*paths, n_features=entry.expect.features, first_index=vw.first_index)
         case ArffFormat():
             return read_arff(*paths, n_labels=entry.expect.classes)
-    match entry.format.reader:
-        case "idx":
-            return read_idx(*paths)
-        case "svmlight":
-            return read_svmlight(*paths, n_features=entry.expect.features)
-        case "pgm_tar":
-            return read_pgm_tar(*paths)
-        case "r_matrix":
-            return read_r_matrix(*paths)
-        case "r_mldr":
-            return read_r_mldr(*paths)
-        case "pickled_arrays":
-            return read_pickled_arrays(*paths)
+        case MatFormat() as mat:
+            return read_mat(*paths, features=mat.features, labels=mat.labels, image=mat.image)
+        case GisetteFormat() as gisette:
+            return read_gisette_rebuilt(*paths, seed=gisette.seed)
+        case PrintedFormat() as printed:
+            alphabet = printed.train if part == "train" else printed.test
+            return print_characters(*paths, style=printed, alphabet=alphabet)
+    if entry.format.reader == "svmlight":
+        return read_svmlight(*paths, n_features=entry.expect.features)
+    return _PLAIN[entry.format.reader](*paths)

@@ -1,6 +1,8 @@
 """The idx format of MNIST: a big-endian header (type, number of dimensions, sizes), then bytes."""
 
+import gzip
 import struct
+import zlib
 from math import prod
 from pathlib import Path
 
@@ -42,19 +44,65 @@ def read_idx(images: Path, labels: Path) -> Rows:
 
 def read_idx_array(path: Path) -> np.ndarray:
     """Read one idx file of unsigned bytes into an array of the shape its header names."""
-    data = path.read_bytes()
+    return parse_idx(path.name, path.read_bytes())
+
+
+def parse_idx(name: str, data: bytes) -> np.ndarray:
+    """Return the array of unsigned bytes that an idx file's content holds; ``name`` is for messages."""
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] != _UINT8 or data[3] == 0:
-        raise MalformedData(path.name, "byte 0", f"{data[:4]!r} doesn't start an idx file of unsigned bytes")
+        raise MalformedData(name, "byte 0", f"{data[:4]!r} doesn't start an idx file of unsigned bytes")
     start = 4 + 4 * data[3]
     if len(data) < start:
-        raise MalformedData(path.name, f"byte {len(data)}", f"the header needs {start} bytes")
+        raise MalformedData(name, f"byte {len(data)}", f"the header needs {start} bytes")
     shape = struct.unpack_from(f">{data[3]}I", data, 4)
     expected = start + prod(shape)
     if len(data) != expected:
         raise MalformedData(
-            path.name, f"byte {len(data)}", f"{len(data)} bytes, the header {shape} needs {expected}"
+            name, f"byte {len(data)}", f"{len(data)} bytes, the header {shape} needs {expected}"
         )
     try:
         return np.frombuffer(data, dtype=np.uint8, offset=start).reshape(shape)
     except ValueError as error:  # more dimensions than numpy has, or sizes that only fit with a zero
-        raise MalformedData(path.name, "header", str(error)) from error
+        raise MalformedData(name, "header", str(error)) from error
+
+
+_LARGEST_IDX = 1 << 30
+"""Most bytes that a compressed file may expand to; the largest of EMNIST has 547 MB."""
+
+
+def read_emnist(images: Path, labels: Path) -> Rows:
+    """Read gzip-compressed idx files of EMNIST, whose images are transposed, and turn the images upright.
+
+    Parameters
+    ----------
+    images, labels : Path
+        As its archive holds them.
+
+    Returns
+    -------
+    Rows
+        uint8 features, one row per image in row-major order, and int64 labels.
+
+    Raises
+    ------
+    MalformedData
+        As `read_idx`, damaged compression, or images that aren't matrices.
+    """
+    pixels, codes = (parse_idx(path.name, _expand(path)) for path in (images, labels))
+    if pixels.ndim != 3 or codes.ndim != 1 or len(pixels) != len(codes):
+        raise MalformedData(
+            labels.name, "header", f"labels of shape {codes.shape} for images of shape {pixels.shape}"
+        )
+    upright = np.ascontiguousarray(pixels.transpose(0, 2, 1))
+    return Rows(upright.reshape(len(pixels), prod(pixels.shape[1:])), codes.astype(np.int64))
+
+
+def _expand(path: Path) -> bytes:
+    try:
+        with gzip.open(path) as stream:
+            data = stream.read(_LARGEST_IDX + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise MalformedData(path.name, "compressed stream", str(error)) from error
+    if len(data) > _LARGEST_IDX:
+        raise MalformedData(path.name, f"byte {_LARGEST_IDX}", "expands to more than an idx file should")
+    return data

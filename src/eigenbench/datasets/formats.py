@@ -1,0 +1,131 @@
+"""The formats that a catalogue entry can name: which reader, with which options."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from eigenbench.datasets.model import Model
+
+
+class PlainFormat(Model):
+    """A format without options.
+
+    Files of numbers: idx (``emnist``: compressed, with transposed images), svmlight, a tar of pgm images, R
+    data, pickled arrays, a matrix beside its labels. Pictures of letters: a parquet table of pixels and the
+    strokes of a pen, in this order.
+    """
+
+    reader: Literal[
+        "idx",
+        "emnist",
+        "pgm_tar",
+        "r_matrix",
+        "r_mldr",
+        "pickled_arrays",
+        "svmlight",
+        "matrix_and_labels",
+        "handwritten_letters",
+    ]
+
+
+class TableFormat(Model):
+    """Delimited text with one label column, the first or the last."""
+
+    reader: Literal["table"]
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    label: Literal["first", "last"] = "last"
+
+
+class VwFormat(Model):
+    """Vowpal Wabbit text, ``label | index:value …``, with indices from ``first_index``."""
+
+    reader: Literal["vw"]
+    first_index: Literal[0, 1] = 1
+
+
+class ArffFormat(Model):
+    """Sparse ARFF whose last attributes (as many as there are classes) are 0/1 labels."""
+
+    reader: Literal["arff"]
+
+
+class MatFormat(Model):
+    """A MATLAB 5 file with one matrix of features and one of labels.
+
+    Attributes
+    ----------
+    features, labels : str
+        Names of the two variables.
+    image : pair of int, optional
+        Height and width of the images that the rows hold column by column, as MATLAB does; they are turned
+        to row by row.
+    """
+
+    reader: Literal["mat"]
+    features: str = "X"
+    labels: str = "Y"
+    image: tuple[int, int] | None = None
+
+
+class GisetteFormat(Model):
+    """GISETTE rebuilt from the four idx files of MNIST, with the draws of a seed."""
+
+    reader: Literal["gisette_rebuilt"]
+    seed: Annotated[int, Field(ge=0)]
+
+
+def _distinct(characters: str) -> str:
+    if len(set(characters)) != len(characters):
+        raise ValueError("a character occurs twice")
+    return characters
+
+
+def _ascending(pair: tuple[float, float]) -> tuple[float, float]:
+    if not 0 < pair[0] <= pair[1]:
+        raise ValueError(f"{pair} is not a range of positive factors")
+    return pair
+
+
+class Alphabet(Model):
+    """Characters to print, and how many images of each."""
+
+    characters: Annotated[str, Field(min_length=2), AfterValidator(_distinct)]
+    images: Annotated[int, Field(gt=0)]
+
+
+class PrintedFormat(Model):
+    """Images of the characters of a font, rotated or scaled at random.
+
+    Attributes
+    ----------
+    train, test : Alphabet
+        What the two parts show.
+    rotated : bool
+        Rotate by an angle that is uniform on the circle.
+    scaled : pair of float, optional
+        Scale by a factor that is uniform between the two.
+    size : int
+        Height and width of an image in pixels.
+    extent : float
+        Larger side of the character's bounding box at scale 1, as a share of the image's.
+    blur : float
+        Standard deviation of the Gaussian smoothing, in pixels.
+    seed : int
+        Of all draws.
+    """
+
+    reader: Literal["printed"]
+    train: Alphabet
+    test: Alphabet
+    rotated: bool = False
+    scaled: Annotated[tuple[float, float], AfterValidator(_ascending)] | None = None
+    size: Annotated[int, Field(ge=8, le=128)]
+    extent: Annotated[float, Field(gt=0, le=1)]
+    blur: Annotated[float, Field(ge=0)]
+    seed: Annotated[int, Field(ge=0)]
+
+
+AnyFormat = Annotated[
+    PlainFormat | TableFormat | VwFormat | ArffFormat | MatFormat | GisetteFormat | PrintedFormat,
+    Field(discriminator="reader"),
+]

@@ -1,0 +1,143 @@
+"""Handwritten letters in the manner of MNIST: scanned capitals, lower-case letters drawn from pen strokes."""
+
+import json
+from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.readers.base import Rows
+
+_SIDE, _BOX = 28, 20
+_PEN = 2.2
+_OVERSAMPLING = 8
+
+
+def read_handwritten_letters(capitals: Path, strokes: Path) -> Rows:
+    """Read scanned capitals and draw handwritten lower-case letters beside them.
+
+    Parameters
+    ----------
+    capitals : Path
+        Parquet table of bytes: column ``0`` is the letter's number from 0, the others are the pixels of an
+        image of 28 x 28, row by row.
+    strokes : Path
+        JSON text, ``{character: [[[[x, y], …], …], …]}``: for each character examples of strokes of points.
+        Only the lower-case letters are used.
+
+    Returns
+    -------
+    Rows
+        uint8 features and the letters as labels: capitals, then lower-case letters, each in the order of
+        its file within a letter.
+
+    Raises
+    ------
+    MalformedData
+        A damaged file, pixels or coordinates that aren't what they should be, or a letter without examples.
+    """
+    images, codes = _scanned(capitals)
+    drawn = _strokes(strokes)
+    lower = [(letter, draw_strokes(example)) for letter in ascii_lowercase for example in drawn[letter]]
+    labels = [ascii_uppercase[code] for code in codes] + [letter for letter, _ in lower]
+    features = np.concatenate([images, np.stack([image.ravel() for _, image in lower])])
+    return Rows(features, np.array(labels, dtype=np.str_))
+
+
+def draw_strokes(strokes: list[list[list[float]]]) -> np.ndarray:
+    """Draw pen strokes as MNIST draws digits.
+
+    The ink, of a round pen 2.2 pixels wide, fits a box of 20 x 20 pixels with its proportions kept, and its
+    centre of mass is in the middle of 28 x 28 pixels; grey levels come from averaging 8 x 8 finer ones.
+
+    Parameters
+    ----------
+    strokes : list of strokes
+        Each a list of points ``[x, y]``, y downwards, in any unit.
+
+    Returns
+    -------
+    ndarray of shape (28, 28), uint8
+        Ink is 255.
+    """
+    points = np.concatenate([np.asarray(stroke, dtype=np.float64) for stroke in strokes])
+    low, high = points.min(axis=0), points.max(axis=0)
+    unit = (_BOX - _PEN) * _OVERSAMPLING / max(float((high - low).max()), 1e-9)
+    fine = _SIDE * _OVERSAMPLING
+    canvas = Image.new("L", (2 * fine, 2 * fine))
+    pen = ImageDraw.Draw(canvas)
+    width, radius = round(_PEN * _OVERSAMPLING), _PEN * _OVERSAMPLING / 2
+    for stroke in strokes:
+        path = [tuple(point) for point in (np.asarray(stroke) - (low + high) / 2) * unit + fine]
+        pen.line(path, fill=255, width=width)
+        for x, y in path:
+            pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=255)
+    levels = np.asarray(canvas, dtype=np.float64)
+    where = np.arange(2 * fine)
+    top, left = (
+        round(float((levels.sum(axis=axis) @ where) / levels.sum()) + 0.5 - fine / 2) for axis in (1, 0)
+    )
+    centred = levels[top : top + fine, left : left + fine]
+    tiles = centred.reshape(_SIDE, _OVERSAMPLING, _SIDE, _OVERSAMPLING)
+    return np.rint(tiles.mean(axis=(1, 3))).astype(np.uint8)
+
+
+def _scanned(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Return the images, ordered by letter, and the letters' numbers."""
+    from pyarrow import ArrowException
+    from pyarrow.parquet import read_table
+
+    names = [str(number) for number in range(1 + _SIDE * _SIDE)]
+    try:
+        with path.open("rb") as stream:
+            table = read_table(stream)
+        if table.column_names != names or any(str(column.type) != "uint8" for column in table.columns):
+            raise MalformedData(path.name, "columns", "not a number and 784 pixels, all of them bytes")
+        values = np.stack([column.to_numpy() for column in table.columns], axis=1)
+    except (ArrowException, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise MalformedData(path.name, "parquet", str(error)[:200]) from error
+    if values.dtype != np.uint8:
+        raise MalformedData(path.name, "columns", "a missing value")
+    codes = values[:, 0]
+    if set(codes.tolist()) != set(range(len(ascii_uppercase))):
+        raise MalformedData(path.name, "column '0'", "the numbers of the letters are not 0 to 25")
+    order = np.argsort(codes, kind="stable")
+    return values[order, 1:], codes[order]
+
+
+def _strokes(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise MalformedData(path.name, "JSON", str(error)[:200]) from error
+    if not isinstance(content, dict):
+        raise MalformedData(path.name, "JSON", "not an object of characters")
+    for letter in ascii_lowercase:
+        examples = content.get(letter)
+        if not isinstance(examples, list) or not examples:
+            raise MalformedData(path.name, f"letter {letter!r}", "no examples")
+        for number, example in enumerate(examples):
+            if not _is_drawing(example):
+                raise MalformedData(path.name, f"letter {letter!r}, example {number}", "no strokes of points")
+    return content
+
+
+def _is_drawing(example: Any) -> bool:
+    return (
+        isinstance(example, list)
+        and bool(example)
+        and all(isinstance(stroke, list) and stroke and all(map(_is_point, stroke)) for stroke in example)
+    )
+
+
+def _is_point(point: Any) -> bool:
+    return (
+        isinstance(point, list)
+        and len(point) == 2
+        and all(type(number) in (int, float) and abs(number) < 1e6 for number in point)
+    )

@@ -1,0 +1,117 @@
+import io
+import json
+import tempfile
+from functools import cache
+from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from damage import damaged
+from hypothesis import given, settings
+from scipy.ndimage import center_of_mass
+
+from eigenbench.datasets import MalformedData
+from eigenbench.datasets.readers.letters import draw_strokes, read_handwritten_letters
+
+CODES = np.tile(np.arange(26, dtype=np.uint8), 2)
+PIXELS = np.random.default_rng(0).integers(0, 256, size=(52, 784), dtype=np.uint8)
+STROKES = {letter: [[[[0, 0], [10, 40 + i]]]] for i, letter in enumerate(ascii_lowercase)}
+
+
+def parquet(codes=CODES, pixels=PIXELS, names=None, dtype=np.uint8):
+    columns = [codes.astype(dtype), *pixels.T.astype(dtype)]
+    table = pa.table(dict(zip(names or map(str, range(785)), columns, strict=True)))
+    content = io.BytesIO()
+    pq.write_table(table, content, compression="snappy")
+    return content.getvalue()
+
+
+@cache
+def valid():
+    return parquet(), json.dumps(STROKES).encode()
+
+
+def read(capitals=None, strokes=None):
+    with tempfile.TemporaryDirectory() as folder:
+        paths = Path(folder) / "capitals", Path(folder) / "strokes"
+        contents = (capitals, strokes)
+        for path, data, default in zip(paths, contents, valid(), strict=True):
+            path.write_bytes(default if data is None else data)
+        return read_handwritten_letters(*paths)
+
+
+def test_capitals_come_first_each_in_the_order_of_its_file():
+    rows = read()
+    assert rows.labels.tolist() == [c for c in ascii_uppercase for _ in range(2)] + list(ascii_lowercase)
+    np.testing.assert_array_equal(rows.features[:4], PIXELS[[0, 26, 1, 27]])
+    assert rows.features.dtype == np.uint8
+
+
+def test_a_drawing_fits_the_box_and_has_its_centre_of_mass_in_the_middle():
+    image = draw_strokes([[[100, 200], [300, 250]], [[120, 220], [130, 240]]])
+    assert image.shape == (28, 28)
+    columns = np.flatnonzero(image.any(axis=0))
+    assert np.ptp(columns) + 1 in (20, 21)
+    np.testing.assert_allclose(center_of_mass(image.astype(float)), [13.5, 13.5], atol=0.1)
+
+
+def test_a_drawing_depends_on_neither_place_nor_unit():
+    strokes = [[[0, 0], [10, 40], [30, 20]]]
+    moved = [[[x * 3 + 7, y * 3 - 5] for x, y in stroke] for stroke in strokes]
+    np.testing.assert_array_equal(draw_strokes(strokes), draw_strokes(moved))
+
+
+def test_a_stroke_is_as_wide_as_the_pen_everywhere():
+    image = draw_strokes([[[0, 0], [0, 100]]]) / 255
+    np.testing.assert_allclose(image.sum(axis=1)[6:22], 2.2, atol=0.15)
+
+
+def test_a_single_point_is_a_dot():
+    dot = draw_strokes([[[5, 5]]]) / 255
+    assert dot.sum() == pytest.approx(np.pi * 1.1**2, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("capitals", "strokes", "message"),
+    [
+        (b"PAR1 but no table", None, "capitals, parquet"),
+        (parquet(codes=CODES % 25), None, "the numbers of the letters are not 0 to 25"),
+        (parquet(names=["label", *map(str, range(1, 785))]), None, "not a number and 784 pixels"),
+        (parquet(dtype=np.int64), None, "not a number and 784 pixels"),
+        (None, b"{", "strokes, JSON"),
+        (None, b"[]", "not an object of characters"),
+        (None, json.dumps(STROKES | {"q": []}).encode(), "letter 'q': no examples"),
+        (None, json.dumps(STROKES | {"q": [[[[1, 2], [3]]]]}).encode(), "letter 'q', example 0: no strokes"),
+        (None, json.dumps(STROKES | {"q": [[[[1, True]]]]}).encode(), "no strokes"),
+        (None, json.dumps(STROKES | {"q": [[[[1, float("nan")]]]]}).encode(), "no strokes"),
+        (None, json.dumps(STROKES | {"q": [[[[1, 1e300]]]]}).encode(), "no strokes"),
+    ],
+)
+def test_the_fault_is_named(capitals, strokes, message):
+    with pytest.raises(MalformedData, match=message):
+        read(capitals, strokes)
+
+
+@settings(deadline=None, max_examples=50)
+@given(damaged(valid()[1]))
+def test_damaged_strokes_end_in_malformed_data(strokes):
+    reads_or_complains(None, strokes)
+
+
+@settings(deadline=None, max_examples=50)
+@given(damaged(valid()[0]))
+def test_damaged_capitals_end_in_malformed_data(capitals):
+    reads_or_complains(capitals, None)
+
+
+def reads_or_complains(capitals, strokes):
+    try:
+        rows = read(capitals, strokes)
+    except MalformedData as error:
+        named = bool(error.place)
+    else:
+        named = len(rows.features) == len(rows.labels)
+    assert named

@@ -1,0 +1,142 @@
+"""The stream of deformed images: what it depends on, and how far it moves things."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.ndimage import center_of_mass, gaussian_filter, map_coordinates
+
+from eigenbench.datasets.deformed_digits import _sample, deformed_digits
+
+STILL = {"rotation": 0.0, "scaling": 0.0, "shear": 0.0, "shift": 0.0, "elastic": 0.0}
+SIDE = 28
+
+
+def blob(side=SIDE, width=3.0):
+    image = np.zeros((side, side))
+    image[side // 2, side // 2] = 1
+    return gaussian_filter(image, width).astype(np.float32)
+
+
+def stream(X, y, **options):
+    blocks = list(deformed_digits(X, y, **options))
+    return np.concatenate([X for X, _ in blocks]), np.concatenate([y for _, y in blocks])
+
+
+DIGITS = np.random.default_rng(0).random((20, SIDE * SIDE)).astype(np.float32)
+LABELS = np.arange(20)
+
+
+@settings(deadline=None, max_examples=25)
+@given(n=st.integers(1, 400), block=st.integers(1, 500), seed=st.integers(0, 2**40))
+def test_the_block_size_does_not_change_the_examples(n, block, seed):
+    blocks = list(deformed_digits(DIGITS, LABELS, n=n, block=block, seed=seed))
+    assert [len(y) for _, y in blocks] == [block] * (n // block) + ([n % block] if n % block else [])
+    X, y = stream(DIGITS, LABELS, n=n, block=n, seed=seed)
+    np.testing.assert_array_equal(np.concatenate([part for part, _ in blocks]), X)
+    np.testing.assert_array_equal(np.concatenate([part for _, part in blocks]), y)
+
+
+def test_a_longer_stream_starts_with_the_shorter_one():
+    short, long = (stream(DIGITS, LABELS, n=n)[0] for n in (100, 500))
+    np.testing.assert_array_equal(short, long[:100])
+
+
+def test_seeds_give_different_streams_and_examples_never_repeat():
+    X, _ = stream(DIGITS[:1], LABELS[:1], n=300)
+    assert len(np.unique(X, axis=0)) == 300
+    assert not np.array_equal(X, stream(DIGITS[:1], LABELS[:1], n=300, seed=1)[0])
+
+
+def test_yielded_blocks_belong_to_the_caller():
+    first, second = (X for X, _ in deformed_digits(DIGITS, LABELS, n=20, block=10))
+    kept = first.copy()
+    second[:] = -1
+    np.testing.assert_array_equal(first, kept)
+
+
+def test_without_any_deformation_the_images_are_the_rows():
+    X, y = stream(DIGITS, LABELS, n=300, **STILL)
+    np.testing.assert_allclose(X, DIGITS[y], atol=1e-5)
+    assert set(y) == set(range(20))
+    assert X.dtype == np.float32
+
+
+def test_bytes_give_floats_in_their_unit():
+    X, _ = stream(np.full((1, 64), 255, dtype=np.uint8), [3], n=5, **STILL)
+    np.testing.assert_allclose(X, 255, rtol=1e-5)
+
+
+def test_interpolation_agrees_with_scipy():
+    generator = np.random.default_rng(1)
+    rows, columns = generator.uniform(-3, SIDE + 2, size=(2, 20, SIDE * SIDE)).astype(np.float32)
+    ours = _sample(DIGITS, SIDE, rows, columns)
+    for image, at, result in zip(DIGITS, zip(rows, columns, strict=True), ours, strict=True):
+        padded = np.pad(image.reshape(SIDE, SIDE), 1)
+        points = np.clip(np.stack(at).astype(np.float64) + 1, 0, SIDE + 1)
+        np.testing.assert_allclose(result, map_coordinates(padded, points, order=1), atol=1e-4)
+
+
+def centres(**options):
+    X, _ = stream(blob()[None].reshape(1, -1), [0], n=2000, **(STILL | options))
+    return (
+        np.array([center_of_mass(image) for image in X.reshape(-1, SIDE, SIDE).astype(np.float64)])
+        - SIDE // 2
+    )
+
+
+@pytest.mark.parametrize("amount", [0.5, 1.0])
+def test_shifts_have_the_stated_standard_deviation(amount):
+    moved = centres(shift=amount)
+    np.testing.assert_allclose(moved.mean(axis=0), 0, atol=0.1)
+    np.testing.assert_allclose(moved.std(axis=0), amount, rtol=0.08)
+
+
+def test_the_elastic_field_has_the_stated_mean_square_and_is_smooth():
+    from eigenbench.datasets.deformed_digits import _waves
+
+    waves = _waves(SIDE).astype(np.float64)
+    assert (waves**2).sum(axis=0).mean() == pytest.approx(1, rel=1e-5)
+    field = (np.random.default_rng(0).standard_normal((500, len(waves))) @ waves).reshape(-1, SIDE, SIDE)
+    neighbours = (field[:, :, 1:] * field[:, :, :-1]).mean() / (field**2).mean()
+    assert neighbours > 0.95
+    assert 0.3 < centres(elastic=0.8).std() < 1.0
+
+
+def bar():
+    image = np.zeros((SIDE, SIDE), dtype=np.float32)
+    image[13:15, 4:24] = 1
+    return image.reshape(1, -1)
+
+
+def moments(**options):
+    X, _ = stream(bar(), [0], n=2000, **(STILL | options))
+    images = X.reshape(-1, SIDE, SIDE).astype(np.float64)
+    grid = np.arange(SIDE) - 13.5
+    mass = images.sum(axis=(1, 2))
+    xx = np.einsum("nij,j,j->n", images, grid, grid) / mass
+    xy = np.einsum("nij,i,j->n", images, grid, grid) / mass
+    return xx, xy
+
+
+def test_angles_and_scales_have_the_stated_standard_deviation():
+    xx, xy = moments(rotation=0.15)
+    assert np.std(xy / xx) == pytest.approx(0.15, rel=0.1)
+    xx, _ = moments(scaling=0.05)
+    assert np.std(np.log(xx) / 2) == pytest.approx(0.05, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "options"),
+    [
+        (np.ones((3, 15)), [0, 1, 2], {"n": 1}),
+        (np.ones((3, 16)), [0, 1], {"n": 1}),
+        (np.ones((0, 16)), [], {"n": 1}),
+        (np.ones(16), [0], {"n": 1}),
+        (np.ones((3, 16)), [0, 1, 2], {"n": 0}),
+        (np.ones((3, 16)), [0, 1, 2], {"n": 1, "block": 0}),
+    ],
+)
+def test_unusable_arguments_are_refused_at_once(X, y, options):
+    with pytest.raises(ValueError, match=r"no labelled square images|must be at least 1"):
+        deformed_digits(X, y, **options)
