@@ -5,6 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from eigenbench.cli import app
+from eigenbench.protocols import PROTOCOLS
 from eigenbench.registry import COMPONENTS, RECIPES
 
 
@@ -17,6 +18,27 @@ def test_list_methods_names_everything_registered():
     printed = CliRunner().invoke(app, ["list", "methods"]).output
     for name in (*COMPONENTS, *RECIPES):
         assert name in printed
+
+
+def test_list_protocols_names_headlines_and_settings():
+    printed = CliRunner().invoke(app, ["list", "protocols"], env={"COLUMNS": "200"}).output
+    for name, protocol in PROTOCOLS.items():
+        (line,) = (line for line in printed.splitlines() if line.startswith(f"{name} "))
+        assert protocol.headline in line
+        assert all(setting in printed for setting in protocol.settings().model_fields)
+
+
+def test_show_tells_what_protocols_measured(tmp_path):
+    suites = tmp_path / "suites"
+    suites.mkdir()
+    (suites / "kernels.yaml").write_text(
+        "title: t\nexperiments:\n  main: {dataset: digits, protocol: kernel_error, settings: {degree: 3}, "
+        "methods: {identity: {}}}\n"
+    )
+    done = run("show", "kernels", "--suites-dir", str(suites), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "main, on digits. Kernel MSE by size" in done.stdout
+    assert "no record" in done.stdout
 
 
 def test_list_datasets_gives_sizes():

@@ -13,6 +13,7 @@ from rich.table import Table
 from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
 from eigenbench.datasets.errors import DatasetError
 from eigenbench.experiments.suite import SuiteError, load_suite
+from eigenbench.protocols import PROTOCOLS
 from eigenbench.registry import COMPONENTS, RECIPES, near_match
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ class Listing(StrEnum):
 
     DATASETS = "datasets"
     METHODS = "methods"
+    PROTOCOLS = "protocols"
     SUITES = "suites"
 
 
@@ -38,12 +40,14 @@ ReportsDir = Annotated[Path, typer.Option(help="Folder of the rendered report.")
 
 @app.command("list")
 def list_(what: Listing, suites_dir: SuitesDir = None) -> None:
-    """List the datasets, methods or suites that exist."""
+    """List the datasets, methods, protocols or suites that exist."""
     match what:
         case Listing.DATASETS:
             _print_table(*_dataset_rows())
         case Listing.METHODS:
             _print_table(*_method_rows())
+        case Listing.PROTOCOLS:
+            _print_table(*_protocol_rows())
         case Listing.SUITES:
             suites = [load_suite(path) for path in sorted(_suites_folder(suites_dir).glob("*.yaml"))]
             _print_table(("suite", "runs what"), [(suite.name, suite.title) for suite in suites])
@@ -55,12 +59,13 @@ def show(
     results_dir: ResultsDir = Path("results"),
     suites_dir: SuitesDir = None,
 ) -> None:
-    """Print a suite's measured numbers beside the published ones."""
+    """Print a suite's measured numbers beside the published ones, and what its protocols measured."""
     from eigenbench.reporting.inputs import read_inputs
-    from eigenbench.reporting.terminal import print_comparison
+    from eigenbench.reporting.terminal import print_comparison, print_measurements
 
     inputs = read_inputs([_suite_path(suite, suites_dir)], results_dir)
     print_comparison(inputs.suites, inputs.records)
+    print_measurements(inputs.suites, inputs.records)
 
 
 @app.command()
@@ -97,6 +102,44 @@ def fetch(
             f"{card.title}: {card.n_train:,} + {card.n_test:,} rows, {card.n_features:,} features, "
             f"{card.n_classes:,} classes"
         )
+
+
+@app.command()
+def sync(
+    suites: Annotated[list[str] | None, typer.Argument(help="Only these suites.", show_default="all")] = None,
+    results_dir: ResultsDir = Path("results"),
+    tracking_uri: Annotated[
+        str | None,
+        typer.Option(
+            help="MLflow store or server.", show_default="MLFLOW_TRACKING_URI, else sqlite:///mlflow.db"
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+) -> None:
+    """Push finished runs to MLflow: those of a machine that was offline, or into another store.
+
+    What is there already stays; a push that was interrupted goes on where it stopped.
+    """
+    from eigenbench.tracking import TrackingError, compare_records, import_records
+
+    records = results_dir / "records"
+    found = sorted(path.name for path in records.glob("*") if path.is_dir())
+    if absent := sorted(set(suites or []) - set(found)):
+        raise TrackingError(f"no records of {', '.join(absent)} in {records}; there are: {', '.join(found)}")
+    paths = [path for suite in suites or found for path in (records / suite).glob("*.json")]
+    if not paths:
+        raise TrackingError(f"no records in {records}: run snakemake first, or name its --results-dir")
+    if dry_run:
+        done = compare_records(paths, results_dir=results_dir, tracking_uri=tracking_uri)
+    else:
+        done = import_records(paths, results_dir=results_dir, tracking_uri=tracking_uri)
+    would = "would be " if dry_run else ""
+    typer.echo(
+        f"{done.tracking_uri}: {done.imported} {would}imported, {done.replaced} {would}replaced, "
+        f"{done.unchanged} there already, {len(done.failed)} failed"
+    )
+    if done.failed:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -143,6 +186,14 @@ def _method_rows() -> tuple[tuple[str, ...], Rows]:
         chain = " → ".join(step if isinstance(step, str) else step[0] for step in steps)
         rows.append(("recipe", name, chain or "the inputs as they are"))
     return ("kind", "name", "what it is"), sorted(rows, key=lambda row: row[0])
+
+
+def _protocol_rows() -> tuple[tuple[str, ...], Rows]:
+    rows: Rows = [
+        (name, protocol.headline, protocol.summary, ", ".join(protocol.settings().model_fields))
+        for name, protocol in PROTOCOLS.items()
+    ]
+    return ("protocol", "headline", "what it measures", "settings"), rows
 
 
 def _suites_folder(suites_dir: Path | None) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from eigenbench.experiments.record import (
     write_json,
 )
 from eigenbench.experiments.suite import Suite, load_suite
+
+sys.path.insert(0, str(Path(__file__).parent))  # where the tests find html_page
 
 ENVIRONMENT = Environment(
     python="3.11.2",

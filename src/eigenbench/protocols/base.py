@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class ProtocolSettings(BaseModel):
@@ -36,6 +36,12 @@ class Scatter(_Exhibit):
     x_label: str = ""
     y_label: str = ""
 
+    @model_validator(mode="after")
+    def _consistent(self) -> Scatter:
+        if not len(self.x) == len(self.y) == len(self.labels):
+            raise ValueError("x, y and labels must have one length")
+        return self
+
 
 class Histogram(_Exhibit):
     """Densities of several groups over the same bins; ``marker`` is a value worth a vertical line."""
@@ -46,6 +52,12 @@ class Histogram(_Exhibit):
     x_label: str
     marker: float | None = None
 
+    @model_validator(mode="after")
+    def _consistent(self) -> Histogram:
+        if any(len(heights) != len(self.edges) - 1 for heights in self.densities.values()):
+            raise ValueError("a group needs one density per bin")
+        return self
+
 
 class Images(_Exhibit):
     """Grey pictures of one size in rows; each is a list of pixels, row by row, and is scaled on its own."""
@@ -54,6 +66,13 @@ class Images(_Exhibit):
     height: int = Field(gt=0)
     width: int = Field(gt=0)
     rows: dict[str, list[list[float]]]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Images:
+        size = self.height * self.width
+        if any(len(image) != size for images in self.rows.values() for image in images):
+            raise ValueError("an image needs height * width pixels")
+        return self
 
 
 class Boxes(_Exhibit):

@@ -44,6 +44,13 @@ class Cell:
         """Method and classifier in a few words."""
         return self.method if self.classifier == NO_CLASSIFIER else f"{self.method} + {self.classifier}"
 
+    @property
+    def state(self) -> str:
+        """What stands in a table in place of a number: a dash where no such number was measured."""
+        if self.finished:
+            return "–"
+        return self.records[0].status.replace("_", " ") if self.records else "no record"
+
     def estimate(self, metric: str) -> Estimate | None:
         """Return mean and interval of a metric over the finished seeds; None when no seed has it."""
         records = [record for record in self.finished if metric in record.metrics]
@@ -93,7 +100,9 @@ def reason(record: Record, limit: int = 200) -> str:
 
 
 def total_seconds(record: Record) -> float | None:
-    """Return the time to fit the embedding and train the classifier; None when either is unknown."""
+    """Return the time to fit the embedding and train the classifier, where there is one; None if unknown."""
+    if record.classifier == NO_CLASSIFIER:
+        return record.fit_seconds
     if record.fit_seconds is None or record.train_seconds is None:
         return None
     return record.fit_seconds + record.train_seconds
@@ -144,13 +153,17 @@ def headline_direction(experiment: ExperimentSpec) -> bool:
 
 def best_cells(experiment: ExperimentSpec, cells: Iterable[Cell]) -> list[Cell]:
     """Return the cells with the best mean headline metric: one, or several in a tie."""
+    return best_of(cells, experiment.headline, lower=headline_direction(experiment))
+
+
+def best_of(cells: Iterable[Cell], metric: str, *, lower: bool) -> list[Cell]:
+    """Return the cells with the least mean of a metric, or the greatest: one, or several in a tie."""
     means = [
         (found.mean, cell)
         for cell in cells
-        if (found := cell.estimate(experiment.headline)) is not None and found.mean == found.mean
+        if (found := cell.estimate(metric)) is not None and found.mean == found.mean
     ]
-    choose = min if headline_direction(experiment) else max
-    best = choose((mean for mean, _ in means), default=None)
+    best = (min if lower else max)((mean for mean, _ in means), default=None)
     return [cell for mean, cell in means if mean == best]
 
 

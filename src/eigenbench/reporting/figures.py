@@ -1,51 +1,23 @@
-"""Figures of the report, as inline SVG that follows the page's light or dark text colour."""
+"""Figures of methods and classifiers: a metric against what it costs, and learning curves."""
 
 from __future__ import annotations
 
-import io
 import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-import matplotlib
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 
 from eigenbench.experiments.record import Record
 from eigenbench.reporting.cells import Cell
+from eigenbench.reporting.drawing import COLOURS, INK, MARKERS, draw_names, log_if_wide, names_height, svg
 from eigenbench.reporting.formatting import metric_style
-
-#: Colours that read on white and on near-black, and to the colour-blind (after Okabe and Ito).
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#c05f96", "#b98a00", "#3d9bd6", "#7b6bc7", "#85786a")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-
-#: Drawn in this colour, then replaced by the text colour of the page.
-_INK = "#0a0b0c"
-
-_STYLE: dict[Any, Any] = {
-    "axes.edgecolor": _INK,
-    "axes.labelcolor": _INK,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "font.family": ["DejaVu Sans"],
-    "font.size": 9.0,
-    "grid.alpha": 0.15,
-    "grid.color": _INK,
-    "axes.grid": True,
-    "legend.frameon": False,
-    "svg.fonttype": "none",
-    "text.color": _INK,
-    "text.parse_math": False,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
-}
 
 
 def error_against(
@@ -92,13 +64,13 @@ def error_against(
         axes = figure.subplots()
         for (family, classifier), curve in curves.items():
             _error_curve(axes, sorted(curve), legend.look(family, classifier))
-        _log_if_wide(axes, "x", [point.x for point in points], least=4)
-        _log_if_wide(axes, "y", [point.y for point in points], least=8)
+        log_if_wide(axes, "x", [point.x for point in points], least=4)
+        log_if_wide(axes, "y", [point.y for point in points], least=8)
         axes.set_xlabel(x_label)
         axes.set_ylabel(metric_style(metric).heading)
         legend.draw(figure)
 
-    return _svg(draw, (5.5, 3.2 + legend.height(5.5)), key)
+    return svg(draw, (5.5, 3.2 + legend.height(5.5)), key)
 
 
 def learning_curves(cells: Sequence[Cell], *, key: str) -> Markup | None:
@@ -130,7 +102,7 @@ def learning_curves(cells: Sequence[Cell], *, key: str) -> Markup | None:
             axes.remove()
         legend.draw(figure)
 
-    return _svg(draw, (width, 2.3 * rows + legend.height(width)), key)
+    return svg(draw, (width, 2.3 * rows + legend.height(width)), key)
 
 
 def has_families(cells: Sequence[Cell]) -> bool:
@@ -180,36 +152,15 @@ class _Legend:
     def height(self, width: float) -> float:
         """Return the inches that the legend takes in a figure of some width."""
         groups = [self.drawn, self.classifiers if len(self.classifiers) > 1 else []]
-        return 0.1 + 0.17 * sum(math.ceil(len(names) / _columns(names, width)) for names in groups if names)
+        return 0.1 + sum(names_height(names, width) for names in groups)
 
     def draw(self, figure: Figure) -> None:
         """Name the markers (when there are several) above the axes and the colours below."""
         if len(self.classifiers) > 1:
-            ink = {"color": _INK, "markerfacecolor": _INK}
+            ink = {"color": INK, "markerfacecolor": INK}
             looks = {name: {**self.look(self.families[0], name), **ink} for name in self.classifiers}
-            _draw_names(figure, looks, "outside upper center")
-        _draw_names(figure, {family: self.look(family) for family in self.drawn}, "outside lower center")
-
-
-def _draw_names(
-    figure: Figure,
-    looks: dict[str, dict[str, Any]],
-    place: Literal["outside upper center", "outside lower center"],
-) -> None:
-    figure.legend(
-        handles=[Line2D([], [], linestyle="none", label=name, **look) for name, look in looks.items()],
-        loc=place,
-        ncols=_columns(list(looks), figure.get_figwidth()),
-        fontsize=8,
-        handletextpad=0.1,
-        columnspacing=1.0,
-        borderaxespad=0.2,
-    )
-
-
-def _columns(names: Sequence[str], width: float) -> int:
-    """Return how many names of a legend stand side by side in some inches."""
-    return max(1, min(len(names), int(width / (0.35 + 0.068 * max(map(len, names))))))
+            draw_names(figure, looks, "outside upper center")
+        draw_names(figure, {family: self.look(family) for family in self.drawn})
 
 
 def _families(methods: Iterable[str]) -> dict[str, str]:
@@ -257,40 +208,4 @@ def _learning_panel(axes: Axes, title: str, curves: Sequence[tuple[str, list[tup
     axes.set_title(title, fontsize=8.5)
     axes.set_xlabel("step")
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-    _log_if_wide(axes, "y", [value for _, curve in curves for _, value in curve], least=10)
-
-
-def _log_if_wide(axes: Axes, which: Literal["x", "y"], values: Sequence[float], *, least: float) -> None:
-    """Make an axis logarithmic when its values are positive and span at least some ratio.
-
-    The ticks are plain numbers, at multiples of powers of ten that are dense enough for the span.
-    """
-    span = max(values) / min(values) if values and min(values) > 0 else 0.0
-    if not least <= span < math.inf:
-        return
-    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    multiples = (1.0,) if span > 300 else (1.0, 3.0) if span > 30 else (1.0, 2.0, 5.0)
-    axis.set_major_locator(LogLocator(subs=multiples, numticks=20))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6f}".rstrip("0").rstrip(".")))
-
-
-def _svg(draw: Callable[[Figure], None], size: tuple[float, float], key: str) -> Markup:
-    """Draw a figure and return it as an SVG element: the same input gives the same bytes.
-
-    ``key`` makes every identifier in the element unique on the page.
-    """
-    stream = io.StringIO()
-    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE, "svg.hashsalt": key}):
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasSVG(figure)
-        draw(figure)
-        figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    text = stream.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
-    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', rf'\1 style="width:{size[0] * 96:.0f}px"', text, count=1)
-    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{key}-", text)
-    return Markup(text.replace("<svg", '<svg aria-hidden="true"', 1).replace(_INK, "currentColor"))
+    log_if_wide(axes, "y", [value for _, curve in curves for _, value in curve], least=10)

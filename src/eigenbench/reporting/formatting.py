@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -37,7 +38,7 @@ class MetricStyle:
             return "–"
         shown = self.scale * value
         if self.decimals is None:
-            return f"{shown:.4g}"
+            return _four_digits(shown)
         whole = not self.unit and shown.is_integer()
         return f"{shown:.{0 if whole else self.decimals}f}"
 
@@ -50,27 +51,73 @@ class MetricStyle:
         return f"{self.scale * value:.10g}"
 
 
-_STYLES = {
+def _four_digits(value: float) -> str:
+    if value.is_integer() or 1e4 <= abs(value) < 1e9:
+        return f"{value:,.0f}" if abs(value) < 1e9 else f"{value:.4g}"
+    return f"{value:#.4g}".removesuffix(".")
+
+
+_Look = tuple[str, float, int | None]
+
+_STYLES: dict[str, _Look] = {
     "error": ("%", 100.0, 2),
     "balanced_error": ("%", 100.0, 2),
     "accuracy": ("%", 100.0, 2),
     "errors": ("", 1.0, 1),
     "log_loss": ("nats", 1.0, 4),
 }
+#: Errors of one-example nearest neighbours are published as fractions.
+_FRACTION: _Look = ("", 1.0, 4)
+_WORDS = {"mse": "MSE", "nn": "1-NN", "auc": "AUC", "ndcg": "nDCG"}
+_HIGHER_IS_BETTER = ("accuracy", "precision", "recall", "ndcg", "auc", "effective_rank", "per_second")
 
 
 def metric_style(metric: str) -> MetricStyle:
-    """Return how a metric is shown; ``test_`` and ``validation_`` metrics of one name look the same."""
-    label = metric.replace("_", " ")
-    part, _, name = metric.partition("_")
+    """Return how a metric is shown; the parts, as ``test_``, and the sizes of one metric look the same.
+
+    Examples
+    --------
+    >>> metric_style("kernel_mse_at_4096").heading
+    'kernel MSE at 4,096'
+    >>> metric_style("test_error").measured(0.0108)
+    '1.08'
+    """
+    stem, size = split_size(metric)
+    label = " ".join(_WORDS.get(word, word) for word in stem.split("_") if word)
+    look: _Look = ("", 1.0, None)
+    part, _, name = stem.partition("_")
     if part in ("test", "validation") and name in _STYLES:
-        return MetricStyle(label, *_STYLES[name])
-    return MetricStyle(label)
+        look = _STYLES[name]
+    elif stem.endswith("accuracy"):
+        look = _STYLES["accuracy"]
+    elif stem.endswith("nn_error"):
+        look = _FRACTION
+    elif stem.endswith("_seconds"):
+        label, look = label.removesuffix("seconds") + "time", ("s", 1.0, None)
+    return MetricStyle(label if size is None else f"{label} at {size:,}", *look)
+
+
+def split_size(metric: str) -> tuple[str, int | None]:
+    """Split ``<metric>_at_<size>`` into its parts; the size is None for a metric without one."""
+    found = re.fullmatch(r"(.+)_at_(\d+)", metric)
+    return (found[1], int(found[2])) if found else (metric, None)
+
+
+def by_size(metric: str) -> tuple[str, int]:
+    """Return a key that sorts metrics by name, and those of one name by size."""
+    stem, size = split_size(metric)
+    return stem, size or 0
 
 
 def lower_is_better(metric: str) -> bool:
-    """Tell whether a smaller value of a metric is the better one."""
-    return not metric.endswith(("accuracy", "precision")) and "precision_at" not in metric
+    """Tell whether a smaller value of a metric, at any size, is the better one."""
+    stem = split_size(metric.replace("@", "_at_"))[0]
+    return not stem.endswith(_HIGHER_IS_BETTER)
+
+
+def sentence(text: str) -> str:
+    """Begin with a capital letter and leave the rest as it is."""
+    return text[:1].upper() + text[1:]
 
 
 def seconds(value: float | None) -> str:

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
 from eigenbench.experiments.record import Confusion, Record
 from eigenbench.experiments.suite import ExperimentSpec, Suite
 from eigenbench.reporting.cells import (
@@ -19,25 +17,15 @@ from eigenbench.reporting.cells import (
     group_cells,
     headline_direction,
     status_counts,
-    total_seconds,
 )
 from eigenbench.reporting.comparison import Comparison, compare, verdict_counts
-from eigenbench.reporting.figures import error_against, has_families, learning_curves
-from eigenbench.reporting.formatting import MetricStyle, metric_style
+from eigenbench.reporting.formatting import MetricStyle, by_size, metric_style
 from eigenbench.reporting.intervals import OVER_ROWS, OVER_SEEDS
+from eigenbench.reporting.measurements import MeasureTable, measure_tables
+from eigenbench.reporting.pictures import ExhibitGroup, Picture, exhibit_groups, experiment_pictures
 
 #: Larger confusion matrices are left to the dashboard.
 MAX_CONFUSION_CLASSES = 20
-
-
-@dataclass(frozen=True)
-class Picture:
-    """An inline SVG with its caption and a description for readers who cannot see it."""
-
-    svg: Markup
-    caption: str
-    alt: str
-    wide: bool
 
 
 @dataclass(frozen=True)
@@ -72,7 +60,9 @@ class ExperimentView:
     comparisons: list[Comparison]
     cells: list[Cell]
     best: list[Cell]
+    measures: list[MeasureTable]
     pictures: list[Picture]
+    exhibits: list[ExhibitGroup]
     confusions: list[ConfusionView]
     searches: list[SearchView]
     metrics: list[str]
@@ -160,7 +150,8 @@ def _experiment(suite: Suite, name: str, cells: list[Cell]) -> ExperimentView:
     best = best_cells(spec, cells)
     compared = [row.cell for row in comparisons if row.cell and row.estimate]
     shown = list({cell.label: cell for cell in [*best[:1], *compared]}.values())
-    metrics = sorted({metric for cell in cells for record in cell.finished for metric in record.metrics})
+    names = {metric for cell in cells for record in cell.finished for metric in record.metrics}
+    metrics = sorted(names, key=by_size)
     return ExperimentView(
         anchor=anchor,
         suite_name=suite.name,
@@ -171,49 +162,13 @@ def _experiment(suite: Suite, name: str, cells: list[Cell]) -> ExperimentView:
         comparisons=comparisons,
         cells=cells,
         best=best,
-        pictures=_pictures(spec, cells, anchor),
+        measures=measure_tables(spec, cells) if spec.protocol else [],
+        pictures=experiment_pictures(spec, cells, anchor),
+        exhibits=exhibit_groups(cells, anchor),
         confusions=[matrix for cell in shown if (matrix := _confusion(cell))],
         searches=[search for cell in cells if (search := _search(cell))],
         metrics=metrics,
     )
-
-
-def _pictures(spec: ExperimentSpec, cells: list[Cell], anchor: str) -> list[Picture]:
-    label = metric_style(spec.headline).label
-    apart = ", and classifiers of one method are set slightly apart" if len(spec.classifiers) > 1 else ""
-    joined = " Methods whose names differ only in a final number are joined." if has_families(cells) else ""
-    drawn = (
-        (
-            error_against(
-                cells, spec.headline, total_seconds, "embedding + training time (s)", key=f"{anchor}-time"
-            ),
-            f"{label.capitalize()} against the time to fit the embedding and train the classifier, means "
-            f"over seeds; bars are 95 % intervals.{joined}",
-            f"Scatter plot of {label} against total time; the numbers are in the tables of this section.",
-            False,
-        ),
-        (
-            error_against(
-                cells,
-                spec.headline,
-                lambda record: record.dimension,
-                "features",
-                key=f"{anchor}-dimension",
-                dodge=True,
-            ),
-            f"{label.capitalize()} against the number of features that reach the classifier; bars are 95 % "
-            f"intervals{apart}.{joined}",
-            f"Scatter plot of {label} against dimension; the numbers are in the tables of this section.",
-            False,
-        ),
-        (
-            learning_curves(cells, key=f"{anchor}-curves"),
-            "Learning curves of the first seed of each method.",
-            "Line plots of training curves; the values are in the run records and in the dashboard.",
-            True,
-        ),
-    )
-    return [Picture(svg, caption, alt, wide) for svg, caption, alt, wide in drawn if svg]
 
 
 def _confusion(cell: Cell) -> ConfusionView | None:

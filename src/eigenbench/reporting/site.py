@@ -121,6 +121,7 @@ def _environment() -> jinja2.Environment:
         "count": formatting.count,
         "seconds": formatting.seconds,
         "params": sections.params_text,
+        "sentence": formatting.sentence,
         "reason": reason,
     }
     environment.globals |= {"style": formatting.metric_style, "sources": sections.by_source}

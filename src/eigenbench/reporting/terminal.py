@@ -13,10 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from eigenbench.experiments.record import Record
-from eigenbench.experiments.suite import ExperimentSpec, Suite
+from eigenbench.experiments.suite import NO_CLASSIFIER, ExperimentSpec, Suite
 from eigenbench.reporting.cells import Cell, best_cells, group_cells, status_counts, total_seconds
 from eigenbench.reporting.comparison import Comparison, compare_all, verdict_counts
 from eigenbench.reporting.formatting import metric_style, seconds
+from eigenbench.reporting.measurements import MeasureTable, measure_tables
 
 _COLOURS = {"reproduced": "green", "better": "cyan", "off": "red", "not run": "dim"}
 
@@ -35,6 +36,22 @@ def print_comparison(
             _print_source(
                 [row for row in rows if (row.experiment, row.number.source) == (experiment, source)], console
             )
+
+
+def print_measurements(
+    suites: Sequence[Suite], records: Iterable[Record], console: Console | None = None
+) -> None:
+    """Print what protocols measured: for each of their experiments, the table with the headline metric."""
+    console = console or _standard_output()
+    groups = group_cells(suites, records)
+    for suite in suites:
+        for name, experiment in suite.experiments.items():
+            if experiment.protocol is not None:
+                cells = groups[suite.name, name]
+                measures = measure_tables(experiment, cells)[0]
+                console.print(Text(f"{name}, on {experiment.dataset}. {measures.title}"))
+                console.print(_measured(measures, cells))
+                console.print()
 
 
 def print_summary(
@@ -94,6 +111,22 @@ def _print_source(rows: Sequence[Comparison], console: Console) -> None:
     console.print()
 
 
+def _measured(measures: MeasureTable, cells: Sequence[Cell]) -> Table:
+    """Tabulate means; intervals would not fit beside each other, and are in the report."""
+    table = _table("")
+    table.add_column("method", overflow="fold")
+    for column in measures.columns:
+        table.add_column(Text(column.heading), justify="right", overflow="fold")
+    for cell in cells:
+        row = [Text(cell.method)]
+        for column in measures.columns:
+            found = cell.estimate(column.metric)
+            text = column.style.measured(found.mean) if found else cell.state
+            row.append(Text(text, style="bold" if cell in column.best else ""))
+        table.add_row(*row)
+    return table
+
+
 def _best_table(suites: Sequence[Suite], records: Iterable[Record]) -> Table:
     table = _table("Best run of each experiment")
     table.add_column("experiment", overflow="fold", min_width=10)
@@ -112,9 +145,11 @@ def _best_row(experiment: ExperimentSpec, cells: Sequence[Cell]) -> list[Text]:
     best = best_cells(experiment, cells)
     found = best[0].estimate(experiment.headline) if best else None
     if found is None:
-        return [Text("none finished"), Text(style.heading), Text("–"), Text(""), Text("–")]
+        outcome = "no value" if any(cell.finished for cell in cells) else "none finished"
+        return [Text(outcome), Text(style.heading), Text("–"), Text(""), Text("–")]
+    classifier = best[0].classifier
     return [
-        Text(f"{best[0].method}\n{best[0].classifier}"),
+        Text(best[0].method if classifier == NO_CLASSIFIER else f"{best[0].method}\n{classifier}"),
         Text(style.heading),
         Text(style.measured(found.mean)),
         Text(style.interval(found.low, found.high)),
@@ -124,7 +159,7 @@ def _best_row(experiment: ExperimentSpec, cells: Sequence[Cell]) -> list[Text]:
 
 def _table(title: str) -> Table:
     return Table(
-        title=Text(title),
+        title=Text(title) if title else None,
         title_justify="left",
         title_style="",
         box=box.SIMPLE_HEAD,

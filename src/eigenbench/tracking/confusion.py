@@ -61,7 +61,7 @@ def write_picture(path: Path, confusion: Confusion) -> None:
             light = shares[row, column] > 0.3
             text = f"{int(counts[row, column])}"
             draw.text(place, text, fill="white" if light else "black", font=font, anchor="mm")
-    picture.save(path)
+    picture.save(path, compress_level=1)
 
 
 def _shades(values: NDArray[np.float64]) -> NDArray[np.uint8]:

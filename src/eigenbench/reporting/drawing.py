@@ -1,0 +1,182 @@
+"""What all pictures share: one style, colours for everybody, axes that suit the numbers, SVG and PNG out."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import matplotlib
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+#: Colours that read on white and on near-black, and to the colour-blind (after Okabe and Ito).
+COLOURS = (
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#c05f96",
+    "#b98a00",
+    "#3d9bd6",
+    "#7b6bc7",
+    "#85786a",
+    "#79a63a",
+    "#a4553d",
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
+
+#: Drawn in this colour, then replaced by the text colour of the page.
+INK = "#0a0b0c"
+
+Draw = Callable[[Figure], None]
+Look = dict[str, Any]
+
+_STYLE: dict[Any, Any] = {
+    "axes.edgecolor": INK,
+    "axes.facecolor": "none",
+    "axes.labelcolor": INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9.0,
+    "figure.facecolor": "none",
+    "grid.alpha": 0.15,
+    "grid.color": INK,
+    "axes.grid": True,
+    "legend.frameon": False,
+    "savefig.facecolor": "white",
+    "svg.fonttype": "none",
+    "text.color": INK,
+    "text.parse_math": False,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+_EMBEDDED_DPI = 110
+_PNG_DPI = 144
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def svg(draw: Draw, size: tuple[float, float], key: str) -> Markup:
+    """Draw a figure and return it as an SVG element that follows the page's light or dark text colour.
+
+    The same input gives the same bytes.
+
+    Parameters
+    ----------
+    draw : callable
+        Takes a Matplotlib figure and fills it.
+    size : tuple of float
+        Width and height in inches.
+    key : str
+        Makes every identifier in the element unique on the page.
+    """
+    stream = io.StringIO()
+    with _style(key):
+        figure = Figure(figsize=size, dpi=_EMBEDDED_DPI, layout="constrained")
+        canvas = FigureCanvasSVG(figure)
+        draw(figure)
+        # savefig would lay out and draw everything twice.
+        canvas.print_svg(stream, metadata={"Date": None, "Creator": None})
+    text = stream.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
+    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', rf'\1 style="width:{size[0] * 96:.0f}px"', text, count=1)
+    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{key}-", text)
+    return Markup(text.replace("<svg", '<svg aria-hidden="true"', 1).replace(INK, "currentColor"))
+
+
+def png(draw: Draw, size: tuple[float, float]) -> bytes:
+    """Draw a figure, black on white, and return it as a PNG file of 144 pixels an inch."""
+    stream = io.BytesIO()
+    with _style():
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasAgg(figure)
+        draw(figure)
+        figure.savefig(stream, format="png", dpi=_PNG_DPI, metadata={"Software": None})
+    return stream.getvalue()
+
+
+def _style(key: str | None = None) -> Any:
+    return matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE, "svg.hashsalt": key})
+
+
+def look(index: int) -> Look:
+    """Return colour and marker of a group by its place: a hundred pairs that differ."""
+    turn, place = divmod(index, len(COLOURS))
+    return {"color": COLOURS[place], "marker": MARKERS[(place + turn) % len(MARKERS)]}
+
+
+def names_height(names: Sequence[str], width: float) -> float:
+    """Return the inches that `draw_names` takes in a figure of some width."""
+    return 0.17 * math.ceil(len(names) / _columns(names, width)) if names else 0.0
+
+
+def draw_names(
+    figure: Figure,
+    looks: Mapping[str, Look],
+    place: Literal["outside upper center", "outside lower center"] = "outside lower center",
+) -> None:
+    """Name the looks of points and lines above or below the axes."""
+    n_rows = math.ceil(len(looks) / _columns(list(looks), figure.get_figwidth()))
+    n_columns = math.ceil(len(looks) / n_rows)
+    lines = [Line2D([], [], **{"linestyle": "none", **look}, label=name) for name, look in looks.items()]
+    figure.legend(
+        handles=[line for column in range(n_columns) for line in lines[column::n_columns]],
+        loc=place,
+        ncols=n_columns,
+        fontsize=8,
+        handletextpad=0.1 if all("linestyle" not in look for look in looks.values()) else 0.5,
+        columnspacing=1.0,
+        borderaxespad=0.2,
+    )
+
+
+def _columns(names: Sequence[str], width: float) -> int:
+    """Return how many names of a legend stand side by side in some inches."""
+    return max(1, min(len(names), int(width / (0.35 + 0.068 * max(map(len, names))))))
+
+
+def log_if_wide(axes: Axes, which: Literal["x", "y"], values: Sequence[float], *, least: float) -> bool:
+    """Make an axis logarithmic when its values are positive and span at least some ratio.
+
+    The ticks are plain numbers, at multiples of powers of ten that are dense enough for the span.
+
+    Returns
+    -------
+    bool
+        Whether the axis is logarithmic now.
+    """
+    span = max(values) / min(values) if values and min(values) > 0 else 0.0
+    if not least <= span < math.inf:
+        return False
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    multiples = (1.0,) if span > 300 else (1.0, 3.0) if span > 30 else (1.0, 2.0, 5.0)
+    axis.set_major_locator(LogLocator(subs=multiples, numticks=20))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
+    return True
+
+
+def tick_text(value: float) -> str:
+    """Write the number at a tick: plainly where that is short, else as a multiple of a power of ten.
+
+    Examples
+    --------
+    >>> [tick_text(value) for value in (0.0005, 16384.0, 2e-7, 1e9)]
+    ['0.0005', '16,384', '2×10⁻⁷', '10⁹']
+    """
+    if value == 0 or 1e-4 <= abs(value) < 1e7:
+        return f"{value:,.6f}".rstrip("0").rstrip(".")
+    multiple, _, exponent = f"{value:.3e}".partition("e")
+    multiple = multiple.rstrip("0").rstrip(".")
+    power = f"10{str(int(exponent)).translate(_SUPERSCRIPT)}"
+    return power if multiple == "1" else f"{multiple}×{power}"

@@ -1,0 +1,139 @@
+"""The figure of an experiment with a protocol: what was measured, against the size it was measured at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
+
+from eigenbench.reporting.cells import Cell
+from eigenbench.reporting.drawing import Look, draw_names, log_if_wide, look, names_height, svg, tick_text
+from eigenbench.reporting.formatting import metric_style, sentence, split_size
+from eigenbench.reporting.intervals import Estimate, estimate
+
+_WIDTH = 5.5
+_MAX_STEP_TICKS = 8
+_MARKERS_PER_LINE = 8
+
+
+class _Line(NamedTuple):
+    """The mean curve of one method over its seeds, in shown units."""
+
+    steps: list[int]
+    estimates: list[Estimate]
+
+
+def mean_curves(cells: Sequence[Cell], name: str, *, key: str) -> Markup | None:
+    """Plot a curve's mean over seeds, with its 95 % band: one line per method.
+
+    Axes are logarithmic where the values span much. A curve named ``<metric>_by_<axis>`` says what its
+    steps are; else they are sizes when metrics have the values too, as ``<curve>_at_<size>``.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        Those without the curve are left out; colours and markers go by their order.
+    name : str
+        Of the curve.
+    key : str
+        Unique on the page.
+
+    Returns
+    -------
+    Markup or None
+        The SVG; None when no method has two steps.
+    """
+    looks = {cell.label: look(index) | {"linestyle": "-"} for index, cell in enumerate(cells)}
+    lines = {cell.label: line for cell in cells if (line := _line(cell, name))}
+    if all(len(line.steps) < 2 for line in lines.values()):
+        return None
+    looks = {label: looks[label] for label in lines}
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        for label, line in lines.items():
+            _draw_line(axes, line, looks[label])
+        curve, axis = _split_axis(name)
+        axes.set_ylabel(sentence(metric_style(curve).heading))
+        axes.set_xlabel(axis or ("size" if curve in _sized(cells) else "step"))
+        _scale_steps(axes, sorted({step for line in lines.values() for step in line.steps}))
+        _scale_means(axes, [found.mean for line in lines.values() for found in line.estimates])
+        draw_names(figure, looks)
+
+    return svg(draw, (_WIDTH, 3.2 + names_height(list(looks), _WIDTH)), key)
+
+
+def curve_label(name: str) -> str:
+    """Return what a curve shows, in words and without what its steps are."""
+    return metric_style(_split_axis(name)[0]).label
+
+
+def _split_axis(name: str) -> tuple[str, str]:
+    """Split ``<metric>_by_<axis>``; the axis, in words, is empty when it is not named."""
+    curve, _, axis = name.partition("_by_")
+    return curve, axis.replace("_", " ")
+
+
+def _sized(cells: Sequence[Cell]) -> set[str]:
+    """Return the metrics that were measured at sizes."""
+    metrics = {metric for cell in cells for record in cell.finished for metric in record.metrics}
+    return {split_size(metric)[0] for metric in metrics if split_size(metric)[1] is not None}
+
+
+def _line(cell: Cell, name: str) -> _Line | None:
+    """Return the line of one method; steps without a finite value are left out."""
+    scale = metric_style(_split_axis(name)[0]).scale
+    values: dict[int, list[float]] = {}
+    for record in cell.finished:
+        for step, value in record.curves.get(name, ()):
+            if math.isfinite(value):
+                values.setdefault(step, []).append(scale * value)
+    if not values:
+        return None
+    deterministic = all(record.deterministic for record in cell.finished)
+    steps = sorted(values)
+    return _Line(
+        steps, [estimate(name, values[step], deterministic=deterministic, n_test=None) for step in steps]
+    )
+
+
+def _draw_line(axes: Axes, line: _Line, look: Look) -> None:
+    means = [found.mean for found in line.estimates]
+    every = max(1, math.ceil(len(line.steps) / _MARKERS_PER_LINE))
+    axes.plot(line.steps, means, linewidth=1.4, markersize=4.5, markevery=every, **look)
+    if any(found.low is not None for found in line.estimates):
+        low, high = zip(*(_band(found) for found in line.estimates), strict=True)
+        axes.fill_between(line.steps, low, high, color=look["color"], alpha=0.18, linewidth=0)
+
+
+def _band(found: Estimate) -> tuple[float, float]:
+    """Return the interval, or the mean itself where there is none."""
+    low, high = (found.mean if end is None else end for end in (found.low, found.high))
+    return low, high
+
+
+def _scale_steps(axes: Axes, steps: list[int]) -> None:
+    """Put the ticks at the steps themselves where they are few, as the powers of two of a feature count."""
+    logarithmic = log_if_wide(axes, "x", steps, least=8)
+    if len(steps) <= _MAX_STEP_TICKS:
+        axes.xaxis.set_major_locator(FixedLocator(steps))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
+    elif not logarithmic:
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
+
+
+def _scale_means(axes: Axes, means: list[float]) -> None:
+    """Let the means set the limits: a band over few seeds may reach far, and below zero."""
+    if log_if_wide(axes, "y", means, least=8):
+        margin = (max(means) / min(means)) ** 0.07
+        axes.set_ylim(min(means) / margin, max(means) * margin)
+        return
+    margin = 0.15 * (max(means) - min(means) or abs(max(means)) or 1.0)
+    bottom = min(means) - margin
+    axes.set_ylim(max(bottom, 0.0) if min(means) >= 0 else bottom, max(means) + margin)

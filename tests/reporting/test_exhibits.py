@@ -1,0 +1,151 @@
+"""Pictures of exhibits: what is in them can be read back, and odd ones are no error."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from eigenbench.protocols import Boxes, Histogram, Images, Scatter
+from eigenbench.reporting import exhibits
+from eigenbench.tracking.exhibits import write_pictures
+
+SCATTER = Scatter(title="t", x=[0.0, 1.0], y=[0.5, 2.0], labels=["a", "b"], x_label="left", y_label="up")
+HISTOGRAM = Histogram(
+    title="t",
+    edges=[0.0, 1.0, 3.0],
+    densities={"near": [0.6, 0.2], "far": [0.0, 0.5]},
+    x_label="d",
+    marker=1.5,
+)
+IMAGES = Images(title="t", height=2, width=3, rows={"first": [[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]] * 2})
+BOXES = Boxes(title="t", groups={"0": (0.0, 1.0, 2.0, 3.0, 4.0), "1": (1.0, 1.0, 1.0, 1.0, 1.0)}, y_label="v")
+ALL = [SCATTER, HISTOGRAM, IMAGES, BOXES]
+
+
+def embedded(svg: str) -> list[np.ndarray]:
+    """Return the pixels of the pictures inside an SVG."""
+    found = re.findall(r"data:image/png;base64,([^\"]+)", svg)
+    return [np.asarray(Image.open(io.BytesIO(base64.b64decode(text))).convert("RGBA")) for text in found]
+
+
+@pytest.mark.parametrize("exhibit", ALL, ids=lambda exhibit: exhibit.kind)
+def test_every_kind_is_drawn_in_the_colour_of_the_page(exhibit):
+    svg = exhibits.as_svg(exhibit, "k")
+    assert svg == exhibits.as_svg(exhibit, "k")
+    assert svg.startswith("<svg")
+    assert "currentColor" in svg
+    assert all(name.startswith("k-") for name in re.findall(r'\bid="([^"]+)"', svg))
+    assert exhibits.description(exhibit)
+
+
+@pytest.mark.parametrize(
+    "exhibit",
+    [
+        Scatter(title="t", x=[], y=[], labels=[]),
+        Histogram(title="t", edges=[0.0, 1.0], densities={}, x_label="d"),
+        Images(title="t", height=2, width=2, rows={"first": []}),
+        Boxes(title="t", groups={}, y_label="v"),
+    ],
+    ids=lambda exhibit: exhibit.kind,
+)
+def test_an_empty_exhibit_gives_no_picture(exhibit, tmp_path):
+    assert exhibits.as_svg(exhibit, "k") is None
+    write_pictures(tmp_path, [exhibit])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_labels_groups_and_marks_can_be_read():
+    for exhibit, words in [
+        (SCATTER, ("left", "up", "a", "b")),
+        (HISTOGRAM, ("near", "far", "d", "1.5", "density")),
+        (IMAGES, ("first",)),
+        (BOXES, ("0", "1", "v")),
+    ]:
+        texts = re.findall(r"<text[^>]*>([^<]*)</text>", exhibits.as_svg(exhibit, "k"))
+        assert set(words) <= set(texts)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    height=st.integers(1, 6),
+    width=st.integers(1, 6),
+    counts=st.lists(st.integers(1, 3), min_size=1, max_size=3),
+)
+def test_images_are_embedded_pixel_by_pixel(height, width, counts):
+    generator = np.random.default_rng(0)
+    rows = {f"row {i}": generator.normal(size=(count, height * width)) for i, count in enumerate(counts)}
+    exhibit = Images(title="t", height=height, width=width, rows={n: v.tolist() for n, v in rows.items()})
+    (pixels,) = embedded(exhibits.as_svg(exhibit, "k"))
+    assert pixels.shape[:2] == (len(counts) * (height + 1) - 1, max(counts) * (width + 1) - 1)
+    shown = np.zeros(pixels.shape[:2], bool)
+    for row, images in enumerate(rows.values()):
+        for column, image in enumerate(images):
+            place = np.s_[row * (height + 1) :, column * (width + 1) :]
+            found = pixels[place][:height, :width]
+            shown[place][:height, :width] = True
+            span = np.ptp(image)
+            expected = 255 * (image - image.min()) / span if span else np.full(image.shape, 127.5)
+            np.testing.assert_allclose(found[..., 0].ravel(), expected, atol=1)
+    np.testing.assert_array_equal(pixels[..., 3], np.where(shown, 255, 0))
+
+
+def test_a_picture_of_many_points_stays_small():
+    generator = np.random.default_rng(0)
+    x, y = generator.normal(size=(2, 20_000)).tolist()
+    labels = [str(i % 10) for i in range(20_000)]
+    svg = exhibits.as_svg(Scatter(title="t", x=x, y=y, labels=labels), "k")
+    assert len(embedded(svg)) == 1
+    assert len(svg) < 200_000
+
+
+def test_a_hundred_labels_have_looks_that_differ_and_no_legend():
+    labels = [f"class {i}" for i in range(100)]
+    exhibit = Scatter(title="t", x=[0.0] * 100, y=[1.0] * 100, labels=labels)
+    looks = exhibits.drawing.look
+    assert len({tuple(looks(i).items()) for i in range(100)}) == 100
+    assert "class 5" not in exhibits.as_svg(exhibit, "k")
+    assert exhibits.reading(exhibit)
+
+
+def test_numbers_among_labels_come_in_their_order():
+    exhibit = Scatter(title="t", x=[0.0] * 3, y=[0.0] * 3, labels=["10", "9", "b"])
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", exhibits.as_svg(exhibit, "k"))
+    assert [text for text in texts if text in ("9", "10", "b")] == ["9", "10", "b"]
+
+
+def test_markup_in_a_name_is_text():
+    evil = "<script>$\\alpha$"
+    exhibit = Boxes(title=evil, groups={evil: (0.0, 1.0, 2.0, 3.0, 4.0)}, y_label=evil)
+    svg = exhibits.as_svg(exhibit, "k")
+    assert "<script" not in svg
+    assert "&lt;script&gt;$\\alpha$" in svg
+
+
+def test_exhibits_become_files_for_the_dashboard(tmp_path):
+    named = [exhibit.model_copy(update={"title": f"A/b: {exhibit.kind} é"}) for exhibit in ALL]
+    write_pictures(tmp_path, named)
+    files = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.png"))
+    assert files == [f"exhibits/{i:02d}-a-b-{exhibit.kind}.png" for i, exhibit in enumerate(ALL, start=1)]
+    for name in files:
+        pixels = np.asarray(Image.open(tmp_path / name).convert("L"))
+        assert min(pixels.shape) > 50
+        assert pixels.max() == 255
+        assert pixels.min() < 100
+
+
+def test_a_run_without_exhibits_does_not_load_the_plotting_library(tmp_path):
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, pathlib, eigenbench.tracking.exhibits as e; "
+        f"e.write_pictures(pathlib.Path({str(tmp_path)!r}), []); sys.exit('matplotlib' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,208 @@
+"""Experiments with a protocol: on the page, in the terminal, and in the tables behind both."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import random
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from html_page import Page
+from rich.console import Console
+
+from eigenbench.experiments.record import Failure
+from eigenbench.experiments.suite import load_suite
+from eigenbench.protocols import Histogram, Images, Scatter
+from eigenbench.reporting.cells import best_cells, group_cells
+from eigenbench.reporting.measurements import measure_tables
+from eigenbench.reporting.site import render
+from eigenbench.reporting.terminal import print_measurements, print_summary
+
+PATH = Path(__file__).with_name("measured.yaml")
+SIZES = (512, 1024, 4096)
+LEVELS = {"maclaurin": 5.0, "sketch": 3.2, "spherical": 0.6}
+
+
+@pytest.fixture(scope="module")
+def measured():
+    return load_suite(PATH)
+
+
+@pytest.fixture(scope="module")
+def runs(make_record, broken):
+    """One method always fails, one has a seed less, and the last one has a number and pictures of its own."""
+
+    def record(experiment, method, seed, **changes):
+        dataset = "mnist" if experiment == "kernel" else "digits"
+        empty = dict.fromkeys(("confusion", "search", "dimension", "train_seconds", "model"))
+        base = make_record(dataset, "pca", "LinearSVC", seed)
+        own = {"suite": "measured", "experiment": experiment, "method": method, "classifier": "none"}
+        key = hashlib.sha256(repr((experiment, method, seed)).encode()).hexdigest()[:16]
+        return base.model_copy(update={**empty, **own, "curves": {}, "run_key": key, **changes})
+
+    draw = random.Random(0)
+    found = []
+    for seed in range(3):
+        for method, level in LEVELS.items():
+            curve = [(size, level / size * draw.uniform(0.9, 1.1)) for size in SIZES]
+            metrics = {f"kernel_mse_at_{size}": value for size, value in curve}
+            metrics |= {f"effective_rank_at_{size}": size / level for size in SIZES}
+            if (method, seed) != ("sketch", 2):
+                found.append(
+                    record(
+                        "kernel", method, seed, metrics=metrics, curves={"kernel_mse": curve}, fit_seconds=2.5
+                    )
+                )
+        failure = Failure(stage="measure", type="ValueError", message="odd", log="logs/measure/1.log")
+        found.append(record("kernel", "broken", seed, **broken("failed", failure)))
+        found.append(record("transfer", "raw", seed, metrics={"nn_error": 0.55}))
+        metrics = {"nn_error": 0.31 + seed / 1000, "bound": 1.25}
+        found.append(record("transfer", "projected", seed, metrics=metrics, exhibits=exhibits(seed)))
+    return found
+
+
+def exhibits(seed):
+    return [
+        Scatter(title="<Target> & co", x=[0.0, seed + 1.0], y=[1.0, 2.0], labels=["a", "<b>"]),
+        Histogram(title="Distances", edges=[0.0, 1.0, 2.0], densities={"same": [1.0, 0.0]}, x_label="d"),
+        Images(title="Directions", height=1, width=2, rows={"first": [[0.0, 1.0]]}),
+        Images(title="Nothing to see", height=1, width=2, rows={}),
+    ]
+
+
+def build(suite, records, folder) -> str:
+    return render([suite], records, reports_dir=folder, suite_paths={suite.name: PATH}).read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def text(measured, runs, tmp_path_factory):
+    return build(measured, runs, tmp_path_factory.mktemp("reports"))
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+def tables(suite, records, experiment):
+    spec = suite.experiments[experiment]
+    return measure_tables(spec, group_cells([suite], records)["measured", experiment])
+
+
+def test_sizes_are_columns_in_their_order_and_the_headline_comes_first(measured, runs):
+    errors, ranks = tables(measured, runs, "kernel")
+    assert [column.heading for column in errors.columns] == ["512", "1,024", "4,096"]
+    assert [column.metric for column in ranks.columns] == [f"effective_rank_at_{size}" for size in SIZES]
+    assert (errors.title, ranks.title) == ("Kernel MSE by size", "Effective rank by size")
+
+
+def test_the_best_follows_the_direction_of_each_metric(measured, runs):
+    errors, ranks = tables(measured, runs, "kernel")
+    for column in errors.columns + ranks.columns:
+        assert [cell.method for cell in column.best] == ["spherical"]
+    assert "Lower is better" in errors.caption
+    assert "Higher is better" in ranks.caption
+
+
+def test_metrics_without_sizes_share_a_table_and_only_the_headline_is_compared(measured, runs):
+    (table,) = tables(measured, runs, "transfer")
+    assert [column.metric for column in table.columns] == ["nn_error", "bound"]
+    assert [[cell.method for cell in column.best] for column in table.columns] == [["projected"], []]
+
+
+def test_no_classifier_is_named_where_none_was_trained(page, text):
+    cells = re.findall(r"<t[dh][^>]*>([^<]*)", text)
+    assert "none" not in cells
+    assert "Classifier" not in cells
+    assert "Training (s)" not in cells
+    assert "+ none" not in text
+    assert "sketch sketch" not in page.text
+
+
+def test_the_page_shows_means_intervals_and_what_failed(page, runs):
+    values = [run.metrics["kernel_mse_at_4096"] for run in runs if run.method == "spherical"]
+    assert f"{sum(values) / 3:#.4g}" in page.text
+    assert "2 of 3 seeds" in page.text
+    assert page.text.count("failed in measure: ValueError: odd logs/measure/1.log") == 3
+    assert "95 % interval: Student t over seeds" in page.text
+
+
+def test_published_numbers_have_their_verdict(page):
+    assert "kernel MSE at 4,096 0.0008 ± 0.0002" in page.text
+    assert "1-NN error 0.318 ± 0.01 0.3110" in page.text
+
+
+def test_exhibits_of_one_seed_are_drawn_and_described(page, text):
+    descriptions = [
+        attributes["aria-label"] for _, attributes in page.tags if attributes.get("role") == "img"
+    ]
+    assert len(descriptions) == text.count("<svg") == text.count("<figcaption")
+    shown = [line for line in descriptions if line.startswith("projected: ")]
+    assert shown == [
+        "projected: Scatter plot of 2 points with 2 labels: <Target> & co.",
+        "projected: Histograms of d for same: Distances.",
+        "projected: Images of 1 × 2 pixels, 1 of first: Directions.",
+    ]
+    assert page.text.count("projected seed 0") == 3
+    assert "Nothing to see" not in page.text
+
+
+def test_the_page_is_self_contained_and_its_identifiers_differ(page):
+    links = page.values("href") + page.values("xlink:href")
+    outside = {link.split(",")[0] for link in links if not link.startswith("#")}
+    assert outside == {"results.csv", "comparison.csv", "data:image/png;base64"}
+    identifiers = page.values("id")
+    assert [name for name, count in Counter(identifiers).items() if count > 1] == []
+    assert {link[1:] for link in links if link.startswith("#")} <= set(identifiers)
+
+
+def test_the_same_runs_give_the_same_bytes(measured, runs, text, tmp_path):
+    assert build(measured, random.Random(1).sample(runs, len(runs)), tmp_path) == text
+
+
+def test_a_suite_that_has_not_run_gives_a_page(measured, tmp_path):
+    page = Page(build(measured, [], tmp_path))
+    assert page.text.count("no record yet") == 2
+
+
+@pytest.fixture
+def pipe(monkeypatch) -> Console:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    return Console(file=io.StringIO())
+
+
+def test_the_terminal_names_the_best_method_alone(measured, runs, pipe):
+    print_summary([measured], runs, report=Path("reports/index.html"), console=pipe)
+    lines = pipe.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    best = lines[next(i for i, line in enumerate(lines) if line.startswith("Best run")) :]
+    row = next(line for line in best if line.startswith("kernel ")).split()
+    assert row[:4] == ["kernel", "spherical", "kernel", "MSE"]
+    assert row[-1] == "2.50"
+    assert not any("none" in line.split() for line in lines)
+
+
+def test_the_terminal_tells_no_run_from_no_number(measured, runs, pipe):
+    other = [run.model_copy(update={"metrics": {"bound": 1.0}}) for run in runs if run.method == "raw"]
+    print_summary([measured], other, report=Path("r"), console=pipe)
+    text = pipe.file.getvalue()
+    assert "none finished" in text
+    assert "no value" in text
+
+
+def test_the_terminal_shows_the_headline_metric_at_every_size(measured, runs, pipe):
+    print_measurements([measured], runs, pipe)
+    lines = [line.split() for line in pipe.file.getvalue().splitlines()]
+    assert ["method", "512", "1,024", "4,096"] in lines
+    assert ["broken", "failed", "failed", "failed"] in lines
+    assert ["raw", "0.5500", "–"] in lines
+    assert ["projected", "0.3110", "1.250"] in lines
+
+
+def test_a_headline_that_no_record_has_is_shown_as_missing(measured, runs):
+    spec = measured.experiments["transfer"].model_copy(update={"headline": "nn_error_at_3"})
+    cells = group_cells([measured], runs)["measured", "transfer"]
+    assert measure_tables(spec, cells)[0].columns[0].best == best_cells(spec, cells) == []
