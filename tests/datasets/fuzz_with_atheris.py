@@ -18,9 +18,8 @@ import atheris
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "readers")]
 
-with atheris.instrument_imports(include=["eigenbench", "zipfile", "tarfile"]):
+with atheris.instrument_imports(include=["eigenbench.datasets.readers", "eigenbench.datasets.archives"]):
     import numpy as np
-    import rdata
     import scipy.io
     import test_arff
     import test_fuzz
@@ -106,5 +105,4 @@ def main():
 
 
 if __name__ == "__main__":
-    assert rdata
     main()

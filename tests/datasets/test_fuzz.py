@@ -14,6 +14,7 @@ import lzma
 import struct
 import tempfile
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import matplotlib
@@ -29,6 +30,7 @@ from eigenbench.datasets.decoding import decode
 from eigenbench.datasets.formats import Alphabet, PrintedFormat
 from eigenbench.datasets.readers import read_part
 from eigenbench.datasets.readers.gisette import read_gisette_rebuilt
+from eigenbench.datasets.readers.matlab import read_mat
 from eigenbench.datasets.readers.printed import print_characters
 from eigenbench.datasets.storage import HashingWriter
 
@@ -104,6 +106,13 @@ def test_a_damaged_zip(data):
         assert [found.name for found in Path(folder).rglob("*")] == ["a.zip"], "nothing is unpacked"
 
 
+def test_a_member_without_a_name(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr(zipfile.ZipInfo(""), b"x")
+    with pytest.raises(MalformedData, match="points outside"):
+        list(zip_members(tmp_path / "a.zip", "*", LIMIT))
+
+
 STYLE = PrintedFormat(
     reader="printed",
     train=Alphabet(characters="Ag", images=1),
@@ -123,6 +132,12 @@ def test_a_damaged_font(data):
 
     rows = gives_or_complains(read_bytes, draw, data)
     assert rows is None or rows.features.shape == (2, 784)
+
+
+def test_a_matlab_file_whose_sizes_lead_to_before_it():
+    data = struct.pack("<5i", 0, -5, 99, 0, 2) + b"X\0" + bytes(100)
+    with pytest.raises(MalformedData):
+        read_bytes(partial(read_mat, features="X", labels="Y"), data)
 
 
 def idx(array):

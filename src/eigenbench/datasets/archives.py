@@ -85,7 +85,7 @@ def zip_members(path: Path, pattern: str, limit: int) -> Iterator[tuple[str, byt
     left = limit
     with open_zip(path) as archive:
         for info in archive.infolist():
-            if info.is_dir() or not fnmatchcase(check_member_name(path.name, info.filename), pattern):
+            if not fnmatchcase(check_member_name(path.name, info.filename), pattern) or info.is_dir():
                 continue
             left -= info.file_size
             if left < 0:

@@ -91,6 +91,7 @@ def test_emnist_images_are_turned_upright(emnist):
         (gzip.compress(idx(IMAGES[:1])), r"labels of shape \(2,\) for images of shape \(1, 3, 4\)"),
         (gzip.compress(idx(IMAGES[0])), r"images of shape \(3, 4\)"),
     ],
+    ids=["not compressed", "cut stream", "a pixel short", "an image short", "one image"],
 )
 def test_damaged_emnist_is_refused(emnist, images, message):
     with pytest.raises(MalformedData, match=message):
