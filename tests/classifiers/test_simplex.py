@@ -18,7 +18,7 @@ def test_rows_are_the_nearest_probabilities(scores):
     projected = project_rows_to_simplex(scores.copy())
     for row, point in zip(scores, projected, strict=True):
         tau = brentq(
-            lambda t, row=row: np.maximum(row - t, 0).sum() - 1, row.min() - 1, row.max(), xtol=1e-13
+            lambda t, row=row: np.maximum(row - t, 0).sum() - 1, row.min() - 1.1, row.max(), xtol=1e-13
         )
         assert_allclose(point, np.maximum(row - tau, 0), atol=1e-9)
 

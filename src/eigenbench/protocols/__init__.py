@@ -27,6 +27,31 @@ PROTOCOLS: dict[str, Protocol] = {
             "how far inner products of features are from an exact kernel, against their number",
             headline="kernel_mse_at_4096",
         ),
+        Protocol(
+            "linear_svm",
+            "eigenbench.protocols.linear_svm",
+            "error of a linear SVM on features, against their number, beside the exact kernel",
+            headline="test_error_at_2048",
+        ),
+        Protocol(
+            "map_speed",
+            "eigenbench.protocols.map_speed",
+            "time and memory of a feature map, against a bare matrix product of the same shape",
+            headline="transform_seconds_at_4096",
+            exclusive=True,
+        ),
+        Protocol(
+            "streaming",
+            "eigenbench.protocols.streaming",
+            "test error of doubly stochastic gradients, against examples seen",
+            headline="test_error",
+        ),
+        Protocol(
+            "transfer",
+            "eigenbench.protocols.transfer",
+            "how well new classes are told apart from one example each, after learning on other classes",
+            headline="nn_error",
+        ),
     )
 }
 

@@ -146,7 +146,8 @@ class Protocol:
     name : str
         As in suite files.
     module : str
-        Defines ``Settings``, a `ProtocolSettings`, and ``measure(trial) -> Outcome``.
+        Defines ``measure(trial) -> Outcome``. Its ``Settings``, a `ProtocolSettings`, are in the module of
+        the same name in `eigenbench.protocols.settings`, which imports no numerics.
     summary : str
         One line for ``eigenbench list protocols``.
     headline : str
@@ -162,9 +163,13 @@ class Protocol:
     exclusive: bool = False
 
     def settings(self) -> type[ProtocolSettings]:
-        """Import the module and return its settings class."""
-        return import_module(self.module).Settings
+        """Return the protocol's settings class."""
+        return import_module(f"eigenbench.protocols.settings.{self.name}").Settings
+
+    def load(self) -> Any:
+        """Import and return the module."""
+        return import_module(self.module)
 
     def measure(self, trial: Trial) -> Outcome:
-        """Import the module and run it."""
-        return import_module(self.module).measure(trial)
+        """Run the protocol."""
+        return self.load().measure(trial)

@@ -7,20 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 from scipy.linalg import eigvalsh
 from sklearn.preprocessing import normalize
 
-from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial
-
-
-class Settings(ProtocolSettings):
-    """The kernel ``(1 - |x - y|² / a²)^degree``, the sizes D, and how many rows make the pairs."""
-
-    degree: float = Field(ge=1)
-    a: float = Field(default=4.0, ge=2)
-    sizes: tuple[int, ...] = (512, 1024, 2048, 4096, 8192, 16384)
-    rows: int = Field(default=1000, ge=2)
+from eigenbench.protocols.base import Outcome, Trial
+from eigenbench.protocols.settings.kernel_error import Settings
 
 
 def measure(trial: Trial) -> Outcome:
@@ -42,7 +33,10 @@ def measure(trial: Trial) -> Outcome:
     exact = _kernel(X, Y, settings)
     power = float(np.mean(exact**2))
     metrics = {"exact_effective_rank": effective_rank(_kernel(X, X, settings))}
-    curves: dict[str, list[tuple[int, float]]] = {"kernel_mse": [], "effective_rank": []}
+    curves: dict[str, list[tuple[int, float]]] = {
+        "kernel_mse_by_features": [],
+        "effective_rank_by_features": [],
+    }
     fit_seconds = predict_seconds = 0.0
     for size in settings.sizes:
         started = time.perf_counter()
@@ -58,8 +52,8 @@ def measure(trial: Trial) -> Outcome:
             f"kernel_relative_error_at_{size}": (mse / power) ** 0.5,
             f"effective_rank_at_{size}": rank,
         }
-        curves["kernel_mse"].append((size, mse))
-        curves["effective_rank"].append((size, rank))
+        curves["kernel_mse_by_features"].append((size, mse))
+        curves["effective_rank_by_features"].append((size, rank))
     return Outcome(metrics, curves, fit_seconds=fit_seconds, predict_seconds=predict_seconds)
 
 

@@ -1,0 +1,198 @@
+"""Linear support vector machines with squared hinge loss, all classes at once, on wide dense features."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.exceptions import ConvergenceWarning
+
+#: Bytes of features that one step of a pass reads: they are used twice, so they should stay in the cache.
+_BLOCK_BYTES = 2 * 2**20
+_SAMPLE_ROWS = 1000
+#: Conjugate gradients stop when the residual is this much smaller, in the norm of the preconditioner.
+_FORCING = 0.1
+_MAX_CONJUGATE_STEPS = 200
+_MAX_SEARCH_STEPS = 30
+
+
+class SquaredHinge:
+    r"""The objective of scikit-learn's ``LinearSVC`` for several machines on the same rows.
+
+    For each column t of signs it is :math:`\frac12 \|w\|^2 + C \sum_i \max(0, 1 - t_i w^\top (z_i, 1))^2`:
+    the intercept is the weight of a constant feature and is penalised, as there. It is minimised by
+    generalised Newton steps [1]_ with exact line search. The steps are found by conjugate gradients [2]_,
+    preconditioned by the second moment of a sample of the rows; all machines share every pass over the
+    features.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, D)
+        float32 or float64 rows z; never copied. The sample is every (n / 1,000)-th of them.
+    signs : ndarray of shape (n, c)
+        Targets -1 and 1 of c machines.
+
+    Notes
+    -----
+    A pass costs 4·n·D·c flops and reads the features once; a fit takes some tens. The preconditioner costs
+    2·m²·D flops once and 4·m·D·c in every pass, m = 1,000 rows. Memory beside the features: m·D values, and a
+    few arrays of n·c and of D·c. ``LinearSVC`` makes 16 bytes of every value of the features instead.
+
+    References
+    ----------
+    .. [1] S. S. Keerthi and D. DeCoste, "A modified finite Newton method for fast solution of large scale
+       linear SVMs", JMLR 6, 2005.
+    .. [2] R.-E. Fan, K.-W. Chang, C.-J. Hsieh, X.-R. Wang and C.-J. Lin, "LIBLINEAR: a library for large
+       linear classification", JMLR 9, 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = signs = np.array([[-1.0], [1.0]])
+    >>> SquaredHinge(rows, signs).minimise(C=1.0)[0].round(3).tolist()
+    [0.8]
+    """
+
+    def __init__(self, features: np.ndarray, signs: np.ndarray) -> None:
+        self.features = features
+        self.signs = np.asarray(signs, dtype=features.dtype)
+        self._directions, self._moments = _principal_directions(features)
+
+    def minimise(
+        self, C: float, *, start: np.ndarray | None = None, tol: float = 1e-3, max_iter: int = 100
+    ) -> np.ndarray:
+        """Return the weights of least objective.
+
+        Parameters
+        ----------
+        C : float
+            Weight of the loss.
+        start : ndarray of shape (D + 1, c), optional
+            Where to start, for example the result for a smaller C; by default zero.
+        tol : float, default=1e-3
+            Stop when the next Newton step would lower every objective by less than this share of it.
+        max_iter : int, default=100
+            Largest number of Newton steps; when it is reached there is a ``ConvergenceWarning``.
+
+        Returns
+        -------
+        ndarray of shape (D + 1, c)
+            Weights, and intercepts in the last row, in the type of the features.
+        """
+        signs = self.signs
+        weights = self._zeros() if start is None else start.astype(signs.dtype)
+        for _ in range(max_iter):
+            pulled, scores = self._passed(
+                weights, lambda scores, rows: signs[rows] * np.maximum(1 - signs[rows] * scores, 0)
+            )
+            gradient = weights - 2 * C * pulled
+            margins = 1 - signs * scores
+            step, moved = self._newton_step(gradient, margins > 0, C)
+            objective = 0.5 * np.sum(weights**2, axis=0) + C * np.sum(np.maximum(margins, 0) ** 2, axis=0)
+            decrease = -0.5 * np.sum(gradient * step, axis=0)
+            weights = weights + step * _line_search(weights, step, margins, signs * moved, C)
+            if (decrease <= tol * objective).all():
+                return weights
+        warnings.warn(
+            f"squared hinge, C={C:g}: after {max_iter} Newton steps the next would still lower an objective "
+            f"by more than tol={tol:g} of it",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+        return weights
+
+    def _zeros(self) -> np.ndarray:
+        return np.zeros((self.features.shape[1] + 1, self.signs.shape[1]), dtype=self.features.dtype)
+
+    def _passed(
+        self, weights: np.ndarray, weigh: Callable[[np.ndarray, slice], np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return Zᵀ weigh(Z w) and Z w, reading the features Z (with their constant) from memory once."""
+        n, width = self.features.shape
+        step = max(16, _BLOCK_BYTES // (width * self.features.itemsize))
+        collected = np.zeros_like(weights)
+        scores = np.empty((n, weights.shape[1]), dtype=weights.dtype)
+        for begin in range(0, n, step):
+            rows = slice(begin, begin + step)
+            block = self.features[rows]
+            scores[rows] = decision_values(block, weights)
+            weighed = weigh(scores[rows], rows)
+            collected[:-1] += block.T @ weighed
+            collected[-1] += weighed.sum(axis=0)
+        return collected, scores
+
+    def _newton_step(
+        self, gradient: np.ndarray, active: np.ndarray, C: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Solve (I + 2C ZᵀAZ) step = -gradient by conjugate gradients; return the step and Z step."""
+        tiny = np.finfo(gradient.dtype).tiny
+        stretch = 2 * C * np.count_nonzero(active, axis=0)
+        active = active.astype(gradient.dtype)
+        step = np.zeros_like(gradient)
+        moved = np.zeros_like(active)
+        residual = -gradient
+        direction = preconditioned = self._preconditioned(residual, stretch)
+        product = np.sum(residual * preconditioned, axis=0)
+        target = _FORCING**2 * product
+        for _ in range(_MAX_CONJUGATE_STEPS):
+            collected, along = self._passed(direction, lambda scores, rows: active[rows] * scores)
+            curved = direction + 2 * C * collected
+            length = product / np.maximum(np.sum(direction * curved, axis=0), tiny)
+            length[product <= target] = 0
+            step += length * direction
+            moved += length * along
+            residual -= length * curved
+            preconditioned = self._preconditioned(residual, stretch)
+            following = np.sum(residual * preconditioned, axis=0)
+            if (following <= target).all():
+                break
+            direction = preconditioned + following / np.maximum(product, tiny) * direction
+            product = following
+        return step, moved
+
+    def _preconditioned(self, vectors: np.ndarray, stretch: np.ndarray) -> np.ndarray:
+        """Apply the inverse of I + stretch · (second moment of the sample) to each column."""
+        shrink = 1 / (1 + np.outer(self._moments, stretch)) - 1
+        inside = self._directions.T @ vectors
+        return vectors + self._directions @ (shrink.astype(vectors.dtype) * inside)
+
+
+def _principal_directions(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return orthonormal eigenvectors and eigenvalues of the second moment of sampled rows (z, 1)."""
+    sample = features[:: -(-len(features) // _SAMPLE_ROWS)]
+    sample = np.column_stack([sample, np.ones(len(sample), dtype=sample.dtype)])
+    gram = (sample @ sample.T).astype(np.float64) / len(sample)
+    moments, vectors = eigh(gram, overwrite_a=True, check_finite=False)
+    # Below this the eigenvectors of a float32 Gram matrix are noise, and a unit penalty rules anyway.
+    kept = moments > 1e-6 * moments[-1]
+    directions = sample.T @ (vectors[:, kept] / np.sqrt(len(sample) * moments[kept])).astype(sample.dtype)
+    return directions, moments[kept]
+
+
+def decision_values(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the scores (n, c) of rows for weights that `SquaredHinge.minimise` returned."""
+    return features @ weights[:-1] + weights[-1]
+
+
+def _line_search(
+    weights: np.ndarray, step: np.ndarray, margins: np.ndarray, moved: np.ndarray, C: float
+) -> np.ndarray:
+    """Return for each column the length s that minimises the objective at weights + s·step.
+
+    The objective is convex and piecewise quadratic in s, so Newton's method on its derivative ends at the
+    minimum; ``moved`` is the rate at which the margins fall.
+    """
+    length = np.ones(weights.shape[1], dtype=weights.dtype)
+    inner, squared = np.sum(weights * step, axis=0), np.sum(step**2, axis=0)
+    for _ in range(_MAX_SEARCH_STEPS):
+        left = margins - length * moved
+        active = left > 0
+        slope = inner + length * squared - 2 * C * np.sum(active * left * moved, axis=0)
+        curvature = squared + 2 * C * np.sum(active * moved**2, axis=0)
+        change = slope / np.maximum(curvature, np.finfo(curvature.dtype).tiny)
+        length -= change
+        if np.abs(change).max() <= 1e-3:
+            break
+    return length
