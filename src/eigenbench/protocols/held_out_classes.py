@@ -1,0 +1,92 @@
+"""Choose parameters by how well classes are told apart that took no part in fitting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold, ParameterGrid
+from sklearn.pipeline import Pipeline
+
+from eigenbench.classifiers.one_example import OneExampleNearestNeighbour
+
+
+def one_example_error(X: Any, y: Any) -> float:
+    """Return the 1-NN error with one example per class, in expectation over all choices of the examples."""
+    return OneExampleNearestNeighbour().fit(X, y).leave_rest_out_error()
+
+
+def choose_on_held_out_classes(
+    method: Pipeline, X: np.ndarray, y: np.ndarray, *, folds: int, seed: int
+) -> tuple[dict[str, float], float | None]:
+    """Set the parameters given as ``{choose: [...]}`` to the values that transfer best to held-out classes.
+
+    The classes are divided at random into ``folds`` parts. Each part in turn is held out: the method is
+    fitted on the other classes, and the part is a target task. Chosen is the combination with the lowest
+    mean `one_example_error`, the first one of equals.
+
+    Parameters
+    ----------
+    method : Pipeline
+        Unfitted. Parameters of any step may be ``{"choose": [number, ...]}``; they are set in place.
+    X : ndarray of shape (n, d)
+        Rows of the source task.
+    y : ndarray of shape (n,)
+        Their classes.
+    folds : int
+        Number of parts, at least 2; every part must have two classes or more.
+    seed : int
+        Draws the parts.
+
+    Returns
+    -------
+    chosen : dict of str to float
+        Values by ``step__parameter``; empty when there is nothing to choose.
+    error : float or None
+        The mean error of the chosen combination on held-out classes; None when there is nothing to choose.
+
+    Raises
+    ------
+    ValueError
+        If a list of values is empty or holds something else than numbers, or there are too few classes.
+
+    Notes
+    -----
+    One fit per combination and part.
+    """
+    grid = _candidates(method)
+    if not grid:
+        return {}, None
+    n_classes = len(np.unique(y))
+    if n_classes < 2 * folds:
+        raise ValueError(
+            f"{n_classes} source classes cannot make {folds} parts of two classes: lower the setting folds"
+        )
+    parts = list(GroupKFold(folds, shuffle=True, random_state=seed).split(X, y, groups=y))
+    best: tuple[float, dict[str, float]] | None = None
+    for candidate in ParameterGrid(grid):
+        errors = []
+        for rest, held_out in parts:
+            fitted = clone(method).set_params(**candidate).fit(X[rest], y[rest])
+            errors.append(one_example_error(fitted.transform(X[held_out]), y[held_out]))
+        mean = float(np.mean(errors))
+        if best is None or mean < best[0]:
+            best = mean, candidate
+    assert best is not None
+    method.set_params(**best[1])
+    return best[1], best[0]
+
+
+def _candidates(method: Pipeline) -> dict[str, list[float]]:
+    """Return the values to choose among, by ``step__parameter``."""
+    found = {
+        name: value["choose"]
+        for name, value in method.get_params(deep=True).items()
+        if isinstance(value, dict) and set(value) == {"choose"}
+    }
+    for name, values in found.items():
+        numbers = isinstance(values, list) and all(type(value) in (int, float) for value in values)
+        if not numbers or not values:
+            raise ValueError(f"{name}: 'choose' needs a list of numbers, found {values!r}")
+    return found

@@ -1,0 +1,197 @@
+"""How well what an embedding learned on some classes tells others apart, from one example of each."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+from scipy.sparse import issparse
+from sklearn.preprocessing import normalize
+
+from eigenbench.embeddings.margin_risk import PairDistances
+from eigenbench.protocols.base import Outcome, Trial
+from eigenbench.protocols.held_out_classes import choose_on_held_out_classes, one_example_error
+from eigenbench.protocols.settings.transfer import Settings
+from eigenbench.protocols.transfer_exhibits import direction_images, distance_histogram, target_plane
+
+#: The method with this seed also leaves its pictures; those of every draw would only fill the records.
+_PICTURED_SEED = 0
+
+
+@dataclass(frozen=True)
+class Task:
+    """Images of one task.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d), float64
+        Pixels, smoothed if the settings say so, scaled to unit length; images of one class in the order of
+        the dataset.
+    raw : ndarray of shape (n, d), float64
+        Pixels as they are, scaled to unit length.
+    y : ndarray of shape (n,)
+        Class codes of the dataset.
+    classes : list of str
+        Names by code.
+    """
+
+    X: np.ndarray
+    raw: np.ndarray
+    y: np.ndarray
+    classes: list[str]
+
+
+def measure(trial: Trial) -> Outcome:
+    """Fit on the source task, and measure distances in the target task before and after.
+
+    Returns
+    -------
+    Outcome
+        ``nn_error``, the 1-NN error with one example per class, in expectation over all choices of the
+        examples; ``raw_nn_error``, the same for unit-length pixels, and ``nn_error_ratio``, their quotient.
+        ``balanced_risk`` and ``threshold``, the lowest balanced risk of telling equal from different classes
+        by a threshold on the distance, and that threshold. Where the method has them, ``source_risk``, its
+        margin risk on the source task, ``bound``, what that promises for new pairs at δ = 0.05, and
+        ``eta_negative``. Where parameters were chosen, ``chosen_<step>__<parameter>``, and
+        ``held_out_nn_error``, the error on the source classes that were held out for it.
+    """
+    settings: Settings = trial.settings
+    source, target = draw_tasks(trial)
+    method = trial.build()
+    rows = _choice_rows(source.y, settings.choice_per_class, trial.seed)
+    chosen, held_out_error = choose_on_held_out_classes(
+        method, source.X[rows], source.y[rows], folds=settings.folds, seed=trial.seed
+    )
+    started = time.perf_counter()
+    method.fit(source.X, source.y)
+    fitted = time.perf_counter()
+    Z = method.transform(target.X)
+    transformed = time.perf_counter()
+    pairs = PairDistances.from_labels(Z, target.y)
+    threshold, risk = pairs.best_threshold()
+    error, raw_error = one_example_error(Z, target.y), one_example_error(target.raw, target.y)
+    metrics = {
+        "nn_error": error,
+        "raw_nn_error": raw_error,
+        "nn_error_ratio": error / raw_error if raw_error else float(error > 0),
+        "balanced_risk": risk,
+        "threshold": threshold,
+        **_own_figures(method[-1]),
+        **{f"chosen_{name}": float(value) for name, value in chosen.items()},
+    }
+    if held_out_error is not None:
+        metrics["held_out_nn_error"] = held_out_error
+    exhibits: list[Any] = []
+    if trial.seed == _PICTURED_SEED:
+        names = [target.classes[code] for code in target.y]
+        directions = None if settings.image is None else direction_images(method, settings.image)
+        exhibits = [target_plane(Z, names, trial.seed), distance_histogram(pairs, threshold)]
+        exhibits += [directions] if directions is not None else []
+    return Outcome(
+        metrics,
+        exhibits=exhibits,
+        dimension=Z.shape[1],
+        fit_seconds=fitted - started,
+        predict_seconds=transformed - fitted,
+    )
+
+
+def _own_figures(step: Any) -> dict[str, float]:
+    """Return what the fitted method knows of its risk."""
+    if not hasattr(step, "risk_"):
+        return {}
+    return {"source_risk": step.risk_, "bound": step.bound(0.05), "eta_negative": step.eta_negative_}
+
+
+def _choice_rows(y: np.ndarray, per_class: int | None, seed: int) -> np.ndarray:
+    """Return which source rows take part in choosing parameters, in their order."""
+    if per_class is None:
+        return np.arange(len(y))
+    generator = np.random.default_rng([seed, 0x6368])
+    drawn = [generator.permutation(np.flatnonzero(y == code))[:per_class] for code in np.unique(y)]
+    return np.sort(np.concatenate(drawn))
+
+
+def draw_tasks(trial: Trial) -> tuple[Task, Task]:
+    """Draw the source and the target task with the trial's seed.
+
+    Returns
+    -------
+    source, target : Task
+
+    Raises
+    ------
+    ValueError
+        If a pool has too few classes, the images have another size than the settings say, the dataset is
+        sparse or multilabel, or a class to exclude does not exist.
+    """
+    settings: Settings = trial.settings
+    own = trial.data()
+    other = own if settings.target is None else trial.data(settings.target)
+    generator = np.random.default_rng([trial.seed, 0x7472])
+    everything = _Pool((own.X_train, own.X_test), (own.y_train, own.y_test), own.classes)
+    source_pool = _Pool((own.X_train,), (own.y_train,), own.classes) if settings.by_part else everything
+    apart = settings.by_part or settings.target is not None
+    target_pool = _Pool((other.X_test,), (other.y_test,), other.classes) if apart else everything
+    for name in settings.exclude:
+        if name not in own.classes:
+            raise ValueError(f"exclude: there is no class {name!r}; the classes are {', '.join(own.classes)}")
+    codes = [code for code in source_pool.codes if own.classes[code] not in settings.exclude]
+    sources = _draw_classes(codes, settings.source_classes, "source", generator)
+    taken = sources if settings.target is None else []
+    codes = [code for code in target_pool.codes if code not in taken]
+    targets = _draw_classes(codes, settings.target_classes, "target", generator)
+    return (
+        _draw_images(source_pool, sources, settings.source_per_class, settings, generator),
+        _draw_images(target_pool, targets, settings.target_per_class, settings, generator),
+    )
+
+
+class _Pool:
+    """Rows of one or two parts of a dataset; they are copied only when a task takes them."""
+
+    def __init__(self, parts: tuple[Any, ...], labels: tuple[Any, ...], classes: list[str]) -> None:
+        if any(issparse(part) for part in parts) or any(y.ndim != 1 for y in labels):
+            raise ValueError("transfer needs dense images with one label each")
+        self.parts = parts
+        self.y = np.concatenate(labels)
+        self.codes: list[int] = np.unique(self.y).tolist()
+        self.classes = list(classes)
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows as float64: small eigenvalues decide in several methods, too small for float32."""
+        taken = np.empty((len(rows), self.parts[0].shape[1]))
+        start = 0
+        for part in self.parts:
+            inside = (rows >= start) & (rows < start + len(part))
+            taken[inside] = part[rows[inside] - start]
+            start += len(part)
+        return taken
+
+
+def _draw_classes(codes: list[int], n_classes: int, task: str, generator: np.random.Generator) -> list[int]:
+    if len(codes) < n_classes:
+        raise ValueError(f"the {task} task asks for {n_classes} classes, and its pool has {len(codes)}")
+    return sorted(int(code) for code in generator.permutation(codes)[:n_classes])
+
+
+def _draw_images(
+    pool: _Pool, codes: list[int], per_class: int, settings: Settings, generator: np.random.Generator
+) -> Task:
+    rows = np.concatenate(
+        [np.sort(generator.permutation(np.flatnonzero(pool.y == code))[:per_class]) for code in codes]
+    )
+    images = pool.take(rows)
+    raw = seen = normalize(images)
+    if settings.image is not None:
+        height, width = settings.image
+        if height * width != images.shape[1]:
+            raise ValueError(f"images of {height} x {width} pixels do not have {images.shape[1]} columns")
+        if settings.smoothing:
+            sigma = settings.smoothing
+            smooth = gaussian_filter(images.reshape(-1, height, width), (0, sigma, sigma))
+            seen = normalize(smooth.reshape(len(rows), -1))
+    return Task(seen, raw, pool.y[rows], pool.classes)
