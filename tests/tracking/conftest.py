@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pwd
 import shutil
+import signal
 import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from pathlib import Path
@@ -165,9 +168,9 @@ class Server:
                 time.sleep(0.2)
         raise TimeoutError((self.folder / "server.log").read_text())
 
-    def stop(self) -> None:
+    def stop(self, kill: bool = False) -> None:
         if self.process is not None:
-            os.killpg(self.process.pid, 15)
+            os.killpg(self.process.pid, signal.SIGKILL if kill else signal.SIGTERM)
             self.process.wait()
             self.process = None
 
@@ -178,3 +181,65 @@ def server(tmp_path, store_uri):
     running.start()
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_binaries() -> Path:
+    found = shutil.which("initdb")
+    folders = [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not folders:
+        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    pytest.importorskip("psycopg2", reason="needs the extra: pip install eigenbench[postgres]")
+    return folders[-1]
+
+
+@pytest.fixture(scope="session")
+def postgres(postgres_binaries):
+    """A PostgreSQL server of its own, on a socket in a temporary folder; gives a maker of databases."""
+    folder = Path(tempfile.mkdtemp(prefix="eigenbench-pg-"))
+    prefix: list[str] = []
+    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+        user = next((name for name in ("postgres", "nobody") if _user_exists(name)), None)
+        if user is None or shutil.which("setpriv") is None:
+            pytest.skip("as root, PostgreSQL needs an unprivileged user and setpriv")
+        shutil.chown(folder, user)
+        prefix = ["setpriv", f"--reuid={user}", "--clear-groups"]
+    folder.chmod(0o755)
+    data, environment = folder / "data", os.environ | {"HOME": str(folder)}
+    initdb = [*prefix, postgres_binaries / "initdb", "-D", data, "-U", "lab", "-A", "trust", "--no-sync"]
+    subprocess.run(initdb, check=True, capture_output=True, cwd=folder, env=environment)
+    command = [*prefix, postgres_binaries / "postgres", "-D", data, "-k", folder, "-F"]
+    command += ["-c", "listen_addresses=", "-c", "max_connections=60"]
+    with (folder.parent / f"{folder.name}.log").open("wb") as log:
+        server = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
+    made: list[str] = []
+
+    def database() -> str:
+        name = f"mlflow{len(made)}"
+        made.append(name)
+        subprocess.run(
+            [postgres_binaries / "createdb", "-h", folder, "-U", "lab", name], check=True, capture_output=True
+        )
+        return f"postgresql://lab@/{name}?host={folder}"
+
+    try:
+        ready = [postgres_binaries / "pg_isready", "-h", folder, "-U", "lab"]
+        deadline = time.monotonic() + 60
+        while subprocess.run(ready, capture_output=True, check=False).returncode != 0:
+            if server.poll() is not None or time.monotonic() > deadline:
+                pytest.fail((folder.parent / f"{folder.name}.log").read_text())
+            time.sleep(0.1)
+        yield database
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(timeout=60)
+        shutil.rmtree(folder, ignore_errors=True)
+        (folder.parent / f"{folder.name}.log").unlink()
+
+
+def _user_exists(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True

@@ -4,6 +4,6 @@ Only this package imports MLflow, and only when it writes or shows something.
 """
 
 from eigenbench.tracking.errors import TrackingError, TrackingUnavailable
-from eigenbench.tracking.importer import ImportSummary, import_records
+from eigenbench.tracking.importer import ImportSummary, compare_records, import_records
 
-__all__ = ["ImportSummary", "TrackingError", "TrackingUnavailable", "import_records"]
+__all__ = ["ImportSummary", "TrackingError", "TrackingUnavailable", "compare_records", "import_records"]

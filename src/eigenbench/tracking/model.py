@@ -5,15 +5,22 @@ MLflow stores the skops file as it is and, to predict, imports this module and c
 
 from __future__ import annotations
 
-import warnings
+import shutil
+import tempfile
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from eigenbench.experiments.record import Record
+from eigenbench.tracking.artifacts import artifact_folder
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.models import ModelSignature
+    from mlflow.models import Model, ModelSignature
+
+_YAML_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 # What a saved pipeline needs to be loaded, in the versions that wrote it.
 _REQUIREMENTS = ("eigenbench", "numpy", "scipy", "scikit-learn", "skops")
@@ -54,9 +61,7 @@ def signature(n_features: int, dtype: str) -> ModelSignature:
     )
 
 
-def log_model(
-    client: MlflowClient, run_id: str, experiment_id: str, record: Record, file: Path, staging: Path
-):
+def log_model(client: MlflowClient, run_id: str, experiment_id: str, record: Record, file: Path) -> None:
     """Store a run's pipeline as its MLflow model, ``runs:/<run_id>/model``.
 
     Parameters
@@ -69,15 +74,11 @@ def log_model(
         The run's record; its ``model`` must be set.
     file : Path
         The skops file.
-    staging : Path
-        A folder that does not exist yet, for the files on their way to the store.
     """
-    from mlflow import pyfunc
     from mlflow.entities import LoggedModelOutput
     from mlflow.models import Model
 
     assert record.model is not None
-    packages = record.environment.packages if record.environment else {}
     logged = client.create_logged_model(
         experiment_id,
         name="model",
@@ -87,21 +88,45 @@ def log_model(
         model_type="classifier",
     )
     labels = record.confusion.labels if record.confusion else None
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*input example")
-        pyfunc.save_model(
-            staging,
-            loader_module=__name__,
-            data_path=str(file),
-            signature=signature(record.model.n_features, record.model.input_dtype),
-            pip_requirements=[f"{name}=={packages[name]}" for name in _REQUIREMENTS if name in packages]
-            or ["eigenbench"],
-            mlflow_model=Model(
-                run_id=run_id,
-                model_id=logged.model_id,
-                metadata={"labels": labels, "skops_sha256": record.model.sha256},
-            ),
-        )
-    client.log_model_artifacts(logged.model_id, str(staging))
+    described = Model(
+        run_id=run_id,
+        model_id=logged.model_id,
+        signature=signature(record.model.n_features, record.model.input_dtype),
+        metadata={"labels": labels, "skops_sha256": record.model.sha256},
+        model_size_bytes=record.model.bytes,
+    )
+    with artifact_folder(logged.artifact_location, client.tracking_uri) as folder:
+        _write_model(folder, described, file, _requirements(record))
     client.finalize_logged_model(logged.model_id, "READY")
     client.log_outputs(run_id, [LoggedModelOutput(logged.model_id, step=0)])
+
+
+def _write_model(folder: Path, described: Model, file: Path, requirements: tuple[str, ...]) -> None:
+    from mlflow import pyfunc
+
+    shutil.copyfile(file, folder / file.name)
+    for name, content in _environment_files(requirements).items():
+        (folder / name).write_bytes(content)
+    pyfunc.add_to_model(
+        described, __name__, data=file.name, conda_env="conda.yaml", python_env="python_env.yaml"
+    )
+    # As `Model.save` writes it, with the parser written in C.
+    text = yaml.dump(described.to_dict(), Dumper=_YAML_DUMPER, default_flow_style=False, allow_unicode=True)
+    (folder / "MLmodel").write_text(text, encoding="utf-8")
+
+
+def _requirements(record: Record) -> tuple[str, ...]:
+    packages = record.environment.packages if record.environment else {}
+    found = tuple(f"{name}=={packages[name]}" for name in _REQUIREMENTS if name in packages)
+    return found or ("eigenbench",)
+
+
+@lru_cache(maxsize=64)
+def _environment_files(requirements: tuple[str, ...]) -> dict[str, bytes]:
+    """Return the files in which MLflow keeps a model's packages; it takes long to write them."""
+    from mlflow import pyfunc
+
+    with tempfile.TemporaryDirectory(prefix="eigenbench-") as parent:
+        folder = Path(parent) / "model"
+        pyfunc.save_model(folder, loader_module=__name__, pip_requirements=list(requirements))
+        return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "MLmodel"}

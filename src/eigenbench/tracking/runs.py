@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eigenbench.experiments.record import DatasetInfo, Record
+from eigenbench.experiments.suite import NO_CLASSIFIER
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -26,7 +27,8 @@ _COSTS = ("dimension", "fit_seconds", "train_seconds", "predict_seconds", "peak_
 
 def run_name(record: Record) -> str:
     """Return the name that the dashboard shows."""
-    return f"{record.dataset}/{record.method}/{record.classifier}/{record.seed}"
+    classifier = [] if record.classifier == NO_CLASSIFIER else [record.classifier]
+    return "/".join([record.dataset, record.method, *classifier, str(record.seed)])
 
 
 def start_and_end(record: Record, path: Path) -> tuple[int, int]:
@@ -131,6 +133,18 @@ def _param_text(value: Any) -> str:
 def _allowed(name: str) -> str:
     """MLflow refuses names with other characters, such as the @ of precision@1."""
     return re.sub(r"[^\w.\-/ ]", "_", name)[:250]
+
+
+def log_dataset(client: MlflowClient, run_id: str, record: Record) -> None:
+    """Log the dataset that a run was trained on."""
+    from mlflow.exceptions import MlflowException
+
+    assert record.dataset_info is not None
+    used = [dataset_input(record.dataset_info, record.model.input_dtype if record.model else None)]
+    try:
+        client.log_inputs(run_id, used)
+    except MlflowException:  # another import has just added the same dataset: now it is found
+        client.log_inputs(run_id, used)
 
 
 def dataset_input(info: DatasetInfo, input_dtype: str | None) -> DatasetInput:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from eigenbench.tracking import databases
+from eigenbench.tracking.databases import sqlite_path
 from eigenbench.tracking.errors import TrackingError, TrackingUnavailable
 
 if TYPE_CHECKING:
@@ -53,15 +55,6 @@ def resolve_uri(tracking_uri: str | None = None) -> str:
     return uri
 
 
-def sqlite_path(uri: str) -> Path | None:
-    """Return the absolute path of an SQLite store's file; None for any other store."""
-    prefix, separator, path = uri.partition(":///")
-    name = path.partition("?")[0]
-    if not prefix.startswith("sqlite") or not separator or name in ("", ":memory:"):
-        return None
-    return Path(name).absolute()
-
-
 def is_server(uri: str) -> bool:
     """Tell whether a store is a running MLflow server."""
     return urlsplit(uri).scheme in ("http", "https")
@@ -79,23 +72,32 @@ def shown_uri(uri: str) -> str:
 def artifact_location(uri: str, suite: str) -> str | None:
     """Return where the files of a suite's runs go.
 
-    An SQLite store has them beside its file, in ``mlartifacts/<suite>``; for any other store MLflow or its
-    server decides (None).
+    A server decides itself (None). Otherwise they go to ``<suite>`` in the folder or address that
+    ``EIGENBENCH_ARTIFACTS`` names; by default ``mlartifacts``, beside an SQLite store's file, or in the
+    current folder.
     """
+    if is_server(uri):
+        return None
+    if (root := os.environ.get("EIGENBENCH_ARTIFACTS", "")) and urlsplit(root).scheme:
+        return f"{root.rstrip('/')}/{suite}"
     path = sqlite_path(uri)
-    return None if path is None else (path.parent / "mlartifacts" / suite).as_uri()
+    beside = Path.cwd() if path is None else path.parent
+    return (beside / (root or "mlartifacts") / suite).as_uri()
 
 
 @contextlib.contextmanager
 def open_store(uri: str, results_dir: Path) -> Iterator[MlflowClient]:
-    """Give a client to a store that exists and answers, and keep every other import waiting meanwhile.
+    """Give a client to a store that exists and answers, and keep other imports waiting meanwhile.
+
+    An SQLite store has one importer at a time. Into a database or a server several may import at once, but
+    only one from each results folder.
 
     Parameters
     ----------
     uri : str
         What `resolve_uri` returned.
     results_dir : Path
-        Where the records are; imports into a store without a file of its own queue on a lock there.
+        Where the records are.
 
     Raises
     ------
@@ -106,14 +108,30 @@ def open_store(uri: str, results_dir: Path) -> Iterator[MlflowClient]:
     lock = results_dir / ".tracking.lock" if path is None else path.with_name(f"{path.name}.lock")
     with unavailable_on_failure(uri, results_dir), _one_at_a_time(lock):
         prepare_environment()
-        if path is not None and not (path.exists() and path.stat().st_size):
-            _create_sqlite_store(path)
-        yield _answering_client(uri)
+        if path is not None:
+            if not (path.exists() and path.stat().st_size):
+                databases.create_sqlite_store(path, _answering_client)
+            with databases.cheap_commits(path):
+                yield _answering_client(uri)
+        else:
+            yield _answering_client(uri)
+
+
+@contextlib.contextmanager
+def read_store(uri: str, results_dir: Path) -> Iterator[MlflowClient | None]:
+    """Give a client to look a store through; None where there is none yet. Nothing is written.
+
+    Parameters and errors are those of `open_store`.
+    """
+    with unavailable_on_failure(uri, results_dir):
+        prepare_environment()
+        there = is_server(uri) or databases.has_tables(uri)
+        yield _answering_client(uri) if there else None
 
 
 @contextlib.contextmanager
 def unavailable_on_failure(uri: str, results_dir: Path) -> Iterator[None]:
-    """Turn what MLflow, its server or the disk refuses into one clear error."""
+    """Turn what MLflow, its server, the database or the disk refuses into one clear error."""
     try:
         yield
     except TrackingError:
@@ -123,7 +141,8 @@ def unavailable_on_failure(uri: str, results_dir: Path) -> Iterator[None]:
             raise
         raise TrackingUnavailable(
             f"cannot use the MLflow store {shown_uri(uri)}: {explain(error, uri)}. The records are safe in "
-            f"{results_dir / 'records'}; when the store is there again, run snakemake again to import them"
+            f"{results_dir / 'records'}; when the store is there again, run snakemake again to import them, "
+            f"or eigenbench sync"
         ) from error
 
 
@@ -136,7 +155,8 @@ def explain(error: Exception, uri: str) -> str:
 
 
 def _is_from_mlflow(error: Exception) -> bool:
-    return type(error).__module__.split(".")[0] in ("mlflow", "sqlalchemy", "requests", "urllib3")
+    origins = ("mlflow", "sqlalchemy", "sqlite3", "psycopg2", "requests", "urllib3")
+    return type(error).__module__.split(".")[0] in origins
 
 
 def prepare_environment() -> None:
@@ -149,34 +169,10 @@ def prepare_environment() -> None:
 def _answering_client(uri: str) -> MlflowClient:
     from mlflow import MlflowClient
 
-    if not is_server(uri):
-        _try_database(uri)
-    client = MlflowClient(tracking_uri=uri, registry_uri=uri)
-    client.search_experiments(max_results=1)
+    with contextlib.nullcontext() if is_server(uri) else databases.first_use(uri):
+        client = MlflowClient(tracking_uri=uri, registry_uri=uri)
+        client.search_experiments(max_results=1)
     return client
-
-
-def _try_database(uri: str) -> None:
-    """Connect once, because MLflow tries an absent database again and again for two minutes."""
-    import sqlalchemy
-
-    try:
-        engine = sqlalchemy.create_engine(uri, poolclass=sqlalchemy.NullPool)
-    except ImportError as error:
-        raise TrackingError(
-            f"{shown_uri(uri)} needs the Python package {error.name}; install it, or use {DEFAULT_URI}"
-        ) from error
-    engine.connect().close()
-
-
-def _create_sqlite_store(path: Path) -> None:
-    """Create the store under another name first: half a schema, left by a kill, could never be used."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.new")
-    for leftover in path.parent.glob(f"{unfinished.name}*"):
-        leftover.unlink()
-    _answering_client(f"sqlite:///{unfinished}")
-    unfinished.replace(path)
 
 
 @contextlib.contextmanager

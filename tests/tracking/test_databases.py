@@ -1,0 +1,110 @@
+"""SQLite stores stay one sound file, whatever happens to an import; damage is told."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from mlflow import MlflowClient
+
+from eigenbench.tracking import TrackingUnavailable, import_records
+from eigenbench.tracking.databases import cheap_commits
+
+
+def do_import(results, paths, uri):
+    return import_records(paths, results_dir=results.folder, tracking_uri=uri, progress=False)
+
+
+def journal_mode(path):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return connection.execute("PRAGMA journal_mode").fetchone()[0]
+
+
+def test_after_an_import_the_store_is_one_file_again(results, store_uri, tmp_path):
+    do_import(results, [results.record()], store_uri)
+    assert journal_mode(tmp_path / "mlflow.db") == "delete"
+    assert list(tmp_path.glob("mlflow.db-*")) == []
+
+
+def test_an_import_while_the_dashboard_reads(results, store_uri, tmp_path):
+    """A reader keeps the store in write-ahead mode beyond the import; the next import ends it."""
+    path = tmp_path / "mlflow.db"
+    with contextlib.closing(sqlite3.connect(path)) as reader:
+        reader.execute("PRAGMA journal_mode = WAL")
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM runs").fetchall()
+        do_import(results, [results.record(0)], store_uri)
+        assert journal_mode(path) == "wal"
+    do_import(results, [results.record(1)], store_uri)
+    assert journal_mode(path) == "delete"
+    assert len(MlflowClient(store_uri).search_runs(["1"])) == 2
+
+
+WRITE_AND_DIE = """
+import os, signal
+from pathlib import Path
+import sqlalchemy
+from eigenbench.tracking.databases import cheap_commits
+
+path = Path("mlflow.db").absolute()
+with cheap_commits(path), sqlalchemy.create_engine(f"sqlite:///{path}").begin() as connection:
+    for name in ("journal_mode", "synchronous"):
+        print(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one(), flush=True)
+    connection.exec_driver_sql("INSERT INTO experiments (name) VALUES ('kept')")
+    connection.commit()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_commits_survive_a_kill(store_uri, tmp_path):
+    command = [sys.executable, "-c", WRITE_AND_DIE]
+    done = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    assert done.returncode == -signal.SIGKILL
+    assert done.stdout.split() in (["wal", "1"], ["delete", "2"]), "never less than what is safe"
+    with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert ("kept",) in connection.execute("SELECT name FROM experiments").fetchall()
+    with cheap_commits(tmp_path / "mlflow.db"):
+        pass
+    assert journal_mode(tmp_path / "mlflow.db") == "delete"
+
+
+@pytest.fixture
+def limited_files():
+    """Return a function that lets the operating system refuse larger files, as a full disk would."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    signal.signal(signal.SIGXFSZ, previous)
+
+
+@pytest.mark.parametrize("room", [0, 60_000])
+def test_a_full_disk_during_an_import_loses_nothing(results, store_uri, tmp_path, limited_files, room):
+    """Without room for the store, or for the files of the runs only: a clear error, then it goes on."""
+    paths = [results.record(seed) for seed in range(40)]
+    limited_files(room)
+    with pytest.raises(TrackingUnavailable, match="records are safe"):
+        do_import(results, paths, store_uri)
+    limited_files(resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+    with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    summary = do_import(results, paths, store_uri)
+    assert summary.failed == {}
+    assert summary.imported + summary.unchanged == 40
+    runs = MlflowClient(store_uri).search_runs(["1"])
+    assert sorted(run.data.tags["run_key"] for run in runs) == [path.stem for path in paths]
+    assert {run.info.status for run in runs} == {"FINISHED"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_store_is_a_clear_error(results, store_uri, tmp_path):
+    (tmp_path / "mlflow.db").chmod(0o444)
+    with pytest.raises(TrackingUnavailable, match="readonly"):
+        do_import(results, [results.record()], store_uri)

@@ -1,0 +1,193 @@
+"""A laboratory's store: PostgreSQL or a server, filled from several clusters at the same time."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from mlflow import MlflowClient, pyfunc
+
+from eigenbench.tracking import TrackingError, TrackingUnavailable, compare_records, import_records
+
+
+@pytest.fixture(autouse=True)
+def isolated(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setenv("EIGENBENCH_ARTIFACTS", str(tmp_path / "artifacts"))
+
+
+@pytest.fixture
+def clusters(results, tmp_path):
+    """Three results folders: 8 records in each, of which 2 in all three with the same key."""
+    common = [results.record(seed) for seed in (100, 101)]
+    folders = []
+    for number in range(3):
+        folder = tmp_path / f"cluster{number}"
+        shutil.copytree(results.folder, folder)
+        for seed in range(6):
+            path = results.record(10 * number + seed, suite="tiny" if seed % 2 else f"own{number}")
+            target = folder / path.relative_to(results.folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.rename(target)
+        for path in common:
+            mine = folder / path.relative_to(results.folder)
+            record = json.loads(mine.read_text())
+            record["finished"] = f"2026-01-02T03:05:{10 + number:02}+00:00"
+            mine.write_text(json.dumps(record))
+        folders.append(folder)
+    return folders
+
+
+def import_all(uri, folders):
+    """Start one importer per folder at the same moment; return their receipts."""
+    started = []
+    for folder in folders:
+        paths = sorted(map(str, folder.glob("records/*/*.json")))
+        command = [sys.executable, "-m", "eigenbench.tracking", "--tracking-uri", uri]
+        command += ["--results-dir", str(folder), "--receipt", str(folder / "receipt.json"), *paths]
+        started.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
+    texts = [process.communicate(timeout=300)[1] for process in started]
+    assert [process.returncode for process in started] == [0] * len(folders), texts
+    return [json.loads((folder / "receipt.json").read_text()) for folder in folders]
+
+
+def check_whole(uri):
+    """Every record of every cluster is there once, with its dataset and one model."""
+    client = MlflowClient(uri)
+    experiments = {item.name: item.experiment_id for item in client.search_experiments()}
+    assert set(experiments) == {"Default", "tiny", "own0", "own1", "own2"}
+    runs = [run for found in experiments.values() for run in client.search_runs([found])]
+    expected = {f"{seed:016x}" for number in range(3) for seed in range(10 * number, 10 * number + 6)}
+    expected |= {f"{seed:016x}" for seed in (100, 101)}
+    assert sorted(run.data.tags["run_key"] for run in runs) == sorted(expected)
+    assert {run.info.status for run in runs} == {"FINISHED"}
+    assert {len(run.inputs.dataset_inputs) for run in runs} == {1}
+    models = client.search_logged_models(list(experiments.values()))
+    assert sorted(model.source_run_id for model in models) == sorted(run.info.run_id for run in runs)
+    common = [run for run in runs if run.data.tags["run_key"] == f"{100:016x}"]
+    assert [run.data.tags["imported_from"].rpartition("/")[2] for run in common] == ["cluster2"], "the latest"
+
+
+def test_several_clusters_at_once_into_a_new_postgresql_database(postgres, clusters):
+    uri = postgres()
+    import_all(uri, clusters)
+    check_whole(uri)
+    for receipt in import_all(uri, clusters):
+        assert (receipt["imported"], receipt["replaced"], receipt["unchanged"]) == (0, 0, 8)
+    check_whole(uri)
+
+
+def test_several_clusters_at_once_into_one_server(server, clusters):
+    import_all(server.uri, clusters)
+    check_whole(server.uri)
+
+
+def test_postgresql_holds_what_sqlite_holds(postgres, results, store_uri):
+    paths = [results.record(0), results.failed_record(1), results.record(2, model=None, confusion=None)]
+    stores = [store_uri, postgres()]
+    found = []
+    for uri in stores:
+        import_records(paths, results_dir=results.folder, tracking_uri=uri, progress=False)
+        client = MlflowClient(uri)
+        experiment = client.get_experiment_by_name("tiny")
+        runs = client.search_runs([experiment.experiment_id])
+        found.append({run.data.tags["run_key"]: _shown(client, run) for run in runs})
+    assert found[0] == found[1]
+    run_id = next(run for run in runs if run.data.tags["run_key"] == f"{0:016x}").info.run_id
+    model = client.search_logged_models([experiment.experiment_id], f"source_run_id = '{run_id}'")[0]
+    assert pyfunc.load_model(model.artifact_location).metadata.signature is not None
+
+
+def _shown(client, run):
+    tags = {name: value for name, value in run.data.tags.items() if name != "imported_at"}
+    history = {name: client.get_metric_history(run.info.run_id, name) for name in run.data.metrics}
+    points = {name: [(p.step, p.value, p.timestamp) for p in found] for name, found in history.items()}
+    datasets = [item.dataset.to_dictionary() for item in run.inputs.dataset_inputs]
+    return run.info.status, run.info.start_time, run.info.end_time, tags, run.data.params, points, datasets
+
+
+def test_looking_at_a_new_database_writes_nothing(postgres, results):
+    import sqlalchemy
+
+    uri = postgres()
+    compared = compare_records([results.record()], results_dir=results.folder, tracking_uri=uri)
+    assert (compared.imported, compared.unchanged) == (1, 0)
+    assert sqlalchemy.inspect(sqlalchemy.create_engine(uri)).get_table_names() == []
+
+
+def test_an_absent_postgresql_is_one_clear_error(postgres, results):
+    uri = postgres().replace("/mlflow", "/absent").replace("lab@", "lab:secret@")
+    with pytest.raises(TrackingUnavailable, match="does not exist") as raised:
+        import_records([results.record()], results_dir=results.folder, tracking_uri=uri, progress=False)
+    assert "secret" not in str(raised.value)
+
+
+def test_a_missing_driver_names_the_extra(results, monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg2", None)
+    with pytest.raises(TrackingError, match=r"eigenbench\[postgres\]"):
+        import_records(
+            [results.record()], results_dir=results.folder, tracking_uri="postgresql://127.0.0.1:9/x"
+        )
+
+
+def test_a_server_killed_in_the_middle_and_back_later(results, server, monkeypatch):
+    """The import ends with one clear error; the next one completes it, without doubles."""
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
+    paths = [results.record(seed) for seed in range(8)]
+
+    def kill_when_some_are_there():
+        client = MlflowClient(server.uri)
+        while True:
+            experiment = client.get_experiment_by_name("tiny")
+            if experiment and len(client.search_runs([experiment.experiment_id])) >= 3:
+                return server.stop(kill=True)
+            time.sleep(0.02)
+
+    killer = threading.Thread(target=kill_when_some_are_there)
+    killer.start()
+    with pytest.raises(TrackingUnavailable, match="eigenbench sync"):
+        import_records(paths, results_dir=results.folder, tracking_uri=server.uri, progress=False)
+    killer.join()
+    server.start()
+    summary = import_records(paths, results_dir=results.folder, tracking_uri=server.uri, progress=False)
+    assert summary.imported + summary.unchanged == 8
+    assert 1 <= summary.unchanged < 8
+    client = MlflowClient(server.uri)
+    runs = client.search_runs([client.get_experiment_by_name("tiny").experiment_id])
+    assert sorted(run.data.tags["run_key"] for run in runs) == [f"{seed:016x}" for seed in range(8)]
+    assert {run.info.status for run in runs} == {"FINISHED"}
+
+
+def test_a_run_that_another_import_is_at_work_on_is_left_alone_for_an_hour(results, store_uri):
+    path = results.record()
+    import_records([path], results_dir=results.folder, tracking_uri=store_uri, progress=False)
+    client = MlflowClient(store_uri)
+    experiment_id = client.get_experiment_by_name("tiny").experiment_id
+    now = int(1000 * time.time())
+    left = {}
+    for name, source, at in [("busy", "far:/results", now), ("dead", "far:/results", now - 7_200_000)]:
+        tags = {"run_key": f"{0:016x}", "imported_from": source, "imported_at": str(at)}
+        left[client.create_run(experiment_id, tags=tags).info.run_id] = name
+    import_records([path], results_dir=results.folder, tracking_uri=store_uri, progress=False)
+    open_runs = [run for run in client.search_runs([experiment_id]) if run.info.status == "RUNNING"]
+    assert [left[run.info.run_id] for run in open_runs] == ["busy"]
+
+
+def test_a_later_record_from_elsewhere_is_not_replaced_by_an_earlier_one(results, store_uri, tmp_path):
+    earlier = results.record()
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(results.folder, elsewhere)
+    later = elsewhere / earlier.relative_to(results.folder)
+    later.write_text(later.read_text().replace("2026-01-02T03:05:05", "2026-01-02T04:00:00"))
+    import_records([later], results_dir=elsewhere, tracking_uri=store_uri, progress=False)
+    summary = import_records([earlier], results_dir=results.folder, tracking_uri=store_uri, progress=False)
+    assert (summary.imported, summary.replaced, summary.unchanged) == (0, 0, 1)
+    client = MlflowClient(store_uri)
+    [run] = client.search_runs([client.get_experiment_by_name("tiny").experiment_id])
+    assert run.data.tags["imported_from"].endswith("elsewhere")
