@@ -5,8 +5,11 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
+
+from eigenbench import ClassMoments
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
 
@@ -16,9 +19,9 @@ def test_every_run_has_one_record(finished):
     results = workflow.metrics()
     ok = results[results.status == "ok"]
     errors = ok[ok.metric == "test_error"]
-    assert len(errors) == 2 * 2 * 2 + 1
+    assert len(errors) == 2 * 2 * 2 + 2
     assert errors.value.between(0, 0.15).all()
-    assert results.run_key.nunique() == len(workflow.records()) == 11
+    assert results.run_key.nunique() == len(workflow.records()) == 13
 
 
 def test_a_method_that_fails_becomes_a_failed_record_and_the_rest_goes_on(finished):
@@ -55,6 +58,32 @@ def test_records_say_where_the_numbers_come_from(finished):
     assert record["peak_rss_mb"] > 50
     assert record["dataset_info"]["n_train"] + record["dataset_info"]["n_test"] == 1797
     assert (workflow.folder / "results" / record["model"]["path"]).stat().st_size == record["model"]["bytes"]
+
+
+def test_a_protocol_gives_its_own_metrics_and_trains_nothing(finished):
+    workflow, _ = finished
+    (record,) = (r for r in map(_read, workflow.records()) if r["experiment"] == "measured")
+    assert record["status"] == "ok"
+    assert record["classifier"] == "none"
+    assert record["model"] is None
+    assert record["metrics"].keys() >= {"kernel_mse_at_16", "kernel_mse_at_32"}
+    assert [size for size, _ in record["curves"]["kernel_mse"]] == [16, 32]
+    assert record["environment"]["code_hash"]
+
+
+def test_scattered_moments_are_those_of_one_pass(finished):
+    workflow, _ = finished
+    moments = [
+        ClassMoments.load(path) for path in (workflow.folder / "results/artifacts/moments").rglob("*.npz")
+    ]
+    largest = max(part.counts.sum() for part in moments)
+    shards = [part for part in moments if part.counts.sum() in (largest // 2, largest - largest // 2)]
+    first, second = shards
+    whole = first + second
+    same = [part for part in moments if np.allclose(part.sums, whole.sums, rtol=1e-6)]
+    assert len(same) == 2, "the merged one, and that of the experiment without shards"
+    for part in same:
+        np.testing.assert_allclose(part.second_moments, whole.second_moments, rtol=1e-6)
 
 
 def test_the_outputs_have_their_columns(finished):

@@ -1,0 +1,92 @@
+"""Times and files that can't be trusted: a clock that went back, a record or a receipt cut in half."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import time
+from contextlib import closing
+
+import pandas as pd
+import pytest
+import yaml
+
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("faults")]
+
+DAY = 86_400
+METHODS = {"identity": {}, "random": {"steps": [{"RandomDirections": {"n_components": 20}}]}}
+EXPERIMENT = {
+    "dataset": "digits",
+    "pack": True,
+    "methods": METHODS,
+    "classifiers": ["CalibratedLeastSquares"],
+}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory, make_workflow):
+    """A workflow of two records that ran undisturbed. Read it; copy it to change it."""
+    folder, suites = (tmp_path_factory.mktemp(name) for name in ("small", "suites"))
+    content = {"title": "Two records", "experiments": {"main": EXPERIMENT}}
+    (suites / "tiny.yaml").write_text(yaml.safe_dump(content))
+    workflow = make_workflow(folder, suites)
+    done = workflow.run()
+    assert done.returncode == 0, done.stdout[-6000:]
+    return workflow
+
+
+@pytest.fixture
+def copied(small, tmp_path, make_workflow):
+    """A copy of it, with its modification times."""
+    shutil.copytree(small.folder, tmp_path / "copy", symlinks=True)
+    return make_workflow(tmp_path / "copy", small.suites_dir)
+
+
+def set_times(folder, seconds_from_now):
+    moment = time.time() + seconds_from_now
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            os.utime(path, (moment, moment))
+
+
+def keys_in_mlflow(workflow):
+    with closing(sqlite3.connect(workflow.folder / "mlflow.db")) as connection:
+        query = "SELECT value FROM tags JOIN runs USING (run_uuid)"
+        active = " WHERE key = 'run_key' AND lifecycle_stage = 'active' AND status != 'RUNNING'"
+        return sorted(value for (value,) in connection.execute(query + active))
+
+
+@pytest.mark.parametrize("part", ["data/prepared", "results/artifacts", "results"])
+def test_a_clock_that_went_back_changes_no_result(copied, small, part):
+    """Files of one stage are from tomorrow: what follows may be done again, with the same outcome."""
+    set_times(copied.folder / part, DAY)
+    done = copied.run()
+    assert done.returncode == 0, done.stdout[-6000:]
+    pd.testing.assert_frame_equal(copied.metrics(), small.metrics())
+    assert keys_in_mlflow(copied) == sorted(path.stem for path in copied.records())
+
+
+def test_a_record_cut_in_half_is_named_and_made_again(copied, small):
+    cut = copied.records()[0]
+    cut.write_bytes(cut.read_bytes()[:200])
+    done = copied.run()
+    assert done.returncode != 0
+    assert f"{cut.name}: not a readable run record" in done.stdout
+    assert "delete it and run snakemake again" in done.stdout
+    cut.unlink()
+    done = copied.run()
+    assert done.returncode == 0, done.stdout[-6000:]
+    pd.testing.assert_frame_equal(copied.metrics(), small.metrics())
+    assert keys_in_mlflow(copied) == sorted(path.stem for path in copied.records())
+
+
+def test_a_lost_store_is_filled_again(copied):
+    """The records are the truth: without MLflow's file and receipts, everything is imported anew."""
+    (copied.folder / "mlflow.db").unlink()
+    for receipt in (copied.folder / "results" / "tracked").rglob("*.json"):
+        receipt.unlink()
+    done = copied.run()
+    assert done.returncode == 0, done.stdout[-6000:]
+    assert keys_in_mlflow(copied) == sorted(path.stem for path in copied.records())
+    assert "\ntrain " not in done.stdout

@@ -1,0 +1,112 @@
+"""Names reach shell commands and paths: those of suites are refused unless plain, folders may be anything."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import yaml
+
+from eigenbench.datasets.catalogue import load_catalogue
+from eigenbench.experiments.suite import SuiteError, load_suite
+
+SUITE = {
+    "title": "A test",
+    "experiments": {
+        "main": {
+            "dataset": "digits",
+            "methods": {"identity": {}},
+            "classifiers": {"least_squares": {"component": "CalibratedLeastSquares"}},
+        }
+    },
+}
+HOSTILE = [
+    "x; touch injected",
+    "$(touch injected)",
+    "`touch injected`",
+    "a b",
+    "a'b",
+    'a"b',
+    "../x",
+    "a/b",
+    "/etc/x",
+    "-rf",
+    ".hidden",
+    "{wildcards}",
+    "a\nb",
+    "a\n",
+    "",
+    "x" * 65,
+]
+
+
+def renamed(name, place):
+    suite = copy.deepcopy(SUITE)
+    experiment = suite["experiments"]["main"]
+    match place:
+        case "suite":
+            suite["name"] = name
+        case "experiment":
+            suite["experiments"] = {name: experiment}
+        case "dataset":
+            experiment["dataset"] = name
+        case "method":
+            experiment["methods"] = {name: {}}
+        case "classifier":
+            experiment["classifiers"] = {name: {"component": "CalibratedLeastSquares"}}
+        case "component":
+            experiment["methods"] = {"m": {"steps": [name]}}
+    return suite
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("place", ["suite", "experiment", "dataset", "method", "classifier", "component"])
+def test_names_in_suites_are_plain(tmp_path, name, place):
+    path = tmp_path / "tiny.yaml"
+    path.write_text(yaml.safe_dump(renamed(name, place)))
+    with pytest.raises(SuiteError, match=r"tiny\.yaml"):
+        load_suite(path, sorted(load_catalogue().datasets))
+
+
+@pytest.mark.parametrize("stem", ["x; touch injected", "$(touch injected)", "a b", "-rf", "{x}"])
+def test_names_of_suite_files_are_plain(tmp_path, stem):
+    path = tmp_path / f"{stem}.yaml"
+    path.write_text(yaml.safe_dump(SUITE))
+    with pytest.raises(SuiteError, match="name"):
+        load_suite(path, sorted(load_catalogue().datasets))
+
+
+def test_tags_that_would_run_code_are_refused(tmp_path):
+    path = tmp_path / "tiny.yaml"
+    path.write_text(f"title: !!python/object/apply:os.mkdir ['{tmp_path}/made']\nexperiments: {{}}\n")
+    with pytest.raises(SuiteError, match=r"tiny\.yaml"):
+        load_suite(path)
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.workflow
+@pytest.mark.xdist_group("faults")
+def test_folders_may_have_any_name(tmp_path, make_workflow):
+    """Blanks, quotes, and what a shell would run, in the names of every folder that a run works in.
+
+    MLflow can't make its tables in a folder whose name has both kinds of quotes: it puts the name, as Python
+    prints it, into an SQL statement. So the folder of the store has one kind.
+    """
+    folder = tmp_path / "it's mine $(touch injected); `touch injected` & ä"
+    suites = folder / "my suites"
+    suites.mkdir(parents=True)
+    (suites / "tiny.yaml").write_text(yaml.safe_dump(SUITE))
+    names = {"results_dir": "re sults'", "reports_dir": "re'ports $(touch injected)", "data_dir": 'da"ta ;x'}
+    content = names | {"suites": ["tiny"], "suites_dir": str(suites)}
+    (folder / "config.yaml").write_text(yaml.safe_dump(content))
+    workflow = make_workflow(folder, suites)
+    workflow.command = lambda *arguments: [
+        *type(workflow).command(workflow, *arguments)[:-3],
+        *("--configfile", str(folder / "config.yaml")),
+    ]
+    done = workflow.run()
+    assert done.returncode == 0, done.stdout[-6000:]
+    assert len(list((folder / names["results_dir"] / "records" / "tiny").glob("*.json"))) == 1
+    assert (folder / names["reports_dir"] / "index.html").exists()
+    assert (folder / names["data_dir"] / "prepared" / "digits").is_dir()
+    assert list(tmp_path.rglob("injected")) == []
