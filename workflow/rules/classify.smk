@@ -6,11 +6,15 @@ rule train:
     log:
         "logs/train/{unit}.log",
     retries: RETRIES
+    group:
+        unit_group
+    envmodules:
+        MODULE,
     threads: unit_threads
     resources:
         mem_mb=unit_mem_mb,
         runtime=unit_runtime,
-        last_attempt=last_attempt,
+        attempts_left=attempts_left,
     params:
         results=results_dir,
         suite=unit_suite,
@@ -30,11 +34,15 @@ rule evaluate:
     log:
         "logs/evaluate/{unit}.log",
     retries: RETRIES
+    group:
+        unit_group
+    envmodules:
+        MODULE,
     threads: unit_threads
     resources:
         mem_mb=unit_mem_mb,
         runtime=unit_runtime,
-        last_attempt=last_attempt,
+        attempts_left=attempts_left,
     params:
         results=results_dir,
         suite=unit_suite,
@@ -54,11 +62,15 @@ rule select:
     log:
         "logs/select/{unit}.log",
     retries: RETRIES
+    group:
+        unit_group
+    envmodules:
+        MODULE,
     threads: 1
     resources:
         mem_mb=unit_mem_mb,
         runtime=unit_runtime,
-        last_attempt=last_attempt,
+        attempts_left=attempts_left,
     params:
         results=results_dir,
         suite=unit_suite,
@@ -77,6 +89,11 @@ rule record:
         f"{RESULTS}/records/{{suite}}/{{run_key}}.json",
     log:
         "logs/record/{suite}/{run_key}.log",
+    retries: RETRIES
+    group:
+        lambda wildcards: BENCH.record_group(wildcards.suite, wildcards.run_key)
+    envmodules:
+        MODULE,
     threads: 1
     resources:
         mem_mb=500,
@@ -84,7 +101,7 @@ rule record:
     params:
         results=results_dir,
         suite=lambda wildcards: BENCH.suite_paths[wildcards.suite],
-        code=BENCH.record_code(),
+        code=lambda wildcards: BENCH.record_code(),
         label=lambda wildcards: BENCH.record_label(wildcards.suite, wildcards.run_key),
     message:
         "record {params.label}"

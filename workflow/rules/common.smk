@@ -6,15 +6,20 @@ from eigenbench.experiments.dag import Dag
 from eigenbench.experiments.guard import RunLock, check_writable
 from eigenbench.experiments.suite import SuiteError
 from snakemake.exceptions import WorkflowError
+from snakemake.settings.types import DeploymentMethod
 
-PYTHON = shlex.quote(sys.executable)
+# Jobs run with this Python, unless `--sdm env-modules` loads an environment for them.
+PINNED = DeploymentMethod.ENV_MODULES in workflow.deployment_settings.deployment_method
+PYTHON = "python" if PINNED else shlex.quote(sys.executable)
+MODULE = str(Path(workflow.basedir) / "workflow" / "envs" / "modules" / "eigenbench")
+
 CONFIG_PATH = Path(workflow.basedir) / "config" / "config.yaml"
 SUITES_DIR = Path(
     config.get("suites_dir") or Path(workflow.basedir) / "config" / "suites"
 )
 
 try:
-    BENCH = Dag(config, CONFIG_PATH, SUITES_DIR)
+    BENCH = Dag(config, CONFIG_PATH, SUITES_DIR, check=workflow.is_main_process)
 except SuiteError as error:
     raise WorkflowError(str(error))
 
@@ -23,7 +28,10 @@ REPORTS = BENCH.config.reports_dir
 DATA = BENCH.config.data_dir
 
 # The last of these attempts records a killed task as failed, so that the rest goes on.
-RETRIES = 1
+RETRIES = 2
+
+# On a cluster, `--group-components method=N` puts N seeds of a method into one job.
+workflow.parent_groupids.update(dict.fromkeys(BENCH.groups, "method"))
 
 
 wildcard_constraints:
@@ -75,8 +83,13 @@ def unit_runtime(wildcards, attempt):
     return BENCH.runtime(wildcards.unit, attempt)
 
 
-def last_attempt(wildcards, attempt):
-    return "--last-attempt" if attempt > RETRIES else ""
+def unit_group(wildcards):
+    return BENCH.unit_group(wildcards.unit)
+
+
+# An integer, because the jobs of a group must agree on the resources that are strings.
+def attempts_left(wildcards, attempt):
+    return max(0, 1 + RETRIES - attempt)
 
 
 def suite_outputs(suites):
@@ -106,7 +119,7 @@ onstart:
 
 onsuccess:
     shell(
-        "{PYTHON} -m eigenbench.cli summary --results-dir {RESULTS:q} --reports-dir {REPORTS:q} --suites-dir {SUITES_DIR:q} >&2"
+        "{sys.executable:q} -m eigenbench.cli summary --results-dir {RESULTS:q} --reports-dir {REPORTS:q} --suites-dir {SUITES_DIR:q} >&2"
     )
 
 
@@ -120,5 +133,5 @@ onerror:
 
 UNIT_OPTIONS = (
     " {wildcards.unit} --suite {params.suite:q} --results-dir {params.results:q} --threads {threads}"
-    " {resources.last_attempt} --output {output:q} --log {log:q}"
+    " --attempts-left {resources.attempts_left} --output {output:q} --log {log:q}"
 )

@@ -8,6 +8,8 @@ rule download:
     log:
         "logs/download/{dataset}.log",
     retries: RETRIES
+    envmodules:
+        MODULE,
     threads: 1
     resources:
         mem_mb=1000,
@@ -32,6 +34,8 @@ rule prepare:
     log:
         "logs/prepare/{dataset}.log",
     retries: RETRIES
+    envmodules:
+        MODULE,
     threads: 1
     resources:
         mem_mb=lambda wildcards, attempt: BENCH.prepare_mem_mb(

@@ -6,11 +6,13 @@ rule moments:
     log:
         "logs/moments/{unit}.log",
     retries: RETRIES
+    envmodules:
+        MODULE,
     threads: unit_threads
     resources:
         mem_mb=unit_mem_mb,
         runtime=unit_runtime,
-        last_attempt=last_attempt,
+        attempts_left=attempts_left,
     params:
         results=results_dir,
         suite=unit_suite,
@@ -30,11 +32,15 @@ rule embed:
     log:
         "logs/embed/{unit}.log",
     retries: RETRIES
+    group:
+        unit_group
+    envmodules:
+        MODULE,
     threads: unit_threads
     resources:
         mem_mb=unit_mem_mb,
         runtime=unit_runtime,
-        last_attempt=last_attempt,
+        attempts_left=attempts_left,
     params:
         results=results_dir,
         suite=unit_suite,

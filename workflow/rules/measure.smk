@@ -6,11 +6,13 @@ rule measure:
     log:
         "logs/measure/{unit}.log",
     retries: RETRIES
+    envmodules:
+        MODULE,
     threads: unit_threads
     resources:
         mem_mb=unit_mem_mb,
         runtime=unit_runtime,
-        last_attempt=last_attempt,
+        attempts_left=attempts_left,
     params:
         results=results_dir,
         suite=unit_suite,

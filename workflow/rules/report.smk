@@ -12,6 +12,8 @@ rule report:
         f"{REPORTS}/comparison.csv",
     log:
         "logs/report.log",
+    envmodules:
+        MODULE,
     threads: 1
     resources:
         mem_mb=1500,
@@ -22,7 +24,7 @@ rule report:
         asked=[BENCH.suite_paths[suite] for suite in BENCH.config.suites],
         results=results_dir,
         reports=reports_dir,
-        code=BENCH.report_code(),
+        code=lambda wildcards: BENCH.report_code(),
     message:
         "report"
     shell:
@@ -38,6 +40,8 @@ rule suite_report:
         touch(f"{RESULTS}/reports/{{suite}}.done"),
     log:
         "logs/report.{suite}.log",
+    envmodules:
+        MODULE,
     threads: 1
     resources:
         mem_mb=1500,
@@ -48,7 +52,7 @@ rule suite_report:
         asked=lambda wildcards: BENCH.suite_paths[wildcards.suite],
         results=results_dir,
         reports=reports_dir,
-        code=BENCH.report_code(),
+        code=lambda wildcards: BENCH.report_code(),
     message:
         "report {wildcards.suite}"
     shell:

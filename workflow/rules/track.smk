@@ -11,6 +11,8 @@ rule track:
     log:
         "logs/track/{suite}.{batch}.log",
     retries: RETRIES
+    envmodules:
+        MODULE,
     threads: 1
     resources:
         mem_mb=1500,

@@ -57,7 +57,10 @@ def _parser() -> argparse.ArgumentParser:
         unit.add_argument("unit")
         unit.add_argument("--threads", type=int, default=1)
         unit.add_argument(
-            "--last-attempt", action="store_true", help="record a killed task instead of failing"
+            "--attempts-left",
+            type=int,
+            default=0,
+            help="at 0, record a killed task instead of failing",
         )
         unit.set_defaults(run=_unit)
     record = verbs.add_parser("record", parents=[planned], help="write the record of a run")
@@ -87,7 +90,7 @@ def _unit(options: argparse.Namespace) -> object:
         raise ArtifactError(
             f"{options.suite} has no unit {options.unit}: it was edited while the workflow ran"
         )
-    context = JobContext(options.threads, options.log, options.last_attempt)
+    context = JobContext(options.threads, options.log, last_attempt=options.attempts_left == 0)
     return run_unit(plan, unit, Workspace(options.results_dir), context)
 
 

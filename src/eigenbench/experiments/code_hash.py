@@ -80,8 +80,10 @@ def _imports(module: str) -> tuple[str, ...]:
 def _is_module(name: str) -> bool:
     package, _, leaf = name.rpartition(".")
     source = _source(package)
-    return source is not None and any(
-        (source.parent / path).exists() for path in (f"{leaf}.py", f"{leaf}/__init__.py")
+    return (
+        source is not None
+        and source.name == "__init__.py"
+        and any((source.parent / path).exists() for path in (f"{leaf}.py", f"{leaf}/__init__.py"))
     )
 
 

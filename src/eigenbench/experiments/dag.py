@@ -18,6 +18,12 @@ from eigenbench.registry import near_match
 #: Threads that a job on a large dataset takes at most; beyond, memory bandwidth limits.
 MAX_THREADS = 8
 
+#: A job on datasets of at most so many values (rows × features) is short; it shares cluster jobs with others.
+SMALL_VALUES = 10**8
+
+# A moment pass serves many methods and a measurement of time wants the machine: these are jobs of their own.
+_GROUPED = ("embed", "train", "evaluate", "select")
+
 
 class Dag:
     """The suites of a configuration, planned.
@@ -30,6 +36,9 @@ class Dag:
         Its file, for messages.
     suites_dir : Path
         The folder of suite files.
+    check : bool
+        Whether to check parameter names, which imports every method. The nested starts of Snakemake in
+        cluster jobs leave that to the process that submitted them.
 
     Raises
     ------
@@ -37,7 +46,7 @@ class Dag:
         If the configuration or a suite is not valid; the message names file, key and remedy.
     """
 
-    def __init__(self, config: Mapping[str, Any], config_path: Path, suites_dir: Path):
+    def __init__(self, config: Mapping[str, Any], config_path: Path, suites_dir: Path, check: bool = True):
         self.config: Config = validate_config(dict(config), config_path)
         self.suites_dir = suites_dir
         self.catalogue = load_catalogue()
@@ -47,7 +56,8 @@ class Dag:
         self.plans: dict[str, Plan] = {}
         for path in paths:
             suite = load_suite(path, sorted(self.catalogue.datasets))
-            check_parameters(suite, path)
+            if check:
+                check_parameters(suite, path)
             self.plans[suite.name] = plan_suite(suite, self.catalogue)
 
     def _check_default_suites(self, config_path: Path) -> None:
@@ -73,6 +83,39 @@ class Dag:
     def suite_of(self, unit_id: str) -> Path:
         """Return the file of a suite that has the unit."""
         return self.suite_paths[self._units[unit_id][0]]
+
+    @cached_property
+    def _unit_groups(self) -> dict[str, str]:
+        """The group of each unit that is short: that of the first runs that need it.
+
+        Runs stand in the order of their methods, so a group only ever waits for groups before it.
+        """
+        groups: dict[str, str] = {}
+        for plan in self.plans.values():
+            for cell in plan.cells:
+                for unit in plan.behind(cell):
+                    if unit.stage in _GROUPED and self._is_small(unit):
+                        groups.setdefault(unit.id, plan.group_of[cell.run_key])
+        return groups
+
+    def _is_small(self, unit: Unit) -> bool:
+        expected = [self.catalogue.entry(dataset).expect for dataset in unit.datasets]
+        return all(sum(expect.rows.values()) * expect.features <= SMALL_VALUES for expect in expected)
+
+    @property
+    def groups(self) -> list[str]:
+        """The names of all groups."""
+        return sorted({group for plan in self.plans.values() for group in plan.group_of.values()})
+
+    def unit_group(self, unit_id: str) -> str | None:
+        """Return the group of cluster jobs that a unit is run with, None for one that is long."""
+        return self._unit_groups.get(unit_id)
+
+    def record_group(self, suite: str, run_key: str) -> str:
+        """Return the group of cluster jobs that a record is written with: that of what it waits for."""
+        plan = self.plans[suite]
+        final = plan.unit_of[plan.cell(run_key).final.key]
+        return self._unit_groups.get(final.id, plan.group_of[run_key])
 
     def unit_inputs(self, unit_id: str) -> list[str]:
         """Return the manifests a unit's job reads, and its prepared dataset."""
@@ -134,7 +177,9 @@ class Dag:
 
     def runtime(self, unit_id: str, attempt: int) -> int:
         """Return the minutes a unit's job asks for; they double with each attempt."""
-        return (30 if self.unit(unit_id).packed else 120) * 2 ** (attempt - 1)
+        unit = self.unit(unit_id)
+        base = 5 if unit.stage == "select" else 30 if unit.packed else 120
+        return base * 2 ** (attempt - 1)
 
     def code(self, unit_id: str) -> str:
         """Return the hash of the code behind a unit's results."""

@@ -212,7 +212,7 @@ def _import_for(task: Task) -> None:
     for step in [*task.spec.get("steps", ()), *filter(None, [task.spec.get("classifier")])]:
         component(step["component"]).load()
     if "protocol" in task.spec:
-        PROTOCOLS[task.spec["protocol"]].settings()
+        PROTOCOLS[task.spec["protocol"]].load()
 
 
 def _now() -> str:

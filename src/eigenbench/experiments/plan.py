@@ -40,6 +40,9 @@ TASKS_PER_UNIT = 20
 #: Multiplications that one job of a moment pass does: some minutes of one core.
 SHARD_FLOPS = 2e13
 
+#: Runs of a packed experiment after which, at the next method, another group of cluster jobs begins.
+RUNS_PER_GROUP = 60
+
 #: Records of a packed experiment that one job imports into MLflow.
 BATCH_RECORDS = 100
 
@@ -130,12 +133,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """All cells of a suite, and the units of work behind them."""
+    """All cells of a suite, and the units of work behind them.
+
+    ``unit_of`` has the unit of each task key, ``group_of`` the group of cluster jobs of each run key: a
+    method, or, in packed experiments, some methods in a row.
+    """
 
     suite: Suite
     cells: tuple[Cell, ...]
     units: Mapping[str, Unit]
     unit_of: Mapping[str, Unit]
+    group_of: Mapping[str, str]
 
     def upstream(self, unit: Unit) -> list[Unit]:
         """Return the units whose outputs a unit reads, each once, in a stable order."""
@@ -143,6 +151,10 @@ class Plan:
             self.unit_of[need.key].id: self.unit_of[need.key] for task in unit.tasks for need in task.needs
         }
         return [other for other in found.values() if other.id != unit.id]
+
+    def behind(self, cell: Cell) -> list[Unit]:
+        """Return the units that a run needs, each once, what is needed before what needs it."""
+        return list(dict.fromkeys(self.unit_of[task.key] for task in _closure(cell)))
 
     def cell(self, run_key: str) -> Cell:
         """Return the cell with a run key."""
@@ -195,6 +207,7 @@ def make_plan(
         when left out.
     """
     cells = []
+    group_of: dict[str, str] = {}
     groups: dict[_Group, dict[str, Task]] = {}
     seen: set[str] = set()
     for name, experiment in suite.experiments.items():
@@ -205,12 +218,13 @@ def make_plan(
             random_split[experiment.dataset],
             experiment.shards or (shards or {}).get(experiment.dataset, 1),
         )
-        for cell in builder.cells():
+        for number, cell in _numbered(builder.cells()):
             cells.append(cell)
+            group_of[cell.run_key] = f"{suite.name}.{name}.{number if experiment.pack else cell.method}"
             for task in _closure(cell):
                 if task.key not in seen:
                     seen.add(task.key)
-                    groups.setdefault(_group(cell, task, experiment), {})[task.key] = task
+                    groups.setdefault(_group(cell, task, experiment, number), {})[task.key] = task
     units: dict[str, Unit] = {}
     unit_of: dict[str, Unit] = {}
     for group, tasks in groups.items():
@@ -220,7 +234,19 @@ def make_plan(
             unit = Unit(group.stage, unit_id, group.datasets, group.label, group.packed, members)
             units[unit.id] = unit
             unit_of.update(dict.fromkeys(keys, unit))
-    return Plan(suite, tuple(cells), units, unit_of)
+    return Plan(suite, tuple(cells), units, unit_of, group_of)
+
+
+def _numbered(cells: Iterable[Cell]) -> Iterator[tuple[int, Cell]]:
+    """Give the runs of some methods in a row, about ``RUNS_PER_GROUP``, the same number."""
+    number = runs = 0
+    method = None
+    for cell in cells:
+        if cell.method != method and runs >= RUNS_PER_GROUP:
+            number, runs = number + 1, 0
+        method = cell.method
+        runs += 1
+        yield number, cell
 
 
 def _closure(cell: Cell) -> list[Task]:
@@ -238,7 +264,7 @@ def _closure(cell: Cell) -> list[Task]:
 
 
 class _Group(NamedTuple):
-    """What the tasks of one unit have in common; ``apart`` keeps those of unpacked experiments apart."""
+    """What the tasks of one unit have in common; ``apart`` says what else keeps some apart."""
 
     stage: str
     datasets: tuple[str, ...]
@@ -247,12 +273,12 @@ class _Group(NamedTuple):
     apart: str
 
 
-def _group(cell: Cell, task: Task, experiment: ExperimentSpec) -> _Group:
+def _group(cell: Cell, task: Task, experiment: ExperimentSpec, number: int) -> _Group:
     phase = "search" if task.spec.get("part", {}).get("name") in ("fit", "validation") else "final"
     datasets = experiment.datasets
     if experiment.pack:
-        merged = "merge" if "merge" in task.spec else ""
-        return _Group(task.stage, datasets, f"{cell.experiment} · {phase}", True, merged)
+        apart = "merge" if "merge" in task.spec else str(number)
+        return _Group(task.stage, datasets, f"{cell.experiment} · {phase}", True, apart)
     words = [cell.dataset]
     if "of" in task.spec:
         words.append(f"shard {task.spec['shard'] + 1} of {task.spec['of']}")

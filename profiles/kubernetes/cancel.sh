@@ -1,0 +1,3 @@
+#!/bin/sh
+# usage: cancel.sh JOB...
+exec kubectl delete job --wait=false "$@"
