@@ -94,9 +94,12 @@ def test_classifiers_learn_the_same_from_shards(rows, classifier, backend, worke
 @pytest.fixture(scope="module")
 def cluster():
     distributed = pytest.importorskip("distributed", reason="needs pip install 'eigenbench[dask]'")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
-    ) as cluster, distributed.Client(cluster):
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
         yield cluster
 
 
@@ -126,7 +129,7 @@ def test_mapped_rows_travel_as_a_place_in_the_file(tmp_path):
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     blocks = FeatureBlocks(np.asarray(mapped), None)
-    shard = pickle.loads(pickle.dumps(_Shard.cut(blocks, np.arange(17, 5017))))
+    shard = pickle.loads(pickle.dumps(_Shard.cut(blocks, np.arange(17, 5017), 1)))
     assert len(pickle.dumps(shard)) < 2000
     assert isinstance(shard.rows, _MappedRows)
     assert_array_equal(shard.rows.open(), X[17:5017])
@@ -136,9 +139,9 @@ def test_mapped_rows_travel_as_a_place_in_the_file(tmp_path):
 
 def test_rows_in_memory_travel_themselves(rows):
     X, _ = rows
-    assert _Shard.cut(FeatureBlocks(X, None), np.arange(5, 9)).rows.shape == (4, 12)
+    assert _Shard.cut(FeatureBlocks(X, None), np.arange(5, 9), 1).rows.shape == (4, 12)
     columns = np.asfortranarray(X)
-    assert isinstance(_Shard.cut(FeatureBlocks(columns, None), np.arange(5, 9)).rows, np.ndarray)
+    assert isinstance(_Shard.cut(FeatureBlocks(columns, None), np.arange(5, 9), 1).rows, np.ndarray)
 
 
 def test_an_error_in_a_worker_reaches_the_caller(rows):

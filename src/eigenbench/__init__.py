@@ -3,12 +3,27 @@
 from importlib import import_module
 
 _EXPORTS = {
+    "CRAFT": "eigenbench.embeddings.craft",
     "CalibratedLeastSquares": "eigenbench.classifiers.calibrated_least_squares",
     "ClassMoments": "eigenbench.moments",
+    "DoublyStochasticLogistic": "eigenbench.classifiers.doubly_stochastic",
+    "FisherLDA": "eigenbench.embeddings.fisher_lda",
     "GEM": "eigenbench.embeddings.gem",
+    "HyperbolicPCA": "eigenbench.embeddings.hyperbolic_pca",
+    "OneExampleNearestNeighbour": "eigenbench.classifiers.one_example",
+    "OrientedPCA": "eigenbench.embeddings.oriented_pca",
+    "PerClassPCA": "eigenbench.embeddings.per_class_pca",
     "RandomDirections": "eigenbench.embeddings.random_directions",
+    "RandomFourierFeatures": "eigenbench.embeddings.random_fourier",
+    "RandomMaclaurin": "eigenbench.embeddings.random_maclaurin",
+    "SIR": "eigenbench.embeddings.sir",
     "SecondOrderLogistic": "eigenbench.classifiers.second_order_logistic",
     "SignedPowers": "eigenbench.embeddings.signed_powers",
+    "SphericalHermiteFeatures": "eigenbench.embeddings.spherical_hermite",
+    "SphericalRandomFeatures": "eigenbench.embeddings.spherical",
+    "TemporalHyperbolicPCA": "eigenbench.embeddings.temporal_hyperbolic_pca",
+    "TensorSketch": "eigenbench.embeddings.tensor_sketch",
+    "VCA": "eigenbench.embeddings.vca",
 }
 
 __all__ = sorted(_EXPORTS)

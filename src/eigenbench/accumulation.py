@@ -10,12 +10,16 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 
 from eigenbench.row_blocks import FeatureBlocks
 
 logger = logging.getLogger(__name__)
 
 _SECONDS_BETWEEN_REPORTS = 5.0
+
+#: MB of features that a loky worker keeps at most: it is replaced when it has grown by 300 MB.
+_LOKY_CACHE = 200.0
 
 
 class Accumulator(Protocol):
@@ -67,7 +71,7 @@ def accumulate(blocks: FeatureBlocks, start: Callable[[], Sum], *rows: Any, labe
     shards = np.array_split(np.arange(blocks.n_rows), workers)
     jobs = (
         delayed(_sum_over_shard)(
-            _Shard.cut(blocks, shard), start, [array[shard[0] : shard[-1] + 1] for array in rows]
+            _Shard.cut(blocks, shard, workers), start, [array[shard[0] : shard[-1] + 1] for array in rows]
         )
         for shard in shards
     )
@@ -126,10 +130,13 @@ class _Shard:
     cache_size: float
 
     @classmethod
-    def cut(cls, blocks: FeatureBlocks, rows: np.ndarray) -> _Shard:
+    def cut(cls, blocks: FeatureBlocks, rows: np.ndarray, workers: int) -> _Shard:
         first, stop = int(rows[0]), int(rows[-1]) + 1
         part = _MappedRows.of(blocks.X[first:stop])
-        return cls((blocks.token, first), part, blocks.feature_map, blocks.cache_size)
+        cache_size = blocks.cache_size / workers
+        if type(get_active_backend()[0]).__name__ == "LokyBackend":
+            cache_size = min(cache_size, _LOKY_CACHE)
+        return cls((blocks.token, first), part, blocks.feature_map, cache_size)
 
     def blocks(self) -> FeatureBlocks:
         """Return the shard's features, those that this process kept from an earlier sum if there are any."""

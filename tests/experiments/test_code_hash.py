@@ -36,3 +36,7 @@ def test_methods_do_not_share_each_others_code():
     gem = modules_hash(["eigenbench.embeddings.gem"])
     assert gem == modules_hash(["eigenbench.embeddings.gem"])
     assert gem != modules_hash(["eigenbench.embeddings.random_directions"])
+
+
+def test_a_function_may_be_named_like_its_module():
+    assert modules_hash(["eigenbench.embeddings.spherical"])
