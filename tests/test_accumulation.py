@@ -103,7 +103,6 @@ def cluster():
         yield cluster
 
 
-@pytest.mark.xdist_group("dask")
 def test_dask_workers_give_the_moments_of_one_pass(rows, cluster):
     X, y = rows
     with parallel_config("dask"):
@@ -114,7 +113,6 @@ def test_dask_workers_give_the_moments_of_one_pass(rows, cluster):
     )
 
 
-@pytest.mark.xdist_group("dask")
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda c: type(c).__name__)
 def test_dask_workers_train_the_same_classifier(rows, cluster, classifier):
     X, y = rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -276,19 +278,21 @@ def need_plugin() -> Callable[[str], None]:
     return need
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def slurm(tmp_path_factory) -> Iterator[Slurm]:
-    """A running SLURM of two nodes."""
+    """A running SLURM of two nodes; test processes take turns, because a machine has one configuration."""
     reason = _why_not()
     if reason:
         pytest.skip(reason)
-    cluster = Slurm(tmp_path_factory.mktemp("slurm"))
-    try:
-        cluster.start()
-        yield cluster
-    finally:
-        cluster.stop()
-        CONFIGURATION.unlink(missing_ok=True)
+    with (Path(tempfile.gettempdir()) / "eigenbench-tests-slurm.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        cluster = Slurm(tmp_path_factory.mktemp("slurm"))
+        try:
+            cluster.start()
+            yield cluster
+        finally:
+            cluster.stop()
+            CONFIGURATION.unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
+pytestmark = pytest.mark.workflow
 
 # Where Debian's environment-modules, and most clusters, define the shell function `module`.
 MODULE_FUNCTION = Path("/usr/share/modules/init/bash")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
+pytestmark = pytest.mark.workflow
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "profiles" / "kubernetes"
 SETTINGS = {

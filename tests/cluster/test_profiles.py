@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
+pytestmark = pytest.mark.workflow
 
 PROFILES = Path(__file__).resolve().parents[2] / "profiles"
 PLUGINS = {"slurm": "slurm", "batch": "cluster-generic", "kubernetes": "cluster-generic"}

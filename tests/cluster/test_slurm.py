@@ -6,7 +6,7 @@ import mlflow
 import pandas as pd
 import pytest
 
-pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+pytestmark = pytest.mark.cluster
 
 # First requests that are too small: the workflow's own are generous.
 TOO_SMALL = [

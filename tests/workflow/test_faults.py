@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("faults")]
+pytestmark = pytest.mark.workflow
 
 
 def write_suite(folder, experiments):

@@ -85,7 +85,6 @@ def test_tags_that_would_run_code_are_refused(tmp_path):
 
 
 @pytest.mark.workflow
-@pytest.mark.xdist_group("faults")
 def test_folders_may_have_any_name(tmp_path, make_workflow):
     """Blanks, quotes, and what a shell would run, in the names of every folder that a run works in.
 

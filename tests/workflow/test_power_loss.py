@@ -22,7 +22,7 @@ import yaml
 
 from eigenbench.experiments.record import read_record
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("power_loss")]
+pytestmark = pytest.mark.workflow
 
 KILLS = int(os.environ.get("EIGENBENCH_KILLS", "3"))
 SEED = int(os.environ.get("EIGENBENCH_KILL_SEED", "0"))

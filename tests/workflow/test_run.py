@@ -11,7 +11,7 @@ import pytest
 
 from eigenbench import ClassMoments
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
+pytestmark = pytest.mark.workflow
 
 
 def test_every_run_has_one_record(finished):
@@ -67,7 +67,7 @@ def test_a_protocol_gives_its_own_metrics_and_trains_nothing(finished):
     assert record["classifier"] == "none"
     assert record["model"] is None
     assert record["metrics"].keys() >= {"kernel_mse_at_16", "kernel_mse_at_32"}
-    assert [size for size, _ in record["curves"]["kernel_mse"]] == [16, 32]
+    assert [size for size, _ in record["curves"]["kernel_mse_by_features"]] == [16, 32]
     assert record["environment"]["code_hash"]
 
 
