@@ -211,7 +211,7 @@ def _print_table(header: tuple[str, ...], rows: Rows) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in header:
         numeric = name in ("rows", "features", "classes")
-        table.add_column(name, justify="right" if numeric else "left", no_wrap=name in header[:2])
+        table.add_column(name, justify="right" if numeric else "left", no_wrap=name == header[0])
     for row in rows:
         table.add_row(*row)
     Console().print(table)
