@@ -8,20 +8,21 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from eigenbench.classifiers.streamed import ScoreClassifier
 from eigenbench.row_blocks import row_slices
 
 _DTYPES = [np.float64, np.float32]
 _MAX_SEED = np.iinfo(np.int32).max
 
 
-class DoublyStochasticLogistic(ClassifierMixin, BaseEstimator):
+class DoublyStochasticLogistic(ScoreClassifier):
     r"""Kernel logistic regression by doubly stochastic gradients.
 
     The functional gradient of the logistic loss is estimated with two independent samples, a batch of rows
@@ -286,67 +287,20 @@ class DoublyStochasticLogistic(ClassifierMixin, BaseEstimator):
         return prototype.fit(self._reference)
 
     def _features(self, block: int, X: Any) -> np.ndarray:
-        drawn = self._maps[block] if self.keep_maps else self._draw(self.seeds_[block])
-        return drawn.transform(X)
+        return self._map(block).transform(X)
+
+    def _map(self, block: int) -> Any:
+        return self._maps[block] if self.keep_maps else self._draw(self.seeds_[block])
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, reset=False)
         scores = np.zeros((X.shape[0], len(self.classes_)), dtype=X.dtype)
         for block, coef in enumerate(self.coefs_):
-            drawn = self._maps[block] if self.keep_maps else self._draw(self.seeds_[block])
+            drawn = self._map(block)
             for rows in row_slices(X.shape[0], self.block_size * X.dtype.itemsize):
                 scores[rows] += drawn.transform(X[rows]) @ coef
         return scores
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return the score of every class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            The data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, c), or (n_samples,) for two classes
-            For two classes the score of the second minus that of the first.
-        """
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of every class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            The data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, c)
-            Rows sum to one; columns follow ``classes_``.
-        """
-        return softmax(self._scores(X), axis=1)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class of the largest score.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            The data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels of the type seen in training.
-        """
-        best = self._scores(X).argmax(axis=1)
-        return self.classes_[best]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
+        return softmax(scores, axis=1)

@@ -17,45 +17,18 @@ from eigenbench.row_blocks import FeatureBlocks
 _DTYPES = [np.float64, np.float32, np.uint8]
 
 
-class StreamedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
-    """Base of linear classifiers on the features ``feature_map_.transform(X)``, made block by block."""
+class ScoreClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+    """Base of classifiers that predict from one score per class."""
 
-    feature_map: Any
-    cache_size: float
-
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "feature_map": [HasMethods(["fit", "transform"]), None],
-        "fit_intercept": ["boolean"],
-        "cache_size": [Interval(Real, 0, None, closed="left")],
-    }
-
-    def _validated(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Check parameters and data; set ``classes_``; return X and the class position of each row."""
-        self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_DTYPES)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y holds one class only ({self.classes_[0]}): a classifier needs at least two.")
-        return X, codes
-
-    def _fit_map(self, X: Any, y: np.ndarray) -> None:
-        """Set ``feature_map_`` to a fitted clone of ``feature_map``; a frozen map is used as it is."""
-        self.feature_map_ = None if self.feature_map is None else clone(self.feature_map).fit(X, y)
+    classes_: np.ndarray
 
     @abstractmethod
-    def _block_scores(self, features: np.ndarray) -> np.ndarray:
-        """Return one score per class for a feature block, (b, D) → (b, c)."""
+    def _scores(self, X: Any) -> np.ndarray:
+        """Check X and return its scores, (n, c)."""
 
     @abstractmethod
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Turn scores (n, c) into probabilities; may overwrite them."""
-
-    def _scores(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, reset=False)
-        blocks = FeatureBlocks(X, self.feature_map_)
-        return np.concatenate([self._block_scores(block) for _, block in blocks])
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of every class.
@@ -108,3 +81,40 @@ class StreamedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+class StreamedClassifier(ScoreClassifier):
+    """Base of linear classifiers on the features ``feature_map_.transform(X)``, made block by block."""
+
+    feature_map: Any
+    cache_size: float
+
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "feature_map": [HasMethods(["fit", "transform"]), None],
+        "fit_intercept": ["boolean"],
+        "cache_size": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Check parameters and data; set ``classes_``; return X and the class position of each row."""
+        self._validate_params()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_DTYPES)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y holds one class only ({self.classes_[0]}): a classifier needs at least two.")
+        return X, codes
+
+    def _fit_map(self, X: Any, y: np.ndarray) -> None:
+        """Set ``feature_map_`` to a fitted clone of ``feature_map``; a frozen map is used as it is."""
+        self.feature_map_ = None if self.feature_map is None else clone(self.feature_map).fit(X, y)
+
+    @abstractmethod
+    def _block_scores(self, features: np.ndarray) -> np.ndarray:
+        """Return one score per class for a feature block, (b, D) → (b, c)."""
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, reset=False)
+        blocks = FeatureBlocks(X, self.feature_map_)
+        return np.concatenate([self._block_scores(block) for _, block in blocks])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -84,18 +85,20 @@ def reading(exhibit: Exhibit) -> str:
     return ""
 
 
-class _Picture:
+class _Picture(ABC):
     """How to draw one exhibit, and in how many inches."""
 
     def __init__(self, exhibit: Any):
         self.exhibit = exhibit
 
     @property
+    @abstractmethod
     def size(self) -> tuple[float, float]:
-        raise NotImplementedError
+        """Width and height."""
 
+    @abstractmethod
     def draw(self, figure: Figure) -> None:
-        raise NotImplementedError
+        """Draw it into a figure of that size."""
 
 
 def _picture(exhibit: Exhibit) -> _Picture | None:
