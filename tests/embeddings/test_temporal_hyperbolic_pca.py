@@ -29,7 +29,7 @@ def recorded_pairs(monkeypatch, X, **params):
         calls.append((np.asarray(pairs), np.asarray(r)))
         return self
 
-    monkeypatch.setattr(HyperbolicPCA, "fit_pairs", record)
+    monkeypatch.setattr(TemporalHyperbolicPCA, "fit_pairs", record)
     TemporalHyperbolicPCA(**params).fit(X)
     pairs, r = calls[0]
     return pairs[r == 1], pairs[r == -1]

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval
 
-from eigenbench.embeddings.hyperbolic_pca import HyperbolicPCA
+from eigenbench.embeddings.hyperbolic_subspace import HyperbolicSubspace
 
 
-class TemporalHyperbolicPCA(HyperbolicPCA):
+class TemporalHyperbolicPCA(HyperbolicSubspace):
     """Hyperbolic PCA without labels, for rows observed one after the other.
 
     A row and each of the next ``lag`` rows make positive pairs; a row and rows drawn at random that are
@@ -59,7 +59,7 @@ class TemporalHyperbolicPCA(HyperbolicPCA):
     """
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
-        **HyperbolicPCA._parameter_constraints,
+        **HyperbolicSubspace._parameter_constraints,
         "lag": [Interval(Integral, 1, None, closed="left")],
         "gap": [Interval(Integral, 1, None, closed="left"), None],
     }
