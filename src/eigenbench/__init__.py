@@ -9,6 +9,7 @@ _EXPORTS = {
     "DoublyStochasticLogistic": "eigenbench.classifiers.doubly_stochastic",
     "FisherLDA": "eigenbench.embeddings.fisher_lda",
     "GEM": "eigenbench.embeddings.gem",
+    "GeometricMeanEnsemble": "eigenbench.classifiers.geometric_mean_ensemble",
     "HyperbolicPCA": "eigenbench.embeddings.hyperbolic_pca",
     "OneExampleNearestNeighbour": "eigenbench.classifiers.one_example",
     "OrientedPCA": "eigenbench.embeddings.oriented_pca",

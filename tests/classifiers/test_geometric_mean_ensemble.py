@@ -1,0 +1,93 @@
+"""The ensemble against its formula, its bound, and scikit-learn's contract."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.random_projection import GaussianRandomProjection
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from eigenbench import GEM, CalibratedLeastSquares, GeometricMeanEnsemble, SignedPowers
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:600] / 16, y[:600], X[600:1200] / 16, y[600:1200]
+
+
+@pytest.fixture(scope="module")
+def projected(digits):
+    member = make_pipeline(GaussianRandomProjection(8), GaussianNB())
+    return GeometricMeanEnsemble(member, n_estimators=4, random_state=3).fit(*digits[:2])
+
+
+@parametrize_with_checks(
+    [
+        GeometricMeanEnsemble(LogisticRegression(), n_estimators=2),
+        GeometricMeanEnsemble(DecisionTreeClassifier(max_features=1), n_estimators=2),
+    ]
+)
+def test_scikit_learns_contract(estimator, check):
+    check(estimator)
+
+
+def test_probabilities_are_the_renormalised_geometric_mean(projected, digits):
+    stacked = np.array([np.maximum(m.predict_proba(digits[2]), 1e-6) for m in projected.estimators_])
+    mean = stacked.prod(axis=0) ** (1 / 4)
+    expected = mean / mean.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(projected.predict_proba(digits[2]), expected, rtol=1e-10)
+    assert np.array_equal(projected.predict(digits[2]), projected.classes_[expected.argmax(axis=1)])
+
+
+def test_cross_entropy_is_at_most_the_mean_of_the_members(projected, digits):
+    def cross_entropy(model):
+        probabilities = model.predict_proba(digits[2])[np.arange(len(digits[3])), digits[3]]
+        return -np.log(np.maximum(probabilities, 1e-6)).mean()
+
+    assert cross_entropy(projected) < np.mean([cross_entropy(member) for member in projected.estimators_])
+
+
+def test_members_differ_by_their_seeds_and_are_repeatable(digits):
+    member = make_pipeline(GEM(top=2, pairs="hypercube"), SignedPowers(), CalibratedLeastSquares())
+    first, again, other = (
+        GeometricMeanEnsemble(member, n_estimators=3, random_state=seed).fit(*digits[:2])
+        for seed in (0, 0, 1)
+    )
+    draws = [m[0].pairs_.tolist() for m in first.estimators_]
+    assert len({str(draw) for draw in draws}) == 3
+    assert draws == [m[0].pairs_.tolist() for m in again.estimators_]
+    assert draws != [m[0].pairs_.tolist() for m in other.estimators_]
+    assert member[0].random_state is None
+    alone = [m.score(*digits[2:]) for m in first.estimators_]
+    assert first.score(*digits[2:]) >= np.mean(alone)
+
+
+def test_processes_give_what_one_process_gives(digits, projected):
+    parallel = GeometricMeanEnsemble(projected.estimator, n_estimators=4, n_jobs=2, random_state=3)
+    X = digits[2]
+    assert np.array_equal(parallel.fit(*digits[:2]).predict_proba(X), projected.predict_proba(X))
+
+
+class Certain(LogisticRegression):
+    """Says one class with certainty: that of the parity of its seed."""
+
+    def predict_proba(self, X):
+        return np.eye(2)[np.full(len(X), self.random_state % 2)]
+
+
+def test_a_class_excluded_by_one_member_is_unlikely_but_not_impossible():
+    X, y = np.arange(8.0)[:, None], np.arange(8) % 2
+    ensemble = GeometricMeanEnsemble(Certain(), n_estimators=9, random_state=0).fit(X, y)
+    votes = np.bincount([m.random_state % 2 for m in ensemble.estimators_], minlength=2)
+    assert votes.min() > 0
+    odds = 1e-6 ** ((votes[0] - votes[1]) / 9)
+    np.testing.assert_allclose(ensemble.predict_proba(X)[:, 1], 1 / (1 + 1 / odds))
+
+
+def test_one_class_is_refused():
+    with pytest.raises(ValueError, match="one class only"):
+        GeometricMeanEnsemble(LogisticRegression()).fit(np.eye(3), np.zeros(3))
