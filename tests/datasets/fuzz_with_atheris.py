@@ -21,7 +21,9 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "readers
 with atheris.instrument_imports(include=["eigenbench.datasets.readers", "eigenbench.datasets.archives"]):
     import numpy as np
     import scipy.io
+    import sounds
     import test_arff
+    import test_audio
     import test_fuzz
     import test_idx
     import test_letters
@@ -33,9 +35,11 @@ with atheris.instrument_imports(include=["eigenbench.datasets.readers", "eigenbe
     from eigenbench.datasets.archives import pack_tar, zip_members
     from eigenbench.datasets.decoding import decode
     from eigenbench.datasets.readers.arff import read_arff
+    from eigenbench.datasets.readers.audio import parse_phones, parse_recording
     from eigenbench.datasets.readers.idx import read_idx_array
     from eigenbench.datasets.readers.letters import _scanned, _strokes
     from eigenbench.datasets.readers.matlab import read_mat
+    from eigenbench.datasets.readers.multilabel_text import read_lshtc, read_xmc
     from eigenbench.datasets.readers.pgm import read_pgm_tar
     from eigenbench.datasets.readers.pickled_arrays import read_arrays
     from eigenbench.datasets.readers.printed import print_characters
@@ -43,6 +47,10 @@ with atheris.instrument_imports(include=["eigenbench.datasets.readers", "eigenbe
     from eigenbench.datasets.readers.sparse_text import read_svmlight, read_vw
     from eigenbench.datasets.readers.table import read_table
     from eigenbench.datasets.storage import HashingWriter
+
+
+def of_bytes(parse):
+    return lambda path: parse(path.name, path.read_bytes())
 
 
 def undo(path):
@@ -60,6 +68,11 @@ TARGETS = {
     "idx": (read_idx_array, test_idx.idx(test_idx.IMAGES)),
     "svmlight": (partial(read_svmlight, n_features=9), b"1 1:0.5 3:-2e3\n-1 2:1\n"),
     "vw": (partial(read_vw, n_features=9, first_index=0), b"1 | 0:0.5 3:-2e3\n-1 | 2:1\n"),
+    "xmc": (read_xmc, b"3 5 4\n0,2 1:0.5 4:1\n 0:2\n3 \n"),
+    "lshtc": (read_lshtc, b"Data\n545, 32 8:1 18:2\n7 8:.5\n"),
+    "riff": (of_bytes(parse_recording), sounds.riff(test_audio.FEW)),
+    "sphere": (of_bytes(parse_recording), sounds.sphere(test_audio.FEW)),
+    "phones": (of_bytes(parse_phones), b"0 3050 h#\n3050 4559 sh\n"),
     "arff": (partial(read_arff, n_labels=2), test_arff.text_of(np.eye(4))),
     "pgm": (read_pgm_tar, IMAGES),
     "r_matrix": (read_r_matrix, test_r_data.r_file(zip=test_r_data.MATRIX)),

@@ -1,5 +1,6 @@
 """Order of sources, checksums, repeated fetches, and what is left when a fetch can't end well."""
 
+import gzip
 import os
 import resource
 import signal
@@ -114,6 +115,39 @@ def test_a_file_placed_by_hand_is_used():
     folder().mkdir(parents=True)
     (folder() / "table.csv").write_bytes(TABLE)
     assert fetch_table({"mirror": "absent.csv"}).files[0].kind == "found"
+
+
+def fetch_supplied(*sources):
+    unknown = {"files": {"table.csv": {"sources": list(sources)}}, "supplied": "Ask at example.org"}
+    return fetch_table(**unknown)
+
+
+def test_a_supplied_file_needs_no_sum_and_a_second_fetch_keeps_it(mirror):
+    (mirror / "table.csv.gz").write_bytes(gzip.compress(TABLE))
+    source = {"mirror": "table.csv.gz", "decode": ["gzip"]}
+    first = fetch_supplied(source)
+    assert (first.files[0].sha256, first.files[0].bytes) == (sha256(TABLE), len(TABLE))
+    assert (folder() / "table.csv").read_bytes() == TABLE
+    assert fetch_supplied(source) == first
+
+
+def test_a_supplied_file_that_is_cut_leaves_nothing(mirror):
+    (mirror / "table.csv.gz").write_bytes(gzip.compress(TABLE)[:-9])
+    with pytest.warns(SourceWarning), pytest.raises(DatasetUnavailable, match="compressed stream"):
+        fetch_supplied({"mirror": "table.csv.gz", "decode": ["gzip"]})
+    assert names() == []
+
+
+def test_where_to_get_a_supplied_file_is_said(mirror):
+    with pytest.raises(DatasetUnavailable, match=r"Ask at example\.org\. Then set EIGENBENCH_MIRROR"):
+        fetch_supplied({"mirror": "table.csv"})
+
+
+def test_a_supplied_file_placed_by_hand_is_used_and_its_sum_recorded():
+    folder().mkdir(parents=True)
+    (folder() / "table.csv").write_bytes(TABLE)
+    record = fetch_supplied({"mirror": "absent.csv"}).files[0]
+    assert (record.kind, record.sha256) == ("found", sha256(TABLE))
 
 
 def test_unknown_dataset_names_the_nearest():

@@ -16,21 +16,25 @@ import tempfile
 import zipfile
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import matplotlib
 import numpy as np
 import pytest
-from damage import damaged, read_bytes
+from damage import damaged, read_bytes, reads_or_complains
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from eigenbench.datasets import MalformedData
 from eigenbench.datasets.archives import copy_zip_member, pack_tar, zip_members
 from eigenbench.datasets.decoding import decode
 from eigenbench.datasets.formats import Alphabet, PrintedFormat
+from eigenbench.datasets.planted_labels import PlantedLabels
 from eigenbench.datasets.readers import read_part
 from eigenbench.datasets.readers.gisette import read_gisette_rebuilt
 from eigenbench.datasets.readers.matlab import read_mat
+from eigenbench.datasets.readers.planted import read_planted_labels
 from eigenbench.datasets.readers.printed import print_characters
 from eigenbench.datasets.storage import HashingWriter
 
@@ -151,6 +155,16 @@ def test_damaged_digits_to_rebuild_from(files):
         for path, data in zip(paths, files, strict=True):
             path.write_bytes(data)
         assert gives_or_complains(read_gisette_rebuilt, *paths, seed=0) is None
+
+
+RECIPE = b'{"n_rows": 9, "n_features": 40, "n_labels": 4, "rank": 2, "nonzeros_per_row": 3, "seed": 1}'
+
+
+@given(damaged(RECIPE))
+def test_damaged_recipes(data):
+    nothing = csr_array((1, 40), dtype=np.float32), csr_array((1, 4), dtype=np.uint8)
+    with mock.patch.object(PlantedLabels, "open", return_value=nothing):  # sizes may be anything
+        reads_or_complains(read_planted_labels, data)
 
 
 def test_every_reader_has_a_test_of_damaged_files():

@@ -135,6 +135,51 @@ def test_a_sparse_multilabel_set(make):
     assert (data.target, data.classes) == ("multilabel", ["L1", "L2"])
 
 
+HMC = b"@attribute a numeric\n@attribute class hierarchical root/A,root/B,A/C,B/C\n@data\n1,C\n2,A@B\n"
+
+
+def make_hmc(make, test=HMC):
+    return make(
+        {"train": HMC, "test": test},
+        target="multilabel",
+        format={"reader": "hmc"},
+        **OFFICIAL,
+        expect={"rows": {"train": 2, "test": 2}, "features": 1, "classes": 3},
+    )
+
+
+def test_a_graph_of_the_labels_is_kept(make):
+    assert "label_edges.npy" in make_hmc(make).arrays
+    data = open_prepared(folder())
+    assert data.label_edges.tolist() == [[0, 3], [1, 3], [2, 0], [2, 1]]
+    assert data.classes == ["A", "B", "C"]
+
+
+def test_parts_of_different_graphs_are_refused(make):
+    with pytest.raises(MalformedData, match="different hierarchies"):
+        make_hmc(make, HMC.replace(b"B/C", b"A/B"))
+
+
+def test_a_supplied_set_of_the_extreme_repository(mirror):
+    for part, label in (("train", 1), ("test", 0)):
+        (mirror / f"{part}.txt").write_bytes(b"2 3 2\n%d 0:1 2:.5\n 1:1\n" % label)
+    entry = table_entry(
+        target="multilabel",
+        sparse=True,
+        format={"reader": "xmc"},
+        split={"kind": "official"},
+        parts={"train": ["train.txt"], "test": ["test.txt"]},
+        expect={"rows": {"train": 2, "test": 2}, "features": 3, "classes": 2},
+        supplied="Ask",
+        files={f"{part}.txt": {"sources": [{"mirror": f"{part}.txt"}]} for part in ("train", "test")},
+    )
+    prepare("t", catalogue=catalogue_of(t=entry), progress=False)
+    data = open_prepared(folder())
+    np.testing.assert_array_equal(data.X_train.toarray(), [[1, 0, 0.5], [0, 1, 0]])
+    np.testing.assert_array_equal(data.y_train.toarray(), [[0, 1], [0, 0]])
+    np.testing.assert_array_equal(data.y_test.toarray(), [[1, 0], [0, 0]])
+
+
 @pytest.mark.parametrize("value", [b"nan", b"inf", b"-inf", b"1e999"])
 def test_a_value_that_is_not_finite_is_named_with_its_row(make, value):
     table = TABLE.replace(b"\n17,", b"\n" + value + b",")

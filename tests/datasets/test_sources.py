@@ -2,8 +2,10 @@
 
 import gzip
 import io
+import lzma
 import socket
 import tarfile
+import warnings
 import zipfile
 
 import pytest
@@ -38,6 +40,28 @@ def test_mirror(mirror):
     record, data = get({"mirror": "t/table.csv.gz", "decode": ["gzip"]})
     assert data == TABLE
     assert (record.kind, record.source, record.sha256) == ("mirror", "t/table.csv.gz", sha256(TABLE))
+
+
+def test_mirror_gives_a_member_of_a_tar(mirror):
+    (mirror / "all.tar.xz").write_bytes(lzma.compress(pack_tar([("f/a.csv", b"x"), ("f/t.csv", TABLE)])))
+    record, data = get({"mirror": "all.tar.xz", "member": "t.csv"})
+    assert data == TABLE
+    assert record.source == "all.tar.xz t.csv"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (lzma.compress(pack_tar([("f/a.csv", TABLE)])), "no member other.csv"),
+        (lzma.compress(pack_tar([("f/a.csv", TABLE)]))[:90], "tar headers"),
+        (b"no archive", "compressed stream"),
+    ],
+)
+def test_mirror_without_the_member_or_with_a_damaged_tar(mirror, content, reason):
+    (mirror / "all.tar.xz").write_bytes(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert reason in why_not({"mirror": "all.tar.xz", "member": "other.csv"})[0]
 
 
 def test_mirror_without_the_file_or_without_a_mirror(mirror, monkeypatch):

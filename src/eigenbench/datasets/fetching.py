@@ -30,6 +30,9 @@ from eigenbench.datasets.storage import (
 _COMPRESSION_SLACK = 1 << 20
 """Bytes that a source's form of a file may exceed the file by: headers, or incompressible content."""
 
+_SUPPLIED_LIMIT = 1 << 36
+"""Most bytes of a file of unknown size, against decompression bombs."""
+
 
 class SourceWarning(UserWarning):
     """A source gave other bytes than the catalogue describes; the next one is used."""
@@ -115,7 +118,7 @@ def fetch(
     earlier = _read_manifest(path)
     with _workspace(folder, name, progress) as workspace:
         records = tuple(
-            _keep(folder / file, raw, earlier) or _fetch_file(folder / file, raw, workspace)
+            _keep(folder / file, raw, earlier) or _fetch_file(folder / file, raw, workspace, entry.supplied)
             for file, raw in entry.files.items()
         )
     manifest = Manifest(dataset=name, files=records)
@@ -143,19 +146,22 @@ def _read_manifest(path: Path) -> dict[str, FileRecord]:
 
 def _keep(path: Path, raw: RawFile, earlier: dict[str, FileRecord]) -> FileRecord | None:
     """Return the record of a file that is in place and has the right bytes."""
-    if not path.is_file() or path.stat().st_size != raw.bytes or sha256_of(path) != raw.sha256:
+    if not path.is_file() or (raw.bytes is not None and path.stat().st_size != raw.bytes):
+        return None
+    found = sha256_of(path)
+    if raw.sha256 is not None and found != raw.sha256:
         return None
     record = earlier.get(path.name)
-    if record is not None and record.sha256 == raw.sha256:
+    if record is not None and record.sha256 == found:
         return record
-    return _record(path.name, raw, "found", "already in the raw folder")
+    return _record(path, found, "found", "already in the raw folder")
 
 
-def _fetch_file(path: Path, raw: RawFile, workspace: Workspace) -> FileRecord:
+def _fetch_file(path: Path, raw: RawFile, workspace: Workspace, supplied: str | None) -> FileRecord:
     reasons = []
     for source in raw.sources:
         try:
-            _install(path, raw, source, workspace)
+            found = _install(path, raw, source, workspace)
         except SourceUnavailable as error:
             reasons.append(f"{source}: {error}")
         except (ChecksumMismatch, MalformedData) as error:
@@ -163,27 +169,28 @@ def _fetch_file(path: Path, raw: RawFile, workspace: Workspace) -> FileRecord:
             reasons.append(f"{source}: {error}")
         else:
             kind, _, text = str(source).partition(" ")
-            return _record(path.name, raw, kind, text)
-    raise DatasetUnavailable(workspace.dataset, path.name, reasons, path)
+            return _record(path, found, kind, text)
+    raise DatasetUnavailable(workspace.dataset, path.name, reasons, path, supplied)
 
 
-def _install(path: Path, raw: RawFile, source: Source, workspace: Workspace) -> None:
-    """Put the file in place from one source, or raise and leave nothing."""
-    limit = 2 * raw.bytes + _COMPRESSION_SLACK
+def _install(path: Path, raw: RawFile, source: Source, workspace: Workspace) -> str:
+    """Put the file in place from one source and return its sum, or raise and leave nothing."""
+    limit = _SUPPLIED_LIMIT if raw.bytes is None else 2 * raw.bytes + _COMPRESSION_SLACK
     obtained = obtain(source, workspace, limit)
     if source.sha256 is not None and (found := sha256_of(obtained)) != source.sha256:
         raise ChecksumMismatch(path.name, source.sha256, found, str(source))
-    with atomic_writer(path, raw.bytes) as sink:
+    with atomic_writer(path, raw.bytes or limit) as sink:
         decode(obtained, source.decode, sink, limit)
-        if sink.sha256 != raw.sha256:
+        if raw.sha256 is not None and sink.sha256 != raw.sha256:
             raise ChecksumMismatch(path.name, raw.sha256, sink.sha256, str(source))
+        return sink.sha256
 
 
-def _record(name: str, raw: RawFile, kind: str, source: str) -> FileRecord:
+def _record(path: Path, sha256: str, kind: str, source: str) -> FileRecord:
     return FileRecord(
-        name=name,
-        sha256=raw.sha256,
-        bytes=raw.bytes,
+        name=path.name,
+        sha256=sha256,
+        bytes=path.stat().st_size,
         kind=kind,
         source=source,
         checked=datetime.now(UTC).replace(microsecond=0),

@@ -11,8 +11,10 @@ class PlainFormat(Model):
     """A format without options.
 
     Files of numbers: idx (``emnist``: compressed, with transposed images), svmlight, a tar of pgm images, R
-    data, pickled arrays, a matrix beside its labels. Pictures of letters: a parquet table of pixels and the
-    strokes of a pen, in this order.
+    data, pickled arrays, a matrix beside its labels. Sparse text with lists of labels: ``xmc``, that of the
+    extreme classification repository, and ``lshtc``, that of Kaggle's LSHTC4. ARFF with a hierarchy of labels
+    (``hmc``), several files for one part. ``planted_labels``: a recipe of SYNTHETIC documents. Pictures of
+    letters: a parquet table of pixels and the strokes of a pen, in this order.
     """
 
     reader: Literal[
@@ -25,6 +27,10 @@ class PlainFormat(Model):
         "svmlight",
         "matrix_and_labels",
         "handwritten_letters",
+        "xmc",
+        "lshtc",
+        "hmc",
+        "planted_labels",
     ]
 
 
@@ -65,6 +71,19 @@ class MatFormat(Model):
     features: str = "X"
     labels: str = "Y"
     image: tuple[int, int] | None = None
+
+
+class SpeechFormat(Model):
+    """Recordings in TIMIT's layout, as eleven frames of cepstra with phone states.
+
+    Attributes
+    ----------
+    test_speakers : {"core_test", "development"}
+        Which of TIMIT's lists the test part follows.
+    """
+
+    reader: Literal["speech_corpus"]
+    test_speakers: Literal["core_test", "development"]
 
 
 class GisetteFormat(Model):
@@ -126,6 +145,13 @@ class PrintedFormat(Model):
 
 
 AnyFormat = Annotated[
-    PlainFormat | TableFormat | VwFormat | ArffFormat | MatFormat | GisetteFormat | PrintedFormat,
+    PlainFormat
+    | TableFormat
+    | VwFormat
+    | ArffFormat
+    | MatFormat
+    | SpeechFormat
+    | GisetteFormat
+    | PrintedFormat,
     Field(discriminator="reader"),
 ]

@@ -13,8 +13,9 @@ from scipy.sparse import csr_array
 from eigenbench.datasets.assembly import check_rows, encode_labels, stored_features
 from eigenbench.datasets.card import ArrayRecord, Card
 from eigenbench.datasets.catalogue import Catalogue, Entry, FirstSplit, Part, RandomSplit, load_catalogue
+from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.fetching import Manifest, fetch
-from eigenbench.datasets.readers import Matrix, read_part
+from eigenbench.datasets.readers import Matrix, Rows, read_part
 from eigenbench.datasets.splits import random_split
 from eigenbench.datasets.storage import (
     CHUNK,
@@ -30,6 +31,7 @@ from eigenbench.datasets.storage import (
 
 _FORMAT_VERSION = 1
 _CARD = "card.json"
+LABEL_EDGES = "label_edges.npy"
 
 
 def prepare(
@@ -101,7 +103,7 @@ def prepare(
     if card is not None and card.recipe != recipe_of(entry):
         with storage_errors(folder):
             (folder / _CARD).unlink(missing_ok=True)
-    arrays = _write(folder, "X", features) | _write(folder, "y", targets)
+    arrays = _write(folder, "X", features) | _write(folder, "y", targets) | _write_graph(name, folder, parts)
     card = _card(name, entry, classes, targets, manifest, arrays)
     write_atomically(folder / _CARD, card.model_dump_json(indent=2).encode())
     return card
@@ -109,7 +111,10 @@ def prepare(
 
 def recipe_of(entry: Entry) -> str:
     """Return the hash of what determines arrays and card: the entry without its sources, and our format."""
-    what = entry.model_dump_json(exclude={"files": {"__all__": {"sources"}}})
+    # What is left out here does not change the arrays; new keys of this kind keep old data valid.
+    what = entry.model_dump_json(
+        exclude={"files": {"__all__": {"sources"}}, "supplied": True, "expect": {"exact_rows"}}
+    )
     return hashlib.sha256(f"{_FORMAT_VERSION}{what}".encode()).hexdigest()
 
 
@@ -147,6 +152,16 @@ def _write(folder: Path, letter: str, parts: Mapping[Part, Matrix]) -> dict[str,
         for file, array in pieces.items():
             records[file] = _write_array(folder / file, array)
     return records
+
+
+def _write_graph(name: str, folder: Path, parts: Mapping[Part, Rows]) -> dict[str, ArrayRecord]:
+    """Write the graph of the labels, which all parts must share, if the files have one."""
+    (names, edges), *others = ((rows.label_names, rows.label_edges) for rows in parts.values())
+    if edges is None:
+        return {}
+    if any(other != names or graph is None or not np.array_equal(graph, edges) for other, graph in others):
+        raise MalformedData(name, "labels", "the parts have different hierarchies")
+    return {LABEL_EDGES: _write_array(folder / LABEL_EDGES, edges)}
 
 
 def _write_array(path: Path, array: np.ndarray) -> ArrayRecord:

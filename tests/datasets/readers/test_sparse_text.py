@@ -48,6 +48,19 @@ def test_vw_round_trip(features, first):
     assert rows.labels.tolist() == list(range(len(features)))
 
 
+def test_vw_indices_in_any_order_and_without_values():
+    rows = read_bytes(vw, b"7 | 5:2 1 3:.5\n9 |\n4 | 2\n")
+    np.testing.assert_array_equal(rows.features.toarray(), [[1, 0, 0.5, 0, 2], [0] * 5, [0, 1, 0, 0, 0]])
+    assert rows.features.has_sorted_indices
+
+
+@pytest.mark.parametrize("line", [b"1 | 6:1", b"1 | 0:1", b"1 | 3:1 1:2 3:1", b"1 | 2 2"])
+def test_a_vw_index_twice_or_out_of_range_is_named(line):
+    with pytest.raises(MalformedData, match="indices must differ and be from 1 to 5") as caught:
+        read_bytes(vw, b"1 | 1:1\n" + line + b"\n")
+    assert "line 2" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

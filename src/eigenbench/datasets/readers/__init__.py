@@ -9,21 +9,26 @@ from eigenbench.datasets.formats import (
     GisetteFormat,
     MatFormat,
     PrintedFormat,
+    SpeechFormat,
     TableFormat,
     VwFormat,
 )
 from eigenbench.datasets.readers.arff import read_arff
 from eigenbench.datasets.readers.base import Matrix, Rows
 from eigenbench.datasets.readers.gisette import read_gisette_rebuilt
+from eigenbench.datasets.readers.hmc import read_hmc
 from eigenbench.datasets.readers.idx import read_emnist, read_idx
 from eigenbench.datasets.readers.letters import read_handwritten_letters
 from eigenbench.datasets.readers.matlab import read_mat
 from eigenbench.datasets.readers.matrix_and_labels import read_matrix_and_labels
+from eigenbench.datasets.readers.multilabel_text import read_lshtc, read_xmc
 from eigenbench.datasets.readers.pgm import read_pgm_tar
 from eigenbench.datasets.readers.pickled_arrays import read_pickled_arrays
+from eigenbench.datasets.readers.planted import read_planted_labels
 from eigenbench.datasets.readers.printed import print_characters
 from eigenbench.datasets.readers.r_data import read_r_matrix, read_r_mldr
 from eigenbench.datasets.readers.sparse_text import read_svmlight, read_vw
+from eigenbench.datasets.readers.speech_corpus import read_speech_corpus
 from eigenbench.datasets.readers.table import read_table
 
 __all__ = ["Matrix", "Rows", "read_part"]
@@ -32,11 +37,15 @@ _PLAIN: dict[str, Callable[..., Rows]] = {
     "idx": read_idx,
     "emnist": read_emnist,
     "pgm_tar": read_pgm_tar,
+    "hmc": read_hmc,
+    "lshtc": read_lshtc,
     "r_matrix": read_r_matrix,
     "r_mldr": read_r_mldr,
     "pickled_arrays": read_pickled_arrays,
     "matrix_and_labels": read_matrix_and_labels,
+    "xmc": read_xmc,
     "handwritten_letters": read_handwritten_letters,
+    "planted_labels": read_planted_labels,
 }
 
 
@@ -51,6 +60,9 @@ def read_part(entry: Entry, part: Part, paths: Sequence[Path]) -> Rows:
             return read_arff(*paths, n_labels=entry.expect.classes)
         case MatFormat() as mat:
             return read_mat(*paths, features=mat.features, labels=mat.labels, image=mat.image)
+        case SpeechFormat() as speech:
+            subset = speech.test_speakers if part == "test" else "train"
+            return read_speech_corpus(*paths, subset=subset)
         case GisetteFormat() as gisette:
             return read_gisette_rebuilt(*paths, seed=gisette.seed)
         case PrintedFormat() as printed:

@@ -25,11 +25,15 @@ class Rows:
         Integer or string class labels, or a uint8 indicator.
     label_names : tuple of str, optional
         Names of the indicator's columns, when the file has them.
+    label_edges : ndarray of shape (m, 2), optional
+        Edges (child, parent) of the graph of the labels, when the file has one: column numbers, and c for
+        the root.
     """
 
     features: Matrix
     labels: Matrix
     label_names: tuple[str, ...] | None = None
+    label_edges: np.ndarray | None = None
 
 
 def indicator(path: Path, dense: np.ndarray) -> csr_array:

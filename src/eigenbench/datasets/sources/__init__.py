@@ -1,12 +1,22 @@
-"""The four kinds of source: each puts its bytes for a raw file at a local path, or says why it can't."""
+"""The kinds of source: each puts its bytes for a raw file at a local path, or says why it can't."""
 
 from pathlib import Path
 
-from eigenbench.datasets.catalogue import InstalledSource, MirrorSource, PackageSource, Source, UrlSource
+from eigenbench.datasets.catalogue import (
+    FolderSource,
+    InstalledSource,
+    MirrorSource,
+    PackageSource,
+    Source,
+    SynthesisedSource,
+    UrlSource,
+)
 from eigenbench.datasets.sources.base import SourceUnavailable, Workspace
+from eigenbench.datasets.sources.folder import pack_folder
 from eigenbench.datasets.sources.installed import find_installed
 from eigenbench.datasets.sources.mirror import find_in_mirror
 from eigenbench.datasets.sources.package import read_from_package
+from eigenbench.datasets.sources.synthesised import synthesise_data
 from eigenbench.datasets.sources.url import download
 
 __all__ = ["SourceUnavailable", "Workspace", "obtain"]
@@ -33,11 +43,15 @@ def obtain(source: Source, workspace: Workspace, limit: int) -> Path:
     """
     match source:
         case MirrorSource():
-            return find_in_mirror(source)
+            return find_in_mirror(source, workspace, limit)
         case UrlSource():
             return download(source, workspace, limit)
         case PackageSource():
             return read_from_package(source, workspace, limit)
         case InstalledSource():
             return find_installed(source)
+        case FolderSource():
+            return pack_folder(source, workspace, limit)
+        case SynthesisedSource():
+            return synthesise_data(source, workspace)
     raise TypeError(f"unknown kind of source: {source!r}")

@@ -1,0 +1,21 @@
+"""Data that an installed program makes on the spot."""
+
+from pathlib import Path
+
+from eigenbench.datasets.catalogue import SynthesisedSource
+from eigenbench.datasets.sources.base import SourceUnavailable, Workspace
+
+
+def synthesise_data(source: SynthesisedSource, workspace: Workspace) -> Path:
+    """Make the data in the workspace and return its path, or raise `SourceUnavailable`."""
+    from eigenbench.datasets.speech.synthetic_corpus import synthesise
+
+    path = workspace.folder / f"{source.synthesised}.tar"
+    workspace.say("synthesising speech, which takes about two minutes")
+    try:
+        synthesise(path)
+    except ImportError as error:
+        raise SourceUnavailable(f"{error}: pip install 'eigenbench[speech]'") from error
+    except RuntimeError as error:
+        raise SourceUnavailable(str(error)) from error
+    return path
