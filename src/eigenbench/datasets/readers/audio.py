@@ -1,0 +1,169 @@
+"""Speech recordings, RIFF ``.wav`` and NIST SPHERE, and the phone labels that lie beside them in TIMIT."""
+
+import io
+import re
+import struct
+import wave
+from dataclasses import dataclass
+
+import numpy as np
+
+from eigenbench.datasets.errors import MalformedData
+
+_SPHERE_MAGIC = b"NIST_1A\n"
+_SPHERE_FIELD = re.compile(r"(\w+) -(?:i ([+-]?\d{1,18})|r (\S+)|s\d{1,4} (.*))", re.ASCII)
+_LARGEST_HEADER = 1 << 16
+_CONVERT = "convert it, for example with 'sph2pipe -f wav', and put the result in its place"
+_PHONE = re.compile(rb"(\d{1,12})[ \t]+(\d{1,12})[ \t]+([!-~]{1,20})\s*")
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One channel of sound.
+
+    Attributes
+    ----------
+    samples : ndarray of shape (n,)
+        int16.
+    rate : int
+        Samples a second.
+    """
+
+    samples: np.ndarray
+    rate: int
+
+
+@dataclass(frozen=True)
+class Phone:
+    """A phone and its first sample and the one after its last."""
+
+    start: int
+    end: int
+    label: str
+
+
+def parse_recording(name: str, content: bytes) -> Recording:
+    """Read a recording in whichever of the two formats its first bytes show; TIMIT's ``.wav`` are SPHERE.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, for errors.
+    content : bytes
+        One channel of 16-bit linear samples.
+
+    Returns
+    -------
+    Recording
+        Samples and their rate.
+
+    Raises
+    ------
+    MalformedData
+        Another format, another coding, several channels, or fewer samples than the header says; for a
+        compressed file with the way to convert it.
+    """
+    stream = io.BytesIO(content)
+    if content.startswith(_SPHERE_MAGIC):
+        return _read_sphere(name, stream)
+    if content.startswith(b"RIFF"):
+        return _read_riff(name, stream)
+    magic = content[: len(_SPHERE_MAGIC)]
+    raise MalformedData(name, "byte 0", f"{magic!r} starts neither a RIFF nor a NIST SPHERE file")
+
+
+def parse_phones(name: str, content: bytes) -> tuple[Phone, ...]:
+    """Read a ``.phn`` file.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, for errors.
+    content : bytes
+        Lines ``start end phone``, in samples.
+
+    Returns
+    -------
+    tuple of Phone
+        In order of time; there can be gaps between them.
+
+    Raises
+    ------
+    MalformedData
+        A line of another form, an empty or overlapping phone, or no phones, with the line's number.
+    """
+    phones: list[Phone] = []
+    for number, line in enumerate(io.BytesIO(content), start=1):
+        match = _PHONE.fullmatch(line)
+        if match is None:
+            raise MalformedData(name, f"line {number}", f"{line[:60]!r} is not 'start end phone'")
+        phone = Phone(int(match[1]), int(match[2]), match[3].decode("ascii"))
+        before = phones[-1].end if phones else 0
+        if not before <= phone.start < phone.end:
+            problem = f"{line[:60]!r} must start at {before} or later and end after its start"
+            raise MalformedData(name, f"line {number}", problem)
+        phones.append(phone)
+    if not phones:
+        raise MalformedData(name, "line 1", "no phones")
+    return tuple(phones)
+
+
+def _read_riff(name: str, stream: io.BytesIO) -> Recording:
+    try:
+        with wave.open(stream) as sound:
+            width, channels, n = sound.getsampwidth(), sound.getnchannels(), sound.getnframes()
+            rate = sound.getframerate()
+            if (width, channels) != (2, 1) or rate == 0:
+                problem = f"{channels} channels of {8 * width} bits at {rate} Hz instead of one of 16"
+                raise MalformedData(name, "header", problem)
+            data = sound.readframes(min(n, stream.getbuffer().nbytes))
+    except (wave.Error, EOFError, RuntimeError, ValueError, struct.error, OverflowError) as error:
+        raise MalformedData(name, "header", str(error) or type(error).__name__) from error
+    return Recording(_samples(name, data, n, "<i2"), rate)
+
+
+def _read_sphere(name: str, stream: io.BytesIO) -> Recording:
+    fields = _sphere_header(name, stream)
+    coding = fields.get("sample_coding", "pcm")
+    if coding != "pcm":
+        raise MalformedData(name, "header", f"sample_coding is {coding!r} instead of 'pcm'", _CONVERT)
+    wanted = {"channel_count": 1, "sample_n_bytes": 2}
+    for name, value in wanted.items():
+        if fields.get(name, value) != value:
+            raise MalformedData(name, "header", f"{name} is {fields[name]!r} instead of {value}")
+    order = {"01": "<i2", "10": ">i2"}.get(str(fields.get("sample_byte_format")))
+    n, rate = fields.get("sample_count"), fields.get("sample_rate")
+    if order is None or not isinstance(n, int) or not isinstance(rate, int) or n < 0 or rate <= 0:
+        names = ("sample_byte_format", "sample_count", "sample_rate")
+        problem = ", ".join(f"{name} is {fields.get(name)!r}" for name in names)
+        raise MalformedData(name, "header", problem)
+    return Recording(_samples(name, stream.read(), n, order), rate)
+
+
+def _sphere_header(name: str, stream: io.BytesIO) -> dict[str, int | str]:
+    """Return the fields of the header, reals as text, and leave the stream at the first sample."""
+    stream.seek(len(_SPHERE_MAGIC))
+    line = stream.readline(32)
+    length = int(line) if re.fullmatch(rb" *\d{1,7}\n", line) else 0
+    if not len(_SPHERE_MAGIC) + len(line) < length <= _LARGEST_HEADER:
+        raise MalformedData(name, "line 2", f"{line!r} is no length of a header")
+    rest = stream.read(length - stream.tell())
+    text, end, _ = rest.decode("latin-1").partition("\nend_head")
+    if not end or stream.tell() != length:
+        raise MalformedData(name, "header", f"no 'end_head' within {length} bytes")
+    fields: dict[str, int | str] = {}
+    for number, entry in enumerate(text.split("\n"), start=3):
+        if not entry.strip() or entry.startswith(";"):
+            continue
+        match = _SPHERE_FIELD.fullmatch(entry.rstrip())
+        if match is None:
+            raise MalformedData(name, f"line {number}", f"{entry[:60]!r} is not 'name -type value'")
+        name, whole, real, characters = match.groups()
+        fields[name] = int(whole) if whole is not None else real if real is not None else characters
+    return fields
+
+
+def _samples(name: str, data: bytes, n: int, dtype: str) -> np.ndarray:
+    if len(data) < 2 * n:
+        raise MalformedData(name, "samples", f"{len(data) // 2} of {n} that the header announces")
+    return np.frombuffer(data, dtype=dtype, count=n).astype(np.int16)

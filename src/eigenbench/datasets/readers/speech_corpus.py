@@ -1,0 +1,126 @@
+"""A corpus of read speech in the layout of TIMIT, as frames of cepstra with phone states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenbench.datasets.archives import tar_members
+from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.readers.audio import parse_phones, parse_recording
+from eigenbench.datasets.readers.base import Rows
+from eigenbench.datasets.speech.cepstra import frame_centres, mel_cepstra, with_context, with_derivatives
+from eigenbench.datasets.speech.phone_states import phone_states
+from eigenbench.datasets.speech.timit_speakers import CORE_TEST, DEVELOPMENT
+
+Subset = Literal["train", "development", "core_test"]
+
+#: Eleven frames: this one and five on either side.
+CONTEXT_RADIUS = 5
+
+_LARGEST_CORPUS = 1 << 34
+_LOWEST_RATE = 8000
+
+
+def read_speech_corpus(path: Path, *, subset: Subset) -> Rows:
+    """Turn the recordings of one subset of speakers into frames.
+
+    Parameters
+    ----------
+    path : Path
+        A tar of ``train/<dialect>/<speaker>/<sentence>.wav`` (RIFF or NIST SPHERE, also ``.sph``) and
+        ``.phn`` beside it; upper or lower case, below any folder. The sentences ``sa1`` and ``sa2``, which
+        all speakers of TIMIT read, are left out.
+    subset : {"train", "development", "core_test"}
+        All speakers below ``train``, or those below ``test`` who are on the list of that name.
+
+    Returns
+    -------
+    Rows
+        float32 features, 429 a frame: 13 mel cepstra with first and second derivatives, of eleven frames
+        around the row's. Labels ``aa_1`` to ``zh_3``: the phone at the middle of the frame and which third
+        of it. Frames that no phone covers are left out. Rows are in the order of the names of the files.
+
+    Raises
+    ------
+    MalformedData
+        A damaged archive, recording or list of phones, a recording without phones or the reverse, a rate
+        below 8 kHz or another one than before, or no recording of the subset.
+
+    Notes
+    -----
+    1.9 GB for TIMIT's training part, 1.1 million frames, and an eleventh of that while it is read.
+    """
+    utterances = [_frames(path.name, one) for one in _utterances(path, subset)]
+    if not utterances:
+        raise MalformedData(path.name, "names of files", f"no recording of the {subset} speakers")
+    if len({rate for _, _, _, rate in utterances}) > 1:
+        rates = sorted({rate for _, _, _, rate in utterances})
+        raise MalformedData(path.name, "recordings", f"different sampling rates: {rates}")
+    width = (2 * CONTEXT_RADIUS + 1) * utterances[0][0].shape[1]
+    features = np.empty((sum(int(covered.sum()) for _, _, covered, _ in utterances), width), dtype=np.float32)
+    stop = 0
+    for frames, _, covered, _ in utterances:
+        rows = np.empty((len(frames), width), dtype=np.float32)
+        with_context(frames, CONTEXT_RADIUS, rows)
+        start, stop = stop, stop + int(covered.sum())
+        features[start:stop] = rows[covered]
+    return Rows(features, np.concatenate([labels[covered] for _, labels, covered, _ in utterances]))
+
+
+@dataclass(frozen=True)
+class _Utterance:
+    """The two files of a sentence, as they are in the archive."""
+
+    sound: tuple[str, bytes]
+    phones: tuple[str, bytes]
+
+
+def _utterances(path: Path, subset: Subset) -> Iterator[_Utterance]:
+    """Yield the sentences of a subset in the order of their names; one file waits for the other."""
+    sounds: dict[str, tuple[str, bytes]] = {}
+    phones: dict[str, tuple[str, bytes]] = {}
+    with path.open("rb") as stream:
+        for name, content in tar_members(path.name, stream, _LARGEST_CORPUS):
+            place = PurePosixPath(name.lower())
+            kind = {".wav": sounds, ".sph": sounds, ".phn": phones}.get(place.suffix)
+            if kind is None or not _belongs(place, subset):
+                continue
+            sentence = str(place.with_suffix(""))
+            if sentence in kind:
+                raise MalformedData(path.name, f"member {name!r}", "a second file of the same sentence")
+            kind[sentence] = name, content
+    for sentence in sorted(sounds.keys() ^ phones.keys()):
+        name, _ = sounds.get(sentence) or phones[sentence]
+        missing = "list of phones" if sentence in sounds else "recording"
+        raise MalformedData(path.name, f"member {name!r}", f"no {missing} beside it")
+    for sentence in sorted(sounds):
+        yield _Utterance(sounds.pop(sentence), phones.pop(sentence))
+
+
+def _belongs(place: PurePosixPath, subset: Subset) -> bool:
+    if len(place.parts) < 4 or place.stem in ("sa1", "sa2"):
+        return False
+    part, _, speaker, _ = place.parts[-4:]
+    if subset == "train":
+        return part == "train"
+    return part == "test" and speaker in (CORE_TEST if subset == "core_test" else DEVELOPMENT)
+
+
+def _frames(
+    archive: str, utterance: _Utterance
+) -> tuple[NDArray[np.float32], NDArray[np.str_], NDArray[np.bool_], int]:
+    """Return frames without context, their labels, which of them count, and the sampling rate."""
+    recording = parse_recording(*utterance.sound)
+    if recording.rate < _LOWEST_RATE:
+        name = f"member {utterance.sound[0]!r}"
+        raise MalformedData(archive, name, f"a rate of {recording.rate} Hz, less than {_LOWEST_RATE}")
+    phones = parse_phones(*utterance.phones)
+    cepstra = mel_cepstra(recording.samples, recording.rate)
+    labels, covered = phone_states(phones, frame_centres(len(recording.samples), recording.rate))
+    return with_derivatives(cepstra).astype(np.float32), labels, covered, recording.rate

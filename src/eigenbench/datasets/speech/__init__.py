@@ -1,0 +1,1 @@
+"""From recordings with phone labels to frames with phone states."""
