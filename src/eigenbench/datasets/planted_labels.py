@@ -1,0 +1,366 @@
+"""SYNTHETIC documents with labels of known low-rank structure, of any size, made in memory or on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from joblib import Parallel, delayed
+from pydantic import Field, ValidationError, model_validator
+from scipy.optimize import brentq
+from scipy.sparse import csr_array, vstack
+
+from eigenbench.datasets.csr_files import CSRWriter, open_csr
+from eigenbench.datasets.model import Model
+from eigenbench.datasets.storage import TEMPORARY_PREFIX, make_folder, storage_errors
+
+logger = logging.getLogger(__name__)
+
+_FORMAT_VERSION = 1
+_CARD = "card.json"
+
+_CHUNK = 4096
+"""Rows that share one random stream; fixed, so that the rows don't depend on how they are cut."""
+
+_WORD_SHIFT = 2.7
+_LABEL_SHIFT = 5.0
+"""The q of the Zipf-Mandelbrot law, P(rank j) proportional to about 1 / (j + q), j = 0, 1, …"""
+
+_LENGTH_SPREAD = 0.5
+"""Standard deviation of the logarithm of the number of words in a row."""
+
+_SECONDS_BETWEEN_REPORTS = 5.0
+
+
+class PlantedLabels(Model):
+    r"""Sizes and seed of a SYNTHETIC bag-of-words data set whose label structure is known.
+
+    Each row has one of ``rank`` topics. Its words are drawn from a law common to all rows or, each with
+    probability ``topic_share``, from the topic's own words; its labels are drawn from the topic's own
+    labels. Words and labels follow Zipf-Mandelbrot laws with exponent 1. Given the topic, words and labels
+    are independent, so the prediction covariance :math:`E[E[y|x] E[y|x]^\top]` of rows whose words tell the
+    topic is :math:`\sum_t \pi_t F_t F_t^\top`, of rank ``rank``: the space that a label embedding should
+    find. The labels themselves have no such structure where rows have one label each: their second moment is
+    diagonal. X holds 1 + ln(count), rows scaled to unit length.
+
+    Parameters
+    ----------
+    n_rows, n_features, n_labels : int
+        n, d and c. Rows do not depend on how many there are.
+    first_row : int, default=0
+        Number of the first row, a multiple of 4096; later rows are a test set for earlier ones.
+    rank : int
+        Number of topics.
+    nonzeros_per_row : float
+        Expected number of different words in a row; row lengths are log-normal.
+    labels_per_row : float, default=1
+        Expected number of different labels. 1 gives every row exactly one (multiclass).
+    topic_share : float, default=0.3
+        Share of words that come from the topic.
+    column_order : {"random", "frequency"}, default="random"
+        How columns are numbered: at random, or by falling expected frequency.
+    seed : int, default=0
+
+    Examples
+    --------
+    >>> from eigenbench.datasets.planted_labels import PlantedLabels
+    >>> data = PlantedLabels(n_rows=100, n_features=2000, n_labels=50, rank=5, nonzeros_per_row=20)
+    >>> X, Y = data.make()
+    >>> X.shape, Y.shape, bool((Y.sum(axis=1) == 1).all())
+    ((100, 2000), (100, 50), True)
+    """
+
+    n_rows: int = Field(ge=1)
+    first_row: int = Field(default=0, ge=0, multiple_of=_CHUNK)
+    n_features: int = Field(ge=8)
+    n_labels: int = Field(ge=1)
+    rank: int = Field(ge=1)
+    nonzeros_per_row: float = Field(ge=1)
+    labels_per_row: float = Field(default=1.0, ge=1)
+    topic_share: float = Field(default=0.3, ge=0, lt=1)
+    column_order: Literal["random", "frequency"] = "random"
+    seed: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _possible(self) -> PlantedLabels:
+        for name, whole in (("n_labels", self.n_labels), ("n_features", self.n_features // 2)):
+            if self.rank > whole:
+                raise ValueError(f"rank={self.rank} topics need words and labels of their own: raise {name}")
+        if self.nonzeros_per_row > self.n_features / 4:
+            raise ValueError(f"nonzeros_per_row={self.nonzeros_per_row} must be at most n_features / 4")
+        if 1 < self.labels_per_row > self.n_labels / self.rank / 2:
+            raise ValueError(f"labels_per_row={self.labels_per_row} needs more labels for each topic")
+        return self
+
+    def scaled(self, share: float) -> PlantedLabels:
+        """Return the same data set with ``share`` of the rows, words, labels and topics."""
+        sizes = {
+            name: max(1, round(share * getattr(self, name)))
+            for name in ("n_rows", "n_features", "n_labels", "rank")
+        }
+        return type(self)(**{**self.model_dump(), **sizes})
+
+    # Distributions ------------------------------------------------------------------------------------
+
+    @cached_property
+    def topic_weights(self) -> np.ndarray:
+        """π, the probability of each topic, (rank,), falling by a factor of 3 from first to last."""
+        weights = 1.0 / (np.arange(self.rank) + self.rank / 2)
+        return weights / weights.sum()
+
+    @cached_property
+    def label_factor(self) -> csr_array:
+        """F, the expected labels of a row of each topic, (rank, n_labels); rows have disjoint supports."""
+        expected = self._expected_labels(self._extra_labels)
+        label = self._numbering("labels", self.n_labels)
+        topics = np.arange(self.n_labels) % self.rank
+        return csr_array((expected, (topics, label)), shape=(self.rank, self.n_labels))
+
+    def _expected_labels(self, extra: float) -> np.ndarray:
+        """Return the probability of each label by rank, in a row of its topic with 1 + Poisson draws."""
+        topic, place = np.arange(self.n_labels) % self.rank, np.arange(self.n_labels) // self.rank
+        share = _zipf_probability(place, self._labels_of(topic), _LABEL_SHIFT)
+        return 1 - (1 - share) * np.exp(-extra * share)
+
+    def _labels_of(self, topic: np.ndarray) -> np.ndarray:
+        return (self.n_labels - topic - 1) // self.rank + 1
+
+    @cached_property
+    def _extra_labels(self) -> float:
+        """Mean number of draws after the first such that rows have ``labels_per_row`` different labels."""
+        weights = self.topic_weights[np.arange(self.n_labels) % self.rank]
+
+        def excess(extra: float) -> float:
+            return float(weights @ self._expected_labels(extra)) - self.labels_per_row
+
+        return 0.0 if self.labels_per_row == 1 else brentq(excess, 0.0, 1e3 * self.labels_per_row, rtol=1e-6)
+
+    @property
+    def _first_topical(self) -> int:
+        """Rank of the first word that belongs to a topic; more frequent ones are common to all."""
+        return min(4 * self.rank, self.n_features // 2)
+
+    @property
+    def _words_of_a_topic(self) -> int:
+        return (self.n_features - self._first_topical) // self.rank
+
+    @cached_property
+    def _mean_length(self) -> float:
+        """Mean number of words such that rows have ``nonzeros_per_row`` different ones."""
+        ranks = np.arange(self.n_features)
+        probability = (1 - self.topic_share) * _zipf_probability(ranks, self.n_features, _WORD_SHIFT)
+        first, count = self._first_topical, self._words_of_a_topic
+        shift = first / self.rank
+        probability[first : first + count * self.rank : self.rank] += self.topic_share * _zipf_probability(
+            np.arange(count), count, shift
+        )
+        log_miss = np.log1p(-probability)
+        nodes, weights = np.polynomial.hermite_e.hermegauss(9)
+        spread = np.exp(_LENGTH_SPREAD * nodes - _LENGTH_SPREAD**2 / 2)
+
+        def excess(log_length: float) -> float:
+            lengths = np.exp(log_length) * spread
+            distinct = [-np.expm1(length * log_miss).sum() for length in lengths]
+            return float(weights @ distinct / weights.sum()) - self.nonzeros_per_row
+
+        least = np.log(self.nonzeros_per_row) - 1
+        return float(np.exp(brentq(excess, least, least + 30, xtol=1e-3)))
+
+    def _numbering(self, what: Literal["words", "labels"], size: int) -> np.ndarray:
+        """Return the column of each rank."""
+        if what == "words" and self.column_order == "frequency":
+            return np.arange(size, dtype=np.int32)
+        generator = np.random.default_rng([self.seed, 0, int(what == "labels")])
+        return generator.permutation(size).astype(np.int32)
+
+    # Rows ---------------------------------------------------------------------------------------------
+
+    def make(self) -> tuple[csr_array, csr_array]:
+        """Return X (n, d) and the indicator matrix Y (n, c), both float32, in memory."""
+        chunks = list(self.chunks())
+        X, Y = (csr_array(vstack(parts, format="csr")) for parts in zip(*chunks, strict=True))
+        return X, Y
+
+    def chunks(self, n_jobs: int | None = None) -> Iterator[tuple[csr_array, csr_array]]:
+        """Yield X and Y in blocks of 4096 rows, made by ``n_jobs`` threads; a few are in memory at a time."""
+        _, _ = self._mean_length, self._extra_labels
+        columns = self._numbering("words", self.n_features), self._numbering("labels", self.n_labels)
+        jobs = (delayed(self._chunk)(number, *columns) for number in range(-(-self.n_rows // _CHUNK)))
+        yield from Parallel(
+            n_jobs=n_jobs, prefer="threads", return_as="generator", pre_dispatch="2*n_jobs", batch_size=1
+        )(jobs)
+
+    def _chunk(self, number: int, word: np.ndarray, label: np.ndarray) -> tuple[csr_array, csr_array]:
+        generator = np.random.default_rng([self.seed, 1, self.first_row // _CHUNK + number])
+        topics = np.searchsorted(np.cumsum(self.topic_weights)[:-1], generator.random(_CHUNK), side="right")
+        X, Y = self._words(topics, word, generator), self._labels(topics, label, generator)
+        left = self.n_rows - number * _CHUNK
+        return (X, Y) if left >= _CHUNK else (X[:left], Y[:left])
+
+    def _words(self, topics: np.ndarray, word: np.ndarray, generator: np.random.Generator) -> csr_array:
+        """Draw words; a topical one is drawn by its place among those of the topic."""
+        spread = generator.lognormal(-(_LENGTH_SPREAD**2) / 2, _LENGTH_SPREAD, _CHUNK)
+        rows = np.repeat(np.arange(_CHUNK), np.maximum(np.rint(self._mean_length * spread), 1).astype(int))
+        draws = generator.random(len(rows))
+        topical = generator.random(len(rows), dtype=np.float32) < self.topic_share
+        ranks = _zipf_rank(draws, self.n_features, _WORD_SHIFT)
+        first = self._first_topical
+        place = _zipf_rank(draws[topical], self._words_of_a_topic, first / self.rank)
+        ranks[topical] = first + place * self.rank + topics[rows[topical]]
+        X = _counted(rows, word[ranks], self.n_features)
+        np.log(X.data, out=X.data)
+        X.data += 1
+        lengths = np.sqrt(np.add.reduceat(X.data**2, X.indptr[:-1]))
+        X.data /= np.repeat(lengths, np.diff(X.indptr))
+        return X
+
+    def _labels(self, topics: np.ndarray, label: np.ndarray, generator: np.random.Generator) -> csr_array:
+        rows = np.repeat(np.arange(_CHUNK), 1 + generator.poisson(self._extra_labels, _CHUNK))
+        topic = topics[rows]
+        place = _zipf_rank(generator.random(len(rows)), self._labels_of(topic), _LABEL_SHIFT)
+        Y = _counted(rows, label[place * self.rank + topic], self.n_labels)
+        Y.data[:] = 1
+        return Y
+
+    # Files --------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """A name that says what it is and tells it from data sets of other sizes or seeds."""
+        digest = hashlib.sha256(f"{_FORMAT_VERSION}{self.model_dump_json()}".encode()).hexdigest()
+        return f"SYNTHETIC-{self.n_rows}x{self.n_features}-{self.n_labels}labels-{digest[:8]}"
+
+    def open(self, data_dir: Path, n_jobs: int | None = None) -> tuple[csr_array, csr_array]:
+        """Return X and Y memory-mapped from ``data_dir``, after making them there when they are not.
+
+        Parameters
+        ----------
+        data_dir : Path
+            The data set is a folder of it that is called `name`; it appears when it is complete.
+        n_jobs : int, optional
+            Threads.
+
+        Returns
+        -------
+        X : csr_array of shape (n, d), float32
+        Y : csr_array of shape (n, c), float32
+
+        Raises
+        ------
+        MalformedData
+            If files have been damaged.
+        StorageError
+            If they can't be written.
+
+        Notes
+        -----
+        Takes 8 bytes on disk for each nonzero and about 0.2 µs a word and thread; memory 4(d + c) bytes and
+        a few chunks.
+        """
+        folder = data_dir / self.name
+        if _read_card(folder) is None:
+            self._write(folder, n_jobs)
+        return open_csr(folder, "X", self.n_features), open_csr(folder, "Y", self.n_labels)
+
+    def _write(self, folder: Path, n_jobs: int | None) -> None:
+        make_folder(folder.parent)
+        with storage_errors(folder.parent):
+            partial = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=folder.parent))
+        started = reported = time.monotonic()
+        try:
+            with CSRWriter(partial, "X", self.n_features) as X, CSRWriter(partial, "Y", self.n_labels) as Y:
+                for X_chunk, Y_chunk in self.chunks(n_jobs):
+                    X.append(X_chunk)
+                    Y.append(Y_chunk)
+                    if time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS or X.n_rows == self.n_rows:
+                        reported = time.monotonic()
+                        logger.info(
+                            "%s: row %d/%d, %.0f s", self.name, X.n_rows, self.n_rows, reported - started
+                        )
+            card = Card(
+                title="SYNTHETIC documents with planted labels: no figure on them is one of real data",
+                recipe=self,
+                nonzeros=X.n_stored,
+                labels=Y.n_stored,
+            )
+            with storage_errors(folder.parent):
+                (partial / _CARD).write_text(card.model_dump_json(indent=2))
+                partial.chmod(0o755)
+                shutil.rmtree(folder, ignore_errors=True)
+                partial.replace(folder)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+
+
+class Card(Model):
+    """What ``card.json`` says of a synthetic data set on disk.
+
+    Attributes
+    ----------
+    title : str
+        Says that it is synthetic.
+    recipe : PlantedLabels
+        Everything that the data depend on.
+    nonzeros, labels : int
+        Stored values of X and Y.
+    """
+
+    title: str
+    recipe: PlantedLabels
+    nonzeros: int
+    labels: int
+
+
+def recipe_of(dataset: str) -> PlantedLabels:
+    """Return what the training rows of a synthetic dataset of the catalogue were made from.
+
+    Raises
+    ------
+    ValueError
+        If it is not a synthetic one.
+    """
+    folder = Path(__file__).parent / "recipes"
+    try:
+        return PlantedLabels.model_validate_json((folder / f"{dataset}_train.json").read_bytes())
+    except OSError:
+        known = ", ".join(
+            sorted(path.name.removesuffix("_train.json") for path in folder.glob("*_train.json"))
+        )
+        raise ValueError(f"{dataset!r} has no planted labels; the synthetic datasets are {known}") from None
+
+
+def _read_card(folder: Path) -> Card | None:
+    try:
+        return Card.model_validate_json((folder / _CARD).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def _zipf_probability(place: np.ndarray, size: np.ndarray | int, shift: float) -> np.ndarray:
+    """Return P(j) = ln((j + 1 + q) / (j + q)) / ln((size + q) / q), about 1 / (j + q)."""
+    return np.log1p(1 / (place + shift)) / np.log1p(size / shift)
+
+
+def _zipf_rank(uniform: np.ndarray, size: np.ndarray | int, shift: float) -> np.ndarray:
+    """Return the places with that distribution, by its inverse."""
+    place = shift * np.expm1(uniform * np.log1p(size / shift))
+    return np.minimum(place.astype(np.int64), np.asarray(size) - 1)
+
+
+def _counted(rows: np.ndarray, columns: np.ndarray, n_columns: int) -> csr_array:
+    """Return how often each column was drawn in each of a chunk's rows; every row has a draw."""
+    keys = np.sort(rows * n_columns + columns)
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    counts = np.diff(first, append=len(keys)).astype(np.float32)
+    row, column = np.divmod(keys[first], n_columns)
+    indptr = np.searchsorted(row, np.arange(_CHUNK + 1)).astype(np.int32)
+    return csr_array((counts, column.astype(np.int32), indptr), shape=(_CHUNK, n_columns))

@@ -1,0 +1,41 @@
+"""SYNTHETIC documents with planted labels, made from a recipe."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from pydantic import ValidationError
+
+from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.planted_labels import PlantedLabels
+from eigenbench.datasets.readers.base import Rows
+from eigenbench.datasets.storage import TEMPORARY_PREFIX
+
+
+def read_planted_labels(path: Path) -> Rows:
+    """Make the rows of a recipe.
+
+    Parameters
+    ----------
+    path : Path
+        JSON with the parameters of `eigenbench.datasets.planted_labels.PlantedLabels`.
+
+    Returns
+    -------
+    Rows
+        float32 features in memory-mapped files that are already deleted, so that they take no memory and
+        vanish with the last reference; labels are a uint8 indicator, also where rows have one label each.
+
+    Raises
+    ------
+    MalformedData
+        If the file isn't a recipe.
+    """
+    try:
+        recipe = PlantedLabels.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        problem = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+        raise MalformedData(path.name, "recipe", problem) from error
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=TEMPORARY_PREFIX) as folder:
+        X, Y = recipe.open(Path(folder))
+        return Rows(X, Y.astype(np.uint8))

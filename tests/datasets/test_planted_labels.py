@@ -1,0 +1,286 @@
+"""SYNTHETIC documents: their laws, what they depend on, and the files they are kept in."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from pydantic import ValidationError
+from scipy import sparse
+
+from eigenbench.datasets.csr_files import CSRWriter, open_csr
+from eigenbench.datasets.errors import MalformedData, StorageError
+from eigenbench.datasets.planted_labels import PlantedLabels, recipe_of
+from eigenbench.datasets.readers.planted import read_planted_labels
+from eigenbench.embeddings.row_products import LabelledRows
+
+SMALL = PlantedLabels(n_rows=9000, n_features=5000, n_labels=300, rank=10, nonzeros_per_row=40)
+
+
+def variant(**changes):
+    return PlantedLabels(**{**SMALL.model_dump(), **changes})
+
+
+MULTILABEL = variant(labels_per_row=3.2)
+
+
+@pytest.fixture(scope="module")
+def small():
+    return SMALL.make()
+
+
+def assert_same(left, right):
+    for A, B in zip(left, right, strict=True):
+        for piece in ("data", "indices", "indptr"):
+            assert_array_equal(getattr(A, piece), getattr(B, piece))
+
+
+def test_shapes_types_and_values(small):
+    X, Y = small
+    assert X.shape == (9000, 5000)
+    assert Y.shape == (9000, 300)
+    for matrix in small:
+        assert matrix.dtype == np.float32
+        assert matrix.indices.dtype == matrix.indptr.dtype == np.int32
+        assert matrix.has_canonical_format
+    np.testing.assert_allclose(sparse.linalg.norm(X, axis=1), 1, rtol=1e-5)
+    assert (X.data > 0).all()
+    assert_array_equal(Y.data, 1)
+
+
+def test_every_row_has_words_and_one_class(small):
+    X, Y = small
+    assert np.diff(X.indptr).min() >= 1
+    assert_array_equal(np.diff(Y.indptr), 1)
+    assert X.nnz / 9000 == pytest.approx(40, rel=0.02)
+
+
+def test_labels_per_row_are_as_asked_for():
+    _, Y = MULTILABEL.make()
+    counts = np.diff(Y.indptr)
+    assert counts.mean() == pytest.approx(3.2, rel=0.02)
+    assert counts.min() == 1
+
+
+def test_labels_of_a_topic_have_the_expected_frequencies():
+    _, Y = MULTILABEL.make()
+    expected = MULTILABEL.topic_weights @ MULTILABEL.label_factor
+    found = Y.sum(axis=0) / 9000
+    deviation = np.sqrt(expected * (1 - expected) / 9000)
+    z = (found - expected) / deviation
+    assert np.abs(z).max() < 5
+    assert z.std() == pytest.approx(1, abs=0.2)
+
+
+def slope(frequencies, first):
+    """Return the exponent of a power law in the rank, from ``first`` to three fifths of all."""
+    ranks = np.unique(np.geomspace(first, 0.6 * len(frequencies), 30).astype(int))
+    return np.polyfit(np.log(ranks), np.log(np.sort(frequencies)[::-1][ranks]), 1)[0]
+
+
+def test_frequencies_fall_as_one_over_the_rank(small):
+    X, _ = small
+    assert slope(np.bincount(X.indices, minlength=5000), 20) == pytest.approx(-1, abs=0.3)
+    many = variant(n_labels=100_000)
+    assert slope(many.topic_weights @ many.label_factor, 200) == pytest.approx(-1, abs=0.1)
+
+
+def test_columns_are_in_order_of_frequency_when_asked_for():
+    X, _ = variant(column_order="frequency").make()
+    counts = np.bincount(X.indices, minlength=5000)
+    assert counts[:50].sum() > 0.9 * np.sort(counts)[::-1][:50].sum()
+
+
+def test_one_seed_one_data_set(small):
+    assert_same(small, PlantedLabels(**SMALL.model_dump()).make())
+    other, _ = variant(seed=1).make()
+    assert (other != small[0]).nnz > 0
+
+
+def test_threads_change_nothing(small):
+    blocks = list(SMALL.chunks(n_jobs=2))
+    assert_same(small, [sparse.vstack(part, format="csr") for part in zip(*blocks, strict=True)])
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data(), n_features=st.integers(8, 60), n_rows=st.integers(1, 30))
+def test_any_possible_sizes_can_be_made(data, n_features, n_rows):
+    rank = data.draw(st.integers(1, n_features // 2))
+    n_labels = data.draw(st.integers(rank, 3 * rank))
+    recipe = PlantedLabels(
+        n_rows=n_rows,
+        n_features=n_features,
+        n_labels=n_labels,
+        rank=rank,
+        nonzeros_per_row=data.draw(st.floats(1, n_features / 4)),
+        labels_per_row=data.draw(st.floats(1, max(1, n_labels / rank / 2))),
+        topic_share=data.draw(st.floats(0, 0.9)),
+    )
+    X, Y = recipe.make()
+    assert X.shape == (n_rows, n_features)
+    assert Y.shape == (n_rows, n_labels)
+    for matrix in (X, Y):
+        matrix.check_format(full_check=True)
+        assert np.diff(matrix.indptr).min() >= 1
+    assert recipe.topic_weights @ recipe.label_factor.sum(axis=1) == pytest.approx(recipe.labels_per_row)
+
+
+@settings(max_examples=5, deadline=None)
+@given(n_rows=st.integers(1, 8999))
+def test_rows_do_not_depend_on_how_many_there_are(n_rows):
+    few = variant(n_rows=n_rows).make()
+    whole = SMALL.make()
+    assert_same(few, [matrix[:n_rows] for matrix in whole])
+
+
+def test_later_rows_can_be_made_alone(small):
+    later = variant(first_row=4096, n_rows=9000 - 4096)
+    assert_same(later.make(), [matrix[4096:] for matrix in small])
+
+
+def test_scaled_sizes():
+    half = SMALL.scaled(0.5)
+    assert (half.n_rows, half.n_features, half.n_labels, half.rank) == (4500, 2500, 150, 5)
+    assert half.nonzeros_per_row == 40
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"rank": 301}, "rank=301"),
+        ({"nonzeros_per_row": 2000}, "nonzeros_per_row=2000"),
+        ({"labels_per_row": 20}, "labels_per_row=20"),
+        ({"first_row": 100}, "multiple of 4096"),
+        ({"n_rows": 0}, "greater than or equal to 1"),
+        ({"topic_share": 1}, "less than 1"),
+        ({"ranks": 3}, "Extra inputs"),
+    ],
+)
+def test_impossible_data_are_refused(changes, word):
+    with pytest.raises(ValidationError, match=word):
+        variant(**changes)
+
+
+# Files ------------------------------------------------------------------------------------------------
+
+
+def is_mapped(array):
+    return array is not None and (isinstance(array, np.memmap) or is_mapped(array.base))
+
+
+def test_files_hold_the_same_rows_and_say_what_they_are(small, tmp_path):
+    mapped = SMALL.open(tmp_path)
+    assert_same(mapped, small)
+    assert all(
+        is_mapped(getattr(matrix, piece)) for matrix in mapped for piece in ("data", "indices", "indptr")
+    )
+    (folder,) = tmp_path.iterdir()
+    assert folder.name == SMALL.name
+    assert "SYNTHETIC" in folder.name
+    card = json.loads((folder / "card.json").read_text())
+    assert "SYNTHETIC" in card["title"]
+    assert card["recipe"] == SMALL.model_dump()
+    assert card["nonzeros"] == small[0].nnz
+
+
+def test_products_with_mapped_rows_are_those_in_memory(small, tmp_path):
+    mapped, memory = LabelledRows.of(*SMALL.open(tmp_path)), LabelledRows.of(*small)
+    P, Q = (np.random.default_rng(0).standard_normal((size, 3), dtype=np.float32) for size in (5000, 300))
+    assert_array_equal(mapped.gram(P), memory.gram(P))
+    assert_array_equal(mapped.cross(Q), memory.cross(Q))
+    assert_array_equal(mapped.cross_transposed(P), memory.cross_transposed(P))
+
+
+def test_files_are_made_once(tmp_path, monkeypatch):
+    SMALL.open(tmp_path)
+    monkeypatch.setattr(PlantedLabels, "chunks", lambda *_: pytest.fail("made again"))
+    SMALL.open(tmp_path)
+
+
+def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
+    chunks = SMALL.chunks
+
+    def interrupted(self, n_jobs=None):
+        yield next(iter(chunks()))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PlantedLabels, "chunks", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        SMALL.open(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("piece", ["data", "indices", "indptr"])
+def test_damaged_files_are_named(piece, tmp_path):
+    SMALL.open(tmp_path)
+    path = tmp_path / SMALL.name / f"X_{piece}.npy"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(MalformedData, match=f"X_{piece}.npy"):
+        SMALL.open(tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(StorageError, match="file"):
+        SMALL.open(file)
+
+
+@settings(max_examples=20, deadline=None)
+@given(data=st.data(), n_blocks=st.integers(0, 4))
+def test_what_is_appended_is_read_back(data, n_blocks, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("csr")
+    generator = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    blocks = [
+        sparse.csr_array(generator.integers(0, 3, (data.draw(st.integers(0, 5)), 7)), dtype=np.float32)
+        for _ in range(n_blocks)
+    ]
+    with CSRWriter(folder, "A", 7) as writer:
+        for block in blocks:
+            writer.append(block)
+    read = open_csr(folder, "A", 7)
+    assert_array_equal(read.toarray(), np.vstack([np.empty((0, 7)), *(block.toarray() for block in blocks)]))
+
+
+def test_blocks_that_do_not_fit_are_refused(tmp_path):
+    with CSRWriter(tmp_path, "A", 7) as writer, pytest.raises(ValueError, match="6 columns"):
+        writer.append(sparse.csr_array((1, 6), dtype=np.float32))
+
+
+# Recipes ----------------------------------------------------------------------------------------------
+
+
+def test_the_reader_makes_the_rows_of_a_recipe(small, tmp_path):
+    path = tmp_path / "recipe.json"
+    path.write_text(SMALL.model_dump_json())
+    rows = read_planted_labels(path)
+    assert_same((rows.features, rows.labels), small)
+    assert rows.labels.dtype == np.uint8
+    assert [file.name for file in tmp_path.iterdir()] == ["recipe.json"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"n_rows": "many"}'])
+def test_what_is_no_recipe_is_named(text, tmp_path):
+    path = tmp_path / "recipe.json"
+    path.write_text(text)
+    with pytest.raises(MalformedData, match=r"recipe\.json"):
+        read_planted_labels(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("synthetic_odp", (1_500_000, 500_000, 100_000, 1.0)),
+        ("synthetic_lshtc", (2_400_000, 1_600_000, 325_000, 3.2)),
+    ],
+)
+def test_the_shapes_of_the_issue(name, sizes):
+    recipe = recipe_of(name)
+    assert (recipe.n_rows, recipe.n_features, recipe.n_labels, recipe.labels_per_row) == sizes
+
+
+def test_real_data_have_no_recipe():
+    with pytest.raises(ValueError, match="synthetic_odp"):
+        recipe_of("odp")
