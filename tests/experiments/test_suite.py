@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from eigenbench.classifiers.streamed import StreamedClassifier
 from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
 from eigenbench.experiments.suite import (
     ExperimentSpec,
@@ -153,6 +154,6 @@ def test_registry_flags_agree_with_the_estimators(component):
         pytest.skip(str(error))
     parameters = estimator._get_param_names()
     assert hasattr(estimator, "fit_moments") or not component.uses_moments
-    assert component.streams == ("feature_map" in parameters)
+    assert component.streams == issubclass(estimator, StreamedClassifier)
     if component.seeded:
         assert "random_state" in parameters

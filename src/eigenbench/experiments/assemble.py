@@ -79,12 +79,13 @@ def _evaluated(
     classifier = trained["classifier"]
     params = _flat_params(steps)
     params |= {f"classifier__{key}": value for key, value in classifier["params"].items()}
+    params |= {f"threshold__{name}": value for name, value in final.get("thresholds", {}).items()}
     params["steps"] = " → ".join([*(step.component for step in steps), classifier["component"]])
     model_path = workspace.artifact(train) / "model.skops"
     return {
         "metrics": metrics,
         "curves": trained["curves"],
-        "confusion": Confusion(**final["confusion"]),
+        "confusion": Confusion(**final["confusion"]) if "confusion" in final else None,
         "params": params,
         "dimension": embedded["dimension"],
         "fit_seconds": embedded["seconds"],

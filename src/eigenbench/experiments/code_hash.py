@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from eigenbench.experiments.plan import Unit
 from eigenbench.protocols import PROTOCOLS
@@ -26,11 +28,22 @@ def unit_code_hash(unit: Unit) -> str:
     """Return the hash of the eigenbench modules that a unit executes, and all that they import."""
     modules = {*_STAGE_MODULES[unit.stage]}
     for task in unit.tasks:
+        if "propensity" in task.spec:
+            modules.add("eigenbench.metrics.multilabel")
         for step in [*task.spec.get("steps", ()), *filter(None, [task.spec.get("classifier")])]:
-            modules.add(COMPONENTS[step["component"]].module)
+            modules.update(COMPONENTS[name].module for name in _components(step["component"], step["params"]))
         if "protocol" in task.spec:
             modules.add(PROTOCOLS[task.spec["protocol"]].module)
     return modules_hash(sorted(modules))
+
+
+def _components(name: str, params: dict[str, Any]) -> Iterator[str]:
+    """Yield a component and those that its parameters, written like steps, are built of."""
+    yield name
+    for value in params.values():
+        if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in COMPONENTS:
+            ((inner, inner_params),) = value.items()
+            yield from _components(inner, inner_params or {})
 
 
 def modules_hash(modules: list[str]) -> str:

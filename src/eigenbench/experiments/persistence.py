@@ -11,6 +11,9 @@ import skops.io
 
 from eigenbench.registry import COMPONENTS
 
+#: Types that registered components are made of.
+_PARTS = {"eigenbench.embeddings.frequencies.Projections"}
+
 
 class ModelFileError(ValueError):
     """A model file is damaged, or holds types that eigenbench does not trust."""
@@ -42,14 +45,14 @@ def load_model(path: Path) -> Any:
     """Read an estimator written by `save_model`.
 
     Only scikit-learn's, NumPy's and SciPy's types that skops trusts, and the registered eigenbench
-    components, are built; a file with anything else is refused.
+    components and their parts, are built; a file with anything else is refused.
 
     Raises
     ------
     ModelFileError
         Naming the file and the types that are not trusted, or what is damaged.
     """
-    trusted = {
+    trusted = _PARTS | {
         f"{item.module}.{item.name}" for item in COMPONENTS.values() if item.module.startswith("eigenbench.")
     }
     try:

@@ -11,18 +11,28 @@ from sklearn.utils import gen_even_slices, get_tags
 
 from eigenbench.experiments.suite import StepSpec, step_names
 from eigenbench.moments import ClassMoments
-from eigenbench.registry import component
+from eigenbench.registry import COMPONENTS, component
 
 BLOCK_ROWS = 4096
 
 
 def build(step: StepSpec, seed: int | None) -> Any:
-    """Create an unfitted estimator; ``seed`` becomes its ``random_state`` unless the step sets one."""
-    params = dict(step.params)
+    """Create an unfitted estimator; ``seed`` becomes its ``random_state`` unless the step sets one.
+
+    A parameter written like a step, ``{Name: {parameter: value}}``, is built in the same way.
+    """
+    params = {name: _built(value, seed) for name, value in step.params.items()}
     kind = component(step.component)
     if seed is not None and kind.is_seeded(step.params):
         params.setdefault("random_state", seed)
     return kind.load()(**params)
+
+
+def _built(value: Any, seed: int | None) -> Any:
+    if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in COMPONENTS:
+        ((name, params),) = value.items()
+        return build(StepSpec(component=name, params=params or {}), seed)
+    return value
 
 
 def build_pipeline(steps: tuple[StepSpec, ...], seed: int, last: dict[str, Any]) -> Pipeline:

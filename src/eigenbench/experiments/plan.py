@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 
 from eigenbench.datasets.catalogue import Catalogue, Entry
 from eigenbench.experiments.suite import (
+    MULTICLASS_METRICS,
+    MULTILABEL_METRICS,
     NO_CLASSIFIER,
     ClassifierSpec,
     ExperimentSpec,
@@ -27,6 +29,7 @@ from eigenbench.experiments.suite import (
     Params,
     StepSpec,
     Suite,
+    SuiteError,
     grid_points,
     step_names,
 )
@@ -178,7 +181,21 @@ class Plan:
 
 
 def plan_suite(suite: Suite, catalogue: Catalogue) -> Plan:
-    """Expand a suite, taking from the catalogue whose splits the seed draws and how large the data are."""
+    """Expand a suite, taking from the catalogue whose splits the seed draws and how large the data are.
+
+    Raises
+    ------
+    SuiteError
+        If an experiment's validation metric is not one for the targets of its dataset.
+    """
+    for name, experiment in suite.experiments.items():
+        multilabel = catalogue.entry(experiment.dataset).target == "multilabel"
+        if experiment.protocol is None and experiment.validation.multilabel != multilabel:
+            known = MULTILABEL_METRICS if multilabel else MULTICLASS_METRICS
+            raise SuiteError(
+                f"suite {suite.name}: experiments.{name}.validation.metric: {experiment.validation.metric!r} "
+                f"does not suit {experiment.dataset}; one of {', '.join(known)} does"
+            )
     return make_plan(
         suite,
         {name: entry.split.kind == "random" for name, entry in catalogue.datasets.items()},
@@ -345,7 +362,7 @@ class _Builder:
         embed_select = select if method.grid else None
         embed = self._embed(method.steps, train_part, seed, embed_select)
         train = self._train(embed, base, train_part, seed, select if classifier.grid else None)
-        evaluate = Task.make("evaluate", {"part": self._part("test", seed)}, [train])
+        evaluate = self._evaluate(self._part("test", seed), train, select)
         seeded = any(component(step.component).is_seeded(step.params) for step in (*method.steps, base))
         return Cell(
             suite=self.suite,
@@ -374,7 +391,7 @@ class _Builder:
         self, method: MethodSpec, classifier: ClassifierSpec, base: StepSpec, seed: int
     ) -> Task | None:
         grid = {**method.grid, **{f"classifier__{name}": values for name, values in classifier.grid.items()}}
-        if not grid:
+        if not grid and not self.experiment.validation.multilabel:
             return None
         fit_part, validation_part = self._part("fit", seed), self._part("validation", seed)
         candidates, evaluations = [], []
@@ -382,7 +399,7 @@ class _Builder:
             steps, step = with_params(method.steps, base, point)
             embed = self._embed(steps, fit_part, seed, None)
             train = self._train(embed, step, fit_part, seed, None)
-            evaluations.append(Task.make("evaluate", {"part": validation_part}, [train]))
+            evaluations.append(self._evaluate(validation_part, train, None))
             candidates.append({"params": point, "evaluate": evaluations[-1].key})
         spec = {
             "part": validation_part,
@@ -390,6 +407,13 @@ class _Builder:
             "candidates": candidates,
         }
         return Task.make("select", spec, evaluations)
+
+    def _evaluate(self, part: dict[str, Any], train: Task, select: Task | None) -> Task:
+        """Score a model; on multilabel data with the thresholds that the selection found, if there is one."""
+        if not self.experiment.validation.multilabel:
+            return Task.make("evaluate", {"part": part}, [train])
+        spec = {"part": part, "propensity": self.experiment.propensity.model_dump()}
+        return Task.make("evaluate", spec, [train, select] if select else [train])
 
     def _embed(
         self, steps: tuple[StepSpec, ...], part: dict[str, Any], seed: int, select: Task | None

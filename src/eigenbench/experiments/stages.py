@@ -17,8 +17,10 @@ from eigenbench.experiments.parts import part_rows, shard_rows
 from eigenbench.experiments.persistence import load_model, save_model
 from eigenbench.experiments.pipelines import build, build_pipeline, fit_features, transform
 from eigenbench.experiments.plan import Task, with_params
-from eigenbench.experiments.suite import Params, StepSpec
+from eigenbench.experiments.suite import MULTILABEL_METRICS, Params, StepSpec
 from eigenbench.experiments.workspace import Workspace
+from eigenbench.metrics.multilabel import score_multilabel
+from eigenbench.metrics.ranking import inverse_propensities
 from eigenbench.moments import ClassMoments
 from eigenbench.protocols import PROTOCOLS, Trial
 from eigenbench.registry import component
@@ -119,9 +121,11 @@ class StageRunner:
         }
 
     def _evaluate(self, task: Task) -> dict[str, Any]:
-        (train,) = task.needs
+        (train,) = (need for need in task.needs if need.stage == "train")
         model = load_model(self.workspace.artifact(train) / "model.skops")
         X, y = self._rows(task)
+        if "propensity" in task.spec:
+            return self._evaluate_multilabel(task, model, X, y)
         scores = score(model, X, y, len(self.dataset.classes))
         logger.info(
             "%d errors in %d rows (%.2f %%)", scores.metrics["errors"], len(y), 100 * scores.metrics["error"]
@@ -130,6 +134,28 @@ class StageRunner:
             "files": [],
             "metrics": scores.metrics,
             "confusion": {"labels": list(self.dataset.classes), "matrix": scores.confusion.tolist()},
+            "predict_seconds": scores.predict_seconds,
+        }
+
+    def _evaluate_multilabel(self, task: Task, model: Any, X: Any, Y: Any) -> dict[str, Any]:
+        """Score with the thresholds of the selection; without one, on validation rows, choose them."""
+        selections = [need for need in task.needs if need.stage == "select"]
+        train_labels = self.dataset.y_train
+        counts = np.bincount(train_labels.indices, minlength=Y.shape[1])
+        scores = score_multilabel(
+            model,
+            X,
+            Y,
+            inverse_propensities=inverse_propensities(
+                counts, train_labels.shape[0], **task.spec["propensity"]
+            ),
+            thresholds=self.workspace.read_meta(selections[0])["thresholds"] if selections else None,
+        )
+        logger.info("micro F1 %.4f of %d rows", scores.metrics["micro_f1"], X.shape[0])
+        return {
+            "files": [],
+            "metrics": scores.metrics,
+            "thresholds": scores.thresholds,
             "predict_seconds": scores.predict_seconds,
         }
 
@@ -176,7 +202,9 @@ _NO_CLASSIFIER = StepSpec(component="LogisticRegression")
 
 
 def select_candidate(task: Task, metas: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Choose the candidate with the lowest validation score; the first declared wins a tie.
+    """Choose the candidate with the best validation score; the first declared wins a tie.
+
+    On multilabel data the thresholds that its evaluation found go with it.
 
     Raises
     ------
@@ -189,10 +217,16 @@ def select_candidate(task: Task, metas: dict[str, dict[str, Any]]) -> dict[str, 
         meta = metas[candidate["evaluate"]]
         value = meta.get("metrics", {}).get(metric)
         candidates.append({"params": candidate["params"], "status": meta["status"], "score": value})
-    scored = [(item["score"], index) for index, item in enumerate(candidates) if item["score"] is not None]
+    sign = -1 if MULTILABEL_METRICS.get(metric, False) else 1
+    scored = [
+        (sign * item["score"], index) for index, item in enumerate(candidates) if item["score"] is not None
+    ]
     if not scored:
         raise ValueError(f"no candidate of the search has a validation {metric}; the log of each says why")
-    return {"files": [], "metric": metric, "candidates": candidates, "selected": min(scored)[1]}
+    selected = min(scored)[1]
+    chosen = metas[task.spec["candidates"][selected]["evaluate"]]
+    thresholds = {"thresholds": chosen["thresholds"]} if "thresholds" in chosen else {}
+    return {"files": [], "metric": metric, "candidates": candidates, "selected": selected, **thresholds}
 
 
 def _curves(classifier: Any) -> dict[str, list[tuple[int, float]]]:

@@ -9,14 +9,27 @@ from __future__ import annotations
 
 import inspect
 import itertools
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from eigenbench.protocols import PROTOCOLS
 from eigenbench.registry import COMPONENTS, RECIPES, MissingExtraError, component, near_match
+
+#: Metrics of multilabel data that can choose among candidates, and whether more is better.
+MULTILABEL_METRICS: dict[str, bool] = {
+    "hamming_loss": False,
+    "micro_f1": True,
+    "macro_f1": True,
+    **{
+        f"{name}_at_{k}": True for name in ("precision", "ndcg", "ps_precision", "ps_ndcg") for k in (1, 3, 5)
+    },
+}
+#: Metrics of classes that can; less is better.
+MULTICLASS_METRICS = ("error", "log_loss")
 
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 Params = dict[str, Any]
@@ -85,10 +98,34 @@ class ClassifierSpec(_Model):
 
 
 class ValidationSpec(_Model):
-    """The part of the training rows held out to choose hyperparameters; the test rows are never used."""
+    """The part of the training rows held out to choose hyperparameters; the test rows are never used.
+
+    A metric of `MULTILABEL_METRICS` makes a multilabel experiment, where the thresholds of the decisions are
+    chosen on that part too.
+    """
 
     fraction: float = Field(default=1 / 6, gt=0, lt=1)
-    metric: Literal["error", "log_loss"] = "error"
+    metric: str = "error"
+
+    @model_validator(mode="after")
+    def _is_known(self) -> ValidationSpec:
+        known = [*MULTICLASS_METRICS, *MULTILABEL_METRICS]
+        if self.metric not in known:
+            hint = near_match(self.metric, known)
+            raise ValueError(f"unknown metric {self.metric!r}.{hint} Known: {', '.join(known)}")
+        return self
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether the metric is one of multilabel data."""
+        return self.metric in MULTILABEL_METRICS
+
+
+class PropensitySpec(_Model):
+    """Constants of the label propensities of Jain et al. (KDD 2016) in propensity-scored metrics."""
+
+    a: float = Field(default=0.55, gt=0)
+    b: float = Field(default=1.5, gt=0)
 
 
 class PublishedNumber(_Model):
@@ -136,6 +173,7 @@ class ExperimentSpec(_Model):
     classifiers: dict[Identifier, ClassifierSpec] = {}
     seeds: tuple[int, ...] = (0,)
     validation: ValidationSpec = ValidationSpec()
+    propensity: PropensitySpec = PropensitySpec()
     pack: bool = False
     shards: Annotated[int, Field(ge=1)] | None = None
     published: tuple[PublishedNumber, ...] = ()
@@ -337,6 +375,7 @@ def check_parameters(suite: Suite, path: Path) -> None:
             by_step = dict(zip(step_names(method.steps), method.steps, strict=True))
             for step in method.steps:
                 _check_names(list(step.params), step.component, place)
+                _check_nested(step.params.values(), place)
             for key in method.grid:
                 step_name, _, parameter = key.partition("__")
                 if step_name not in by_step:
@@ -348,6 +387,16 @@ def check_parameters(suite: Suite, path: Path) -> None:
         for classifier_name, classifier in experiment.classifiers.items():
             place = f"{path}: experiments.{experiment_name}.classifiers.{classifier_name}"
             _check_names([*classifier.params, *classifier.grid], classifier.component, place)
+            _check_nested([*classifier.params.values(), *itertools.chain(*classifier.grid.values())], place)
+
+
+def _check_nested(values: Iterable[Any], place: str) -> None:
+    """Check parameters that are estimators, written like steps."""
+    for value in values:
+        if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in COMPONENTS:
+            ((name, params),) = value.items()
+            _check_names(list(params or {}), name, place)
+            _check_nested((params or {}).values(), place)
 
 
 def _check_names(names: list[str], component_name: str, place: str) -> None:
@@ -388,6 +437,7 @@ def _known_keys() -> set[str]:
         MethodSpec,
         ClassifierSpec,
         ValidationSpec,
+        PropensitySpec,
         PublishedNumber,
         StepSpec,
         Config,

@@ -69,7 +69,18 @@ _STYLES: dict[str, _Look] = {
 #: Errors of one-example nearest neighbours are published as fractions.
 _FRACTION: _Look = ("", 1.0, 4)
 _WORDS = {"mse": "MSE", "nn": "1-NN", "auc": "AUC", "ndcg": "nDCG"}
-_HIGHER_IS_BETTER = ("accuracy", "precision", "recall", "ndcg", "auc", "effective_rank", "per_second")
+_HIGHER_IS_BETTER = (
+    "accuracy",
+    "precision",
+    "recall",
+    "ndcg",
+    "auc",
+    "f1",
+    "f1_at_half",
+    "sibling_fraction",
+    "effective_rank",
+    "per_second",
+)
 
 
 def metric_style(metric: str) -> MetricStyle:
