@@ -53,6 +53,17 @@ class RidgeSystem:
         self.mean = np.zeros(n_features)
         self.n_rows = 0
 
+    @classmethod
+    def of_sums(
+        cls, gram: np.ndarray, total: np.ndarray, n_rows: int, *, fit_intercept: bool = True
+    ) -> RidgeSystem:
+        """Return the system of rows that are known by sums: f fᵀ (D, D; copied), f (D,), and their number."""
+        system = cls(len(total), gram.dtype, fit_intercept=fit_intercept)
+        system._matrix[:] = gram
+        system._sum[:] = total
+        system.n_rows = n_rows
+        return system
+
     def add(self, block: np.ndarray) -> None:
         """Add the rows of a C-contiguous feature block of shape (b, D)."""
         block = block.astype(self._dtype, copy=False)
@@ -117,6 +128,23 @@ class RidgeSystem:
         potrs = lapack.spotrs if self._dtype == np.float32 else lapack.dpotrs
         solution, _ = potrs(self._matrix, right.astype(self._dtype), lower=1)
         return solution.astype(np.float64)
+
+    def whiten(self, block: np.ndarray) -> np.ndarray:
+        r"""Return :math:`\sqrt n\, (f - \mu)^\top L^{-\top}` of each row f, where :math:`L L^\top = G + λI`.
+
+        Without a penalty the result has unit second moment over the rows that were added. (b, D) → (b, D), in
+        the type of the matrix.
+        """
+        trtrs = lapack.strtrs if self._dtype == np.float32 else lapack.dtrtrs
+        centred = np.subtract(block, self.mean, dtype=self._dtype) * self._dtype.type(np.sqrt(self.n_rows))
+        return trtrs(self._matrix, centred.T, lower=1, overwrite_b=True)[0].T
+
+    def unwhiten(self, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return weights (D, k) and intercepts (k,) for features as ``coef`` is for whitened ones."""
+        trtrs = lapack.strtrs if self._dtype == np.float32 else lapack.dtrtrs
+        weights = trtrs(self._matrix, coef.astype(self._dtype), lower=1, trans=1)[0]
+        weights *= self._dtype.type(np.sqrt(self.n_rows))
+        return weights, -(self.mean @ weights)
 
     def solve(self, cross: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         r"""Return the ridge regression of a target T on the features.

@@ -1,0 +1,52 @@
+"""One probability threshold for all labels, chosen on held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from scipy import sparse
+
+#: Thresholds tried are the multiples of one over this number.
+RESOLUTION = 1000
+
+
+def choose_threshold(blocks: Iterable[tuple[np.ndarray, sparse.csr_array]], metric: str) -> float:
+    """Return the threshold on probabilities that is best for a metric over all labels.
+
+    Parameters
+    ----------
+    blocks : iterable of (probabilities (b, c), labels csr_array (b, c))
+        Held-out rows, in blocks.
+    metric : {"micro_f1", "hamming_loss"}
+        F1 over all pairs of a row and a label, or the share of wrong pairs.
+
+    Returns
+    -------
+    float
+        Labels of at least this probability are predicted. Of equally good ones the one nearest ½.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> probabilities, labels = np.array([[0.1, 0.3, 0.2]]), sparse.csr_array([[0, 1, 1]])
+    >>> choose_threshold([(probabilities, labels)], "micro_f1")
+    0.2
+    """
+    pairs, positives = np.zeros(RESOLUTION + 1), np.zeros(RESOLUTION + 1)
+    for probabilities, labels in blocks:
+        # Rounding keeps 0.3 · 1000 = 299.99… from counting as below 0.3.
+        bins = np.floor(probabilities * RESOLUTION + 1e-4).astype(np.int64)
+        own = np.repeat(np.arange(len(bins)), np.diff(labels.indptr)), labels.indices
+        pairs += np.bincount(bins.ravel(), minlength=RESOLUTION + 1)
+        positives += np.bincount(bins[own], minlength=RESOLUTION + 1)
+    predicted, hits = (np.cumsum(counts[::-1])[::-1] for counts in (pairs, positives))
+    n_positive = hits[0]
+    if metric == "micro_f1":
+        value = 2 * hits / np.maximum(predicted + n_positive, 1)
+    else:
+        value = -(predicted + n_positive - 2 * hits)
+    candidates = np.arange(1, RESOLUTION + 1)
+    best = candidates[value[1:] == value[1:].max()]
+    return float(best[np.abs(best - RESOLUTION / 2).argmin()] / RESOLUTION)

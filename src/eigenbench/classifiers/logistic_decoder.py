@@ -1,0 +1,155 @@
+"""Linear models of logits, trained by stochastic gradients in whitened coordinates."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenbench.accumulation import accumulate
+from eigenbench.classifiers.label_losses import LabelLoss
+from eigenbench.classifiers.ridge_system import RidgeSystem
+from eigenbench.row_blocks import FeatureBlocks, dense_block, row_slices
+
+logger = logging.getLogger(__name__)
+
+#: Bytes of the logits of one block at prediction: a fraction of a last-level cache, times the cores.
+LOGIT_BYTES = 2**24
+
+#: Decay of the running means of the gradient and of its square.
+_MOMENTUM, _SCALE_MEMORY = 0.9, 0.99
+
+
+class WhitenedFeatures:
+    """Features (n, D) of rows in coordinates of about unit second moment, with a constant one at the end.
+
+    They are kept if they fit in the budget, else made again whenever they are asked for.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, d)
+        The rows.
+    feature_map : transformer
+        A fitted transformer that acts on each row alone.
+    system : RidgeSystem
+        The factored second moment of the features.
+    cache_size : float
+        Budget in MB.
+    """
+
+    def __init__(self, X: Any, feature_map: Any, system: RidgeSystem, *, cache_size: float) -> None:
+        self.X, self.feature_map, self.system = X, feature_map, system
+        self.n_rows, self.n_features = X.shape[0], len(system.mean)
+        self._kept: np.ndarray | None = None
+        if 4 * self.n_rows * (self.n_features + 1) <= cache_size * 2**20:
+            kept = np.empty((self.n_rows, self.n_features + 1), dtype=np.float32)
+            for here in row_slices(self.n_rows, 8 * self.n_features, 2 * LOGIT_BYTES):
+                kept[here] = self[here]
+            self._kept = kept
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        """Return the features of some rows, (b, D + 1), float32."""
+        if self._kept is not None:
+            return self._kept[rows]
+        features = dense_block(self.feature_map.transform(self.X[rows]))
+        out = np.ones((len(features), self.n_features + 1), dtype=np.float32)
+        out[:, :-1] = self.system.whiten(features)
+        return out
+
+
+def second_moment(X: Any, feature_map: Any, ridge: float) -> RidgeSystem:
+    """Return the factored centred second moment of features; ``ridge`` is in units of its mean diagonal."""
+    blocks = FeatureBlocks(X, feature_map)
+    start = partial(RidgeSystem, blocks.n_features, blocks.dtype)
+    system = accumulate(blocks, start, label=f"Gram matrix ({blocks.n_features} features)")
+    return system.factor(ridge * system.n_rows)
+
+
+@dataclass
+class StochasticDescent:
+    r"""Adam with linearly decaying steps on the mean loss of minibatches.
+
+    In whitened coordinates the Hessian is that of the loss alone; scaling by the running size of each
+    gradient entry makes up for labels of different frequency.
+
+    Attributes
+    ----------
+    loss : LabelLoss
+        The loss of a row.
+    learning_rate : float
+        First step length; it falls linearly to zero over ``max_iter`` epochs.
+    batch_size : int
+        Rows of a minibatch.
+    max_iter : int
+        Number of epochs that the decay is laid out for.
+    weights : ndarray of shape (D + 1, c), float32
+        The current point; the last row holds the intercepts.
+    """
+
+    loss: LabelLoss
+    learning_rate: float
+    batch_size: int
+    max_iter: int
+    weights: np.ndarray
+    _mean: np.ndarray = field(init=False)
+    _square: np.ndarray = field(init=False)
+    _step: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self._mean, self._square = np.zeros_like(self.weights), np.zeros_like(self.weights)
+
+    def epochs(
+        self, features: WhitenedFeatures, labels: sparse.csr_array, rng: np.random.RandomState
+    ) -> Iterator[float]:
+        """Go over the rows in random order up to ``max_iter`` times, yielding the mean loss seen."""
+        n_steps = self.max_iter * -(-features.n_rows // self.batch_size)
+        for _ in range(self.max_iter):
+            order, total = rng.permutation(features.n_rows), 0.0
+            for start in range(0, features.n_rows, self.batch_size):
+                batch = order[start : start + self.batch_size]
+                F = features[batch]
+                residual = F @ self.weights
+                total += self.loss(residual, labels[batch])
+                gradient = F.T @ residual
+                gradient /= len(batch)
+                self._update(gradient, self.learning_rate * (1 - self._step / n_steps))
+            yield total / features.n_rows
+
+    def _update(self, gradient: np.ndarray, length: float) -> None:
+        """Take a step; ``gradient`` is overwritten."""
+        self._step += 1
+        self._mean *= _MOMENTUM
+        self._mean += (1 - _MOMENTUM) * gradient
+        gradient *= gradient
+        self._square *= _SCALE_MEMORY
+        self._square += (1 - _SCALE_MEMORY) * gradient
+        np.sqrt(self._square, out=gradient)
+        gradient += 1e-8
+        np.divide(self._mean, gradient, out=gradient)
+        correction = np.sqrt(1 - _SCALE_MEMORY**self._step) / (1 - _MOMENTUM**self._step)
+        gradient *= np.float32(length * correction)
+        self.weights -= gradient
+
+
+def mean_loss(
+    loss: LabelLoss, weights: np.ndarray, features: WhitenedFeatures, labels: sparse.csr_array
+) -> float:
+    """Return the mean loss of rows, whose logits are made in blocks."""
+    total = 0.0
+    for here in row_slices(features.n_rows, 4 * max(weights.shape), LOGIT_BYTES):
+        total += loss(features[here] @ weights, labels[here])
+    return total / features.n_rows
+
+
+def prior_logits(labels: sparse.csr_array, *, multinomial: bool) -> np.ndarray:
+    """Return the logits (c,) of the label frequencies, each with one half more, where descent starts."""
+    n, c = labels.shape
+    counts = np.bincount(labels.indices, minlength=c)
+    if multinomial:
+        return np.log((counts + 0.5) / (n + 0.5 * c))
+    return np.log((counts + 0.5) / (n - counts + 0.5))

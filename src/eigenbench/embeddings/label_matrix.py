@@ -1,0 +1,74 @@
+"""One class per row, or any number of labels per row, as a sparse indicator matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+
+def is_indicator(Y: Any) -> bool:
+    """Tell an indicator matrix, dense or sparse, from a vector (or column) of class labels."""
+    return Y.ndim == 2 and (sparse.issparse(Y) or Y.shape[1] > 1)
+
+
+def label_matrix(Y: Any, dtype: Any) -> tuple[sparse.csr_array, np.ndarray]:
+    """Return labels as a CSR indicator matrix.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n,), or {ndarray, sparse matrix} of shape (n, c)
+        Class labels of any type, or an indicator matrix of zeros and ones. Rows and columns of zeros are
+        allowed.
+    dtype : numpy dtype
+        Type of the result.
+
+    Returns
+    -------
+    indicators : csr_array of shape (n, c)
+        Ones where a row has a label; the index arrays of a CSR matrix without stored zeros are shared.
+    classes : ndarray of shape (c,)
+        The sorted class labels, or the column numbers of an indicator matrix.
+
+    Raises
+    ------
+    ValueError
+        If a vector is not made of class labels, or a matrix holds anything but 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> indicators, classes = label_matrix(np.array(["b", "a"]), np.float32)
+    >>> classes.tolist(), indicators.toarray().tolist()
+    (['a', 'b'], [[0.0, 1.0], [1.0, 0.0]])
+    """
+    if not is_indicator(Y):
+        y = column_or_1d(Y, warn=True)
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        return class_indicators(codes, len(classes), dtype), classes
+    indicators = sparse.csr_array(Y)
+    odd = np.flatnonzero((indicators.data != 0) & (indicators.data != 1))
+    if odd.size:
+        row = np.searchsorted(indicators.indptr, odd[0], side="right") - 1
+        raise ValueError(
+            f"Y[{row}, {indicators.indices[odd[0]]}] is {indicators.data[odd[0]]!s}: "
+            "an indicator matrix holds 0 and 1 only."
+        )
+    if not indicators.data.all():
+        indicators = indicators.copy()
+        indicators.eliminate_zeros()
+    if not indicators.has_canonical_format:
+        indicators = indicators.copy()
+        indicators.sum_duplicates()
+        indicators.data[:] = 1
+    return indicators.astype(dtype, copy=False), np.arange(indicators.shape[1])
+
+
+def class_indicators(codes: np.ndarray, n_classes: int, dtype: Any) -> sparse.csr_array:
+    """Return the (n, n_classes) matrix with a one in column ``codes[i]`` of each row i."""
+    parts = np.ones(len(codes), dtype=dtype), codes, np.arange(len(codes) + 1)
+    return sparse.csr_array(parts, shape=(len(codes), n_classes))
