@@ -22,10 +22,29 @@ PROTOCOLS: dict[str, Protocol] = {
     protocol.name: protocol
     for protocol in (
         Protocol(
+            "ensemble",
+            "eigenbench.protocols.ensemble",
+            "error and cross entropy of an ensemble, against the number of its members",
+            headline="error",
+        ),
+        Protocol(
             "kernel_error",
             "eigenbench.protocols.kernel_error",
             "how far inner products of features are from an exact kernel, against their number",
             headline="kernel_mse_at_4096",
+        ),
+        Protocol(
+            "label_structure",
+            "eigenbench.protocols.label_structure",
+            "whether labels that are near in an embedding are siblings in a hierarchy, and the spectrum",
+            headline="sibling_fraction",
+        ),
+        Protocol(
+            "label_embedding_scale",
+            "eigenbench.protocols.label_embedding_scale",
+            "time of a label embedding on synthetic data, and how much of the planted structure it finds",
+            headline="fit_seconds",
+            exclusive=True,
         ),
         Protocol(
             "linear_svm",

@@ -1,0 +1,201 @@
+"""Probabilistic label trees of napkinXC, an extreme classifier to compare with."""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, ClassVar
+
+import napkinxc.models
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, csr_matrix, issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+_DTYPES = [np.float32]
+
+
+class NapkinXCPLT(ClassifierMixin, BaseEstimator):
+    """Probabilistic label tree with logistic nodes, built by hierarchical k-means of the labels [1]_.
+
+    Rows are scaled to unit length and get a constant feature, as napkinXC does by default.
+
+    Parameters
+    ----------
+    C : float, default=10.0
+        Inverse regularisation of the nodes.
+    weights_threshold : float, default=0.1
+        Weights below it are dropped.
+    n_trees : int, default=1
+        Size of the ensemble.
+    max_leaves : int, default=100
+        Most labels below one of the lowest inner nodes.
+    n_jobs : int, default=1
+        Threads; with more than one, results depend on their timing.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the k-means and of the order in which the nodes look at rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, or column numbers of the indicator matrix.
+    model_files_ : dict of str to ndarray of uint8
+        The model as napkinXC writes it, by file name.
+    n_features_in_ : int
+        Number of inputs.
+
+    Notes
+    -----
+    O(nnz(X) log c) time for each pass of training and, with few relevant labels, for prediction.
+
+    References
+    ----------
+    .. [1] K. Jasinska-Kobus, M. Wydmuch, K. Dembczynski, M. Kuznetsov and R. Busa-Fekete, "Probabilistic
+       label trees for extreme multi-label classification", 2020.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "weights_threshold": [Interval(Real, 0, None, closed="left")],
+        "n_trees": [Interval(Integral, 1, None, closed="left")],
+        "max_leaves": [Interval(Integral, 2, None, closed="left")],
+        "n_jobs": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 10.0,
+        weights_threshold: float = 0.1,
+        n_trees: int = 1,
+        max_leaves: int = 100,
+        n_jobs: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.weights_threshold = weights_threshold
+        self.n_trees = n_trees
+        self.max_leaves = max_leaves
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> NapkinXCPLT:
+        """Build the tree and train its nodes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows; used as float32.
+        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
+            Class labels, or an indicator matrix.
+
+        Returns
+        -------
+        NapkinXCPLT
+            The estimator itself.
+        """
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", accept_large_sparse=False, dtype=_DTYPES, multi_output=True
+        )
+        indicator = self._indicator(y)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        with tempfile.TemporaryDirectory(prefix="eigenbench-plt-") as folder:
+            model = napkinxc.models.PLT(
+                folder,
+                liblinear_c=self.C,
+                weights_threshold=self.weights_threshold,
+                ensemble=self.n_trees,
+                max_leaves=self.max_leaves,
+                threads=self.n_jobs,
+                seed=seed,
+            )
+            # LIBLINEAR inside shuffles by the C library's own generator.
+            ctypes.CDLL(None).srand(seed)
+            model.fit(csr_matrix(X), indicator)
+            self.model_files_ = {
+                str(path.relative_to(folder)): np.fromfile(path, dtype=np.uint8)
+                for path in sorted(Path(folder).rglob("*"))
+                if path.is_file()
+            }
+        return self
+
+    def _indicator(self, y: Any) -> csr_matrix:
+        self._output = "sparse" if issparse(y) else "dense" if y.ndim == 2 and y.shape[1] > 1 else "labels"
+        self._dtype = y.dtype
+        if self._output != "labels":
+            self.classes_ = np.arange(y.shape[1])
+            return csr_matrix(y, dtype=np.float32)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        shape = (len(codes), len(self.classes_))
+        return csr_matrix((np.ones(len(codes), np.float32), codes, np.arange(len(codes) + 1)), shape=shape)
+
+    def predict_top_k(self, X: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the columns of the k most probable labels of each row, and their probabilities, falling.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        k : int
+            How many labels.
+
+        Returns
+        -------
+        tuple of ndarray
+            Column numbers and probabilities, both of shape (n_samples, k); -1 and 0 fill short rows.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", accept_large_sparse=False, dtype=_DTYPES, reset=False)
+        with tempfile.TemporaryDirectory(prefix="eigenbench-plt-") as folder:
+            for name, content in self.model_files_.items():
+                path = Path(folder, name).resolve()
+                if not path.is_relative_to(Path(folder).resolve()):
+                    raise ValueError(f"the model has a file {name!r}, which points outside its folder")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                content.tofile(path)
+            model = napkinxc.models.PLT(folder, threads=self.n_jobs)
+            rows = model.predict_proba(csr_matrix(X), top_k=k)
+        labels, probabilities = np.full((len(rows), k), -1), np.zeros((len(rows), k))
+        for row, found in enumerate(rows):
+            if found:
+                labels[row, : len(found)], probabilities[row, : len(found)] = zip(*found, strict=True)
+        return labels, probabilities
+
+    def predict(self, X: Any) -> Any:
+        """Return the most probable class of each row, or the indicator of the labels above 0.5.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or ndarray or csr_array of shape (n_samples, n_classes)
+            As in training.
+        """
+        check_is_fitted(self)
+        if self._output == "labels":
+            labels, _ = self.predict_top_k(X, 1)
+            return self.classes_[np.maximum(labels[:, 0], 0)]
+        labels, probabilities = self.predict_top_k(X, len(self.classes_))
+        rows, places = np.nonzero(probabilities > 0.5)
+        shape = (len(labels), len(self.classes_))
+        found = csr_array((np.ones(len(rows), self._dtype), (rows, labels[rows, places])), shape=shape)
+        return found if self._output == "sparse" else found.toarray()
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
+        return tags

@@ -1,0 +1,115 @@
+"""scikit-learn's logistic regression for each label on its own, to compare with."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+
+class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
+    """One L2-regularised logistic regression for each label, without anything shared.
+
+    scikit-learn's ``OneVsRestClassifier`` of ``LogisticRegression``; a class of its own because suites give
+    plain parameters only. A label that no or every training row has gets a constant probability.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse regularisation, the same for all labels.
+    solver : {"lbfgs", "liblinear", "newton-cholesky"}, default="lbfgs"
+        See ``LogisticRegression``.
+    max_iter : int, default=200
+        Largest number of iterations for a label.
+    n_jobs : int or None, default=None
+        Labels trained at the same time.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, or column numbers of the indicator matrix.
+    model_ : OneVsRestClassifier
+        The fitted model.
+    n_iter_ : int
+        Most iterations that a label took.
+    n_features_in_ : int
+        Number of inputs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from eigenbench.peers.one_vs_rest import OneVsRestLogistic
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> OneVsRestLogistic().fit(X, Y).predict_proba(X).shape
+    (100, 5)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "solver": [StrOptions({"lbfgs", "liblinear", "newton-cholesky"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self, C: float = 1.0, *, solver: str = "lbfgs", max_iter: int = 200, n_jobs: int | None = None
+    ) -> None:
+        self.C = C
+        self.solver = solver
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> OneVsRestLogistic:
+        """Train one model for each label.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
+            Class labels, or an indicator matrix.
+
+        Returns
+        -------
+        OneVsRestLogistic
+            The estimator itself.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
+        if not issparse(y) and y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        logistic = LogisticRegression(C=self.C, solver=self.solver, max_iter=self.max_iter)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Label .* is present in all training examples")
+            self.model_ = OneVsRestClassifier(logistic, n_jobs=self.n_jobs).fit(X, y)
+        self.classes_ = self.model_.classes_
+        iterations = [getattr(model, "n_iter_", np.ones(1)).max() for model in self.model_.estimators_]
+        self.n_iter_ = int(max(iterations))
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.floating]:
+        """Return the probability of each label, shape (n_samples, n_classes); they sum to 1 for classes."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        return self.model_.predict_proba(X)
+
+    def predict(self, X: Any) -> Any:
+        """Return the most probable class of each row, or the indicator of the labels above 0.5."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        return self.model_.predict(X)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
+        return tags

@@ -1,0 +1,208 @@
+"""Vowpal Wabbit's multiclass learners, to compare with: one against all, and the logarithmic-time tree.
+
+The examples go through files, as with the command line; the driver that reads them is Vowpal Wabbit's own.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from abc import abstractmethod
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import vowpalwabbit
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.datasets import dump_svmlight_file
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+_DTYPES = [np.float32, np.float64]
+
+
+class _VowpalWabbit(ClassifierMixin, BaseEstimator):
+    """Trains and predicts by Vowpal Wabbit's driver; a subclass says which reduction."""
+
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "n_passes": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "l2": [Interval(Real, 0, None, closed="left")],
+        "bits": [Interval(Integral, 10, 31, closed="both")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_passes: int = 5,
+        learning_rate: float = 0.5,
+        l2: float = 0.0,
+        bits: int = 22,
+        random_state: Any = None,
+    ) -> None:
+        self.n_passes = n_passes
+        self.learning_rate = learning_rate
+        self.l2 = l2
+        self.bits = bits
+        self.random_state = random_state
+
+    @abstractmethod
+    def _reduction(self, n_classes: int) -> list[str]:
+        """Return the arguments that choose the learner."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learn from the rows in a random order, the same in each pass.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        object
+            The estimator itself.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", accept_large_sparse=False, dtype=_DTYPES)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        order = check_random_state(self.random_state).permutation(X.shape[0])
+        with tempfile.TemporaryDirectory(prefix="eigenbench-vw-") as folder:
+            data, model, cache = (Path(folder) / name for name in ("train.vw", "model", "cache"))
+            _write(data, X[order], codes[order] + 1)
+            _drive(
+                *("--data", str(data), "--final_regressor", str(model), "--holdout_off"),
+                *("--passes", str(self.n_passes), "--cache_file", str(cache), "--kill_cache"),
+                *("--bit_precision", str(self.bits), "--loss_function", "logistic"),
+                *("--learning_rate", str(self.learning_rate), "--l2", str(self.l2)),
+                *self._reduction(max(2, len(self.classes_))),
+            )
+            self.model_ = np.fromfile(model, dtype=np.uint8)
+        return self
+
+    def predict(self, X: Any) -> NDArray:
+        """Return the predicted class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels of ``classes_``.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", accept_large_sparse=False, dtype=_DTYPES, reset=False)
+        with tempfile.TemporaryDirectory(prefix="eigenbench-vw-") as folder:
+            data, model, found = (Path(folder) / name for name in ("test.vw", "model", "predicted"))
+            self.model_.tofile(model)
+            _write(data, X, np.ones(X.shape[0], dtype=np.int64))
+            _drive(
+                *("--data", str(data), "--initial_regressor", str(model), "--testonly"),
+                *("--predictions", str(found)),
+            )
+            codes = np.loadtxt(found, dtype=np.float64, ndmin=1).astype(np.int64) - 1
+        # The tree can end in a leaf that no training row reached; its prediction is no class.
+        return self.classes_[np.clip(codes, 0, len(self.classes_) - 1)]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class VowpalWabbitOAA(_VowpalWabbit):
+    """One logistic regression against the rest for each class, learned online (``--oaa``).
+
+    Parameters
+    ----------
+    n_passes : int, default=5
+        Passes over the rows.
+    learning_rate : float, default=0.5
+        Initial rate of the adaptive, normalised updates.
+    l2 : float, default=0.0
+        Ridge penalty.
+    bits : int, default=22
+        Logarithm of the number of weights; features of all classes share them by hashing.
+    random_state : int, RandomState instance or None, default=None
+        Draws the order of the rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    model_ : ndarray of uint8
+        The model as Vowpal Wabbit writes it.
+    n_features_in_ : int
+        Number of inputs.
+
+    Notes
+    -----
+    O(nnz(X) c) time for each pass and for prediction; 16 · 2^bits bytes of memory.
+    """
+
+    def _reduction(self, n_classes: int) -> list[str]:
+        return ["--oaa", str(n_classes)]
+
+
+class VowpalWabbitLOMTree(_VowpalWabbit):
+    """A tree of binary classifiers of logarithmic depth, grown online (``--log_multi``) [1]_.
+
+    Parameters
+    ----------
+    n_passes : int, default=5
+        Passes over the rows.
+    learning_rate : float, default=0.5
+        Initial rate of the adaptive, normalised updates.
+    l2 : float, default=0.0
+        Ridge penalty.
+    bits : int, default=22
+        Logarithm of the number of weights; features of all nodes share them by hashing.
+    random_state : int, RandomState instance or None, default=None
+        Draws the order of the rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    model_ : ndarray of uint8
+        The model as Vowpal Wabbit writes it.
+    n_features_in_ : int
+        Number of inputs.
+
+    Notes
+    -----
+    O(nnz(X) log c) time for each pass and for prediction; 16 · 2^bits bytes of memory.
+
+    References
+    ----------
+    .. [1] A. Choromanska and J. Langford, "Logarithmic time online multiclass prediction", NIPS 2015.
+    """
+
+    def _reduction(self, n_classes: int) -> list[str]:
+        return ["--log_multi", str(n_classes)]
+
+
+def _write(path: Path, X: Any, labels: NDArray[np.int64]) -> None:
+    """Write ``label | index:value …``, one row a line."""
+    plain = path.with_suffix(".svmlight")
+    dump_svmlight_file(X, labels, str(plain), zero_based=True)
+    with plain.open("rb") as source, path.open("wb") as target:
+        for line in source:
+            label, _, pairs = line.partition(b" ")
+            target.write(b"%s | %s" % (label.rstrip(b"\n"), pairs or b"\n"))
+    plain.unlink()
+
+
+def _drive(*arguments: str) -> None:
+    """Run the driver over its data file and write what it was asked for."""
+    vowpalwabbit.Workspace(arg_list=list(arguments), enable_logging=True).finish()

@@ -1,0 +1,69 @@
+"""Error and cross entropy of an ensemble's members, and of the ensemble as it grows."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from eigenbench.classifiers.geometric_mean_ensemble import GeometricMeanEnsemble
+from eigenbench.protocols.base import Outcome, Trial
+from eigenbench.protocols.settings.ensemble import Settings
+from eigenbench.registry import component
+from eigenbench.row_blocks import row_slices
+
+
+def measure(trial: Trial) -> Outcome:
+    """Train members that differ by seed on all training rows, and test every ensemble of the first t.
+
+    Returns
+    -------
+    Outcome
+        ``error`` and ``log_loss`` (nats a row) of the ensemble of all members, both also as curves over
+        their number, and ``member_error`` and ``member_log_loss``, the members' means.
+    """
+    settings: Settings = trial.settings
+    data = trial.data()
+    member = component(settings.classifier).load()(feature_map=trial.build(), **settings.params)
+    ensemble = GeometricMeanEnsemble(member, n_estimators=settings.members, random_state=trial.seed)
+    started = time.perf_counter()
+    ensemble.fit(data.X_train, data.y_train)
+    fitted = time.perf_counter()
+    if unseen := set(np.unique(data.y_test)) - set(ensemble.classes_):
+        names = ", ".join(str(data.classes[code]) for code in sorted(unseen))
+        raise ValueError(f"test rows of classes without a training row: {names}")
+    truth = np.searchsorted(ensemble.classes_, data.y_test)
+    wrong, loss = np.zeros((2, settings.members)), np.zeros((2, settings.members))
+    for rows in row_slices(data.X_test.shape[0], 8 * settings.members * len(ensemble.classes_)):
+        for row, probabilities in enumerate(_members_and_prefixes(ensemble, data.X_test[rows])):
+            wrong[row] += (probabilities.argmax(axis=2) != truth[rows]).sum(axis=1)
+            of_truth = probabilities[:, np.arange(len(truth[rows])), truth[rows]]
+            loss[row] -= np.log(of_truth).sum(axis=1)
+    predicted = time.perf_counter()
+    error, loss = wrong / len(truth), loss / len(truth)
+    sizes = range(1, settings.members + 1)
+    return Outcome(
+        {
+            "error": float(error[1, -1]),
+            "log_loss": float(loss[1, -1]),
+            "member_error": float(error[0].mean()),
+            "member_log_loss": float(loss[0].mean()),
+        },
+        {
+            "error_by_members": list(zip(sizes, error[1].tolist(), strict=True)),
+            "log_loss_by_members": list(zip(sizes, loss[1].tolist(), strict=True)),
+        },
+        dimension=ensemble.estimators_[0].coef_.shape[-1],
+        fit_seconds=fitted - started,
+        predict_seconds=predicted - fitted,
+    )
+
+
+def _members_and_prefixes(ensemble: GeometricMeanEnsemble, X) -> tuple[np.ndarray, np.ndarray]:
+    """Return probabilities (t, rows, classes) of each member, and of the ensemble of the first t."""
+    floor = ensemble.min_probability
+    members = np.stack([np.maximum(one.predict_proba(X), floor) for one in ensemble.estimators_])
+    members /= members.sum(axis=2, keepdims=True)
+    counts = np.arange(1, len(members) + 1)[:, None, None]
+    prefixes = np.exp(np.cumsum(np.log(members), axis=0) / counts)
+    return members, prefixes / prefixes.sum(axis=2, keepdims=True)

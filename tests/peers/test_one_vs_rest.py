@@ -1,0 +1,27 @@
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.datasets import make_multilabel_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from eigenbench.peers.one_vs_rest import OneVsRestLogistic
+
+
+@parametrize_with_checks([OneVsRestLogistic()])
+def test_contract(estimator, check):
+    check(estimator)
+
+
+def test_each_label_has_the_model_it_would_have_alone():
+    X, Y = make_multilabel_classification(200, 8, n_classes=4, random_state=0)
+    probabilities = OneVsRestLogistic(C=0.3).fit(csr_array(X), csr_array(Y)).predict_proba(csr_array(X))
+    for label, y in enumerate(Y.T):
+        alone = LogisticRegression(C=0.3, max_iter=200).fit(X, y).predict_proba(X)[:, 1]
+        np.testing.assert_allclose(probabilities[:, label], alone, atol=1e-3)
+
+
+def test_a_label_that_no_row_has_is_never_probable(recwarn):
+    X, Y = make_multilabel_classification(100, 8, n_classes=4, random_state=0)
+    Y[:, 2] = 0
+    assert OneVsRestLogistic().fit(X, Y).predict_proba(X)[:, 2].max() == 0
+    assert not [warning for warning in recwarn if "present in all" in str(warning.message)]

@@ -1,0 +1,51 @@
+"""Skipped without the extra ``peers``."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+pytest.importorskip("vowpalwabbit", reason="vowpalwabbit is not installed: pip install 'eigenbench[peers]'")
+
+from eigenbench.peers.vowpal_wabbit import VowpalWabbitLOMTree, VowpalWabbitOAA
+
+LEARNERS = [VowpalWabbitOAA(random_state=0), VowpalWabbitLOMTree(random_state=0)]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return train_test_split(X / 16, np.array(list("abcdefghij"))[y], random_state=0)
+
+
+@parametrize_with_checks([VowpalWabbitOAA(bits=12), VowpalWabbitLOMTree(bits=12)])
+def test_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(("learner", "error"), [(LEARNERS[0], 0.1), (LEARNERS[1], 0.25)])
+def test_it_learns_from_dense_and_sparse_rows_alike(digits, learner, error):
+    X_train, X_test, y_train, y_test = digits
+    dense = learner.fit(X_train, y_train)
+    assert dense.score(X_test, y_test) > 1 - error
+    predicted = dense.predict(X_test)
+    sparse = learner.fit(csr_array(X_train), y_train).predict(csr_array(X_test))
+    np.testing.assert_array_equal(sparse, predicted)
+
+
+def test_a_saved_model_predicts_the_same(digits):
+    X_train, X_test, y_train, _ = digits
+    learner = VowpalWabbitOAA(random_state=0).fit(X_train, y_train)
+    again = pickle.loads(pickle.dumps(learner))
+    np.testing.assert_array_equal(again.predict(X_test), learner.predict(X_test))
+
+
+def test_nothing_is_left_in_the_temporary_folder(digits, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    X_train, X_test, y_train, _ = digits
+    VowpalWabbitOAA().fit(X_train, y_train).predict(X_test)
+    assert list(tmp_path.iterdir()) == []
