@@ -40,6 +40,9 @@ _DTYPES = [np.float64, np.float32, np.uint8]
 #: mostly noise, and are not blown up.
 WHITENING_RIDGE = 1e-3
 
+#: Rows of a minibatch for many rows; step lengths are given for it.
+LARGEST_BATCH = 512
+
 
 class _Part(NamedTuple):
     """Rows with their labels in the form given (for the embedding) and as indicators (for the loss)."""
@@ -78,7 +81,8 @@ class LabelEmbeddingClassifier(ClassifierMixin, BaseEstimator):
     max_iter : int, default=30
         Largest number of epochs of the decoder. Its steps shrink linearly to zero over them.
     learning_rate : float, default=0.03
-        First step length, in coordinates in which the features have unit variance.
+        First step length for minibatches of 512 rows, in coordinates in which the features have unit variance;
+        for smaller ones it falls with the square root of their size, as their gradients are noisier.
     batch_size : int or "auto", default="auto"
         Rows of a minibatch; "auto" takes 1/200 of the rows, but at least 32 and at most 512.
     early_stopping : bool, default=True
@@ -279,9 +283,10 @@ class LabelEmbeddingClassifier(ClassifierMixin, BaseEstimator):
         weights = np.zeros((features.n_features + 1, rows.labels.shape[1]), dtype=np.float32)
         weights[-1] = prior_logits(rows.labels, multinomial=self.loss_ == "multinomial")
         loss = LOSSES[self.loss_]
-        auto = min(max(features.n_rows // 200, 32), 512)
+        auto = min(max(features.n_rows // 200, 32), LARGEST_BATCH)
         batch_size = auto if self.batch_size == "auto" else int(self.batch_size)
-        descent = StochasticDescent(loss, self.learning_rate, batch_size, self.max_iter, weights)
+        length = self.learning_rate * (batch_size / LARGEST_BATCH) ** 0.5
+        descent = StochasticDescent(loss, length, batch_size, self.max_iter, weights)
         held_out_loss: Callable[[], float] = partial(float, np.nan)
         if held_out is not None:
             watched = WhitenedFeatures(held_out.X, self._features_of(), system, cache_size=self.cache_size)
