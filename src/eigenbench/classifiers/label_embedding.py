@@ -81,8 +81,8 @@ class LabelEmbeddingClassifier(ClassifierMixin, BaseEstimator):
     max_iter : int, default=30
         Largest number of epochs of the decoder. Its steps shrink linearly to zero over them.
     learning_rate : float, default=0.03
-        First step length for minibatches of 512 rows, in coordinates in which the features have unit variance;
-        for smaller ones it falls with the square root of their size, as their gradients are noisier.
+        First step length for minibatches of 512 rows, in coordinates where features have unit variance; for
+        smaller ones it falls with the square root of their size, as their gradients are noisier.
     batch_size : int or "auto", default="auto"
         Rows of a minibatch; "auto" takes 1/200 of the rows, but at least 32 and at most 512.
     early_stopping : bool, default=True
