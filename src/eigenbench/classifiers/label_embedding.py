@@ -139,10 +139,10 @@ class LabelEmbeddingClassifier(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from eigenbench.classifiers.label_embedding import LabelEmbeddingClassifier
+    >>> from eigenbench import LabelEmbeddingClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> model = LabelEmbeddingClassifier(random_state=0).fit(X[:1000], y[:1000])
-    >>> bool(model.score(X[1000:], y[1000:]) > 0.9)
+    >>> bool(model.score(X[1000:], y[1000:]) > 0.85)
     True
     """
 
