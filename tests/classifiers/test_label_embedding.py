@@ -237,6 +237,11 @@ def test_the_threshold_decides_and_output_follows_the_form_of_the_labels(multila
     assert fixed.predict(V).sum() < chosen.sum()
     unchosen = LabelEmbeddingClassifier(early_stopping=False, max_iter=2, random_state=0).fit(X, Y)
     assert unchosen.threshold_ == 0.5
+    again = LabelEmbeddingClassifier(max_iter=2, random_state=0).fit(X, Y)
+    assert again.threshold_ != 0.5
+    assert again.set_params(early_stopping=False).fit(X, Y).threshold_ == 0.5, (
+        "nothing is left of a fit before"
+    )
 
 
 def test_losses_and_gradients():

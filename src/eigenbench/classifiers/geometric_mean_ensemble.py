@@ -8,14 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from eigenbench.classifiers.streamed import ScoreClassifier
 
-class GeometricMeanEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+
+class GeometricMeanEnsemble(MetaEstimatorMixin, ScoreClassifier):
     r"""Average the log probabilities of members that differ by their seed.
 
     Every member is trained on all rows; what differs is the randomness of the estimator, such as the corners
@@ -123,41 +125,17 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.estimators_ = list(Parallel(n_jobs=self.n_jobs)(fits))
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the renormalised geometric mean of the members' probabilities.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            The data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, c), float64
-            Rows sum to one; columns follow ``classes_``.
-        """
+    def _scores(self, X: Any) -> np.ndarray:
+        """Return the mean of the members' log probabilities."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False, reset=False)
         logs = np.zeros((X.shape[0], len(self.classes_)))
         for member in self.estimators_:
             logs += np.log(np.maximum(member.predict_proba(X), self.min_probability))
-        return softmax(logs / len(self.estimators_), axis=1)
+        return logs / len(self.estimators_)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class of the largest probability.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            The data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels of the type seen in ``fit``.
-        """
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
+        return softmax(scores, axis=1)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from eigenbench.classifiers.label_losses import LOSSES, PROBABILITIES
 from eigenbench.classifiers.label_threshold import choose_threshold
@@ -26,6 +26,7 @@ from eigenbench.classifiers.logistic_decoder import (
     prior_logits,
     second_moment,
 )
+from eigenbench.classifiers.many_labels import DTYPES, ManyLabelClassifier
 from eigenbench.classifiers.ridge_system import RidgeSystem
 from eigenbench.classifiers.second_order_logistic import hold_out
 from eigenbench.embeddings.label_matrix import is_indicator, label_matrix
@@ -33,8 +34,6 @@ from eigenbench.embeddings.rembrandt import Rembrandt
 from eigenbench.row_blocks import row_slices
 
 logger = logging.getLogger(__name__)
-
-_DTYPES = [np.float64, np.float32, np.uint8]
 
 #: Penalty of the whitening relative to the mean variance of a feature: directions of smaller variance are
 #: mostly noise, and are not blown up.
@@ -55,7 +54,7 @@ class _Part(NamedTuple):
         return _Part(self.X[rows], self.Y[rows], self.labels[rows])
 
 
-class LabelEmbeddingClassifier(ClassifierMixin, BaseEstimator):
+class LabelEmbeddingClassifier(ManyLabelClassifier):
     r"""Predict an embedding of the labels (or of the inputs) and decode it by logistic regression.
 
     The steps of [1]_, Algorithm 3: fit an embedding R of the labels; regress YR on X; map the predicted
@@ -218,11 +217,11 @@ class LabelEmbeddingClassifier(ClassifierMixin, BaseEstimator):
             one label, or if the data hold NaN or infinity.
         """
         self._validate_params()
-        X, Y = validate_data(self, X, Y, accept_sparse="csr", dtype=_DTYPES, multi_output=True)
+        X, Y = validate_data(self, X, Y, accept_sparse="csr", dtype=DTYPES, multi_output=True)
         labels, self.classes_ = label_matrix(Y, np.float32)
-        self._multilabel = is_indicator(Y)
-        self._sparse_output, self._label_dtype = sparse.issparse(Y), Y.dtype.str
+        self._remember_targets(Y, multilabel=is_indicator(Y))
         self.loss_ = self._checked_loss(labels)
+        self.threshold_ = self._initial_threshold()
         rng = check_random_state(self.random_state)
         rows = _Part(X, Y if self._multilabel else np.ravel(Y), labels)
         held_out = self._held_out(labels, rng)
@@ -268,7 +267,8 @@ class LabelEmbeddingClassifier(ClassifierMixin, BaseEstimator):
         coef, shift = system.unwhiten(weights[:-1])
         self.coef_ = np.ascontiguousarray(coef.T, dtype=np.float32)
         self.intercept_ = (weights[-1] + shift).astype(np.float32)
-        self._set_threshold(held_out)
+        if held_out is not None and self._multilabel and isinstance(self.threshold, str):
+            self.threshold_ = self._chosen_threshold(held_out)
 
     def _descend(
         self,
@@ -321,19 +321,18 @@ class LabelEmbeddingClassifier(ClassifierMixin, BaseEstimator):
             return self.embedding_
         return make_pipeline(self.embedding_, self.feature_map_)
 
-    def _set_threshold(self, held_out: _Part | None) -> None:
+    def _initial_threshold(self) -> float | None:
+        """Return the threshold that is used unless one is chosen on held-out rows."""
         if not self._multilabel:
-            self.threshold_ = None
-        elif not isinstance(self.threshold, str):
-            self.threshold_ = float(self.threshold)
-        elif held_out is not None:
-            blocks = (
-                (PROBABILITIES[self.loss_](logits), held_out.labels[here])
-                for here, logits in self._logit_blocks(held_out.X)
-            )
-            self.threshold_ = choose_threshold(blocks, self.threshold)
-        elif not hasattr(self, "threshold_"):
-            self.threshold_ = 0.5
+            return None
+        return 0.5 if isinstance(self.threshold, str) else float(self.threshold)
+
+    def _chosen_threshold(self, held_out: _Part) -> float:
+        blocks = (
+            (PROBABILITIES[self.loss_](logits), held_out.labels[here])
+            for here, logits in self._logit_blocks(held_out.X)
+        )
+        return choose_threshold(blocks, str(self.threshold))
 
     def _logit_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield (rows, logits) of checked X."""
@@ -342,107 +341,6 @@ class LabelEmbeddingClassifier(ClassifierMixin, BaseEstimator):
         for here in row_slices(X.shape[0], 4 * max(c, D), LOGIT_BYTES):
             features = np.asarray(features_of.transform(X[here]), dtype=np.float32)
             yield here, features @ self.coef_.T + self.intercept_
-
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, reset=False)
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return the logit of every label.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            The data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, c), or (n_samples,) for two classes, float32
-            For two classes the logit of the second minus that of the first.
-        """
-        X = self._checked(X)
-        logits = np.concatenate([logits for _, logits in self._logit_blocks(X)])
-        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 and not self._multilabel else logits
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of every label.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            The data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, c), float32
-            Columns follow ``classes_``; rows sum to one with the multinomial loss.
-        """
-        X = self._checked(X)
-        return np.concatenate([PROBABILITIES[self.loss_](logits) for _, logits in self._logit_blocks(X)])
-
-    def predict(self, X: Any) -> Any:
-        """Return the class of the largest logit, or the labels above the threshold.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            The data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or {ndarray, csr_array} of shape (n_samples, c)
-            Class labels, or indicators that are sparse if those given to ``fit`` were.
-        """
-        X = self._checked(X)
-        if not self._multilabel:
-            return self.classes_[np.concatenate([f.argmax(axis=1) for _, f in self._logit_blocks(X)])]
-        parts = []
-        for _, logits in self._logit_blocks(X):
-            chosen = PROBABILITIES[self.loss_](logits) >= self.threshold_
-            parts.append(sparse.csr_array(chosen) if self._sparse_output else chosen)
-        stack = sparse.vstack(parts, format="csr") if self._sparse_output else np.concatenate(parts)
-        return stack.astype(self._label_dtype)
-
-    def predict_top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k most probable labels of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            The data.
-        k : int
-            Number of labels, at most c.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, k)
-            From ``classes_``, the most probable first.
-        probabilities : ndarray of shape (n_samples, k), float32
-
-        Raises
-        ------
-        ValueError
-            If k is not between 1 and the number of labels.
-        """
-        X = self._checked(X)
-        if not 1 <= k <= len(self.classes_):
-            raise ValueError(f"k={k} is not between 1 and the number of labels, {len(self.classes_)}.")
-        order = np.empty((X.shape[0], k), dtype=np.int64)
-        scores = np.empty((X.shape[0], k), dtype=np.float32)
-        for here, logits in self._logit_blocks(X):
-            values = PROBABILITIES[self.loss_](logits)
-            top = np.sort(np.argpartition(values, -k, axis=1)[:, -k:], axis=1)
-            found = np.take_along_axis(values, top, axis=1)
-            falling = np.argsort(-found, axis=1, kind="stable")
-            order[here] = np.take_along_axis(top, falling, axis=1)
-            scores[here] = np.take_along_axis(found, falling, axis=1)
-        return self.classes_[order], scores
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.multi_label = True
-        return tags
 
 
 def _seeded(estimator: Any, seed: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eigenbench.embeddings.label_embedding import LabelEmbedding, Solver
+from eigenbench.embeddings.label_embedding import ColumnMap, LabelEmbedding
 from eigenbench.embeddings.moment_products import MomentProducts
 from eigenbench.embeddings.row_products import LabelledRows
 
@@ -65,6 +65,6 @@ class CompressedSensing(LabelEmbedding):
     """
 
     def _embed(
-        self, products: LabelledRows | MomentProducts, solve: Solver, rng: np.random.RandomState
+        self, products: LabelledRows | MomentProducts, solve: ColumnMap, rng: np.random.RandomState
     ) -> np.ndarray:
         return rng.standard_normal((products.n_labels, self.n_components)) / np.sqrt(self.n_components)

@@ -23,11 +23,13 @@ from eigenbench.classifiers.ridge_system import DOUBLE_PRECISION_LIMIT, RidgeSys
 from eigenbench.embeddings.conjugate_gradients import StreamedRidge
 from eigenbench.embeddings.label_matrix import label_matrix
 from eigenbench.embeddings.moment_products import MomentProducts
+from eigenbench.embeddings.randomized_eigen import leading_eigenpairs
 from eigenbench.embeddings.row_products import LabelledRows
 from eigenbench.moments import ClassMoments
 from eigenbench.row_blocks import FeatureBlocks
 
-Solver = Callable[[np.ndarray], np.ndarray]
+#: Maps columns to as many: solutions of linear systems, or products.
+ColumnMap = Callable[[np.ndarray], np.ndarray]
 
 _DTYPES = [np.float64, np.float32, np.uint8]
 
@@ -71,7 +73,7 @@ class LabelEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     @abstractmethod
     def _embed(
-        self, products: LabelledRows | MomentProducts, solve: Solver, rng: np.random.RandomState
+        self, products: LabelledRows | MomentProducts, solve: ColumnMap, rng: np.random.RandomState
     ) -> np.ndarray:
         """Return the embedding (c, k), float64."""
 
@@ -102,7 +104,7 @@ class LabelEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             X = X.astype(np.float32)
         indicators, classes = label_matrix(Y, np.float64 if X.dtype == np.float64 else np.float32)
         rows = LabelledRows.of(X, indicators, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs)
-        solve: Solver
+        solve: ColumnMap
         if self.solver == "cholesky" or (
             self.solver == "auto" and (not sparse.issparse(X) or X.shape[1] <= DOUBLE_PRECISION_LIMIT)
         ):
@@ -147,12 +149,12 @@ class LabelEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._report(solve)
         return self
 
-    def _factored(self, system: RidgeSystem) -> Solver:
+    def _factored(self, system: RidgeSystem) -> ColumnMap:
         # RidgeSystem counts its penalty in mean variances, which are 1/n of the diagonal's mean.
         self.penalty_ = system.factor(self.ridge * system.n_rows).penalty
         return system.apply_inverse
 
-    def _fit(self, products: LabelledRows | MomentProducts, solve: Solver, classes: np.ndarray) -> None:
+    def _fit(self, products: LabelledRows | MomentProducts, solve: ColumnMap, classes: np.ndarray) -> None:
         if self.n_components > products.n_labels:
             raise ValueError(
                 f"n_components={self.n_components} exceeds the number of labels, {products.n_labels}."
@@ -167,7 +169,7 @@ class LabelEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.intercept_ = products.label_mean @ embedding - self.coef_ @ products.feature_mean
         self._n_features_out = self.n_components
 
-    def _report(self, solve: Solver) -> None:
+    def _report(self, solve: ColumnMap) -> None:
         """Keep the iterations of a streamed solver and warn if they did not suffice."""
         if not isinstance(solve, StreamedRidge):
             self.cg_iterations_ = 0
@@ -248,3 +250,23 @@ class SpectralLabelEmbedding(LabelEmbedding):
         )
         self.oversampling = oversampling
         self.n_iter = n_iter
+
+    @abstractmethod
+    def _operator(self, products: LabelledRows | MomentProducts, solve: ColumnMap) -> ColumnMap:
+        """Return the map of columns (c, w) to their product with the matrix whose eigenvectors are wanted."""
+
+    def _embed(
+        self, products: LabelledRows | MomentProducts, solve: ColumnMap, rng: np.random.RandomState
+    ) -> np.ndarray:
+        operator = self._operator(products, solve)
+        eigenvalues, embedding = leading_eigenpairs(
+            lambda Q: products.by_columns(operator, products.n_labels, Q),
+            products.n_labels,
+            self.n_components,
+            oversampling=self.oversampling,
+            n_iter=self.n_iter,
+            rng=rng,
+            dtype=products.dtype,
+        )
+        self.singular_values_ = np.sqrt(np.maximum(eigenvalues, 0))
+        return embedding

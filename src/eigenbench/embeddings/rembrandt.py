@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from eigenbench.embeddings.label_embedding import Solver, SpectralLabelEmbedding
+from eigenbench.embeddings.label_embedding import ColumnMap, SpectralLabelEmbedding
 from eigenbench.embeddings.moment_products import MomentProducts
-from eigenbench.embeddings.randomized_eigen import leading_eigenpairs
 from eigenbench.embeddings.row_products import LabelledRows
 
 
@@ -91,20 +88,5 @@ class Rembrandt(SpectralLabelEmbedding):
     ((10, 4), (1797, 4))
     """
 
-    def _embed(
-        self, products: LabelledRows | MomentProducts, solve: Solver, rng: np.random.RandomState
-    ) -> np.ndarray:
-        def apply(columns: np.ndarray) -> np.ndarray:
-            return products.cross_transposed(solve(products.cross(columns)))
-
-        eigenvalues, embedding = leading_eigenpairs(
-            lambda Q: products.by_columns(apply, products.n_labels, Q),
-            products.n_labels,
-            self.n_components,
-            oversampling=self.oversampling,
-            n_iter=self.n_iter,
-            rng=rng,
-            dtype=products.dtype,
-        )
-        self.singular_values_ = np.sqrt(np.maximum(eigenvalues, 0))
-        return embedding
+    def _operator(self, products: LabelledRows | MomentProducts, solve: ColumnMap) -> ColumnMap:
+        return lambda columns: products.cross_transposed(solve(products.cross(columns)))

@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 from eigenbench.datasets.errors import DatasetError
-from eigenbench.experiments.plan import STAGES, Plan, plan_suite
+from eigenbench.experiments.plan import Plan, plan_suite
 from eigenbench.experiments.record import write_json
 from eigenbench.experiments.suite import load_suite
+from eigenbench.experiments.tasks import STAGES
 from eigenbench.experiments.workspace import ArtifactError, Workspace
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from eigenbench.experiments.plan import Cell, Task
 from eigenbench.experiments.record import (
     Candidate,
     Confusion,
@@ -16,6 +15,7 @@ from eigenbench.experiments.record import (
     Search,
 )
 from eigenbench.experiments.suite import StepSpec, step_names
+from eigenbench.experiments.tasks import Cell, Task
 from eigenbench.experiments.workspace import Workspace
 
 

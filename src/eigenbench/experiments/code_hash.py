@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from eigenbench.experiments.plan import Unit
+from eigenbench.experiments.tasks import Unit
 from eigenbench.protocols import PROTOCOLS
 from eigenbench.registry import COMPONENTS
 
@@ -63,7 +63,10 @@ def modules_hash(modules: list[str]) -> str:
 
 # The registry lists every method: hashing it would rerun all of them when one is added. A unit's
 # specification already holds what it takes from the registry and from the suite.
-_UNHASHED = ("eigenbench.registry", "eigenbench.experiments.suite", "eigenbench.experiments.plan")
+_UNHASHED = (
+    "eigenbench.registry",
+    *(f"eigenbench.experiments.{name}" for name in ("suite", "tasks", "cells", "plan")),
+)
 
 
 def _source(module: str) -> Path | None:

@@ -10,8 +10,9 @@ from typing import Any
 
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.experiments.code_hash import modules_hash, unit_code_hash
-from eigenbench.experiments.plan import Plan, Unit, content_key, plan_suite
+from eigenbench.experiments.plan import Plan, plan_suite
 from eigenbench.experiments.suite import Config, SuiteError, check_parameters, load_suite, validate_config
+from eigenbench.experiments.tasks import Unit, content_key
 from eigenbench.protocols import PROTOCOLS
 from eigenbench.registry import near_match
 

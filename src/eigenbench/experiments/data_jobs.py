@@ -8,7 +8,7 @@ from typing import Any
 
 from eigenbench import datasets
 from eigenbench.datasets.errors import DatasetUnavailable, MalformedData
-from eigenbench.experiments.plan import content_key
+from eigenbench.experiments.tasks import content_key
 
 logger = logging.getLogger(__name__)
 

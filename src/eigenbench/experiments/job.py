@@ -22,7 +22,8 @@ from typing import Any
 
 from eigenbench.experiments.code_hash import unit_code_hash
 from eigenbench.experiments.environment import describe_environment
-from eigenbench.experiments.plan import Plan, Task, Unit, content_key
+from eigenbench.experiments.plan import Plan
+from eigenbench.experiments.tasks import Task, Unit, content_key
 from eigenbench.experiments.workspace import Workspace, sha256
 from eigenbench.protocols import PROTOCOLS
 from eigenbench.registry import MissingExtraError, component

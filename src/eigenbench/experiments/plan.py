@@ -1,41 +1,28 @@
 """Turn a suite into a graph of tasks, and tasks into the units that jobs execute.
 
-A *task* is one moment pass, one embedding fit, one classifier fit, one evaluation or one selection.
-Its key is a hash of everything that determines its result, so equal work is done once, paths stay
-short, and a changed suite never meets stale results. A *unit* is what one job executes: a single
-task, or, in packed experiments, up to ``TASKS_PER_UNIT`` tasks of one stage.
+A unit is a single task, or, in packed experiments, up to ``TASKS_PER_UNIT`` tasks of one stage.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from eigenbench.datasets.catalogue import Catalogue, Entry
+from eigenbench.experiments.cells import CellBuilder
 from eigenbench.experiments.suite import (
     MULTICLASS_METRICS,
     MULTILABEL_METRICS,
-    NO_CLASSIFIER,
-    ClassifierSpec,
     ExperimentSpec,
-    MethodSpec,
-    Params,
-    StepSpec,
     Suite,
     SuiteError,
-    grid_points,
-    step_names,
 )
-from eigenbench.registry import component
-
-STAGES = ("moments", "embed", "train", "evaluate", "select", "measure")
+from eigenbench.experiments.tasks import Cell, Task, Unit, content_key
 
 #: Tasks that one job of a packed experiment does at most: the start of a process is then a small part.
 TASKS_PER_UNIT = 20
@@ -55,83 +42,6 @@ def batched(items: Iterable[Task], size: int) -> Iterator[tuple[Task, ...]]:
     iterator = iter(items)
     while chunk := tuple(islice(iterator, size)):
         yield chunk
-
-
-def content_key(content: Any, length: int = 16) -> str:
-    """Hash JSON-like content to hexadecimal digits, independent of key order."""
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:length]
-
-
-@dataclass(frozen=True)
-class Task:
-    """One piece of work with a content key.
-
-    Attributes
-    ----------
-    stage : str
-        One of ``STAGES``.
-    spec : dict
-        Everything that determines the result, JSON-like.
-    needs : tuple of Task
-        The tasks whose artifacts it reads.
-    """
-
-    stage: str
-    key: str
-    spec: dict[str, Any] = field(compare=False, hash=False)
-    needs: tuple[Task, ...] = field(compare=False, hash=False)
-
-    @classmethod
-    def make(cls, stage: str, spec: dict[str, Any], needs: Iterable[Task] = ()) -> Task:
-        """Create a task; its key covers the stage, the spec and the keys of what it needs."""
-        needs = tuple(needs)
-        return cls(stage, content_key([stage, spec, [task.key for task in needs]]), spec, needs)
-
-
-@dataclass(frozen=True)
-class Unit:
-    """The tasks that one job executes, all of one stage and on the same datasets."""
-
-    stage: str
-    id: str
-    datasets: tuple[str, ...]
-    label: str
-    packed: bool
-    tasks: tuple[Task, ...] = field(compare=False, hash=False)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One run: suite × experiment × method × classifier × seed, and the tasks that make it.
-
-    ``final`` is the task that measures: an evaluation of what ``embed`` and ``train`` made, or the whole
-    measurement of a protocol, which has neither of these.
-    """
-
-    suite: str
-    experiment: str
-    dataset: str
-    method: str
-    classifier: str
-    seed: int
-    deterministic: bool
-    steps: tuple[StepSpec, ...] = field(compare=False)
-    final: Task = field(compare=False)
-    embed: Task | None = field(default=None, compare=False)
-    train: Task | None = field(default=None, compare=False)
-    select: Task | None = field(default=None, compare=False)
-
-    @cached_property
-    def run_key(self) -> str:
-        """The content key of the run: what the MLflow tag and the record's file name hold."""
-        return content_key([self.dataset, self.method, self.classifier, self.seed, self.final.key])
-
-    @property
-    def label(self) -> str:
-        """A short name for people."""
-        names = [self.method, self.classifier] if self.train else [self.method]
-        return " · ".join([self.dataset, *names, f"seed {self.seed}"])
 
 
 @dataclass(frozen=True)
@@ -228,7 +138,7 @@ def make_plan(
     groups: dict[_Group, dict[str, Task]] = {}
     seen: set[str] = set()
     for name, experiment in suite.experiments.items():
-        builder = _Builder(
+        builder = CellBuilder(
             suite.name,
             name,
             experiment,
@@ -307,153 +217,3 @@ def _group(cell: Cell, task: Task, experiment: ExperimentSpec, number: int) -> _
         words.append(phase)
     label = " · ".join([*words, f"seed {cell.seed}"])
     return _Group(task.stage, datasets, label, False, task.key)
-
-
-class _Builder:
-    """Builds the cells of one experiment."""
-
-    def __init__(self, suite: str, name: str, experiment: ExperimentSpec, random_split: bool, shards: int):
-        self.suite = suite
-        self.name = name
-        self.experiment = experiment
-        self.random_split = random_split
-        self.shards = shards
-
-    def cells(self) -> Iterable[Cell]:
-        for method_name, method in self.experiment.methods.items():
-            if self.experiment.protocol is not None:
-                for seed in method.seeds or self.experiment.seeds:
-                    yield self._measured_cell(method_name, method, seed)
-            for classifier_name, classifier in self.experiment.classifiers.items():
-                for seed in method.seeds or self.experiment.seeds:
-                    yield self._cell(method_name, method, classifier_name, classifier, seed)
-
-    def _measured_cell(self, method_name: str, method: MethodSpec, seed: int) -> Cell:
-        spec = {
-            "protocol": self.experiment.protocol,
-            "settings": self.experiment.settings,
-            "datasets": list(self.experiment.datasets),
-            "steps": [step.model_dump() for step in method.steps],
-            "seed": seed,
-        }
-        return Cell(
-            suite=self.suite,
-            experiment=self.name,
-            dataset=self.experiment.dataset,
-            method=method_name,
-            classifier=NO_CLASSIFIER,
-            seed=seed,
-            deterministic=False,
-            steps=method.steps,
-            final=Task.make("measure", spec),
-        )
-
-    def _cell(
-        self,
-        method_name: str,
-        method: MethodSpec,
-        classifier_name: str,
-        classifier: ClassifierSpec,
-        seed: int,
-    ) -> Cell:
-        base = StepSpec(component=classifier.component, params=classifier.params)
-        train_part = self._part("train", seed)
-        select = self._search(method, classifier, base, seed)
-        embed_select = select if method.grid else None
-        embed = self._embed(method.steps, train_part, seed, embed_select)
-        train = self._train(embed, base, train_part, seed, select if classifier.grid else None)
-        evaluate = self._evaluate(self._part("test", seed), train, select)
-        seeded = any(component(step.component).is_seeded(step.params) for step in (*method.steps, base))
-        return Cell(
-            suite=self.suite,
-            experiment=self.name,
-            dataset=self.experiment.dataset,
-            method=method_name,
-            classifier=classifier_name,
-            seed=seed,
-            deterministic=not (seeded or self.random_split or select is not None),
-            steps=method.steps,
-            final=evaluate,
-            embed=embed,
-            train=train,
-            select=select,
-        )
-
-    def _part(self, name: str, seed: int) -> dict[str, Any]:
-        part: dict[str, Any] = {"name": name, "dataset": self.experiment.dataset}
-        if self.random_split:
-            part["split_seed"] = seed
-        if name in ("fit", "validation"):
-            part |= {"fraction": self.experiment.validation.fraction, "seed": seed}
-        return part
-
-    def _search(
-        self, method: MethodSpec, classifier: ClassifierSpec, base: StepSpec, seed: int
-    ) -> Task | None:
-        grid = {**method.grid, **{f"classifier__{name}": values for name, values in classifier.grid.items()}}
-        if not grid and not self.experiment.validation.multilabel:
-            return None
-        fit_part, validation_part = self._part("fit", seed), self._part("validation", seed)
-        candidates, evaluations = [], []
-        for point in grid_points(grid):
-            steps, step = with_params(method.steps, base, point)
-            embed = self._embed(steps, fit_part, seed, None)
-            train = self._train(embed, step, fit_part, seed, None)
-            evaluations.append(self._evaluate(validation_part, train, None))
-            candidates.append({"params": point, "evaluate": evaluations[-1].key})
-        spec = {
-            "part": validation_part,
-            "metric": self.experiment.validation.metric,
-            "candidates": candidates,
-        }
-        return Task.make("select", spec, evaluations)
-
-    def _evaluate(self, part: dict[str, Any], train: Task, select: Task | None) -> Task:
-        """Score a model; on multilabel data with the thresholds that the selection found, if there is one."""
-        if not self.experiment.validation.multilabel:
-            return Task.make("evaluate", {"part": part}, [train])
-        spec = {"part": part, "propensity": self.experiment.propensity.model_dump()}
-        return Task.make("evaluate", spec, [train, select] if select else [train])
-
-    def _embed(
-        self, steps: tuple[StepSpec, ...], part: dict[str, Any], seed: int, select: Task | None
-    ) -> Task:
-        spec: dict[str, Any] = {"part": part, "steps": [step.model_dump() for step in steps]}
-        if any(component(step.component).is_seeded(step.params) for step in steps):
-            spec["seed"] = seed
-        needs = [select] if select else []
-        if steps and component(steps[0].component).uses_moments:
-            needs.append(self._moments(part))
-        return Task.make("embed", spec, needs)
-
-    def _moments(self, part: dict[str, Any]) -> Task:
-        """One pass over the rows, or passes over shards and a task that merges them."""
-        if self.shards == 1:
-            return Task.make("moments", {"part": part})
-        of = self.shards
-        shards = [Task.make("moments", {"part": part, "shard": index, "of": of}) for index in range(of)]
-        return Task.make("moments", {"part": part, "merge": of}, shards)
-
-    def _train(
-        self, embed: Task, classifier: StepSpec, part: dict[str, Any], seed: int, select: Task | None
-    ) -> Task:
-        spec: dict[str, Any] = {"part": part, "classifier": classifier.model_dump()}
-        if component(classifier.component).is_seeded(classifier.params):
-            spec["seed"] = seed
-        return Task.make("train", spec, [embed, *([select] if select else [])])
-
-
-def with_params(
-    steps: tuple[StepSpec, ...], classifier: StepSpec, point: Params
-) -> tuple[tuple[StepSpec, ...], StepSpec]:
-    """Put one point of a search grid (``step__parameter``, ``classifier__parameter``) into a pipeline."""
-    changes: dict[str, Params] = {}
-    for key, value in point.items():
-        step_name, _, parameter = key.partition("__")
-        changes.setdefault(step_name, {})[parameter] = value
-
-    def updated(step: StepSpec, name: str) -> StepSpec:
-        return StepSpec(component=step.component, params={**step.params, **changes.get(name, {})})
-
-    named = zip(steps, step_names(steps), strict=True)
-    return tuple(updated(step, name) for step, name in named), updated(classifier, "classifier")

@@ -12,12 +12,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
 from eigenbench.datasets import open_prepared
+from eigenbench.experiments.cells import with_params
 from eigenbench.experiments.metrics import score
 from eigenbench.experiments.parts import part_rows, shard_rows
 from eigenbench.experiments.persistence import load_model, save_model
 from eigenbench.experiments.pipelines import build, build_pipeline, fit_features, transform
-from eigenbench.experiments.plan import Task, with_params
 from eigenbench.experiments.suite import MULTILABEL_METRICS, Params, StepSpec
+from eigenbench.experiments.tasks import Task
 from eigenbench.experiments.workspace import Workspace
 from eigenbench.metrics.multilabel import score_multilabel
 from eigenbench.metrics.ranking import inverse_propensities

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eigenbench.experiments.plan import Task
 from eigenbench.experiments.record import write_json
+from eigenbench.experiments.tasks import Task
 
 
 class ArtifactError(RuntimeError):

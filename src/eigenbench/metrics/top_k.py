@@ -38,11 +38,12 @@ def top_k(scores: NDArray[np.floating], k: int) -> TopK:
     n_labels = scores.shape[1]
     k = min(k, n_labels)
     if k < n_labels:
-        least = np.partition(scores, n_labels - k, axis=1)[:, n_labels - k, None]
-        above = scores > least
+        least = np.partition(scores, n_labels - k, axis=1)[:, n_labels - k, None].copy()
+        kept = scores >= least
         # Of the labels at the smallest score that is kept, as many as there is room for, from the left.
-        tied = scores == least
-        kept = above | (tied & (np.cumsum(tied, axis=1) <= k - above.sum(axis=1, keepdims=True)))
+        for row in np.flatnonzero(kept.sum(axis=1) > k):
+            tied = np.flatnonzero(scores[row] == least[row])
+            kept[row, tied[k - kept[row].sum() :]] = False
         labels = np.nonzero(kept)[1].reshape(-1, k)
     else:
         labels = np.broadcast_to(np.arange(n_labels), scores.shape)
