@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.metrics import f1_score, hamming_loss, ndcg_score
 
 from eigenbench.metrics import multilabel
-from eigenbench.metrics.decisions import DecisionScores
+from eigenbench.metrics.decisions import DECISION_METRICS, DecisionScores
 from eigenbench.metrics.multilabel import score_multilabel
 from eigenbench.metrics.ranking import RankingScores, hits, inverse_propensities
 from eigenbench.metrics.top_k import TopK, predict_top_k, top_k
@@ -68,14 +68,17 @@ def test_hits_look_labels_up(truth):
 @pytest.mark.parametrize("threshold", [0.25, 0.5, 0.9])
 def test_decisions_are_those_of_scikit_learn(threshold):
     truth, scores = problem()
-    names = ("hamming_loss", "micro_f1", "macro_f1")
-    found = scored(truth, scores, thresholds=dict.fromkeys(names, threshold)).metrics
+    present = np.flatnonzero(truth.any(axis=0))
+    assert len(present) < truth.shape[1]
+    found = scored(truth, scores, thresholds=dict.fromkeys(DECISION_METRICS, threshold)).metrics
     for suffix, at in (("", threshold), ("_at_half", 0.5)):
         decided = (scores >= at).astype(int)
         assert found[f"hamming_loss{suffix}"] == pytest.approx(hamming_loss(truth, decided))
         for average in ("micro", "macro"):
             expected = f1_score(truth, decided, average=average, zero_division=0)
             assert found[f"{average}_f1{suffix}"] == pytest.approx(expected)
+        expected = f1_score(truth, decided, average="macro", labels=present, zero_division=0)
+        assert found[f"macro_f1_present{suffix}"] == pytest.approx(expected)
 
 
 def test_a_threshold_is_the_best_for_its_metric():
@@ -162,7 +165,7 @@ def test_labels_beyond_the_depth_count_as_not_predicted(monkeypatch):
     kept = np.zeros_like(scores)
     best = np.argsort(-scores, axis=1)[:, :2]
     np.put_along_axis(kept, best, np.take_along_axis(scores, best, axis=1), axis=1)
-    found = scored(truth, scores, thresholds=dict.fromkeys(("hamming_loss", "micro_f1", "macro_f1"), 0.01))
+    found = scored(truth, scores, thresholds=dict.fromkeys(DECISION_METRICS, 0.01))
     assert found.metrics["micro_f1"] == pytest.approx(f1_score(truth, kept >= 0.01, average="micro"))
     assert found.metrics["precision_at_3"] == pytest.approx(truth[np.arange(60)[:, None], best].sum() / 180)
 
@@ -178,10 +181,10 @@ def test_a_model_that_names_its_labels_is_asked_for_no_more():
     decisions, ranking = DecisionScores(3), RankingScores((1, 2), np.ones(3))
     for scores in (decisions, ranking):
         scores.update(csr_array(truth), block[1])
-    assert decisions.metrics(dict.fromkeys(("hamming_loss", "micro_f1", "macro_f1"), 0.5)) == pytest.approx(
-        {"hamming_loss": 2 / 6, "micro_f1": 6 / 8, "macro_f1": (2 / 3 + 0 + 1) / 3}
-        | {"hamming_loss_at_half": 2 / 6, "micro_f1_at_half": 6 / 8, "macro_f1_at_half": (2 / 3 + 0 + 1) / 3}
-    )
+    macro = (2 / 3 + 0 + 1) / 3
+    expected = {"hamming_loss": 2 / 6, "micro_f1": 6 / 8, "macro_f1": macro, "macro_f1_present": macro}
+    at_half = {f"{name}_at_half": value for name, value in expected.items()}
+    assert decisions.metrics(dict.fromkeys(DECISION_METRICS, 0.5)) == pytest.approx(expected | at_half)
     assert ranking.metrics()["precision_at_2"] == pytest.approx(3 / 4)
 
 
@@ -196,4 +199,4 @@ def test_no_labels_at_all():
     for scores in (ranking, decisions):
         scores.update(csr_array((2, 2), dtype=np.uint8), empty)
     assert set(ranking.metrics().values()) == {0.0}
-    assert decisions.metrics({"hamming_loss": 0.5, "micro_f1": 0.5, "macro_f1": 0.5})["micro_f1"] == 0.0
+    assert decisions.metrics(dict.fromkeys(DECISION_METRICS, 0.5))["micro_f1"] == 0.0

@@ -13,7 +13,7 @@ from eigenbench.metrics.top_k import TopK
 THRESHOLDS: NDArray[np.float64] = np.arange(1, 100) / 100
 
 #: The metrics of decisions, and whether larger values are better.
-DECISION_METRICS = {"hamming_loss": False, "micro_f1": True, "macro_f1": True}
+DECISION_METRICS = {"hamming_loss": False, "micro_f1": True, "macro_f1": True, "macro_f1_present": True}
 
 
 class DecisionScores:
@@ -56,9 +56,11 @@ class DecisionScores:
 
         ``hamming_loss``: share of the n x c decisions that are wrong. ``micro_f1``: 2 TP / (2 TP + FP + FN),
         counted over all labels together; ``macro_f1``: the mean over labels of their own, where a label
-        that is neither true nor predicted anywhere counts as 0.
+        that is neither true nor predicted anywhere counts as 0; ``macro_f1_present``: that over the labels
+        that are true in some row.
         """
         predicted, correct = np.zeros((2, self.n_labels), dtype=np.int64)
+        present = self._support > 0
         found = {name: np.empty(len(self.thresholds)) for name in DECISION_METRICS}
         for index in reversed(range(len(self.thresholds))):
             predicted += self._reached[index]
@@ -66,7 +68,9 @@ class DecisionScores:
             both = predicted + self._support
             found["hamming_loss"][index] = (both - 2 * correct).sum() / (self._n_rows * self.n_labels)
             found["micro_f1"][index] = 2 * correct.sum() / max(both.sum(), 1)
-            found["macro_f1"][index] = (2 * correct / np.maximum(both, 1)).mean()
+            per_label = 2 * correct / np.maximum(both, 1)
+            found["macro_f1"][index] = per_label.mean()
+            found["macro_f1_present"][index] = per_label[present].sum() / max(present.sum(), 1)
         return found
 
     def best_thresholds(self) -> dict[str, float]:

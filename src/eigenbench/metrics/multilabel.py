@@ -49,8 +49,8 @@ def score_multilabel(
     inverse_propensities : array of shape (c,)
         From training rows.
     thresholds : dict of str to float, optional
-        The threshold for each of ``hamming_loss``, ``micro_f1`` and ``macro_f1``. Without it each is chosen
-        on these very rows, so they must not be those that the result is reported on.
+        The threshold for each of the metrics of `DecisionScores`. Without it each is chosen on these very
+        rows, so they must not be those that the result is reported on.
     ks : tuple of int
         For the ranking metrics.
 
