@@ -131,12 +131,10 @@ class StageRunner:
         logger.info(
             "%d errors in %d rows (%.2f %%)", scores.metrics["errors"], len(y), 100 * scores.metrics["error"]
         )
-        return {
-            "files": [],
-            "metrics": scores.metrics,
-            "confusion": {"labels": list(self.dataset.classes), "matrix": scores.confusion.tolist()},
-            "predict_seconds": scores.predict_seconds,
-        }
+        meta = {"files": [], "metrics": scores.metrics, "predict_seconds": scores.predict_seconds}
+        if scores.confusion is not None:
+            meta["confusion"] = {"labels": list(self.dataset.classes), "matrix": scores.confusion.tolist()}
+        return meta
 
     def _evaluate_multilabel(self, task: Task, model: Any, X: Any, Y: Any) -> dict[str, Any]:
         """Score with the thresholds of the selection; without one, on validation rows, choose them."""
