@@ -7,7 +7,6 @@ number of cores that are free.
 
 import argparse
 import multiprocessing
-import resource
 import time
 from pathlib import Path
 
@@ -55,19 +54,22 @@ def sketches(n_components):
     return {"TensorSketch": ours, "PolynomialCountSketch": theirs}
 
 
-def resident():
-    """Return the resident memory of this process in MiB."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 2**20
+def resident(field):
+    """Return the resident memory of this process in MiB, now (VmRSS) or at its highest (VmHWM).
+
+    ``ru_maxrss`` will not do: a new process inherits the peak of the one that started it.
+    """
+    status = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in status if line.startswith(field)) / 1024
 
 
 def _peak(name, n, n_components, queue):
     """Put the peak resident memory of a transform over that of the input alone, in MiB."""
     X = unit_rows(n, WIDTH)
     sketch = sketches(n_components)[name].fit(X[:8])
-    before = resident()
+    before = resident("VmRSS")
     sketch.transform(X)
-    queue.put(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before)
+    queue.put(resident("VmHWM") - before)
 
 
 def peak_memory(name, n, n_components):
