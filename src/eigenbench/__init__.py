@@ -26,6 +26,7 @@ _EXPORTS = {
     "SignedPowers": "eigenbench.embeddings.signed_powers",
     "SphericalHermiteFeatures": "eigenbench.embeddings.spherical_hermite",
     "SphericalRandomFeatures": "eigenbench.embeddings.spherical",
+    "StochasticLogistic": "eigenbench.classifiers.stochastic_logistic",
     "TemporalHyperbolicPCA": "eigenbench.embeddings.temporal_hyperbolic_pca",
     "TensorSketch": "eigenbench.embeddings.tensor_sketch",
     "VCA": "eigenbench.embeddings.vca",

@@ -1,4 +1,4 @@
-"""What both classifiers share: scikit-learn's contract, feature maps, blocks and bad input."""
+"""What the streaming classifiers share: scikit-learn's contract, feature maps, blocks and bad input."""
 
 import numpy as np
 import pytest
@@ -10,16 +10,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import eigenbench.row_blocks as row_blocks
-from eigenbench import GEM, CalibratedLeastSquares, SecondOrderLogistic, SignedPowers
+from eigenbench import GEM, CalibratedLeastSquares, SecondOrderLogistic, SignedPowers, StochasticLogistic
 
 CLASSIFIERS = [
     CalibratedLeastSquares(n_rounds=3),
     SecondOrderLogistic(max_iter=15, random_state=0),
+    StochasticLogistic(random_state=0),
 ]
 
 
 @parametrize_with_checks(
-    [CalibratedLeastSquares(), SecondOrderLogistic(), SecondOrderLogistic(early_stopping=False)]
+    [
+        CalibratedLeastSquares(),
+        SecondOrderLogistic(),
+        SecondOrderLogistic(early_stopping=False),
+        StochasticLogistic(),
+        StochasticLogistic(early_stopping=False, fit_intercept=False),
+    ]
 )
 def test_contract(estimator, check):
     check(estimator)
@@ -78,6 +85,7 @@ def test_streaming_equals_features_in_memory(classifier, digits, small_blocks, c
     assert_allclose(streamed.predict_proba(V), in_memory.predict_proba(feature_map.transform(V)), atol=1e-8)
 
 
+@pytest.mark.parametrize("classifier", CLASSIFIERS[:2], ids=lambda classifier: type(classifier).__name__)
 def test_the_cache_does_not_change_a_bit(classifier, digits, small_blocks):
     X, y, V, _ = digits
     feature_map = FrozenEstimator(make_pipeline(GEM(top=1), SignedPowers()).fit(X, y))
@@ -144,4 +152,4 @@ def test_progress_is_logged(classifier, digits, caplog):
     with caplog.at_level("INFO", logger="eigenbench"):
         classifier.fit(X, y)
     assert any("Gram matrix" in line for line in caplog.messages)
-    assert any("round 3/3" in line or "iteration 5" in line for line in caplog.messages)
+    assert any(step in line for line in caplog.messages for step in ("round 3/3", "iteration 5", "epoch 5/"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from functools import partial
 from numbers import Integral, Real
@@ -22,6 +21,7 @@ from eigenbench.classifiers.logistic_decoder import (
     LOGIT_BYTES,
     StochasticDescent,
     WhitenedFeatures,
+    descend,
     mean_loss,
     prior_logits,
     second_moment,
@@ -32,8 +32,6 @@ from eigenbench.classifiers.second_order_logistic import hold_out
 from eigenbench.embeddings.label_matrix import is_indicator, label_matrix
 from eigenbench.embeddings.rembrandt import Rembrandt
 from eigenbench.row_blocks import row_slices
-
-logger = logging.getLogger(__name__)
 
 #: Penalty of the whitening relative to the mean variance of a feature: directions of smaller variance are
 #: mostly noise, and are not blown up.
@@ -287,24 +285,22 @@ class LabelEmbeddingClassifier(ManyLabelClassifier):
         batch_size = auto if self.batch_size == "auto" else int(self.batch_size)
         length = self.learning_rate * (batch_size / LARGEST_BATCH) ** 0.5
         descent = StochasticDescent(loss, length, batch_size, self.max_iter, weights)
-        held_out_loss: Callable[[], float] = partial(float, np.nan)
+        held_out_loss: Callable[[], float] | None = None
         if held_out is not None:
             watched = WhitenedFeatures(held_out.X, self._features_of(), system, cache_size=self.cache_size)
             held_out_loss = partial(mean_loss, loss, weights, watched, held_out.labels)
-        losses: list[float] = []
-        held_out_losses: list[float] = []
-        best, best_epoch = weights, n_epochs
-        for epoch, value in enumerate(descent.epochs(features, rows.labels, rng), 1):
-            losses.append(value)
-            held_out_losses.append(held_out_loss())
-            logger.info("epoch %d/%d: loss %.5f, held out %.5f", epoch, n_epochs, value, held_out_losses[-1])
-            if held_out is not None and held_out_losses[-1] <= min(held_out_losses):
-                best, best_epoch = weights.copy(), epoch
-            if epoch == n_epochs or epoch - best_epoch >= self.n_iter_no_change:
-                break
-        self.n_iter_ = best_epoch
-        self.loss_curve_, self.validation_curve_ = np.array(losses), np.array(held_out_losses)
-        return best
+        found = descend(
+            descent,
+            features,
+            rows.labels,
+            rng,
+            n_epochs=n_epochs,
+            held_out_loss=held_out_loss,
+            patience=self.n_iter_no_change,
+        )
+        self.n_iter_ = found.best_epoch
+        self.loss_curve_, self.validation_curve_ = found.losses, found.held_out_losses
+        return found.weights
 
     def _fit_features(self, rows: _Part, seed: int) -> None:
         """Set ``embedding_`` and ``feature_map_`` to clones fitted on the rows."""

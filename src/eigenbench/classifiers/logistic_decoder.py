@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +23,16 @@ LOGIT_BYTES = 2**24
 
 #: Decay of the running means of the gradient and of its square.
 _MOMENTUM, _SCALE_MEMORY = 0.9, 0.99
+
+
+class Features(Protocol):
+    """Features of rows; those of some rows are a matrix that multiplies dense ones, as does its transpose."""
+
+    n_rows: int
+    n_features: int
+
+    def __getitem__(self, rows: Any) -> Any:
+        """Return the matrix of some rows, (b, D + 1), with a constant one at the end."""
 
 
 class WhitenedFeatures:
@@ -104,7 +114,7 @@ class StochasticDescent:
         self._mean, self._square = np.zeros_like(self.weights), np.zeros_like(self.weights)
 
     def epochs(
-        self, features: WhitenedFeatures, labels: sparse.csr_array, rng: np.random.RandomState
+        self, features: Features, labels: sparse.csr_array, rng: np.random.RandomState
     ) -> Iterator[float]:
         """Go over the rows in random order up to ``max_iter`` times, yielding the mean loss seen."""
         n_steps = self.max_iter * -(-features.n_rows // self.batch_size)
@@ -136,9 +146,44 @@ class StochasticDescent:
         self.weights -= gradient
 
 
-def mean_loss(
-    loss: LabelLoss, weights: np.ndarray, features: WhitenedFeatures, labels: sparse.csr_array
-) -> float:
+class Descended(NamedTuple):
+    """The weights of the best epoch, its number, and the mean losses after each epoch."""
+
+    weights: np.ndarray
+    best_epoch: int
+    losses: np.ndarray
+    held_out_losses: np.ndarray
+
+
+def descend(
+    descent: StochasticDescent,
+    features: Features,
+    labels: sparse.csr_array,
+    rng: np.random.RandomState,
+    *,
+    n_epochs: int,
+    held_out_loss: Callable[[], float] | None,
+    patience: int,
+) -> Descended:
+    """Go on for ``n_epochs``, or until ``patience`` epochs have brought no better held-out loss.
+
+    Without ``held_out_loss`` the last epoch is the best, and the held-out losses are NaN.
+    """
+    losses: list[float] = []
+    held_out_losses: list[float] = []
+    best, best_epoch = descent.weights, n_epochs
+    for epoch, value in enumerate(descent.epochs(features, labels, rng), 1):
+        losses.append(value)
+        held_out_losses.append(np.nan if held_out_loss is None else held_out_loss())
+        logger.info("epoch %d/%d: loss %.5f, held out %.5f", epoch, n_epochs, value, held_out_losses[-1])
+        if held_out_loss is not None and held_out_losses[-1] <= min(held_out_losses):
+            best, best_epoch = descent.weights.copy(), epoch
+        if epoch == n_epochs or epoch - best_epoch >= patience:
+            break
+    return Descended(best, best_epoch, np.array(losses), np.array(held_out_losses))
+
+
+def mean_loss(loss: LabelLoss, weights: np.ndarray, features: Features, labels: sparse.csr_array) -> float:
     """Return the mean loss of rows, whose logits are made in blocks."""
     total = 0.0
     for here in row_slices(features.n_rows, 4 * max(weights.shape), LOGIT_BYTES):

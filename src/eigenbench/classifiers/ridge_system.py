@@ -33,6 +33,8 @@ class RidgeSystem:
 
     Attributes
     ----------
+    fit_intercept : bool
+        As given.
     n_rows : int
         Rows added so far.
     mean : ndarray of shape (D,), float64
@@ -49,7 +51,7 @@ class RidgeSystem:
         self._dtype = np.dtype(np.float64) if n_features <= DOUBLE_PRECISION_LIMIT else np.dtype(dtype)
         self._matrix = np.zeros((n_features, n_features), dtype=self._dtype, order="F")
         self._sum = np.zeros(n_features)
-        self._fit_intercept = fit_intercept
+        self.fit_intercept = fit_intercept
         self.mean = np.zeros(n_features)
         self.n_rows = 0
 
@@ -100,7 +102,7 @@ class RidgeSystem:
         """
         diagonal, size = self._diagonal(), len(self._sum)
         rounding = ROUNDING * np.finfo(self._dtype).eps * np.sqrt(size) * diagonal
-        if self._fit_intercept:
+        if self.fit_intercept:
             self.mean = self._sum / self.n_rows
             syr = blas.ssyr if self._dtype == np.float32 else blas.dsyr
             mean = self.mean.astype(self._dtype)
@@ -139,6 +141,14 @@ class RidgeSystem:
         centred = np.subtract(block, self.mean, dtype=self._dtype) * self._dtype.type(np.sqrt(self.n_rows))
         return trtrs(self._matrix, centred.T, lower=1, overwrite_b=True)[0].T
 
+    def whitened_cross(self, cross: np.ndarray, total: np.ndarray) -> np.ndarray:
+        """Return ``whiten(F).T @ T`` for a target T, given F^T T (D, k) and the column sums of T (k,)."""
+        trtrs = lapack.strtrs if self._dtype == np.float32 else lapack.dtrtrs
+        centred = (cross - np.outer(self.mean, total)).astype(self._dtype) * self._dtype.type(
+            np.sqrt(self.n_rows)
+        )
+        return trtrs(self._matrix, centred, lower=1)[0]
+
     def unwhiten(self, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return weights (D, k) and intercepts (k,) for features as ``coef`` is for whitened ones."""
         trtrs = lapack.strtrs if self._dtype == np.float32 else lapack.dtrtrs
@@ -163,5 +173,5 @@ class RidgeSystem:
             Such that ``F @ coef + intercept`` approximates T; zero without ``fit_intercept``.
         """
         coef = self.apply_inverse(cross - np.outer(self.mean, total))
-        mean_target = total / self.n_rows if self._fit_intercept else np.zeros(len(total))
+        mean_target = total / self.n_rows if self.fit_intercept else np.zeros(len(total))
         return coef, mean_target - self.mean @ coef
