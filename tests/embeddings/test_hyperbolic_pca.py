@@ -27,6 +27,12 @@ def sample():
     return 0.01 * X + 3, np.array(["a", "b", "c", "d"])[y]
 
 
+@pytest.fixture(scope="module")
+def separated():
+    X, y = make_blobs([9, 14, 6, 11], n_features=6, centers=None, cluster_std=1.0, random_state=0)
+    return 0.02 * X, y
+
+
 def projector(model):
     return model.components_.T @ model.components_
 
@@ -157,6 +163,17 @@ def test_iteration_equals_the_dense_solver(monkeypatch):
     np.testing.assert_allclose(iterated.transform(X[:20]), dense.transform(X[:20]), atol=1e-4)
 
 
+def test_values_of_eta_may_come_in_any_order(monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    X, y = normalize(X)[:400], y[:400]
+    model = HyperbolicPCA(7, kernel="half_rbf", gamma=8.0, eta_negative="alternating", threshold=0.05)
+    dense = clone(model).fit(X, y)
+    assert dense.eta_path_[0, 0] < dense.eta_path_[1, 0]
+    monkeypatch.setattr(positive_eigenspace, "DENSE_LIMIT", 10)
+    iterated = clone(model).fit(X, y)
+    np.testing.assert_allclose(iterated.eta_path_, dense.eta_path_, rtol=1e-5)
+
+
 def test_iteration_keeps_positive_eigenvalues_only(monkeypatch):
     rng = np.random.RandomState(0)
     X, y = rng.standard_normal((300, 200)), np.arange(300) % 3
@@ -204,6 +221,56 @@ def test_threshold_sets_eta(sample):
     negative, positive = etas_from_threshold(0.4, 0.01)
     model = HyperbolicPCA(2, threshold=0.4).fit(*sample)
     assert model.eta_negative_ == pytest.approx(-negative / positive) == pytest.approx(0.16 / 0.84)
+
+
+def test_alternation_ends_where_threshold_and_subspace_fit_each_other():
+    X, y = shifted_patterns(20, 20, seed=0)
+    base = HyperbolicPCA(kernel="half_rbf", gamma=2.0)
+    model = clone(base).set_params(eta_negative="alternating").fit(X, y)
+    assert abs(model.eta_path_[-1, 1] - model.eta_path_[-2, 1]) < 1e-3
+    again = clone(base).set_params(threshold=model.threshold_).fit(X, y)
+    assert again.threshold_ == pytest.approx(model.threshold_, abs=1e-3)
+    assert again.eta_negative_ == pytest.approx(model.eta_negative_, rel=0.02)
+    np.testing.assert_array_equal(model.eta_path_[-1], [model.eta_negative_, model.threshold_, model.risk_])
+
+
+def test_alternation_is_the_same_as_one_threshold_after_the_other(separated):
+    X, y = separated
+    model = HyperbolicPCA(2, eta_negative="alternating", threshold=0.9).fit(X, y)
+    threshold = 0.9
+    for eta, found, risk in model.eta_path_:
+        step = HyperbolicPCA(2, threshold=threshold).fit(X, y)
+        assert (step.eta_negative_, step.threshold_, step.risk_) == pytest.approx((eta, found, risk))
+        threshold = step.threshold_
+    assert len(model.eta_path_) > 1
+    np.testing.assert_allclose(projector(model), projector(step), atol=1e-8)
+
+
+def test_alternation_of_pairs_equals_that_of_labels(separated):
+    X, y = separated
+    pairs, r = all_pairs(y)
+    model = HyperbolicPCA(2, eta_negative="alternating", threshold=0.9)
+    labelled, listed = clone(model).fit(X, y), clone(model).fit_pairs(X, pairs, r)
+    assert len(listed.eta_path_) > 1
+    np.testing.assert_allclose(listed.eta_path_, labelled.eta_path_, rtol=1e-6)
+    np.testing.assert_allclose(projector(listed), projector(labelled), atol=1e-8)
+
+
+def test_alternation_stays_in_units_of_the_diameter(separated):
+    X, y = separated
+    model = HyperbolicPCA(2, eta_negative="alternating", threshold=0.9)
+    near, wide = clone(model).fit(X, y), clone(model).fit(1e3 * X, y)
+    scaled = clone(model).fit(X / (wide.diameter_ / 1e3), y)
+    assert near.diameter_ == 1 < wide.diameter_
+    assert len(wide.eta_path_) > 1
+    np.testing.assert_allclose(wide.eta_path_ / [1, wide.diameter_, 1], scaled.eta_path_, rtol=1e-6)
+
+
+def test_alternation_without_a_subspace_keeps_the_last_one(sample, caplog):
+    model = HyperbolicPCA(2, eta_negative="alternating", threshold=0.6).fit(*sample)
+    assert len(model.eta_path_) == 1
+    assert "no direction is left" in caplog.text
+    assert model.transform(sample[0]).shape[1] == model.n_components_ == 2
 
 
 def test_bound_is_theorem_1(sample):
@@ -329,6 +396,8 @@ def test_kernel_that_is_not_positive_semidefinite(sample):
         ({"eta_negative": [0.1, -1]}, "above 0"),
         ({"eta_negative": []}, "above 0"),
         ({"eta_negative": 0.1, "threshold": 0.3}, "eta_negative to None"),
+        ({"eta_negative": "alternate"}, "eta_negative"),
+        ({"eta_negative": "alternating", "threshold": 0.01}, "no positive eigenvalue for η₋₁ ≤ 0.01"),
         ({"form": "linear", "kernel": "rbf"}, "needs kernel='linear'"),
         ({"kernel": "no_such_kernel"}, "kernel"),
         ({"margin": 0}, "margin"),
@@ -360,5 +429,7 @@ def test_moments_need_a_linear_kernel_and_one_eta(sample):
         HyperbolicPCA(kernel="rbf", eta_negative=0.1).fit_moments(moments)
     with pytest.raises(ValueError, match="one value"):
         HyperbolicPCA().fit_moments(moments)
+    with pytest.raises(ValueError, match="one value"):
+        HyperbolicPCA(eta_negative="alternating").fit_moments(moments)
     with pytest.raises(ValueError, match="fit_moments cannot know"):
         HyperbolicPCA(eta_negative=1.0).fit_moments(moments).bound()

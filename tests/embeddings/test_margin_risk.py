@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from eigenbench.embeddings.margin_risk import (
     PairDistances,
+    eta_from_threshold,
     etas_from_threshold,
     operator_risk_bound,
     projection_risk_bound,
@@ -114,3 +115,9 @@ def test_bounds():
         etas_from_threshold(1.0, 0.1)
     with pytest.raises(ValueError, match="margin"):
         etas_from_threshold(0.5, 0.0)
+
+
+@given(st.floats(0.001, 0.999), margins.filter(lambda margin: margin > 0))
+def test_one_eta_is_the_ratio_of_the_two(threshold, margin):
+    negative, positive = etas_from_threshold(threshold, margin)
+    assert eta_from_threshold(threshold, margin) == pytest.approx(-negative / positive)

@@ -136,7 +136,13 @@ def test_sparse_rows_are_refused(mixed):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"smoothing": 1.0}, {"target": "other", "by_part": True}, {"source_classes": 1}]
+    "settings",
+    [
+        {"smoothing": 1.0},
+        {"deformed_copies": {"copies": 1}},
+        {"target": "other", "by_part": True},
+        {"source_classes": 1},
+    ],
 )
 def test_settings_that_contradict_each_other_are_refused(settings):
     with pytest.raises(ValidationError):
@@ -186,6 +192,23 @@ def test_smoothing_changes_what_the_method_sees_and_not_the_raw_error(mixed):
     smooth = measure(trial(mixed, image=(4, 5), smoothing=1.0)).metrics
     assert smooth["raw_nn_error"] == plain["raw_nn_error"]
     assert smooth["nn_error"] != plain["nn_error"]
+
+
+def test_copies_join_the_source_and_leave_the_target_as_it_is(mixed):
+    plain_source, plain_target = draw_tasks(trial(mixed, image=(4, 5)))
+    deformation = {"copies": 2, "shift": 0.5}
+    source, target = draw_tasks(trial(mixed, image=(4, 5), smoothing=0.5, deformed_copies=deformation))
+    n = len(plain_source.y)
+    assert np.array_equal(source.raw, plain_source.raw)
+    assert np.array_equal(target.raw, plain_target.raw)
+    assert np.array_equal(source.y, np.tile(plain_source.y, 3))
+    assert np.array_equal(source.origin, np.tile(np.arange(n), 3))
+    assert np.flatnonzero(source.drawn).tolist() == list(range(n))
+    assert target.drawn.all()
+    assert np.linalg.norm(source.X, axis=1) == pytest.approx(1)
+    assert (np.einsum("ij,ij->i", source.X[n : 2 * n], source.X[:n]) < 1 - 1e-9).all()
+    same, _ = draw_tasks(trial(mixed, image=(4, 5), smoothing=0.5, deformed_copies={"copies": 1}))
+    assert np.allclose(same.X, np.tile(source.X[:n], (2, 1)))
 
 
 def test_hyperbolic_pca_reports_its_risk_and_bound(mixed):
@@ -264,6 +287,41 @@ class TestChoice:
         fits, held_out = seen[::2], seen[1::2]
         assert sorted(code for part in held_out for code in part) == list(range(9))
         assert all(not fit & part and len(part) == 3 for fit, part in zip(fits, held_out, strict=True))
+
+    def test_rows_that_do_not_count_are_fitted_on_and_not_measured(self):
+        X, y = self.task()
+        noise = X.copy()
+        noise[:, 0] = 0
+        both, labels = np.concatenate([X, noise]), np.tile(y, 2)
+        measured = np.arange(len(labels)) < len(y)
+        sizes = []
+
+        class Spy(PCA):
+            def fit(self, X, y=None):
+                sizes.append(len(X))
+                return super().fit(X, y)
+
+        method = make_pipeline(Spy({"choose": [1]}))
+        _, error = choose_on_held_out_classes(method, both, labels, folds=3, seed=0, measured=measured)
+        assert sizes == [2 * len(y) * 2 // 3] * 3
+        assert error < 0.01
+
+    def test_copies_take_part_with_their_images(self, mixed, monkeypatch):
+        from eigenbench.protocols import transfer
+
+        calls = []
+
+        def spy(method, X, y, **kwargs):
+            calls.append((X, y, kwargs["measured"]))
+            return choose_on_held_out_classes(method, X, y, **kwargs)
+
+        monkeypatch.setattr(transfer, "choose_on_held_out_classes", spy)
+        extra = {"image": (4, 5), "deformed_copies": {"copies": 2}, "folds": 2, "choice_per_class": 3}
+        measure(trial(mixed, PCA({"choose": [1, 2]}), **extra))
+        X, y, measured = calls[0]
+        assert np.bincount(y)[np.unique(y)].tolist() == [9] * 4
+        assert measured.tolist() == [True] * 12 + [False] * 24
+        assert np.allclose(X, np.tile(X[:12], (3, 1)))
 
     def test_nothing_to_choose_costs_no_fit(self):
         X, y = self.task()

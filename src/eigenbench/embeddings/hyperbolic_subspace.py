@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -21,15 +20,17 @@ from eigenbench.embeddings.equivalence_constraints import (
     incidence_matrix,
     longest_difference,
 )
+from eigenbench.embeddings.eta_selection import Subspace, alternate, scan_etas
 from eigenbench.embeddings.gram_coordinates import GramCoordinates, kernel_matrix
-from eigenbench.embeddings.margin_risk import PairDistances, etas_from_threshold, projection_risk_bound
-from eigenbench.embeddings.positive_eigenspace import principal_subspaces
+from eigenbench.embeddings.margin_risk import PairDistances, eta_from_threshold, projection_risk_bound
+from eigenbench.embeddings.positive_eigenspace import PositiveEigenspaces
 from eigenbench.row_blocks import row_slices
-
-logger = logging.getLogger(__name__)
 
 #: Values of η₋₁ among which the risk on the training pairs decides by default.
 ETA_GRID = tuple(np.geomspace(0.005, 1, 12).round(4).tolist())
+
+#: Value of ``eta_negative`` for which η₋₁ and the threshold are alternated, and the threshold at the start.
+ALTERNATING, FIRST_THRESHOLD = "alternating", 0.3
 
 _KERNELS = {*PAIRWISE_KERNEL_FUNCTIONS, "half_rbf"}
 
@@ -45,7 +46,12 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
         "form": [StrOptions({"auto", "kernel", "linear"})],
-        "eta_negative": [Interval(Real, 0, None, closed="neither"), "array-like", None],
+        "eta_negative": [
+            Interval(Real, 0, None, closed="neither"),
+            "array-like",
+            StrOptions({ALTERNATING}),
+            None,
+        ],
         "threshold": [Interval(Real, 0, 1, closed="neither"), None],
         "margin": [Interval(Real, 0, None, closed="neither")],
         "balanced": ["boolean"],
@@ -147,19 +153,25 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self._solve(operators, etas, expand, support, distances)
 
     def _etas(self) -> np.ndarray:
-        """Return the values of η₋₁ to try."""
+        """Return the values of η₋₁ to try, or the one to start from."""
+        if self._alternates():
+            first = FIRST_THRESHOLD if self.threshold is None else self.threshold
+            return np.array([eta_from_threshold(first, self.margin)])
         if self.threshold is not None:
             if self.eta_negative is not None:
                 raise ValueError(
-                    "threshold determines η₋₁: set eta_negative to None, or leave threshold out."
+                    "threshold determines η₋₁: set eta_negative to None or 'alternating', or leave "
+                    "threshold out."
                 )
-            negative, positive = etas_from_threshold(self.threshold, self.margin)
-            return np.array([-negative / positive])
+            return np.array([eta_from_threshold(self.threshold, self.margin)])
         given = ETA_GRID if self.eta_negative is None else self.eta_negative
         etas = np.unique(np.atleast_1d(np.asarray(given, dtype=np.float64)))
         if etas.ndim != 1 or etas.size == 0 or not (np.isfinite(etas).all() and etas[0] > 0):
             raise ValueError(f"eta_negative must hold finite numbers above 0, got {self.eta_negative!r}.")
         return etas
+
+    def _alternates(self) -> bool:
+        return isinstance(self.eta_negative, str)
 
     def _uses_input_space(self, n_rows: int) -> bool:
         if self.form == "linear" and self.kernel != "linear":
@@ -183,36 +195,44 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         support: Any,
         distances: Callable[[np.ndarray], PairDistances] | None,
     ) -> Any:
-        """Find the subspace of the smallest risk, and keep it in terms of the support or of the inputs."""
+        """Find the subspace, and keep it in terms of the support or of the inputs."""
         for name in ("components_", "dual_coef_", "support_vectors_", "risk_", "threshold_", "eta_path_"):
             if hasattr(self, name):
                 delattr(self, name)
-        path: list[tuple[float, float, float]] = []
-        best = np.inf
-        vectors = None
-        for eta, values, candidate in principal_subspaces(operators, etas, self.n_components):
-            if values.size == 0:
-                continue
-            if distances is not None:
-                threshold, risk = distances(candidate).best_threshold(self.margin)
-                path.append((eta, threshold * self.diameter_, risk))
-                logger.info(
-                    "hyperbolic PCA: eta_negative %.4g, risk %.4f, %d directions", eta, risk, len(values)
-                )
-                if risk >= best:
-                    continue
-                best, self.threshold_, self.risk_ = risk, path[-1][1], risk
-            vectors, self.eigenvalues_, self.eta_negative_ = candidate, values, eta
-        if vectors is None:
+        path, best = [], None
+        for found in self._subspaces(operators, etas, distances):
+            path.append((found.eta, found.threshold, found.risk))
+            if best is None or self._alternates() or found.risk < best.risk:
+                best = found
+        if best is None:
             raise ValueError(
                 f"no direction separates the pairs: T̂ has no positive eigenvalue for η₋₁ ≤ {etas[-1]:g}. "
-                "Raise eta_negative, or check that rows with different labels differ."
+                "Raise eta_negative (or threshold), or check that rows with different labels differ."
             )
-        if path:
-            self.eta_path_ = np.array(path)
-        self._keep(expand(vectors), support)
+        self.eigenvalues_, self.eta_negative_ = best.eigenvalues, best.eta
+        if distances is not None:
+            self.eta_path_ = np.array(path) * [1, self.diameter_, 1]
+            self.threshold_, self.risk_ = best.threshold * self.diameter_, best.risk
+        self._keep(expand(best.vectors), support)
         self.n_components_ = self._n_features_out = self.eigenvalues_.size
         return self
+
+    def _subspaces(
+        self,
+        operators: ConstraintOperators,
+        etas: np.ndarray,
+        distances: Callable[[np.ndarray], PairDistances] | None,
+    ) -> Iterator[Subspace]:
+        """Yield the subspaces tried: the last of an alternation is taken, else that of least risk."""
+
+        def risk(vectors: np.ndarray) -> tuple[float, float]:
+            return (np.nan, np.nan) if distances is None else distances(vectors).best_threshold(self.margin)
+
+        solve = PositiveEigenspaces(operators, self.n_components)
+        if self._alternates():
+            first = FIRST_THRESHOLD if self.threshold is None else self.threshold
+            return alternate(solve, first, risk, self.margin)
+        return scan_etas(solve, etas, risk)
 
     def _keep(self, coefficients: np.ndarray, support: Any) -> None:
         if support is not None and self.kernel == "linear":

@@ -243,6 +243,31 @@ def etas_from_threshold(threshold: float, margin: float) -> tuple[float, float]:
     return min(1 / (1 - square), 1 / margin), -min(1 / square, 1 / margin)
 
 
+def eta_from_threshold(threshold: float, margin: float) -> float:
+    r"""Return η₋₁ relative to η₁ = −1 for a threshold, with the limits at 0 and 1 included.
+
+    Parameters
+    ----------
+    threshold : float
+        Threshold c in [0, 1] on the distance.
+    margin : float
+        Margin γ > 0.
+
+    Returns
+    -------
+    float
+        :math:`-\eta_{-1}/\eta_1` of :func:`etas_from_threshold`, between γ and 1/γ for γ ≤ 1.
+
+    Examples
+    --------
+    >>> from eigenbench.embeddings.margin_risk import eta_from_threshold
+    >>> [round(eta_from_threshold(c, margin=0.01), 3) for c in (0, 0.5, 1)]
+    [0.01, 0.333, 100.0]
+    """
+    square = threshold**2
+    return max(square, margin) / max(1 - square, margin)
+
+
 def operator_risk_bound(
     risk: float, n_pairs: int, *, hilbert_schmidt: float, operator_norm: float, margin: float, delta: float
 ) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 
 import numpy as np
 from scipy import linalg
@@ -19,10 +18,8 @@ DENSE_LIMIT = 1000
 _EXTRA_VECTORS, _MAX_BLOCKS, _MIN_BLOCKS = 6, 200, 4
 
 
-def principal_subspaces(
-    operators: ConstraintOperators, etas: np.ndarray, n_components: int, *, tol: float = 1e-12
-) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
-    r"""Yield the leading eigenpairs of T̂(η) = η·negative − positive for several η, largest η first.
+class PositiveEigenspaces:
+    r"""Solver for the leading eigenpairs of T̂(η) = η·negative − positive, called with one η after the other.
 
     Only positive eigenvalues are kept. The paper's feature space has infinite dimension, so that below them
     come eigenvectors with eigenvalue zero, on which all training differences vanish: leaving them out
@@ -32,49 +29,74 @@ def principal_subspaces(
     ----------
     operators : ConstraintOperators
         The two positive semidefinite matrices, of order k.
-    etas : ndarray of shape (n,)
-        Positive values of η.
     n_components : int
         The largest number of eigenpairs.
     tol : float, default=1e-12
         From order 1,000 on, the iteration ends when a step raises the sum of the positive eigenvalues (the
         objective ⟨T̂, P⟩) by less than this relative amount.
 
-    Yields
-    ------
-    eta : float
-    eigenvalues : ndarray of shape (d,)
-        Positive, descending, d ≤ n_components; empty if no eigenvalue is positive.
-    vectors : ndarray of shape (k, d)
-        Orthonormal columns.
-
     Notes
     -----
     Below order 1,000 a dense solver, 4k³/3 flops per η. Above, block Krylov iteration on (σI − T̂)⁻¹ with σ
     just above the spectrum: the many large negative eigenvalues, which would slow down an iteration on T̂
-    itself, are mapped near zero. One Cholesky factorisation, k³/3 flops, and O(k²d) per step.
-    λ_max(T̂(η))/η does not fall with η, so a result bounds the spectrum for the next η, whose iteration starts
-    from its vectors.
+    itself, are mapped near zero. One Cholesky factorisation, k³/3 flops, and O(k²d) per step. An iteration
+    starts from the vectors of the one before. λ_max(T̂(η))/η does not fall with η, so a result bounds the
+    spectrum for every smaller η: a falling sequence is the fastest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenbench.embeddings.constraint_operators import ConstraintOperators
+    >>> from eigenbench.embeddings.positive_eigenspace import PositiveEigenspaces
+    >>> solve = PositiveEigenspaces(ConstraintOperators(np.diag([2.0, 1.0]), np.diag([0.0, 1.0])), 2)
+    >>> [solve(eta)[0].tolist() for eta in (3.0, 0.5)]
+    [[6.0, 2.0], [1.0]]
     """
-    size = len(operators.negative)
-    n_vectors = min(n_components, size)
-    ceiling, start = np.inf, np.random.RandomState(0).standard_normal((size, n_vectors + _EXTRA_VECTORS))
-    for eta in np.sort(np.asarray(etas, dtype=np.float64))[::-1]:
-        T = operators.combined(eta)
-        rounding = size * np.finfo(float).eps * np.linalg.norm(T)
-        if size <= DENSE_LIMIT or n_vectors > size // 10:
-            values, vectors = linalg.eigh(T, subset_by_index=(size - n_vectors, size - 1), overwrite_a=True)
+
+    def __init__(self, operators: ConstraintOperators, n_components: int, *, tol: float = 1e-12) -> None:
+        self.operators, self.tol = operators, tol
+        self.size = len(operators.negative)
+        self.n_vectors = min(n_components, self.size)
+        self._eta, self._ceiling = np.inf, np.inf
+        self._start: np.ndarray | None = None
+
+    def __call__(self, eta: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the leading eigenpairs for one η.
+
+        Parameters
+        ----------
+        eta : float
+            Above 0.
+
+        Returns
+        -------
+        eigenvalues : ndarray of shape (d,)
+            Positive, descending, d ≤ n_components; empty if no eigenvalue is positive.
+        vectors : ndarray of shape (k, d)
+            Orthonormal columns.
+        """
+        T = self.operators.combined(eta)
+        rounding = self.size * np.finfo(float).eps * np.linalg.norm(T)
+        if self.size <= DENSE_LIMIT or self.n_vectors > self.size // 10:
+            wanted = (self.size - self.n_vectors, self.size - 1)
+            values, vectors = linalg.eigh(T, subset_by_index=wanted, overwrite_a=True)
             values, vectors = values[::-1], vectors[:, ::-1]
         else:
-            first = not np.isfinite(ceiling)
-            if first:
-                ceiling = _largest_eigenvalue(operators.negative)
-            shift, factor = _factor_above(T, ceiling * eta, rounding, tighten=first)
-            values, start = _shift_invert(shift, factor, n_vectors, start, tol)
-            ceiling = max(values[0], rounding) * (1 + 1e-6) / eta
-            values, vectors = values[:n_vectors], start[:, :n_vectors]
+            values, vectors = self._iterate(T, eta, rounding)
         kept = values > rounding
-        yield float(eta), values[kept], np.ascontiguousarray(vectors[:, kept])
+        return values[kept], np.ascontiguousarray(vectors[:, kept])
+
+    def _iterate(self, T: np.ndarray, eta: float, rounding: float) -> tuple[np.ndarray, np.ndarray]:
+        if self._start is None:
+            shape = (self.size, self.n_vectors + _EXTRA_VECTORS)
+            self._start = np.random.RandomState(0).standard_normal(shape)
+        unbounded = eta > self._eta or not np.isfinite(self._ceiling)
+        if unbounded:
+            self._ceiling = _largest_eigenvalue(self.operators.negative)
+        shift, factor = _factor_above(T, self._ceiling * eta, rounding, tighten=unbounded)
+        values, self._start = _shift_invert(shift, factor, self.n_vectors, self._start, self.tol)
+        self._eta, self._ceiling = eta, max(values[0], rounding) * (1 + 1e-6) / eta
+        return values[: self.n_vectors], self._start[:, : self.n_vectors]
 
 
 def _largest_eigenvalue(matrix: np.ndarray) -> float:

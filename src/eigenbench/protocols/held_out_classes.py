@@ -18,7 +18,13 @@ def one_example_error(X: Any, y: Any) -> float:
 
 
 def choose_on_held_out_classes(
-    method: Pipeline, X: np.ndarray, y: np.ndarray, *, folds: int, seed: int
+    method: Pipeline,
+    X: np.ndarray,
+    y: np.ndarray,
+    *,
+    folds: int,
+    seed: int,
+    measured: np.ndarray | None = None,
 ) -> tuple[dict[str, float], float | None]:
     """Set the parameters given as ``{choose: [...]}`` to the values that transfer best to held-out classes.
 
@@ -38,6 +44,8 @@ def choose_on_held_out_classes(
         Number of parts, at least 2; every part must have two classes or more.
     seed : int
         Draws the parts.
+    measured : ndarray of shape (n,), bool, or None
+        Rows on which the error is taken; None: all. Methods are fitted on the others, too.
 
     Returns
     -------
@@ -63,7 +71,9 @@ def choose_on_held_out_classes(
         raise ValueError(
             f"{n_classes} source classes cannot make {folds} parts of two classes: lower the setting folds"
         )
+    counted = np.ones(len(y), dtype=bool) if measured is None else measured
     parts = list(GroupKFold(folds, shuffle=True, random_state=seed).split(X, y, groups=y))
+    parts = [(rest, held_out[counted[held_out]]) for rest, held_out in parts]
     best: tuple[float, dict[str, float]] | None = None
     for candidate in ParameterGrid(grid):
         errors = []

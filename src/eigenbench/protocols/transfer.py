@@ -13,8 +13,9 @@ from sklearn.preprocessing import normalize
 
 from eigenbench.embeddings.margin_risk import PairDistances
 from eigenbench.protocols.base import Outcome, Trial
+from eigenbench.protocols.deformed_copies import deformed_copies
 from eigenbench.protocols.held_out_classes import choose_on_held_out_classes, one_example_error
-from eigenbench.protocols.settings.transfer import Settings
+from eigenbench.protocols.settings.transfer import Deformation, Settings
 from eigenbench.protocols.transfer_exhibits import direction_images, distance_histogram, target_plane
 
 #: The method with this seed also leaves its pictures; those of every draw would only fill the records.
@@ -29,11 +30,13 @@ class Task:
     ----------
     X : ndarray of shape (n, d), float64
         Pixels, smoothed if the settings say so, scaled to unit length; images of one class in the order of
-        the dataset.
-    raw : ndarray of shape (n, d), float64
-        Pixels as they are, scaled to unit length.
+        the dataset, deformed copies after all images.
+    raw : ndarray of shape (m, d), float64
+        Pixels of the m images as they are, scaled to unit length.
     y : ndarray of shape (n,)
         Class codes of the dataset.
+    origin : ndarray of shape (n,)
+        Number of the row of which a row is a deformed copy; its own number for an image of the dataset.
     classes : list of str
         Names by code.
     """
@@ -41,7 +44,13 @@ class Task:
     X: np.ndarray
     raw: np.ndarray
     y: np.ndarray
+    origin: np.ndarray
     classes: list[str]
+
+    @property
+    def drawn(self) -> np.ndarray:
+        """Which rows are images of the dataset, not copies."""
+        return self.origin == np.arange(len(self.origin))
 
 
 def measure(trial: Trial) -> Outcome:
@@ -55,15 +64,21 @@ def measure(trial: Trial) -> Outcome:
         ``balanced_risk`` and ``threshold``, the lowest balanced risk of telling equal from different classes
         by a threshold on the distance, and that threshold. Where the method has them, ``source_risk``, its
         margin risk on the source task, ``bound``, what that promises for new pairs at δ = 0.05, and
-        ``eta_negative``. Where parameters were chosen, ``chosen_<step>__<parameter>``, and
-        ``held_out_nn_error``, the error on the source classes that were held out for it.
+        ``eta_negative``; the bound takes deformed copies for independent rows, which they are not. Where
+        parameters were chosen, ``chosen_<step>__<parameter>``, and ``held_out_nn_error``, the error on the
+        source classes that were held out for it.
     """
     settings: Settings = trial.settings
     source, target = draw_tasks(trial)
     method = trial.build()
-    rows = _choice_rows(source.y, settings.choice_per_class, trial.seed)
+    rows = _choice_rows(source, settings.choice_per_class, trial.seed)
     chosen, held_out_error = choose_on_held_out_classes(
-        method, source.X[rows], source.y[rows], folds=settings.folds, seed=trial.seed
+        method,
+        source.X[rows],
+        source.y[rows],
+        folds=settings.folds,
+        seed=trial.seed,
+        measured=source.drawn[rows],
     )
     started = time.perf_counter()
     method.fit(source.X, source.y)
@@ -106,13 +121,14 @@ def _own_figures(step: Any) -> dict[str, float]:
     return {"source_risk": step.risk_, "bound": step.bound(0.05), "eta_negative": step.eta_negative_}
 
 
-def _choice_rows(y: np.ndarray, per_class: int | None, seed: int) -> np.ndarray:
-    """Return which source rows take part in choosing parameters, in their order."""
+def _choice_rows(source: Task, per_class: int | None, seed: int) -> np.ndarray:
+    """Return which source rows take part in choosing parameters, in their order: copies go with images."""
     if per_class is None:
-        return np.arange(len(y))
+        return np.arange(len(source.y))
     generator = np.random.default_rng([seed, 0x6368])
-    drawn = [generator.permutation(np.flatnonzero(y == code))[:per_class] for code in np.unique(y)]
-    return np.sort(np.concatenate(drawn))
+    codes = np.where(source.drawn, source.y, -1)
+    taken = [generator.permutation(np.flatnonzero(codes == code))[:per_class] for code in np.unique(source.y)]
+    return np.flatnonzero(np.isin(source.origin, np.concatenate(taken)))
 
 
 def draw_tasks(trial: Trial) -> tuple[Task, Task]:
@@ -144,9 +160,12 @@ def draw_tasks(trial: Trial) -> tuple[Task, Task]:
     taken = sources if settings.target is None else []
     codes = [code for code in target_pool.codes if code not in taken]
     targets = _draw_classes(codes, settings.target_classes, "target", generator)
+    source_rows = _draw_rows(source_pool, sources, settings.source_per_class, generator)
+    target_rows = _draw_rows(target_pool, targets, settings.target_per_class, generator)
+    deforming = np.random.default_rng([trial.seed, 0x6465])
     return (
-        _draw_images(source_pool, sources, settings.source_per_class, settings, generator),
-        _draw_images(target_pool, targets, settings.target_per_class, settings, generator),
+        _task(source_pool, source_rows, settings, settings.deformed_copies, deforming),
+        _task(target_pool, target_rows, settings, None, deforming),
     )
 
 
@@ -178,20 +197,44 @@ def _draw_classes(codes: list[int], n_classes: int, task: str, generator: np.ran
     return sorted(int(code) for code in generator.permutation(codes)[:n_classes])
 
 
-def _draw_images(
-    pool: _Pool, codes: list[int], per_class: int, settings: Settings, generator: np.random.Generator
-) -> Task:
-    rows = np.concatenate(
+def _draw_rows(pool: _Pool, codes: list[int], per_class: int, generator: np.random.Generator) -> np.ndarray:
+    return np.concatenate(
         [np.sort(generator.permutation(np.flatnonzero(pool.y == code))[:per_class]) for code in codes]
     )
-    images = pool.take(rows)
-    raw = seen = normalize(images)
-    if settings.image is not None:
-        height, width = settings.image
-        if height * width != images.shape[1]:
-            raise ValueError(f"images of {height} x {width} pixels do not have {images.shape[1]} columns")
-        if settings.smoothing:
-            sigma = settings.smoothing
-            smooth = gaussian_filter(images.reshape(-1, height, width), (0, sigma, sigma))
-            seen = normalize(smooth.reshape(len(rows), -1))
-    return Task(seen, raw, pool.y[rows], pool.classes)
+
+
+def _task(
+    pool: _Pool,
+    rows: np.ndarray,
+    settings: Settings,
+    deformation: Deformation | None,
+    generator: np.random.Generator,
+) -> Task:
+    pixels = pool.take(rows)
+    if settings.image is None:
+        seen, n_copies = pixels, 0
+    else:
+        seen, n_copies = _seen(pixels, settings, settings.image, deformation, generator)
+    y, origin = (np.tile(values, 1 + n_copies) for values in (pool.y[rows], np.arange(len(rows))))
+    return Task(normalize(seen), normalize(pixels), y, origin, pool.classes)
+
+
+def _seen(
+    pixels: np.ndarray,
+    settings: Settings,
+    size: tuple[int, int],
+    deformation: Deformation | None,
+    generator: np.random.Generator,
+) -> tuple[np.ndarray, int]:
+    """Return what methods see of the images, copies after all images, and how many copies there are."""
+    height, width = size
+    if height * width != pixels.shape[1]:
+        raise ValueError(f"images of {height} x {width} pixels do not have {pixels.shape[1]} columns")
+    images, n_copies = pixels.reshape(-1, height, width), 0
+    if deformation is not None:
+        n_copies = deformation.copies
+        copies = deformed_copies(images, deformation, generator)
+        images = np.concatenate([images[None], copies]).reshape(-1, height, width)
+    if settings.smoothing:
+        images = gaussian_filter(images, (0, settings.smoothing, settings.smoothing))
+    return images.reshape(len(images), -1), n_copies

@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from eigenbench.protocols.base import ProtocolSettings
+
+
+class Deformation(BaseModel):
+    """Random affine maps under which copies of the source images are made.
+
+    Attributes
+    ----------
+    copies : int
+        Copies of every image.
+    rotation, shear : float
+        Standard deviations of the angle, in radians, and of the slant.
+    scaling : float
+        Standard deviation of the logarithm of the scale, drawn for each axis.
+    shift : float
+        Standard deviation of the translation in each direction, in pixels.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    copies: int = Field(ge=1)
+    rotation: float = Field(default=0.0, ge=0)
+    shear: float = Field(default=0.0, ge=0)
+    scaling: float = Field(default=0.0, ge=0)
+    shift: float = Field(default=0.0, ge=0)
 
 
 class Settings(ProtocolSettings):
@@ -29,11 +53,14 @@ class Settings(ProtocolSettings):
         that of the images as they are. Needs ``image``.
     image : tuple of int or None
         Height and width of the images.
+    deformed_copies : Deformation or None
+        Copies added to the images of the source, with their classes. Every method is fitted on images and
+        copies; errors are those of images alone. Needs ``image``.
     folds : int
         Parts of the source classes that are held out in turn to choose parameters given as
         ``{choose: [...]}``.
     choice_per_class : int or None
-        Images of each source class that take part in the choice; None: all.
+        Images of each source class that take part in the choice, with their copies; None: all.
     """
 
     target: str | None = None
@@ -45,6 +72,7 @@ class Settings(ProtocolSettings):
     exclude: tuple[str, ...] = ()
     smoothing: float = Field(default=0.0, ge=0)
     image: tuple[int, int] | None = None
+    deformed_copies: Deformation | None = None
     folds: int = Field(default=3, ge=2)
     choice_per_class: int | None = Field(default=None, ge=2)
 
@@ -56,6 +84,7 @@ class Settings(ProtocolSettings):
     def _consistent(self) -> Settings:
         if self.target is not None and self.by_part:
             raise ValueError("'target' names the target's dataset, 'by_part' takes it from the own one")
-        if self.smoothing and self.image is None:
-            raise ValueError("'smoothing' needs 'image', the height and width of the images")
+        for name in ("smoothing", "deformed_copies"):
+            if getattr(self, name) and self.image is None:
+                raise ValueError(f"'{name}' needs 'image', the height and width of the images")
         return self
