@@ -7,6 +7,7 @@ _EXPORTS = {
     "CalibratedLeastSquares": "eigenbench.classifiers.calibrated_least_squares",
     "ClassMoments": "eigenbench.moments",
     "CompressedSensing": "eigenbench.embeddings.compressed_sensing",
+    "ContractedGEM": "eigenbench.embeddings.contracted_gem",
     "DoublyStochasticLogistic": "eigenbench.classifiers.doubly_stochastic",
     "FisherLDA": "eigenbench.embeddings.fisher_lda",
     "GEM": "eigenbench.embeddings.gem",

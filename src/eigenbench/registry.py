@@ -80,7 +80,7 @@ def _randomized_solver(params: dict[str, Any]) -> bool:
 
 
 def _random_pairs(params: dict[str, Any]) -> bool:
-    return params.get("pairs", "all") != "all"
+    return params.get("pairs", "all") not in ("all", "nearest")
 
 
 COMPONENTS: dict[str, Component] = {
@@ -107,6 +107,12 @@ COMPONENTS: dict[str, Component] = {
             "generalized eigenvectors of class pairs",
             seeded=_random_pairs,
             uses_moments=True,
+        ),
+        Component(
+            "ContractedGEM",
+            "eigenbench.embeddings.contracted_gem",
+            "embedding",
+            "GEM for continuous and vector targets",
         ),
         Component(
             "FisherLDA",
@@ -254,6 +260,14 @@ COMPONENTS: dict[str, Component] = {
             "eigenbench.classifiers.second_order_logistic",
             "classifier",
             "multinomial logistic, preconditioned and accelerated",
+            seeded=True,
+            streams=True,
+        ),
+        Component(
+            "StochasticLogistic",
+            "eigenbench.classifiers.stochastic_logistic",
+            "classifier",
+            "multinomial logistic, preconditioned stochastic steps",
             seeded=True,
             streams=True,
         ),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg, sparse
+from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 
@@ -72,7 +73,7 @@ def test_the_sign_of_a_detector_is_fixed(digits):
     assert np.all(V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])] > 0)
 
 
-@pytest.mark.parametrize("pairs", ["all", "hypercube", "uniform", "stratified"])
+@pytest.mark.parametrize("pairs", ["all", "hypercube", "uniform", "stratified", "nearest"])
 @pytest.mark.parametrize("denominator", ["second_moment", "covariance"])
 def test_fitting_moments_equals_fitting_rows(digits, pairs, denominator):
     X, y = digits
@@ -91,6 +92,18 @@ def test_the_covariance_variant_centres_the_denominator_class(gaussians):
     for m, (_, j) in enumerate(gem.pairs_):
         assert_allclose(Z[y == j, m].mean(), 0, atol=1e-9)
         assert_allclose(Z[y == j, m].var(), 1)
+
+
+def test_each_class_is_compared_with_the_classes_of_the_nearest_means(digits):
+    X, y = digits
+    gem = GEM(top=1, pairs="nearest", n_pairs=10).fit(X, y)
+    N = X.T @ X / len(X)
+    N += 0.5 * np.trace(N) / 64 * np.eye(64)
+    means = np.stack([X[y == i].mean(axis=0) for i in range(10)])
+    distances = cdist(means, means, "mahalanobis", VI=np.linalg.inv(N)) + np.diag(np.full(10, np.inf))
+    assert_array_equal(gem.pairs_, np.column_stack([np.arange(10), distances.argmin(axis=1)]))
+    assert len(GEM(top=1, pairs="nearest").fit(X, y).pairs_) == round(10 * 9 * 4 / 15)
+    assert len(GEM(top=1, pairs="nearest", n_pairs=1000).fit(X, y).pairs_) == 90
 
 
 def test_theta_and_top_choose_detectors(digits):

@@ -9,6 +9,7 @@ from eigenbench import GEM, RandomDirections, SignedPowers
     [
         GEM(),
         GEM(pairs="hypercube", denominator="covariance"),
+        GEM(pairs="nearest"),
         RandomDirections(),
         SignedPowers(),
         SignedPowers(offset=1),

@@ -65,6 +65,10 @@ class SharedDenominator:
         peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(n_vectors)]
         return values, vectors * np.where(peaks < 0, -1.0, 1.0)
 
+    def whitened(self, rows: np.ndarray) -> np.ndarray:
+        """Return L⁻¹x for every row x of an array (n, d), as rows: where N has become the identity."""
+        return linalg.solve_triangular(self._factor, rows.T, lower=True, check_finite=False).T
+
     def _top_dense(self, S: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
         d = len(S)
         reduced, _ = linalg.lapack.dsygst(S.T, self._factor, itype=1, lower=1)

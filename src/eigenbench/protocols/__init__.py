@@ -22,6 +22,12 @@ PROTOCOLS: dict[str, Protocol] = {
     protocol.name: protocol
     for protocol in (
         Protocol(
+            "detectors",
+            "eigenbench.protocols.detectors",
+            "detectors of pairs of classes as pictures, and how the classes respond to one of them",
+            headline="test_response_ratio",
+        ),
+        Protocol(
             "ensemble",
             "eigenbench.protocols.ensemble",
             "error and cross entropy of an ensemble, against the number of its members",
@@ -60,10 +66,22 @@ PROTOCOLS: dict[str, Protocol] = {
             exclusive=True,
         ),
         Protocol(
+            "paired_comparison",
+            "eigenbench.protocols.paired_comparison",
+            "errors of variants of a method on the same draws of the data, and their differences",
+            headline="reference_error",
+        ),
+        Protocol(
             "streaming",
             "eigenbench.protocols.streaming",
             "test error of doubly stochastic gradients, against examples seen",
             headline="test_error",
+        ),
+        Protocol(
+            "sweep",
+            "eigenbench.protocols.sweep",
+            "error against a parameter of the features, or against the number of training rows",
+            headline="validation_error",
         ),
         Protocol(
             "transfer",

@@ -79,6 +79,7 @@ _HIGHER_IS_BETTER = (
     "f1_at_half",
     "sibling_fraction",
     "effective_rank",
+    "response_ratio",
     "per_second",
 )
 

@@ -1,0 +1,53 @@
+"""What GEM and its form for continuous targets share: projections on detectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+#: Types of rows that are used as they are.
+ROW_TYPES = [np.float64, np.float32, np.uint8]
+
+
+class Detectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of transformers that have found ``detectors_`` (d, m) from rows and their targets."""
+
+    detectors_: np.ndarray
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Project the rows of X on the detectors.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, d)
+            The data; sparse data is not made dense.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, m)
+            ``X @ detectors_``, plus the offsets where there are some: float64 for float64 input, else
+            float32.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=ROW_TYPES, reset=False)
+        dtype = np.float64 if X.dtype == np.float64 else np.float32
+        projections = np.asarray(safe_sparse_dot(X.astype(dtype, copy=False), self.detectors_.astype(dtype)))
+        shift = self._shift()
+        if shift is not None:
+            projections += shift.astype(dtype)
+        return projections
+
+    def _shift(self) -> np.ndarray | None:
+        """Return what is added to the projections, (m,)."""
+        return None
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

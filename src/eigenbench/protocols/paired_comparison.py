@@ -1,0 +1,74 @@
+"""Variants of one method on the same draws of the data, so that their differences have intervals."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from eigenbench.protocols.base import Outcome, Trial
+from eigenbench.protocols.settings.paired_comparison import Settings
+from eigenbench.registry import component
+
+
+def measure(trial: Trial) -> Outcome:
+    """Train every variant on the same rows of the same classes and count its errors on the test rows.
+
+    What makes a draw of classes hard is hard for all variants: over seeds, their differences vary less than
+    their errors.
+
+    Returns
+    -------
+    Outcome
+        ``reference_error``; and for each variant ``error_<variant>``, ``features_<variant>``, their number,
+        and, but for the reference, ``error_<variant>_minus_<reference>``.
+
+    Raises
+    ------
+    ValueError
+        If fewer classes are there than are to be drawn.
+    """
+    settings: Settings = trial.settings
+    X_train, y_train, X_test, y_test = _draw(trial)
+    errors: dict[str, float] = {}
+    metrics: dict[str, float] = {}
+    fit_seconds = predict_seconds = 0.0
+    for name, changes in settings.variants.items():
+        method = _seeded(trial.build().set_params(**changes), trial.seed)
+        model = component(settings.classifier).load()(feature_map=method, **settings.params)
+        started = time.perf_counter()
+        model.fit(X_train, y_train)
+        fitted = time.perf_counter()
+        errors[name] = float(np.mean(model.predict(X_test) != y_test))
+        predict_seconds += time.perf_counter() - fitted
+        fit_seconds += fitted - started
+        metrics |= {f"error_{name}": errors[name], f"features_{name}": float(model.coef_.shape[-1])}
+    metrics["reference_error"] = errors[settings.reference]
+    for name, error in errors.items():
+        if name != settings.reference:
+            metrics[f"error_{name}_minus_{settings.reference}"] = error - errors[settings.reference]
+    return Outcome(metrics, fit_seconds=fit_seconds, predict_seconds=predict_seconds)
+
+
+def _seeded(method: Pipeline, seed: int) -> Pipeline:
+    """Seed the steps that a variant has made random, and that so had no seed of the trial yet."""
+    params = method.get_params()
+    missing = [name for name, value in params.items() if name.endswith("__random_state") and value is None]
+    return method.set_params(**dict.fromkeys(missing, seed))
+
+
+def _draw(trial: Trial) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return training and test rows and their classes, as drawn by the trial's seed."""
+    settings: Settings = trial.settings
+    data = trial.data()
+    generator = np.random.default_rng([trial.seed, 0x5043])
+    codes = np.unique(data.y_train)
+    if settings.classes is not None:
+        if settings.classes > len(codes):
+            raise ValueError(f"{settings.classes} classes are to be drawn, but there are {len(codes)}")
+        codes = codes[generator.permutation(len(codes))[: settings.classes]]
+    rows = np.flatnonzero(np.isin(data.y_train, codes))
+    rows = np.sort(generator.permutation(rows)[: settings.train_rows])
+    test = np.flatnonzero(np.isin(data.y_test, codes))
+    return data.X_train[rows], data.y_train[rows], data.X_test[test], data.y_test[test]
