@@ -36,7 +36,11 @@ def chosen(machines, X, y, V, v, seed=0):
     return C, errors[C], 1 - machines[C].fit(X, y).score(V, v)
 
 
-def test_machines_on_features_are_those_of_linear_svc(trial, projected_powers):
+@pytest.mark.parametrize("dual_rows_per_feature", [0, 100])
+def test_machines_on_features_are_those_of_linear_svc(
+    trial, projected_powers, monkeypatch, dual_rows_per_feature
+):
+    monkeypatch.setattr(linear_svm, "_DUAL_ROWS_PER_FEATURE", dual_rows_per_feature)
     metrics = measure(trial(projected_powers)).metrics
     X, V = normalize(trial.X), normalize(trial.V)
     for size in (32, 128):

@@ -92,7 +92,8 @@ class SquaredHinge:
             step, moved = self._newton_step(gradient, margins > 0, C)
             objective = 0.5 * np.sum(weights**2, axis=0) + C * np.sum(np.maximum(margins, 0) ** 2, axis=0)
             decrease = -0.5 * np.sum(gradient * step, axis=0)
-            weights = weights + step * _line_search(weights, step, margins, signs * moved, C)
+            inner, squared = np.sum(weights * step, axis=0), np.sum(step**2, axis=0)
+            weights = weights + step * line_search(inner, squared, margins, signs * moved, C)
             if (decrease <= tol * objective).all():
                 return weights
         warnings.warn(
@@ -176,16 +177,16 @@ def decision_values(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return features @ weights[:-1] + weights[-1]
 
 
-def _line_search(
-    weights: np.ndarray, step: np.ndarray, margins: np.ndarray, moved: np.ndarray, C: float
+def line_search(
+    inner: np.ndarray, squared: np.ndarray, margins: np.ndarray, moved: np.ndarray, C: float
 ) -> np.ndarray:
-    """Return for each column the length s that minimises the objective at weights + s·step.
+    """Return for each machine the length s that minimises its objective at weights + s·step.
 
     The objective is convex and piecewise quadratic in s, so Newton's method on its derivative ends at the
-    minimum; ``moved`` is the rate at which the margins fall.
+    minimum. Of shape (c,): ``inner``, weights·step, and ``squared``, step·step; of shape (n, c): ``margins``,
+    and ``moved``, the rate at which they fall.
     """
-    length = np.ones(weights.shape[1], dtype=weights.dtype)
-    inner, squared = np.sum(weights * step, axis=0), np.sum(step**2, axis=0)
+    length = np.ones(margins.shape[1], dtype=margins.dtype)
     for _ in range(_MAX_SEARCH_STEPS):
         left = margins - length * moved
         active = left > 0

@@ -13,6 +13,7 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import SVC
 
 from eigenbench.classifiers.squared_hinge import SquaredHinge, decision_values
+from eigenbench.classifiers.squared_hinge_dual import SquaredHingeDual, inner_products
 from eigenbench.embeddings.spherical_kernels import spherical_polynomial_kernel
 from eigenbench.experiments.parts import holdout_split
 from eigenbench.protocols.base import Outcome, Trial
@@ -21,6 +22,8 @@ from eigenbench.row_blocks import row_slices
 
 #: A kernel matrix of this many rows takes 800 MB.
 _MAX_KERNEL_ROWS = 10_000
+#: With more rows than this times the features, passes over the features cost less than the inner products.
+_DUAL_ROWS_PER_FEATURE = 4
 _CACHE_MB = 1000
 
 
@@ -83,6 +86,23 @@ def _machine_on_features(features: Any, data: _Data, settings: Settings) -> dict
     mapped = features.transform(data.X)
     codes = np.arange(data.n_classes) if data.n_classes > 2 else np.array([1])
     signs = np.where(data.y[:, None] == codes, 1, -1).astype(mapped.dtype)
+    dual = len(mapped) <= min(_MAX_KERNEL_ROWS, _DUAL_ROWS_PER_FEATURE * mapped.shape[1])
+    chosen = _in_dual if dual else _in_primal
+    final, C, validation_error = chosen(mapped, signs, data, settings)
+    # Test rows are mapped block by block: their features need not be in memory at once.
+    blocks = row_slices(data.X_test.shape[0], mapped.shape[1] * mapped.itemsize)
+    scores = [decision_values(features.transform(data.X_test[rows]), final) for rows in blocks]
+    return {
+        "test_error": _error(np.concatenate(scores), data.y_test),
+        "validation_error": validation_error,
+        "C": C,
+    }
+
+
+def _in_primal(
+    mapped: NDArray[Any], signs: NDArray[Any], data: _Data, settings: Settings
+) -> tuple[NDArray[Any], float, float]:
+    """Choose C on the held-out rows; return the weights for all rows, C and the error it was chosen by."""
     weights, path, errors = None, [], []
     part = SquaredHinge(mapped[: data.n_fit], signs[: data.n_fit])
     for C in settings.C:
@@ -91,14 +111,24 @@ def _machine_on_features(features: Any, data: _Data, settings: Settings) -> dict
         errors.append(_error(decision_values(mapped[data.n_fit :], weights), data.y[data.n_fit :]))
     best = int(np.argmin(errors))
     final = SquaredHinge(mapped, signs).minimise(settings.C[best], start=path[best], tol=settings.tol)
-    # Test rows are mapped block by block: their features need not be in memory at once.
-    blocks = row_slices(data.X_test.shape[0], mapped.shape[1] * mapped.itemsize)
-    scores = [decision_values(features.transform(data.X_test[rows]), final) for rows in blocks]
-    return {
-        "test_error": _error(np.concatenate(scores), data.y_test),
-        "validation_error": errors[best],
-        "C": settings.C[best],
-    }
+    return final, settings.C[best], errors[best]
+
+
+def _in_dual(
+    mapped: NDArray[Any], signs: NDArray[Any], data: _Data, settings: Settings
+) -> tuple[NDArray[Any], float, float]:
+    """Do the same from the inner products of the rows."""
+    gram = inner_products(mapped)
+    coefficients, path, errors = None, [], []
+    part = SquaredHingeDual(gram[: data.n_fit, : data.n_fit], signs[: data.n_fit])
+    for C in settings.C:
+        coefficients = part.minimise(C, start=coefficients, tol=settings.tol)
+        path.append(coefficients)
+        errors.append(_error(gram[data.n_fit :, : data.n_fit] @ coefficients, data.y[data.n_fit :]))
+    best = int(np.argmin(errors))
+    start = np.vstack([path[best], np.zeros_like(signs[data.n_fit :])])
+    final = SquaredHingeDual(gram, signs).minimise(settings.C[best], start=start, tol=settings.tol)
+    return np.vstack([mapped.T @ final, final.sum(axis=0)]), settings.C[best], errors[best]
 
 
 def _error(scores: NDArray[Any], y: NDArray[np.int64]) -> float:
