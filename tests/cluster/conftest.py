@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +27,9 @@ from eigenbench.experiments.suite import load_suite
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
 COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo")
+
+# In the environment of all that a cluster runs: its folder.
+MARK = "EIGENBENCH_TESTS_SLURM"
 
 # The clients inside a job look nowhere else.
 CONFIGURATION = Path("/etc/slurm/slurm.conf")
@@ -104,17 +107,26 @@ class Slurm:
         self.daemons[name].wait()
 
     def stop(self) -> None:
+        try:
+            self._end_jobs()
+        finally:
+            for daemon in reversed(self.daemons.values()):
+                daemon.terminate()
+                try:
+                    daemon.wait(timeout=20)
+                except subprocess.TimeoutExpired:
+                    daemon.kill()
+                    daemon.wait()
+            # The steps of a node whose daemon was killed know of no cancellation.
+            for process in left_over(self):
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+
+    def _end_jobs(self) -> None:
         for job in self.jobs():
             if job.state in ("PENDING", "RUNNING", "COMPLETING"):
                 self.cancel(job)
         wait_until(lambda: not any(job.state in ("RUNNING", "COMPLETING") for job in self.jobs()), 30)
-        for daemon in reversed(self.daemons.values()):
-            daemon.terminate()
-            try:
-                daemon.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                daemon.kill()
-                daemon.wait()
 
     wait_until = staticmethod(wait_until)
 
@@ -243,16 +255,41 @@ class Workflow:
 
 def tasks_of(job: SlurmJob) -> list[int]:
     """Process ids of what the workflow runs in a job, first the one that supervises."""
-    found = []
+    inside = f"SLURM_JOB_ID={job.id}"
+    return sorted(
+        process
+        for process, command, variables in _processes()
+        if inside in variables and "eigenbench.experiments" in command
+    )
+
+
+def left_over(cluster: Slurm) -> list[int]:
+    """Process ids of all that the daemons of a cluster and its clients started."""
+    return [
+        process
+        for process, command, variables in _processes()
+        # The title of a job step overwrites its environment.
+        if f"{MARK}={cluster.folder}" in variables
+        or (command[0].startswith("slurmstepd") and _logs_into(process, cluster.folder))
+    ]
+
+
+def _logs_into(process: int, folder: Path) -> bool:
+    opened = []
+    for entry in Path(f"/proc/{process}/fd").glob("*"):
+        with suppress(OSError):
+            opened.append(entry.readlink())
+    return any(path.is_relative_to(folder) for path in opened)
+
+
+def _processes() -> Iterator[tuple[int, list[str], list[str]]]:
+    """Yield the id, command line and environment of all processes that can be read."""
     for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            inside = f"SLURM_JOB_ID={job.id}" in (entry / "environ").read_text(errors="replace").split("\0")
-            ours = "eigenbench.experiments" in (entry / "cmdline").read_text().split("\0")
-        except OSError:
-            continue
-        if inside and ours:
-            found.append(int(entry.name))
-    return sorted(found)
+        with suppress(OSError):
+            command, variables = (
+                (entry / name).read_text(errors="replace").split("\0") for name in ("cmdline", "environ")
+            )
+            yield int(entry.name), command, variables
 
 
 def _why_not() -> str | None:
@@ -287,12 +324,14 @@ def slurm(tmp_path_factory) -> Iterator[Slurm]:
     with (Path(tempfile.gettempdir()) / "eigenbench-tests-slurm.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         cluster = Slurm(tmp_path_factory.mktemp("slurm"))
-        try:
-            cluster.start()
-            yield cluster
-        finally:
-            cluster.stop()
-            CONFIGURATION.unlink(missing_ok=True)
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv(MARK, str(cluster.folder))
+            try:
+                cluster.start()
+                yield cluster
+            finally:
+                cluster.stop()
+                CONFIGURATION.unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="session")
