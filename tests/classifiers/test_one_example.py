@@ -95,6 +95,11 @@ def test_separated_classes_have_no_error():
     assert model.predict(10 * np.eye(3)).tolist() == ["a", "b", "c"]
 
 
+def test_no_error_is_exactly_zero_in_spite_of_ties():
+    X = np.repeat(np.eye(10), 30, axis=0) * np.tile([5.0, 6.0, 7.0], 100)[:, None]
+    assert OneExampleNearestNeighbour().fit(X, np.arange(10).repeat(30)).leave_rest_out_error() == 0
+
+
 def test_sparse_rows():
     rng = np.random.RandomState(0)
     X, y = rng.randint(3, size=(20, 4)).astype(float), np.arange(20) % 3

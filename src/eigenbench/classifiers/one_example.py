@@ -167,12 +167,15 @@ class OneExampleNearestNeighbour(ClassifierMixin, BaseEstimator):
         for rows in self._blocks(n):
             queries = np.arange(n)[rows]
             wins = self._win_probabilities(self._X[rows])
-            wins[self._codes[queries, None] != self._codes] = 0
+            other_class = self._codes[queries, None] != self._codes
+            can_fail = (wins * other_class).any(axis=1)
+            wins[other_class] = 0
             wins[np.arange(len(queries)), queries] = 0
             others = self._counts[self._codes[queries]] - 1
             right = wins.sum(axis=1) / np.maximum(others, 1)
             # A row is outside the choice, and so tested, with probability 1 - 1/count.
-            errors += ((1 - right) * others / (others + 1)).sum()
+            # Where no other class can win, 1 - right is rounding.
+            errors += np.where(can_fail, (1 - right) * others / (others + 1), 0).sum()
         return float(errors / (n - k))
 
     def __sklearn_tags__(self):
