@@ -1,0 +1,188 @@
+"""Cost of GEM on MNIST, from loaded arrays to test errors, beside the matrix work that it cannot do without.
+
+Three parts. ``demo``: 13,285 features, as in the public demo of the authors, against the rank-k update of
+the Gram matrix, its Cholesky factor, the products of the rounds and the generalized eigenproblems alone, on
+random numbers. ``fast``: the same classifier on fewer features, against ``demo``. ``logistic``: the time
+until SecondOrderLogistic and others reach one held-out loss on the features of ``fast``; snapml and
+scikit-learn-intelex take part where they are installed. Only the ratios are comparable between machines. Set
+OPENBLAS_NUM_THREADS to the number of cores that are free.
+"""
+
+import argparse
+import time
+import warnings
+from importlib.util import find_spec
+from itertools import pairwise
+
+import numpy as np
+from scipy.linalg import blas, eigh, lapack
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import FunctionTransformer
+
+from eigenbench import GEM, CalibratedLeastSquares, SecondOrderLogistic, SignedPowers
+from eigenbench.datasets import load
+
+PARTS = ("demo", "fast", "logistic")
+#: Rows of random numbers for products whose time is proportional to the rows.
+SAMPLE_ROWS = 10_000
+HELD_OUT_ROWS = 10_000
+CACHE_MB = 4000
+
+
+def clock(work):
+    """Return the seconds that a call takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def powers_of_pixels(X):
+    return np.hstack([X, X**2, X**3])
+
+
+def demo_classifier():
+    """Powers of the pixels and three powers of either sign of at most 30 detectors a pair; seven rounds."""
+    detectors = make_pipeline(GEM(gamma=0.5, top=30, theta=2.5), SignedPowers(offset=1.0))
+    features = make_union(FunctionTransformer(powers_of_pixels), detectors)
+    return CalibratedLeastSquares(0.5, 7, feature_map=features, cache_size=CACHE_MB)
+
+
+def fast_features():
+    return make_pipeline(GEM(gamma=0.5, top=15), SignedPowers(powers=(0.5, 1.0), offset=1.0))
+
+
+def fast_classifier():
+    return CalibratedLeastSquares(10.0, 7, feature_map=fast_features(), cache_size=CACHE_MB)
+
+
+def timed_errors(make, X, y, V, v):
+    """Return seconds from arrays to test errors, the errors, and the number of features."""
+    start = time.perf_counter()
+    model = make().fit(X, y)
+    wrong = int(np.sum(model.predict(V) != v))
+    return time.perf_counter() - start, wrong, model.coef_.shape[-1]
+
+
+def matrix_work(n_rows, n_test, n_features, n_filters, d, n_classes, n_rounds, top):
+    """Return the seconds of each product and factorisation, on random numbers of the same shapes."""
+    rng = np.random.default_rng(0)
+    F = rng.random((SAMPLE_ROWS, n_features), dtype=np.float32)
+    share = n_rows / SAMPLE_ROWS
+    gram = np.zeros((n_features, n_features), dtype=np.float32, order="F")
+    parts = {
+        "rank-k update": share
+        * clock(lambda: blas.ssyrk(1.0, F.T, beta=1.0, c=gram, overwrite_c=True, lower=1))
+    }
+    gram.flat[:: n_features + 1] += SAMPLE_ROWS
+    parts["Cholesky"] = clock(lambda: lapack.spotrf(gram, lower=1, overwrite_a=True, clean=False))
+    weights = rng.random((n_features, n_classes), dtype=np.float32)
+    residual = rng.random((SAMPLE_ROWS, n_classes), dtype=np.float32)
+    parts["solves"] = n_rounds * clock(lambda: lapack.spotrs(gram, weights, lower=1))
+    forward, backward = clock(lambda: F @ weights), clock(lambda: F.T @ residual)
+    parts["rounds"] = share * n_rounds * (forward + backward) + forward * n_rounds * n_test / SAMPLE_ROWS
+    X = rng.random((SAMPLE_ROWS, d), dtype=np.float32)
+    filters = rng.random((d, n_filters), dtype=np.float32)
+    parts["filters"] = (n_rows + n_test) / SAMPLE_ROWS * clock(lambda: X @ filters)
+    parts["moments"] = share * clock(lambda: blas.ssyrk(1.0, X.T, lower=1))
+    moment = (X.T @ X).astype(np.float64) / SAMPLE_ROWS
+    pair = clock(lambda: eigh(moment, moment + np.eye(d), subset_by_index=(d - top, d - 1)))
+    parts["eigenproblems"] = n_classes * (n_classes - 1) * pair
+    return parts
+
+
+def bench_demo(X, y, V, v):
+    mine, wrong, n_features = timed_errors(demo_classifier, X, y, V, v)
+    detectors = (n_features - 3 * X.shape[1]) // 6
+    parts = matrix_work(len(X), len(V), n_features, detectors, X.shape[1], 10, 7, 30)
+    print(", ".join(f"{name} {value:.1f} s" for name, value in parts.items()))
+    bare = sum(parts.values())
+    print(
+        f"demo: {n_features:,} features, {wrong} errors, {mine:.1f} s; matrix work {bare:.1f} s;"
+        f" ratio {mine / bare:.2f}",
+        flush=True,
+    )
+    return mine
+
+
+def bench_fast(X, y, V, v, demo_seconds):
+    mine, wrong, n_features = timed_errors(fast_classifier, X, y, V, v)
+    compared = f"; ratio to demo {mine / demo_seconds:.3f}" if demo_seconds else ""
+    print(f"fast: {n_features:,} features, {wrong} errors, {mine:.1f} s{compared}", flush=True)
+
+
+def logistic_peers(C):
+    """Return for each solver a function of its largest number of iterations that makes a model."""
+    peers = {
+        "SecondOrderLogistic": lambda limit: SecondOrderLogistic(
+            C, early_stopping=False, max_iter=limit, tol=0, cache_size=CACHE_MB
+        ),
+        "LogisticRegression lbfgs": lambda limit: LogisticRegression(C=C, max_iter=limit, tol=1e-12),
+    }
+    if find_spec("snapml"):
+        from snapml import LogisticRegression as SnapLogistic
+
+        peers["snapml"] = lambda limit: SnapLogistic(
+            regularizer=1 / C, max_iter=limit, tol=1e-12, fit_intercept=True
+        )
+    if find_spec("sklearnex"):
+        from sklearnex.linear_model import LogisticRegression as IntelLogistic
+
+        peers["scikit-learn-intelex"] = lambda limit: IntelLogistic(C=C, max_iter=limit, tol=1e-12)
+    return peers
+
+
+def bench_logistic(X, y, C=1e-3, limits=(5, 10, 20, 40, 80, 160)):
+    """Print the time until the held-out loss is within 1 % of the smallest that lbfgs reaches."""
+    features = fast_features().fit(X[HELD_OUT_ROWS:], y[HELD_OUT_ROWS:])
+    F = features.transform(X)
+    V, v, F, y = F[:HELD_OUT_ROWS], y[:HELD_OUT_ROWS], F[HELD_OUT_ROWS:], y[HELD_OUT_ROWS:]
+    paths = {}
+    for name, make in logistic_peers(C).items():
+        paths[name] = []
+        for limit in limits:
+            model = make(limit)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                spent = clock(lambda model=model: model.fit(F, y))
+            paths[name].append((spent, log_loss(v, model.predict_proba(V))))
+            print(
+                f"{name}: {limit} iterations, {spent:.1f} s, held-out loss {paths[name][-1][1]:.4f}",
+                flush=True,
+            )
+            if settled(paths[name]):
+                break
+    target = 1.01 * min(loss for _, loss in paths["LogisticRegression lbfgs"])
+    reached = {
+        name: min((spent for spent, loss in path if loss <= target), default=np.nan)
+        for name, path in paths.items()
+    }
+    for name, spent in reached.items():
+        ratio = spent / reached["SecondOrderLogistic"]
+        print(f"to a held-out loss of {target:.4f}: {name} {spent:.1f} s, {ratio:.1f} times ours", flush=True)
+
+
+def settled(path):
+    """Whether the last doubling of the iterations no longer lowered the loss by a thousandth of it."""
+    return any(later > 0.999 * earlier for (_, earlier), (_, later) in pairwise(path[-2:]))
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", choices=PARTS, default=PARTS, help="default: all")
+    parts = parser.parse_args().parts
+    data = load("mnist")
+    X, V = (np.asarray(rows, dtype=np.float32) for rows in (data.X_train, data.X_test))
+    y, v = data.y_train, data.y_test
+    demo_seconds = bench_demo(X, y, V, v) if "demo" in parts else None
+    if "fast" in parts:
+        bench_fast(X, y, V, v, demo_seconds)
+    if "logistic" in parts:
+        bench_logistic(X, y)
+
+
+if __name__ == "__main__":
+    main()
