@@ -1,10 +1,10 @@
 """Cost of GEM on MNIST, from loaded arrays to test errors, beside the matrix work that it cannot do without.
 
-Three parts. ``demo``: 13,285 features, as in the public demo of the authors, against the rank-k update of
-the Gram matrix, its Cholesky factor, the products of the rounds and the generalized eigenproblems alone, on
-random numbers. ``fast``: the same classifier on fewer features, against ``demo``. ``logistic``: the time
-until SecondOrderLogistic and others reach one held-out loss on the features of ``fast``; snapml and
-scikit-learn-intelex take part where they are installed. Only the ratios are comparable between machines. Set
+Three parts. ``demo``: the features of the authors' public demo, about as many as its 13,285, against the
+rank-k update of the Gram matrix, its Cholesky factor, the products of the rounds and the generalized
+eigenproblems alone, on random numbers. ``fast``: the same classifier on fewer features, against ``demo``.
+``logistic``: the time until SecondOrderLogistic and others reach one held-out loss on the features of
+``fast``; snapml takes part where it is installed. Only the ratios are comparable between machines. Set
 OPENBLAS_NUM_THREADS to the number of cores that are free.
 """
 
@@ -126,10 +126,6 @@ def logistic_peers(C):
         peers["snapml"] = lambda limit: SnapLogistic(
             regularizer=1 / C, max_iter=limit, tol=1e-12, fit_intercept=True
         )
-    if find_spec("sklearnex"):
-        from sklearnex.linear_model import LogisticRegression as IntelLogistic
-
-        peers["scikit-learn-intelex"] = lambda limit: IntelLogistic(C=C, max_iter=limit, tol=1e-12)
     return peers
 
 

@@ -168,7 +168,7 @@ class OneExampleNearestNeighbour(ClassifierMixin, BaseEstimator):
             queries = np.arange(n)[rows]
             wins = self._win_probabilities(self._X[rows])
             other_class = self._codes[queries, None] != self._codes
-            can_fail = (wins * other_class).any(axis=1)
+            can_fail = ((wins > 0) & other_class).any(axis=1)
             wins[other_class] = 0
             wins[np.arange(len(queries)), queries] = 0
             others = self._counts[self._codes[queries]] - 1

@@ -96,12 +96,7 @@ class SquaredHinge:
             weights = weights + step * line_search(inner, squared, margins, signs * moved, C)
             if (decrease <= tol * objective).all():
                 return weights
-        warnings.warn(
-            f"squared hinge, C={C:g}: after {max_iter} Newton steps the next would still lower an objective "
-            f"by more than tol={tol:g} of it",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+        warn_of_limit(C, max_iter, tol)
         return weights
 
     def _zeros(self) -> np.ndarray:
@@ -175,6 +170,16 @@ def _principal_directions(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 def decision_values(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the scores (n, c) of rows for weights that `SquaredHinge.minimise` returned."""
     return features @ weights[:-1] + weights[-1]
+
+
+def warn_of_limit(C: float, max_iter: int, tol: float) -> None:
+    """Warn that Newton's method ended at its limit."""
+    warnings.warn(
+        f"squared hinge, C={C:g}: after {max_iter} Newton steps the next would still lower an objective "
+        f"by more than tol={tol:g} of it",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
 
 
 def line_search(

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from scipy.linalg import solve
-from sklearn.exceptions import ConvergenceWarning
 
-from eigenbench.classifiers.squared_hinge import line_search
+from eigenbench.classifiers.squared_hinge import line_search, warn_of_limit
 
 #: So many rows are solved for together at the start, as if all were active.
 _FEW_ROWS = 500
@@ -68,7 +65,8 @@ class SquaredHingeDual:
         C : float
             Weight of the loss.
         start : ndarray of shape (n, c), optional
-            Where to start, for example the result for a smaller C; by default zero.
+            Where to start, for example the result for a smaller C; by default the result for every second
+            row, found in the same way.
         tol : float, default=1e-3
             Stop when the next Newton step would lower the objective by less than this share of it.
         max_iter : int, default=100
@@ -116,12 +114,7 @@ class SquaredHingeDual:
             scores = scores + length * moved
             if -0.5 * (gradient @ moved) <= tol * objective:
                 return coefficients
-        warnings.warn(
-            f"squared hinge, C={C:g}: after {max_iter} Newton steps the next would still lower an objective "
-            f"by more than tol={tol:g} of it",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+        warn_of_limit(C, max_iter, tol)
         return coefficients
 
     def _scores(self, coefficients: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -103,15 +104,9 @@ def _in_primal(
     mapped: NDArray[Any], signs: NDArray[Any], data: _Data, settings: Settings
 ) -> tuple[NDArray[Any], float, float]:
     """Choose C on the held-out rows; return the weights for all rows, C and the error it was chosen by."""
-    weights, path, errors = None, [], []
     part = SquaredHinge(mapped[: data.n_fit], signs[: data.n_fit])
-    for C in settings.C:
-        weights = part.minimise(C, start=weights, tol=settings.tol)
-        path.append(weights)
-        errors.append(_error(decision_values(mapped[data.n_fit :], weights), data.y[data.n_fit :]))
-    best = int(np.argmin(errors))
-    final = SquaredHinge(mapped, signs).minimise(settings.C[best], start=path[best], tol=settings.tol)
-    return final, settings.C[best], errors[best]
+    start, C, error = _best(part, partial(decision_values, mapped[data.n_fit :]), data, settings)
+    return SquaredHinge(mapped, signs).minimise(C, start=start, tol=settings.tol), C, error
 
 
 def _in_dual(
@@ -119,16 +114,27 @@ def _in_dual(
 ) -> tuple[NDArray[Any], float, float]:
     """Do the same from the inner products of the rows."""
     gram = inner_products(mapped)
-    coefficients, path, errors = None, [], []
     part = SquaredHingeDual(gram[: data.n_fit, : data.n_fit], signs[: data.n_fit])
+    found, C, error = _best(part, partial(np.matmul, gram[data.n_fit :, : data.n_fit]), data, settings)
+    start = np.vstack([found, np.zeros_like(signs[data.n_fit :])])
+    final = SquaredHingeDual(gram, signs).minimise(C, start=start, tol=settings.tol)
+    return np.vstack([mapped.T @ final, final.sum(axis=0)]), C, error
+
+
+def _best(
+    part: SquaredHinge | SquaredHingeDual,
+    held_out_scores: Callable[[NDArray[Any]], NDArray[Any]],
+    data: _Data,
+    settings: Settings,
+) -> tuple[NDArray[Any], float, float]:
+    """Solve for each C from the result of the one before; return the result of least held-out error."""
+    found, path, errors = None, [], []
     for C in settings.C:
-        coefficients = part.minimise(C, start=coefficients, tol=settings.tol)
-        path.append(coefficients)
-        errors.append(_error(gram[data.n_fit :, : data.n_fit] @ coefficients, data.y[data.n_fit :]))
+        found = part.minimise(C, start=found, tol=settings.tol)
+        path.append(found)
+        errors.append(_error(held_out_scores(found), data.y[data.n_fit :]))
     best = int(np.argmin(errors))
-    start = np.vstack([path[best], np.zeros_like(signs[data.n_fit :])])
-    final = SquaredHingeDual(gram, signs).minimise(settings.C[best], start=start, tol=settings.tol)
-    return np.vstack([mapped.T @ final, final.sum(axis=0)]), settings.C[best], errors[best]
+    return path[best], settings.C[best], errors[best]
 
 
 def _error(scores: NDArray[Any], y: NDArray[np.int64]) -> float:
