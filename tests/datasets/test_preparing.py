@@ -132,6 +132,7 @@ def test_a_sparse_multilabel_set(make):
     np.testing.assert_array_equal(data.y_train.toarray(), [[1, 0], [0, 0]])
     np.testing.assert_array_equal(data.y_test.toarray(), [[1, 1]])
     assert (data.X_train.dtype, data.y_train.dtype) == (np.float32, np.uint8)
+    assert {matrix.indices.dtype for matrix in (data.X_train, data.y_train)} == {np.dtype(np.int32)}
     assert (data.target, data.classes) == ("multilabel", ["L1", "L2"])
 
 

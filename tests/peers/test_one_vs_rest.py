@@ -4,6 +4,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from eigenbench.experiments.persistence import load_model, save_model
 from eigenbench.peers.one_vs_rest import OneVsRestLogistic
 
 
@@ -25,3 +26,12 @@ def test_a_label_that_no_row_has_is_never_probable(recwarn):
     Y[:, 2] = 0
     assert OneVsRestLogistic().fit(X, Y).predict_proba(X)[:, 2].max() == 0
     assert not [warning for warning in recwarn if "present in all" in str(warning.message)]
+
+
+def test_a_saved_model_with_a_label_that_no_row_has_can_be_read(tmp_path):
+    X, Y = make_multilabel_classification(100, 8, n_classes=4, random_state=0)
+    Y[:, 2] = 0
+    model = OneVsRestLogistic().fit(X, Y)
+    save_model(tmp_path / "model.skops", model)
+    again = load_model(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))

@@ -29,7 +29,7 @@ from eigenbench.datasets.storage import (
     write_atomically,
 )
 
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
 _CARD = "card.json"
 LABEL_EDGES = "label_edges.npy"
 
@@ -143,15 +143,22 @@ def _write(folder: Path, letter: str, parts: Mapping[Part, Matrix]) -> dict[str,
     records = {}
     for part, matrix in parts.items():
         if isinstance(matrix, csr_array):
+            index = _index_dtype(matrix)
             pieces = {
-                f"{letter}_{part}_{piece}.npy": getattr(matrix, piece)
-                for piece in ("data", "indices", "indptr")
+                f"{letter}_{part}_data.npy": matrix.data,
+                f"{letter}_{part}_indices.npy": matrix.indices.astype(index, copy=False),
+                f"{letter}_{part}_indptr.npy": matrix.indptr.astype(index, copy=False),
             }
         else:
             pieces = {f"{letter}_{part}.npy": matrix}
         for file, array in pieces.items():
             records[file] = _write_array(folder / file, array)
     return records
+
+
+def _index_dtype(matrix: csr_array) -> type:
+    """Return the narrowest integers that hold the indices: LIBLINEAR takes 32 bits only."""
+    return np.int32 if max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max else np.int64
 
 
 def _write_graph(name: str, folder: Path, parts: Mapping[Part, Rows]) -> dict[str, ArrayRecord]:

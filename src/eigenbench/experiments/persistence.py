@@ -12,7 +12,7 @@ import skops.io
 from eigenbench.registry import COMPONENTS
 
 #: Types that registered components are made of.
-_PARTS = {"eigenbench.embeddings.frequencies.Projections"}
+_PARTS = {"eigenbench.embeddings.frequencies.Projections", "sklearn.multiclass._ConstantPredictor"}
 
 
 class ModelFileError(ValueError):
@@ -45,7 +45,7 @@ def load_model(path: Path) -> Any:
     """Read an estimator written by `save_model`.
 
     Only scikit-learn's, NumPy's and SciPy's types that skops trusts, and the registered eigenbench
-    components and their parts, are built; a file with anything else is refused.
+    components and the parts of components, are built; a file with anything else is refused.
 
     Raises
     ------
