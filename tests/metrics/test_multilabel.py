@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.metrics import f1_score, hamming_loss, ndcg_score
 
 from eigenbench.metrics import multilabel
-from eigenbench.metrics.decisions import DECISION_METRICS, DecisionScores
+from eigenbench.metrics.decisions import BY_LABEL, DECISION_METRICS, DecisionScores
 from eigenbench.metrics.multilabel import score_multilabel
 from eigenbench.metrics.ranking import RankingScores, hits, inverse_propensities
 from eigenbench.metrics.top_k import TopK, predict_top_k, top_k
@@ -70,13 +70,15 @@ def test_decisions_are_those_of_scikit_learn(threshold):
     truth, scores = problem()
     present = np.flatnonzero(truth.any(axis=0))
     assert len(present) < truth.shape[1]
-    found = scored(truth, scores, thresholds=dict.fromkeys(DECISION_METRICS, threshold)).metrics
+    found = scored(truth, scores, thresholds=dict.fromkeys([*DECISION_METRICS, BY_LABEL], threshold)).metrics
     for suffix, at in (("", threshold), ("_at_half", 0.5)):
         decided = (scores >= at).astype(int)
         assert found[f"hamming_loss{suffix}"] == pytest.approx(hamming_loss(truth, decided))
         for average in ("micro", "macro"):
             expected = f1_score(truth, decided, average=average, zero_division=0)
             assert found[f"{average}_f1{suffix}"] == pytest.approx(expected)
+            if not suffix and average == "macro":
+                assert found[BY_LABEL] == pytest.approx(expected)
         expected = f1_score(truth, decided, average="macro", labels=present, zero_division=0)
         assert found[f"macro_f1_present{suffix}"] == pytest.approx(expected)
 
@@ -93,6 +95,21 @@ def test_a_threshold_is_the_best_for_its_metric():
         qualities = [quality((scores >= step / 100).astype(int)) for step in range(1, 100)]
         assert result.thresholds[name] == pytest.approx((1 + int(np.argmax(qualities))) / 100)
         assert abs(result.metrics[name]) == pytest.approx(abs(max(qualities)))
+
+
+def test_thresholds_of_labels_have_the_largest_expected_f1(monkeypatch):
+    truth, scores = problem()
+    monkeypatch.setattr("eigenbench.metrics.top_k._MOST_ROWS_AT_ONCE", 7)
+    result = scored(truth, scores)
+    steps = np.arange(1, 100) / 100
+    for label, found in enumerate(result.thresholds[BY_LABEL]):
+        p = scores[:, label]
+        expected = [2 * p[p >= step].sum() / ((p >= step).sum() + p.sum()) for step in steps]
+        assert found == pytest.approx(steps[np.argmax(expected)])
+    decided = (scores >= result.thresholds[BY_LABEL]).astype(int)
+    assert result.metrics[BY_LABEL] == pytest.approx(
+        f1_score(truth, decided, average="macro", zero_division=0)
+    )
 
 
 def test_ndcg_is_that_of_scikit_learn():
@@ -165,7 +182,7 @@ def test_labels_beyond_the_depth_count_as_not_predicted(monkeypatch):
     kept = np.zeros_like(scores)
     best = np.argsort(-scores, axis=1)[:, :2]
     np.put_along_axis(kept, best, np.take_along_axis(scores, best, axis=1), axis=1)
-    found = scored(truth, scores, thresholds=dict.fromkeys(DECISION_METRICS, 0.01))
+    found = scored(truth, scores, thresholds=dict.fromkeys([*DECISION_METRICS, BY_LABEL], 0.01))
     assert found.metrics["micro_f1"] == pytest.approx(f1_score(truth, kept >= 0.01, average="micro"))
     assert found.metrics["precision_at_3"] == pytest.approx(truth[np.arange(60)[:, None], best].sum() / 180)
 
@@ -184,7 +201,10 @@ def test_a_model_that_names_its_labels_is_asked_for_no_more():
     macro = (2 / 3 + 0 + 1) / 3
     expected = {"hamming_loss": 2 / 6, "micro_f1": 6 / 8, "macro_f1": macro, "macro_f1_present": macro}
     at_half = {f"{name}_at_half": value for name, value in expected.items()}
-    assert decisions.metrics(dict.fromkeys(DECISION_METRICS, 0.5)) == pytest.approx(expected | at_half)
+    at_half[BY_LABEL] = macro
+    assert decisions.metrics(dict.fromkeys([*DECISION_METRICS, BY_LABEL], 0.5)) == pytest.approx(
+        expected | at_half
+    )
     assert ranking.metrics()["precision_at_2"] == pytest.approx(3 / 4)
 
 
@@ -199,4 +219,4 @@ def test_no_labels_at_all():
     for scores in (ranking, decisions):
         scores.update(csr_array((2, 2), dtype=np.uint8), empty)
     assert set(ranking.metrics().values()) == {0.0}
-    assert decisions.metrics(dict.fromkeys(DECISION_METRICS, 0.5))["micro_f1"] == 0.0
+    assert decisions.metrics(dict.fromkeys([*DECISION_METRICS, BY_LABEL], 0.5))["micro_f1"] == 0.0

@@ -79,7 +79,10 @@ def _evaluated(
     classifier = trained["classifier"]
     params = _flat_params(steps)
     params |= {f"classifier__{key}": value for key, value in classifier["params"].items()}
-    params |= {f"threshold__{name}": value for name, value in final.get("thresholds", {}).items()}
+    thresholds = final.get("thresholds", {})
+    params |= {
+        f"threshold__{name}": value for name, value in thresholds.items() if not isinstance(value, list)
+    }
     params["steps"] = " → ".join([*(step.component for step in steps), classifier["component"]])
     model_path = workspace.artifact(train) / "model.skops"
     return {

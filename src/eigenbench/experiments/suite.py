@@ -25,6 +25,7 @@ MULTILABEL_METRICS: dict[str, bool] = {
     "micro_f1": True,
     "macro_f1": True,
     "macro_f1_present": True,
+    "macro_f1_by_label": True,
     **{
         f"{name}_at_{k}": True for name in ("precision", "ndcg", "ps_precision", "ps_ndcg") for k in (1, 3, 5)
     },

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from eigenbench.metrics.decisions import DecisionScores
+from eigenbench.metrics.decisions import DecisionScores, Thresholds
 from eigenbench.metrics.ranking import RankingScores, hits
 from eigenbench.metrics.top_k import predict_top_k
 
@@ -23,7 +23,7 @@ class MultilabelScores:
     """Metrics by name, the thresholds that were used, and the time to predict."""
 
     metrics: dict[str, float]
-    thresholds: dict[str, float]
+    thresholds: Thresholds
     predict_seconds: float
 
 
@@ -33,7 +33,7 @@ def score_multilabel(
     Y: csr_array,
     *,
     inverse_propensities: NDArray[np.float64],
-    thresholds: dict[str, float] | None = None,
+    thresholds: Thresholds | None = None,
     ks: tuple[int, ...] = (1, 3, 5),
 ) -> MultilabelScores:
     """Predict every row once and compare with its labels.
@@ -48,9 +48,9 @@ def score_multilabel(
         Their labels, an indicator.
     inverse_propensities : array of shape (c,)
         From training rows.
-    thresholds : dict of str to float, optional
-        The threshold for each of the metrics of `DecisionScores`. Without it each is chosen on these very
-        rows, so they must not be those that the result is reported on.
+    thresholds : dict of str to float or list of float, optional
+        The threshold for each of the metrics of `DecisionScores`, or those of all labels. Without it each is
+        chosen on these very rows, so they must not be those that the result is reported on.
     ks : tuple of int
         For the ranking metrics.
 
