@@ -316,6 +316,13 @@ COMPONENTS: dict[str, Component] = {
             "scikit-learn's logistic regression for each label on its own",
         ),
         Component(
+            "SubsampledSVC",
+            "eigenbench.peers.subsampled_svc",
+            "classifier",
+            "scikit-learn's SVM with the Gaussian kernel, on a subsample",
+            seeded=True,
+        ),
+        Component(
             "VowpalWabbitOAA",
             "eigenbench.peers.vowpal_wabbit",
             "classifier",
