@@ -26,7 +26,7 @@ def solve(F, T, *, dtype=np.float64, **options):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_equals_ridge_regression(problem, fit_intercept):
     F, T = problem
-    _, coef, intercept = solve(F, T, ridge=2.5, relative=False, fit_intercept=fit_intercept)
+    _, coef, intercept = solve(F, T, ridge=0.0, absolute=2.5, fit_intercept=fit_intercept)
     expected = Ridge(alpha=2.5, fit_intercept=fit_intercept).fit(F, T)
     assert_allclose(coef.T, expected.coef_, atol=1e-10)
     assert_allclose(intercept, expected.intercept_, atol=1e-9)
@@ -50,7 +50,7 @@ def test_scale_does_not_change_the_fit(problem):
 def test_float32_blocks(problem, monkeypatch, limit):
     monkeypatch.setattr(ridge_system, "DOUBLE_PRECISION_LIMIT", limit)
     F, T = problem
-    _, coef, _ = solve(F, T, ridge=1.0, relative=False, dtype=np.float32)
+    _, coef, _ = solve(F, T, ridge=0.0, absolute=1.0, dtype=np.float32)
     assert_allclose(coef.T, Ridge(alpha=1.0).fit(F, T).coef_, atol=1e-3)
 
 

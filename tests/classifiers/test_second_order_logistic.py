@@ -49,7 +49,7 @@ def test_ill_conditioned_features_are_no_harder(digits):
     X = X + 0.01 * np.random.RandomState(0).rand(*X.shape)
     A = np.diag(np.logspace(-2, 2, 64))
     plain, mapped = (
-        SecondOrderLogistic(C=1e6, early_stopping=False, max_iter=15).fit(Z, y).loss_curve_
+        SecondOrderLogistic(C=1e12, early_stopping=False, max_iter=15, tol=0).fit(Z, y).loss_curve_
         for Z in (X, X @ A)
     )
     assert_allclose(mapped, plain, rtol=0.05)
@@ -113,3 +113,12 @@ def test_classes_of_one_row_are_trained_on():
     model = SecondOrderLogistic(random_state=0).fit(X, y)
     assert_array_equal(model.predict(X), y)
     assert np.isnan(model.validation_curve_).all()
+
+
+def test_a_sampled_preconditioner_leads_to_the_same_optimum(digits):
+    X, y, _, _ = digits
+    options = {"C": 0.1, "early_stopping": False, "max_iter": 500, "tol": 1e-12}
+    whole = SecondOrderLogistic(**options).fit(X, y)
+    sampled = SecondOrderLogistic(preconditioner_rows=100, random_state=0, **options).fit(X, y)
+    assert sampled.n_iter_ > whole.n_iter_
+    assert_allclose(sampled.coef_, whole.coef_, atol=1e-4)

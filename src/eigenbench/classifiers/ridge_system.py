@@ -80,15 +80,15 @@ class RidgeSystem:
         self._sum += other._sum
         self.n_rows += other.n_rows
 
-    def factor(self, ridge: float, *, relative: bool = True) -> RidgeSystem:
-        """Centre the matrix, add the penalty and factor it; no rows can be added afterwards.
+    def factor(self, ridge: float, *, absolute: float = 0.0) -> RidgeSystem:
+        """Centre the matrix, add the penalties and factor it; no rows can be added afterwards.
 
         Parameters
         ----------
         ridge : float
-            The penalty.
-        relative : bool
-            Whether ``ridge`` is in units of the mean variance of a feature.
+            A penalty in units of the mean variance of a feature.
+        absolute : float
+            A penalty as it is.
 
         Returns
         -------
@@ -108,8 +108,8 @@ class RidgeSystem:
             mean = self.mean.astype(self._dtype)
             self._matrix = syr(-self.n_rows, mean, a=self._matrix, lower=1, overwrite_a=True)
             diagonal = self._diagonal()
-        unit = float(diagonal.mean(dtype=np.float64)) / self.n_rows if relative else 1.0
-        self.penalty = max(ridge * unit, float(np.finfo(self._dtype).tiny))
+        unit = float(diagonal.mean(dtype=np.float64)) / self.n_rows
+        self.penalty = max(ridge * unit + absolute, float(np.finfo(self._dtype).tiny))
         diagonal += rounding + self.penalty
         potrf = lapack.spotrf if self._dtype == np.float32 else lapack.dpotrf
         self._matrix, info = potrf(self._matrix, lower=1, overwrite_a=True, clean=False)

@@ -1,16 +1,18 @@
-"""Multinomial logistic regression, preconditioned by the feature second moment and accelerated."""
+"""Multinomial logistic regression by L-BFGS, preconditioned by the second moment of the features."""
 
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import softmax
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.accumulation import accumulate
 from eigenbench.classifiers.ridge_system import RidgeSystem
@@ -20,23 +22,36 @@ from eigenbench.row_blocks import FeatureBlocks
 logger = logging.getLogger(__name__)
 
 
-class _Evaluation(NamedTuple):
-    """Objective, held-out loss and gradients at one point; the result of one pass over the data."""
+#: Pairs of steps and gradient differences that L-BFGS remembers.
+MEMORY = 10
 
+#: Rows of the preconditioner's sample, where there are not more for each feature.
+SAMPLE_ROWS, SAMPLE_ROWS_PER_FEATURE = 10_000, 2
+
+#: Penalty of a sampled second moment relative to the mean variance of a feature: it bounds what the rows that
+#: are not in the sample can have along directions that are almost constant in it.
+SAMPLE_RIDGE = 1e-3
+
+
+class _Evaluation(NamedTuple):
+    """One point and what a pass over the data says of it; the gradient is in whitened coordinates."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
     objective: float
     held_out_loss: float
-    coef_gradient: np.ndarray
-    intercept_gradient: np.ndarray
+    gradient: np.ndarray
 
 
 class SecondOrderLogistic(StreamedClassifier):
-    r"""Multinomial logistic regression by preconditioned, accelerated gradient steps.
+    r"""Multinomial logistic regression by L-BFGS on whitened features.
 
     Minimises :math:`C \sum_i \ell(y_i, f_i) + \frac12 \|W\|^2`, the objective of scikit-learn's
     ``LogisticRegression``. The Hessian is at most ½ Σ for every class, with Σ the second moment of the
-    features (Böhning's bound), so one Cholesky factor of it preconditions all steps, as in [1]_; steps of
-    length one always descend. Nesterov's momentum is added and restarted whenever it points uphill [2]_.
-    A stratified part of the rows is held out to choose the iterate.
+    features (Böhning's bound), so one Cholesky factor of it, or of that of a sample of rows, preconditions
+    all steps, as in [1]_. Where the bound is loose, for rows that are classified with confidence, the
+    quasi-Newton steps of L-BFGS-B [2]_ make up for it. A stratified part of the rows is held out to choose
+    the iterate.
 
     Parameters
     ----------
@@ -45,7 +60,7 @@ class SecondOrderLogistic(StreamedClassifier):
     max_iter : int, default=100
         Largest number of passes over the data after the first.
     tol : float, default=1e-6
-        Stop when the predicted decrease of the mean loss by the next step is below this, in nats.
+        Stop when the bound on the Hessian says that no step lowers the mean loss by more than this, in nats.
     early_stopping : bool, default=True
         Whether to hold out rows, return the iterate of smallest held-out loss, and stop when it no longer
         improves. When no class has two rows to share, nothing is held out.
@@ -53,6 +68,9 @@ class SecondOrderLogistic(StreamedClassifier):
         Share of the rows that is held out.
     n_iter_no_change : int, default=10
         Stop after this many iterations without a better held-out loss.
+    preconditioner_rows : int or "auto", default="auto"
+        Rows of the sample, drawn at random, whose second moment is the preconditioner; all rows if there are
+        fewer. "auto" takes two for each feature, but at least 10,000.
     feature_map : transformer or None, default=None
         Maps the rows of X to features; a clone is fitted in ``fit``, on the rows that are not held out.
         Wrap a map that is fitted already in :class:`sklearn.frozen.FrozenEstimator` to use it as it is; if
@@ -64,7 +82,7 @@ class SecondOrderLogistic(StreamedClassifier):
         Memory for feature blocks kept between passes, in MB. Blocks beyond it are computed again in every
         pass; the result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of the choice of held-out rows.
+        Seed of the choice of held-out rows and of the sample.
 
     Attributes
     ----------
@@ -89,16 +107,17 @@ class SecondOrderLogistic(StreamedClassifier):
 
     Notes
     -----
-    Time: n·D² + D³/3 flops once, then per iteration 4·n·D·c + 2·D²·c and the feature map over blocks that
-    are not kept. Memory: 4·D² bytes (float32 features), ``cache_size``, some row blocks, 40·D·c bytes.
-    The Gram matrix takes in the held-out rows too, without labels; this only shortens the steps.
+    Time: m·D² + D³/3 flops once, with m the rows of the preconditioner, then per iteration 4·n·D·c + 2·D²·c
+    and the feature map over blocks that are not kept. Memory: 4·D² bytes (float32 features), ``cache_size``,
+    some row blocks, and 200·D·c bytes. The preconditioner takes in held-out rows too, without labels; this
+    only changes the path.
 
     References
     ----------
     .. [1] A. Agarwal, S. Kakade, N. Karampatziakis, L. Song and G. Valiant, "Least squares revisited:
        scalable approaches for multi-class prediction", ICML 2014.
-    .. [2] B. O'Donoghue and E. Candès, "Adaptive restart for accelerated gradient schemes", Foundations of
-       Computational Mathematics 15, 2015.
+    .. [2] C. Zhu, R. H. Byrd, P. Lu and J. Nocedal, "Algorithm 778: L-BFGS-B", ACM Transactions on
+       Mathematical Software 23, 1997.
 
     Examples
     --------
@@ -117,6 +136,7 @@ class SecondOrderLogistic(StreamedClassifier):
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "preconditioner_rows": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "random_state": ["random_state"],
     }
 
@@ -129,6 +149,7 @@ class SecondOrderLogistic(StreamedClassifier):
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
+        preconditioner_rows: int | str = "auto",
         feature_map: Any = None,
         fit_intercept: bool = True,
         cache_size: float = 1000,
@@ -140,6 +161,7 @@ class SecondOrderLogistic(StreamedClassifier):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.preconditioner_rows = preconditioner_rows
         self.feature_map = feature_map
         self.fit_intercept = fit_intercept
         self.cache_size = cache_size
@@ -166,49 +188,62 @@ class SecondOrderLogistic(StreamedClassifier):
             If there is one class only, if the data hold NaN or infinity, or if X and y differ in length.
         """
         X, codes = self._validated(X, y)
+        rng = check_random_state(self.random_state)
         held_out = np.zeros(len(codes), dtype=bool)
         if self.early_stopping:
-            held_out = hold_out(codes, self.validation_fraction, check_random_state(self.random_state))
+            held_out = hold_out(codes, self.validation_fraction, rng)
         if held_out.any() and self.feature_map is not None:
             self._fit_map(X[~held_out], self.classes_[codes[~held_out]])
         else:
             self._fit_map(X, self.classes_[codes])
         blocks = FeatureBlocks(X, self.feature_map_, cache_size=self.cache_size)
         objective = _Objective(blocks, codes, held_out, len(self.classes_), self.C, self.fit_intercept)
+        objective.precondition(self._sampled(blocks, rng))
         self._minimise(objective)
         return self
 
+    def _sampled(self, blocks: FeatureBlocks, rng: np.random.RandomState) -> FeatureBlocks:
+        """Return the features that make the preconditioner."""
+        size = self.preconditioner_rows
+        if size == "auto":
+            size = max(SAMPLE_ROWS, SAMPLE_ROWS_PER_FEATURE * blocks.n_features)
+        if size >= blocks.n_rows:
+            return blocks
+        rows = np.sort(rng.permutation(blocks.n_rows)[: int(size)])
+        return FeatureBlocks(blocks.X[rows], self.feature_map_)
+
     def _minimise(self, objective: _Objective) -> None:
-        """Take accelerated steps and keep the best point evaluated."""
-        coef, intercept = objective.start()
-        last_coef, last_intercept = coef, intercept
-        momentum, best = 1.0, np.inf
+        """Follow L-BFGS and keep the best point that it evaluates."""
+        best = np.inf
         losses: list[float] = []
         held_out_losses: list[float] = []
-        for iteration in range(self.max_iter + 1):
-            here = objective.evaluate(coef, intercept)
+
+        def evaluate(flat: np.ndarray) -> tuple[float, np.ndarray]:
+            nonlocal best
+            here, iteration = objective.evaluate(flat.reshape(objective.shape)), len(losses)
             losses.append(here.objective)
             held_out_losses.append(here.held_out_loss)
-            logger.info("iteration %d: loss %.5f, held-out loss %.5f", iteration, *here[:2])
-            score = here.objective if np.isnan(here.held_out_loss) else here.held_out_loss
+            logger.info(
+                "iteration %d: loss %.5f, held-out loss %.5f", iteration, here.objective, here.held_out_loss
+            )
+            score = here.held_out_loss if objective.holds_out else here.objective
             if score < best:
                 best, self.best_iter_ = score, iteration
-                self.coef_, self.intercept_ = coef.T.copy(), objective.uncentred(coef, intercept)
-            step, intercept_step = objective.precondition(here)
-            decrease = 0.5 * (np.vdot(here.coef_gradient, step) + here.intercept_gradient @ intercept_step)
-            waited = iteration - self.best_iter_ >= self.n_iter_no_change
-            if decrease <= self.tol or (waited and objective.holds_out):
-                break
-            new_coef, new_intercept = coef - step, intercept - intercept_step
-            uphill = np.vdot(here.coef_gradient, new_coef - last_coef)
-            uphill += here.intercept_gradient @ (new_intercept - last_intercept)
-            if uphill > 0:
-                momentum = 1.0
-            following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-            weight = (momentum - 1) / following
-            coef = new_coef + weight * (new_coef - last_coef)
-            intercept = new_intercept + weight * (new_intercept - last_intercept)
-            last_coef, last_intercept, momentum = new_coef, new_intercept, following
+                self.coef_, self.intercept_ = here.coef.T.astype(np.float64), here.intercept
+            waited = objective.holds_out and iteration - self.best_iter_ >= self.n_iter_no_change
+            if waited or iteration == self.max_iter or np.vdot(here.gradient, here.gradient) <= self.tol:
+                raise _Ended
+            return here.objective, here.gradient.ravel()
+
+        limits = {
+            "maxiter": self.max_iter,
+            "maxfun": self.max_iter + 1,
+            "maxcor": MEMORY,
+            "ftol": 0,
+            "gtol": 0,
+        }
+        with suppress(_Ended):
+            minimize(evaluate, np.zeros(objective.shape).ravel(), jac=True, method="L-BFGS-B", options=limits)
         self.n_iter_ = len(losses)
         self.loss_curve_, self.validation_curve_ = np.array(losses), np.array(held_out_losses)
 
@@ -219,11 +254,14 @@ class SecondOrderLogistic(StreamedClassifier):
         return softmax(scores, axis=1)
 
 
-class _Objective:
-    """Penalised mean log loss over the rows that are not held out, in coordinates of centred features.
+class _Ended(Exception):
+    """No further point is to be evaluated."""
 
-    There the bound on the Hessian has no terms between weights and intercepts: it is ½Σ + αI for the
-    weights, with Σ the centred second moment, and ½ for the intercept.
+
+class _Objective:
+    """Penalised mean log loss over the rows that are not held out, on whitened features.
+
+    There the Hessian is at most about ½ I, for the weights and for the intercept.
     """
 
     def __init__(
@@ -235,44 +273,38 @@ class _Objective:
         C: float,
         fit_intercept: bool,
     ) -> None:
-        self._blocks, self._codes, self._held_out, self._n_classes = blocks, codes, held_out, n_classes
+        self._blocks, self._codes, self._held_out = blocks, codes, held_out
+        self.shape = (blocks.n_features + 1, n_classes)
         self._n_train = int((~held_out).sum())
         self._fit_intercept = fit_intercept
         self.holds_out = bool(held_out.any())
         # Two classes share one weight vector in LogisticRegression: ½‖w‖² is ‖W‖² for W = [−w/2, w/2].
         self._alpha = (2 if n_classes == 2 else 1) / (C * self._n_train)
-        start = partial(RidgeSystem, blocks.n_features, blocks.dtype, fit_intercept=fit_intercept)
-        label = f"Gram matrix ({blocks.n_features} features)"
-        self._system = accumulate(blocks, start, label=label)
-        self._system.factor(2 * self._alpha * self._n_train, relative=False)
 
-    def start(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return zero weights and intercepts."""
-        return np.zeros((self._blocks.n_features, self._n_classes)), np.zeros(self._n_classes)
+    def precondition(self, sample: FeatureBlocks) -> None:
+        """Whiten by the second moment of all rows or of a sample of them."""
+        start = partial(RidgeSystem, sample.n_features, sample.dtype, fit_intercept=self._fit_intercept)
+        system = accumulate(sample, start, label=f"Gram matrix ({sample.n_features} features)")
+        ridge = 0.0 if sample is self._blocks else SAMPLE_RIDGE
+        self._system = system.factor(ridge * system.n_rows, absolute=2 * self._alpha * system.n_rows)
 
-    def uncentred(self, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-        """Return the intercept that goes with features that are not centred."""
-        return intercept - self._system.mean @ coef
-
-    def evaluate(self, coef: np.ndarray, intercept: np.ndarray) -> _Evaluation:
-        """Return losses and gradients in one pass."""
-        start = partial(_LossAndGradient, coef.astype(self._blocks.dtype), self.uncentred(coef, intercept))
+    def evaluate(self, weights: np.ndarray) -> _Evaluation:
+        """Return losses and gradient at weights (D + 1, c) of whitened features and a constant."""
+        coef, shift = self._system.unwhiten(weights[:-1])
+        intercept = weights[-1] + shift if self._fit_intercept else np.zeros(self.shape[1])
+        start = partial(_LossAndGradient, coef.astype(self._blocks.dtype), intercept)
         found = accumulate(self._blocks, start, self._codes, self._held_out)
-        cross, total, losses = found.cross, found.total, found.losses
-        cross -= np.outer(self._system.mean, total)
         n_held_out = len(self._codes) - self._n_train
+        total = found.total / self._n_train
+        gradient = self._system.whitened_cross(found.cross / self._n_train + self._alpha * coef, total)
+        constant = total if self._fit_intercept else np.zeros_like(total)
         return _Evaluation(
-            objective=losses[0] / self._n_train + 0.5 * self._alpha * float(np.vdot(coef, coef)),
-            held_out_loss=losses[1] / n_held_out if n_held_out else np.nan,
-            coef_gradient=cross / self._n_train + self._alpha * coef,
-            intercept_gradient=total / self._n_train if self._fit_intercept else np.zeros_like(total),
+            coef=coef,
+            intercept=intercept,
+            objective=found.losses[0] / self._n_train + 0.5 * self._alpha * float(np.vdot(coef, coef)),
+            held_out_loss=found.losses[1] / n_held_out if n_held_out else np.nan,
+            gradient=np.vstack([gradient, constant]).astype(np.float64),
         )
-
-    def precondition(self, here: _Evaluation) -> tuple[np.ndarray, np.ndarray]:
-        """Return the steps that minimise the quadratic upper bound of the objective."""
-        scale = 2 * self._n_train
-        coef_step = self._system.apply_inverse(scale * here.coef_gradient)
-        return coef_step, scale / self._system.n_rows * here.intercept_gradient
 
 
 class _LossAndGradient:
