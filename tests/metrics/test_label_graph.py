@@ -77,3 +77,8 @@ def test_topic_codes_spell_their_hierarchy():
         "E121": "root",
         "G155": "GCAT",
     }
+
+
+def test_numbered_topics_are_refused():
+    with pytest.raises(ValueError, match=r"'Class2' is no code of a Reuters topic"):
+        rcv1_edges(["CCAT", "Class2"])

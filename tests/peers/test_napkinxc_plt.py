@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 pytest.importorskip("napkinxc", reason="napkinxc is not installed: pip install 'eigenbench[peers]'")
 
+from eigenbench.experiments.persistence import load_model, save_model
 from eigenbench.peers.napkinxc_plt import NapkinXCPLT
 
 
@@ -54,6 +55,14 @@ def test_a_saved_model_predicts_the_same(problem):
     again = pickle.loads(pickle.dumps(model))
     for ours, theirs in zip(model.predict_top_k(X, 3), again.predict_top_k(X, 3), strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_model_file_is_read_again(problem, tmp_path):
+    X, Y = problem
+    model = NapkinXCPLT(random_state=0).fit(X, Y)
+    save_model(tmp_path / "model.skops", model)
+    again = load_model(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.predict(X).toarray(), model.predict(X).toarray())
 
 
 def test_a_model_whose_files_would_lie_elsewhere_is_refused(problem, tmp_path):

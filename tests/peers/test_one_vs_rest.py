@@ -35,3 +35,11 @@ def test_a_saved_model_with_a_label_that_no_row_has_can_be_read(tmp_path):
     save_model(tmp_path / "model.skops", model)
     again = load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_labels_beyond_the_range_of_bytes_have_their_own_models():
+    rng = np.random.RandomState(0)
+    X = rng.randn(60, 300)
+    Y = csr_array(X > 1, dtype=np.uint8)
+    decided = OneVsRestLogistic(C=100.0).fit(X, Y).predict_proba(X) > 0.5
+    assert np.mean(decided == Y.toarray()) > 0.99

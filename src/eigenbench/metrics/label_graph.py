@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
@@ -118,11 +120,20 @@ def rcv1_edges(codes: list[str]) -> list[tuple[int, int]]:
     list of tuple of int
         Positions in ``codes``.
 
+    Raises
+    ------
+    ValueError
+        If a name is no such code; some copies of the data number the topics and do not say which is which.
+
     Examples
     --------
     >>> rcv1_edges(["CCAT", "C15", "C1511"])
     [(0, 3), (1, 0), (2, 1)]
     """
+    if odd := [code for code in codes if not _TOPIC.fullmatch(code)]:
+        raise ValueError(
+            f"{odd[0]!r} is no code of a Reuters topic such as C151 or GCRIM, so its place is unknown"
+        )
     position = {code: number for number, code in enumerate(codes)}
     edges = []
     for number, code in enumerate(codes):
@@ -131,6 +142,9 @@ def rcv1_edges(codes: list[str]) -> list[tuple[int, int]]:
             parent = _topic_above(parent)
         edges.append((number, len(codes) if parent is None else position[parent]))
     return edges
+
+
+_TOPIC = re.compile(r"[CEGM](CAT|\d{1,4}|[A-Z]{2,5})")
 
 
 def _topic_above(code: str) -> str | None:

@@ -129,7 +129,7 @@ class NapkinXCPLT(ClassifierMixin, BaseEstimator):
 
     def _indicator(self, y: Any) -> csr_matrix:
         self._output = "sparse" if issparse(y) else "dense" if y.ndim == 2 and y.shape[1] > 1 else "labels"
-        self._dtype = y.dtype
+        self._dtype = y.dtype.str
         if self._output != "labels":
             self.classes_ = np.arange(y.shape[1])
             return csr_matrix(y, dtype=np.float32)

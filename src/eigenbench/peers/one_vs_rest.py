@@ -87,6 +87,9 @@ class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
         if not issparse(y) and y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
+        if issparse(y):
+            # LabelBinarizer mixes columns up where their numbers exceed the type of the indicator.
+            y = y.astype(np.int64)
         logistic = LogisticRegression(C=self.C, solver=self.solver, max_iter=self.max_iter)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Label .* is present in all training examples")

@@ -35,7 +35,7 @@ def measure(trial: Trial) -> Outcome:
     Raises
     ------
     ValueError
-        If the dataset has no graph of its labels.
+        If the dataset has no graph of its labels, or their names do not spell one.
     """
     settings: Settings = trial.settings
     dataset = trial.data()
