@@ -259,7 +259,7 @@ COMPONENTS: dict[str, Component] = {
             "SecondOrderLogistic",
             "eigenbench.classifiers.second_order_logistic",
             "classifier",
-            "multinomial logistic, preconditioned and accelerated",
+            "multinomial logistic, L-BFGS on whitened features",
             seeded=True,
             streams=True,
         ),
