@@ -12,6 +12,9 @@ from sklearn.utils import gen_batches
 
 _ROWS_AT_ONCE = 1024
 
+#: Codes of Reuters topics.
+_TOPIC = re.compile(r"[CEGM](CAT|\d{1,4}|[A-Z]{2,5})")
+
 
 def parent_matrix(edges: ArrayLike, n_labels: int) -> csr_array:
     """Return the indicator of shape (c, c + 1) of each label's parents; the last column is the root.
@@ -142,9 +145,6 @@ def rcv1_edges(codes: list[str]) -> list[tuple[int, int]]:
             parent = _topic_above(parent)
         edges.append((number, len(codes) if parent is None else position[parent]))
     return edges
-
-
-_TOPIC = re.compile(r"[CEGM](CAT|\d{1,4}|[A-Z]{2,5})")
 
 
 def _topic_above(code: str) -> str | None:
