@@ -37,6 +37,25 @@ def test_it_learns_from_dense_and_sparse_rows_alike(digits, learner, error):
     np.testing.assert_array_equal(sparse, predicted)
 
 
+def test_more_nodes_separate_more(digits):
+    X_train, X_test, y_train, y_test = digits
+
+    def error(**settings):
+        tree = VowpalWabbitLOMTree(n_passes=20, random_state=0, **settings).fit(X_train, y_train)
+        return 1 - tree.score(X_test, y_test)
+
+    assert error(nodes_per_class=32) < error() - 0.02
+
+
+def test_a_tree_that_never_moves_a_leaf_is_another_one(digits):
+    X_train, X_test, y_train, _ = digits
+    fixed, moving = (
+        VowpalWabbitLOMTree(swap_resistance=resistance, random_state=0).fit(X_train, y_train).predict(X_test)
+        for resistance in (10**6, 1)
+    )
+    assert (fixed != moving).any()
+
+
 def test_a_saved_model_predicts_the_same(digits):
     X_train, X_test, y_train, _ = digits
     learner = VowpalWabbitOAA(random_state=0).fit(X_train, y_train)

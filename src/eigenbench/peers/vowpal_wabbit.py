@@ -167,6 +167,11 @@ class VowpalWabbitLOMTree(_VowpalWabbit):
         Ridge penalty.
     bits : int, default=22
         Logarithm of the number of weights; features of all nodes share them by hashing.
+    nodes_per_class : int, default=1
+        Inner nodes that the tree may grow, for each class. A tree with more leaves than classes can put the
+        rows of a class, which reach it by several ways, into several leaves.
+    swap_resistance : int, default=4
+        The larger, the more rows a node must have seen before it takes a rarely used leaf from elsewhere.
     random_state : int, RandomState instance or None, default=None
         Draws the order of the rows.
 
@@ -188,8 +193,33 @@ class VowpalWabbitLOMTree(_VowpalWabbit):
     .. [1] A. Choromanska and J. Langford, "Logarithmic time online multiclass prediction", NIPS 2015.
     """
 
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        **_VowpalWabbit._parameter_constraints,
+        "nodes_per_class": [Interval(Integral, 1, None, closed="left")],
+        "swap_resistance": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_passes: int = 5,
+        learning_rate: float = 0.5,
+        l2: float = 0.0,
+        bits: int = 22,
+        nodes_per_class: int = 1,
+        swap_resistance: int = 4,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_passes=n_passes, learning_rate=learning_rate, l2=l2, bits=bits, random_state=random_state
+        )
+        self.nodes_per_class = nodes_per_class
+        self.swap_resistance = swap_resistance
+
     def _reduction(self, n_classes: int) -> list[str]:
-        return ["--log_multi", str(n_classes)]
+        # Vowpal Wabbit has one node for each class that is announced, so announcing more makes more nodes.
+        announced = ("--log_multi", str(self.nodes_per_class * n_classes))
+        return [*announced, "--swap_resistance", str(self.swap_resistance)]
 
 
 def _write(path: Path, X: Any, labels: NDArray[np.int64]) -> None:
