@@ -14,6 +14,7 @@ _EXPORTS = {
     "GeometricMeanEnsemble": "eigenbench.classifiers.geometric_mean_ensemble",
     "HyperbolicPCA": "eigenbench.embeddings.hyperbolic_pca",
     "LabelEmbeddingClassifier": "eigenbench.classifiers.label_embedding",
+    "NeighborhoodGEM": "eigenbench.embeddings.neighborhood_gem",
     "OneExampleNearestNeighbour": "eigenbench.classifiers.one_example",
     "OrientedPCA": "eigenbench.embeddings.oriented_pca",
     "PLST": "eigenbench.embeddings.plst",

@@ -115,6 +115,13 @@ COMPONENTS: dict[str, Component] = {
             "GEM for continuous and vector targets",
         ),
         Component(
+            "NeighborhoodGEM",
+            "eigenbench.embeddings.neighborhood_gem",
+            "embedding",
+            "each class under its nearest classes together",
+            uses_moments=True,
+        ),
+        Component(
             "FisherLDA",
             "eigenbench.embeddings.fisher_lda",
             "embedding",

@@ -1,12 +1,14 @@
 """Variants against models trained and scored by hand on the same draw."""
 
+import re
+
 import numpy as np
 import pytest
 from pydantic import ValidationError
 from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 
-from eigenbench import GEM, CalibratedLeastSquares, RandomDirections
+from eigenbench import GEM, CalibratedLeastSquares, NeighborhoodGEM, RandomDirections
 from eigenbench.protocols.paired_comparison import measure
 from eigenbench.protocols.settings.paired_comparison import Settings
 
@@ -43,6 +45,34 @@ def test_errors_and_differences_of_all_variants(make_trial, digits):
     assert metrics["features_cube"] == metrics["features_random"]
     assert metrics["error_nearest_minus_cube"] == pytest.approx(errors["nearest"] - errors["cube"])
     assert "error_cube_minus_cube" not in metrics
+
+
+def test_a_variant_may_replace_a_step(make_trial, digits):
+    X, V, y, v = digits
+    variants = {
+        "cube": {},
+        "other": {"gem": {"NeighborhoodGEM": {"top": 3}}},
+        "plain": {"gem": {"GEM": None}},
+    }
+    given = Settings(variants=variants, reference="cube", params={"ridge": 1.0})
+    metrics = measure(make_trial(X, V, given, y, v)(GEM)).metrics
+    model = CalibratedLeastSquares(1.0, feature_map=NeighborhoodGEM(top=3)).fit(X, y)
+    assert metrics["error_other"] == pytest.approx(1 - model.score(V, v))
+    assert metrics["features_other"] == 30
+    assert metrics["error_plain_minus_cube"] == 0
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ({"NeighborGEM": {}}, "'gem' of variant 'b': unknown method 'NeighborGEM'"),
+        ("NeighborhoodGEM", "'gem' of variant 'b' must be {Name: {parameter: value}}, not 'NeighborhoodGEM'"),
+        ({}, "must be {Name: {parameter: value}}"),
+    ],
+)
+def test_a_step_that_cannot_be_made_is_named(step, said):
+    with pytest.raises(ValidationError, match=re.escape(said)):
+        Settings(variants={"a": {}, "b": {"gem": step}}, reference="a")
 
 
 def test_variants_and_repeats_share_the_draw_of_a_seed(make_trial, digits):

@@ -206,11 +206,7 @@ class ContractedGEM(Detectors):
     def _solve(self, moments: list[ClassMoments]) -> None:
         parts = [GEM(self.gamma, top=self.top).fit_moments(contracted) for contracted in moments]
         values = np.concatenate([part.eigenvalues_ for part in parts])
-        kept = values >= self.theta
-        if not kept.any():
-            raise ValueError(
-                f"no detector has λ ≥ theta={self.theta}: the largest is {values.max():.4g}. Lower theta."
-            )
+        kept = self._reaching_theta(values)
         owner = np.repeat(np.arange(len(parts)), [len(part.eigenvalues_) for part in parts])
         self.eigenvalues_ = values[kept]
         self.detectors_ = np.hstack([part.detectors_ for part in parts])[:, kept]

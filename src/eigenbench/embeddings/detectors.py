@@ -1,4 +1,4 @@
-"""What GEM and its form for continuous targets share: projections on detectors."""
+"""What GEM and its other forms share: projections on detectors."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ ROW_TYPES = [np.float64, np.float32, np.uint8]
 class Detectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of transformers that have found ``detectors_`` (d, m) from rows and their targets."""
 
+    theta: float
     detectors_: np.ndarray
 
     def transform(self, X: Any) -> np.ndarray:
@@ -40,6 +41,16 @@ class Detectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if shift is not None:
             projections += shift.astype(dtype)
         return projections
+
+    def _reaching_theta(self, eigenvalues: np.ndarray) -> np.ndarray:
+        """Return which detectors are kept, (m,); at least one has to be."""
+        kept = eigenvalues >= self.theta
+        if not kept.any():
+            raise ValueError(
+                f"no detector has λ ≥ theta={self.theta}: the largest is {eigenvalues.max():.4g}."
+                " Lower theta."
+            )
+        return kept
 
     def _shift(self) -> np.ndarray | None:
         """Return what is added to the projections, (m,)."""

@@ -175,11 +175,7 @@ class GEM(Detectors):
         found = self._solve(moments, pairs)
         values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
         owner = np.repeat(pairs, [len(v) for v, _ in found], axis=0)
-        kept = values >= self.theta
-        if not kept.any():
-            raise ValueError(
-                f"no detector has λ ≥ theta={self.theta}: the largest is {values.max():.4g}. Lower theta."
-            )
+        kept = self._reaching_theta(values)
         self.classes_ = moments.classes
         self.detectors_ = np.ascontiguousarray(vectors[:, kept])
         self.eigenvalues_ = values[kept]
@@ -203,7 +199,7 @@ class GEM(Detectors):
         found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         top = min(self.top, moments.n_features)
         for j in np.unique(pairs[:, 1]):
-            shared = self._factor(moments, j)
+            shared = class_denominator(moments, j, self.gamma, self.denominator)
             for index in np.flatnonzero(pairs[:, 1] == j).tolist():
                 i = pairs[index, 0]
                 values, vectors = shared.top(moments.second_moments[i], top)
@@ -211,22 +207,43 @@ class GEM(Detectors):
             logger.info("GEM: pair %d/%d", len(found), len(pairs))
         return [found[index] for index in range(len(pairs))]
 
-    def _factor(self, moments: ClassMoments, j: int) -> SharedDenominator:
-        matrix = moments.conditional(j) if self.denominator == "second_moment" else moments.covariance(j)
-        name = f"the {self.denominator} of class {moments.classes[j].item()!r}"
-        trace = np.trace(matrix)
-        if trace <= 0:
-            raise ValueError(
-                f"{name} ({moments.counts[j]} examples) is zero: no direction can be compared with it."
-            )
-        matrix.flat[:: len(matrix) + 1] += self.gamma * trace / len(matrix)
-        try:
-            return SharedDenominator(matrix)
-        except linalg.LinAlgError as error:
-            raise ValueError(
-                f"{name} ({moments.counts[j]} examples, {len(matrix)} features) is singular "
-                f"with gamma={self.gamma}: increase gamma."
-            ) from error
-
     def _shift(self) -> np.ndarray | None:
         return self.offsets_ if self.denominator == "covariance" else None
+
+
+def class_denominator(
+    moments: ClassMoments, j: int, gamma: float, kind: str = "second_moment"
+) -> SharedDenominator:
+    """Return the factored denominator of a class.
+
+    Parameters
+    ----------
+    moments : ClassMoments
+        Of k classes in d dimensions.
+    j : int
+        Position of the class.
+    gamma : float
+        Added to the diagonal, as a multiple of the mean eigenvalue.
+    kind : {"second_moment", "covariance"}
+        Which matrix of the class.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is zero, or singular with γ.
+    """
+    matrix = moments.conditional(j) if kind == "second_moment" else moments.covariance(j)
+    name = f"the {kind} of class {moments.classes[j].item()!r}"
+    trace = np.trace(matrix)
+    if trace <= 0:
+        raise ValueError(
+            f"{name} ({moments.counts[j]} examples) is zero: no direction can be compared with it."
+        )
+    matrix.flat[:: len(matrix) + 1] += gamma * trace / len(matrix)
+    try:
+        return SharedDenominator(matrix)
+    except linalg.LinAlgError as error:
+        raise ValueError(
+            f"{name} ({moments.counts[j]} examples, {len(matrix)} features) is singular "
+            f"with gamma={gamma}: increase gamma."
+        ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -35,7 +36,7 @@ def measure(trial: Trial) -> Outcome:
     metrics: dict[str, float] = {}
     fit_seconds = predict_seconds = 0.0
     for name, changes in settings.variants.items():
-        method = _seeded(trial.build().set_params(**changes), trial.seed)
+        method = _seeded(trial.build().set_params(**_estimators(changes)), trial.seed)
         model = component(settings.classifier).load()(feature_map=method, **settings.params)
         started = time.perf_counter()
         model.fit(X_train, y_train)
@@ -49,6 +50,15 @@ def measure(trial: Trial) -> Outcome:
         if name != settings.reference:
             metrics[f"error_{name}_minus_{settings.reference}"] = error - errors[settings.reference]
     return Outcome(metrics, fit_seconds=fit_seconds, predict_seconds=predict_seconds)
+
+
+def _estimators(changes: dict[str, Any]) -> dict[str, Any]:
+    """Return the changes of a variant with every step, ``{Name: {parameter: value}}``, made an estimator."""
+    made = dict(changes)
+    for step in [name for name in changes if "__" not in name]:
+        ((name, params),) = changes[step].items()
+        made[step] = component(name).load()(**(params or {}))
+    return made
 
 
 def _seeded(method: Pipeline, seed: int) -> Pipeline:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from eigenbench.protocols.base import ProtocolSettings
+from eigenbench.registry import component
 
 
 class Settings(ProtocolSettings):
@@ -15,7 +16,8 @@ class Settings(ProtocolSettings):
     Attributes
     ----------
     variants : dict
-        Name to the parameters, ``step__parameter``, that a variant changes; two or more.
+        Name to what a variant changes: a parameter, ``step__parameter``, or a whole ``step``, whose value is
+        written like a step, ``{Name: {parameter: value}}``. Two variants or more.
     reference : str
         The variant that the others are compared with.
     classes : int or None
@@ -39,4 +41,20 @@ class Settings(ProtocolSettings):
     def _known_reference(self) -> Settings:
         if self.reference not in self.variants:
             raise ValueError(f"'reference' must be one of the variants {', '.join(self.variants)}")
+        return self
+
+    @model_validator(mode="after")
+    def _known_steps(self) -> Settings:
+        for name, changes in self.variants.items():
+            for key, step in changes.items():
+                if "__" in key:
+                    continue
+                if not isinstance(step, dict) or len(step) != 1:
+                    raise ValueError(
+                        f"{key!r} of variant {name!r} must be {{Name: {{parameter: value}}}}, not {step!r}"
+                    )
+                try:
+                    component(next(iter(step)))
+                except KeyError as error:
+                    raise ValueError(f"{key!r} of variant {name!r}: {error.args[0]}") from None
         return self

@@ -1,0 +1,129 @@
+"""NeighborhoodGEM against plain NumPy, and its limits against GEM."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import linalg, sparse
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from eigenbench import GEM, ClassMoments, NeighborhoodGEM
+
+GAMMA = 0.2
+
+
+@parametrize_with_checks([NeighborhoodGEM(top=2)])
+def test_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def gaussians():
+    """Seven classes of unequal sizes in nine dimensions, labelled by letters."""
+    rng = np.random.RandomState(0)
+    sizes = [40, 300, 60, 120, 80, 200, 50]
+    X = [rng.randn(n, 9) @ rng.randn(9, 9) + 2 * rng.randn(9) for n in sizes]
+    return np.concatenate(X), np.repeat(list("gfedcba"), sizes)
+
+
+def plain_neighbors(X, y, gamma, n_neighbors):
+    classes, d = np.unique(y), X.shape[1]
+    S = X.T @ X / len(X)
+    N = S + gamma / d * np.trace(S) * np.eye(d)
+    means = np.array([X[y == c].mean(axis=0) for c in classes])
+    between = means[:, None] - means
+    distances = np.einsum("ijd,de,ije->ij", between, linalg.inv(N), between)
+    return classes[np.argsort(distances, axis=1)[:, 1 : n_neighbors + 1]]
+
+
+def test_detectors_solve_the_problem_of_a_class_and_its_neighbors(gaussians):
+    X, y = gaussians
+    found = NeighborhoodGEM(GAMMA, top=3, n_neighbors=2).fit(X, y)
+    assert_array_equal(found.neighbors_, plain_neighbors(X, y, GAMMA, 2))
+    assert_array_equal(found.denominators_, np.repeat(list("abcdefg"), 3))
+    C = {c: X[y == c].T @ X[y == c] / np.sum(y == c) for c in found.classes_}
+    for j, others in zip(found.classes_, found.neighbors_, strict=True):
+        mine = found.denominators_ == j
+        V, values = found.detectors_[:, mine], found.eigenvalues_[mine]
+        numerator = np.mean([C[i] for i in others], axis=0)
+        denominator = C[j] + GAMMA / 9 * np.trace(C[j]) * np.eye(9)
+        assert_allclose(values, linalg.eigh(numerator, denominator, eigvals_only=True)[::-1][:3])
+        assert_allclose(V.T @ denominator @ V, np.eye(3), atol=1e-9)
+        assert_allclose(V.T @ numerator @ V, np.diag(values), atol=1e-9 * values.max())
+        assert np.all(V[np.abs(V).argmax(axis=0), np.arange(3)] > 0)
+
+
+def test_with_one_neighbor_a_class_is_a_pair_of_gem(gaussians):
+    X, y = gaussians
+    single = NeighborhoodGEM(GAMMA, top=2, n_neighbors=1).fit(X, y)
+    pairs = GEM(GAMMA, top=2).fit(X, y)
+    wanted = np.column_stack([single.neighbors_[:, 0], single.classes_])
+    for pair in wanted:
+        mine, theirs = single.denominators_ == pair[1], (pairs.pairs_ == pair).all(axis=1)
+        assert_allclose(single.detectors_[:, mine], pairs.detectors_[:, theirs], rtol=1e-7, atol=1e-10)
+        assert_allclose(single.eigenvalues_[mine], pairs.eigenvalues_[theirs])
+
+
+def test_more_neighbors_than_classes_takes_all(gaussians):
+    X, y = gaussians
+    assert_allclose(
+        NeighborhoodGEM(top=2, n_neighbors=50).fit(X, y).detectors_,
+        NeighborhoodGEM(top=2, n_neighbors=6).fit(X, y).detectors_,
+    )
+
+
+def test_every_class_counts_the_same_however_many_rows_it_has(gaussians):
+    X, y = gaussians
+    twice = np.concatenate([X, X[y == "a"]]), np.concatenate([y, y[y == "a"]])
+    once = NeighborhoodGEM(top=2, n_neighbors=6).fit(X, y)
+    assert_allclose(NeighborhoodGEM(top=2, n_neighbors=6).fit(*twice).detectors_, once.detectors_, rtol=1e-6)
+
+
+def test_projections_are_invariant_under_invertible_maps(gaussians):
+    X, y = gaussians
+    A = np.random.RandomState(1).randn(9, 9)
+    mapped, plain = (NeighborhoodGEM(0, top=3).fit(Z, y).transform(Z) for Z in (X @ A, X))
+    assert_allclose(np.abs(mapped), np.abs(plain), rtol=1e-6, atol=1e-8)
+
+
+def test_fitting_moments_equals_fitting_rows(gaussians):
+    X, y = gaussians
+    half = len(X) // 2
+    order = np.random.RandomState(0).permutation(len(X))
+    parts = [ClassMoments.of(X[rows], y[rows]) for rows in (order[:half], order[half:])]
+    merged = NeighborhoodGEM(top=2).fit_moments(parts[0] + parts[1])
+    whole = NeighborhoodGEM(top=2).fit(X, y)
+    assert_allclose(merged.detectors_, whole.detectors_, rtol=1e-7, atol=1e-9)
+    assert_array_equal(merged.neighbors_, whole.neighbors_)
+
+
+def test_types_sparse_rows_and_feature_names(gaussians):
+    X, y = gaussians
+    whole = NeighborhoodGEM(top=1).fit(X, y)
+    single = NeighborhoodGEM(top=1).fit(X.astype(np.float32), y)
+    assert single.transform(X.astype(np.float32)).dtype == np.float32
+    assert_allclose(single.detectors_, whole.detectors_, rtol=1e-3, atol=1e-5)
+    assert_allclose(NeighborhoodGEM(top=1).fit(sparse.csr_matrix(X), y).detectors_, whole.detectors_)
+    frame = NeighborhoodGEM(top=1).set_output(transform="pandas").fit_transform(X, y)
+    assert list(frame.columns) == [f"neighborhoodgem{i}" for i in range(7)]
+
+
+def test_theta_chooses_detectors(gaussians):
+    X, y = gaussians
+    every = NeighborhoodGEM(top=4).fit(X, y)
+    theta = np.median(every.eigenvalues_)
+    some = NeighborhoodGEM(theta=theta, top=4).fit(X, y)
+    assert_array_equal(some.eigenvalues_, every.eigenvalues_[every.eigenvalues_ >= theta])
+    assert_array_equal(some.denominators_, every.denominators_[every.eigenvalues_ >= theta])
+
+
+def test_bad_input(gaussians):
+    X, y = gaussians
+    with pytest.raises(ValueError, match="needs at least two, got 1 class"):
+        NeighborhoodGEM().fit(X, np.zeros(len(X), dtype=int))
+    with pytest.raises(ValueError, match=r"no detector has λ ≥ theta=1000\.0"):
+        NeighborhoodGEM(theta=1000.0).fit(X, y)
+    few = np.delete(np.arange(len(X)), np.flatnonzero(y == "a")[3:])
+    with pytest.raises(ValueError, match=r"class 'a' .* is singular with gamma=0: increase gamma"):
+        NeighborhoodGEM(0).fit(X[few], y[few])
+    with pytest.raises(ValueError, match="n_neighbors"):
+        NeighborhoodGEM(n_neighbors=0).fit(X, y)
