@@ -116,6 +116,20 @@ def test_theta_chooses_detectors(gaussians):
     assert_array_equal(some.denominators_, every.denominators_[every.eigenvalues_ >= theta])
 
 
+def test_detectors_in_all_are_taken_round_by_round(gaussians):
+    X, y = gaussians
+    every = NeighborhoodGEM(top=3).fit(X, y)
+    some = NeighborhoodGEM(n_components=17).fit(X, y)
+    values = every.eigenvalues_.reshape(7, 3)
+    third = np.isin(values[:, 2], np.sort(values[:, 2])[-3:])
+    kept = np.column_stack([np.ones((7, 2), dtype=bool), third]).ravel()
+    assert_array_equal(some.eigenvalues_, every.eigenvalues_[kept])
+    assert_array_equal(some.detectors_, every.detectors_[:, kept])
+    assert_array_equal(some.denominators_, every.denominators_[kept])
+    assert NeighborhoodGEM(n_components=3).fit(X, y).eigenvalues_.size == 3
+    assert NeighborhoodGEM(n_components=1000).fit(X, y).eigenvalues_.size == 7 * 9
+
+
 def test_bad_input(gaussians):
     X, y = gaussians
     with pytest.raises(ValueError, match="needs at least two, got 1 class"):

@@ -40,6 +40,9 @@ class NeighborhoodGEM(Detectors):
         Only detectors with λ ≥ θ are kept.
     top : int, default=12
         The largest number of detectors per class.
+    n_components : int or None, default=None
+        The largest number of detectors in all, in place of ``top``: the first of every class, then the second
+        of every class and so on, and of the last round those of largest λ.
     n_neighbors : int, default=4
         Number r of classes in a numerator; all the others if there are fewer.
 
@@ -87,15 +90,23 @@ class NeighborhoodGEM(Detectors):
         "gamma": [Interval(Real, 0, None, closed="left")],
         "theta": [Interval(Real, 0, None, closed="left")],
         "top": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
-        self, gamma: float = 0.5, theta: float = 0.0, top: int = 12, *, n_neighbors: int = 4
+        self,
+        gamma: float = 0.5,
+        theta: float = 0.0,
+        top: int = 12,
+        *,
+        n_components: int | None = None,
+        n_neighbors: int = 4,
     ) -> None:
         self.gamma = gamma
         self.theta = theta
         self.top = top
+        self.n_components = n_components
         self.n_neighbors = n_neighbors
 
     def fit(self, X: Any, y: Any) -> NeighborhoodGEM:
@@ -150,7 +161,8 @@ class NeighborhoodGEM(Detectors):
         if n_classes < 2:
             raise ValueError(f"NeighborhoodGEM compares classes, needs at least two, got {n_classes} class.")
         neighbors = self._nearest_classes(moments)
-        top = min(self.top, moments.n_features)
+        top = self.top if self.n_components is None else -(-self.n_components // n_classes)
+        top = min(top, moments.n_features)
         found = []
         for j, others in enumerate(neighbors):
             numerator = np.zeros((moments.n_features, moments.n_features))
@@ -159,7 +171,7 @@ class NeighborhoodGEM(Detectors):
             found.append(class_denominator(moments, j, self.gamma).top(numerator, top))
             logger.info("NeighborhoodGEM: class %d/%d", j + 1, n_classes)
         values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
-        kept = self._reaching_theta(values)
+        kept = self._reaching_theta(values) & self._first(values, top)
         self.classes_ = moments.classes
         self.neighbors_ = moments.classes[neighbors]
         self.detectors_ = np.ascontiguousarray(vectors[:, kept])
@@ -167,6 +179,13 @@ class NeighborhoodGEM(Detectors):
         self.denominators_ = np.repeat(moments.classes, top)[kept]
         self._n_features_out = self.eigenvalues_.size
         return self
+
+    def _first(self, values: np.ndarray, top: int) -> np.ndarray:
+        """Return which eigenvalues, ``top`` of every class, are among the first ``n_components``."""
+        rounds = np.arange(values.size) % top
+        first = np.zeros(values.size, dtype=bool)
+        first[np.lexsort((-values, rounds))[: self.n_components]] = True
+        return first
 
     def _nearest_classes(self, moments: ClassMoments) -> np.ndarray:
         """Return positions of the nearest classes of each class, (k, r)."""
