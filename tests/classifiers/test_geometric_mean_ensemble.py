@@ -91,3 +91,29 @@ def test_a_class_excluded_by_one_member_is_unlikely_but_not_impossible():
 def test_one_class_is_refused():
     with pytest.raises(ValueError, match="one class only"):
         GeometricMeanEnsemble(LogisticRegression()).fit(np.eye(3), np.zeros(3))
+
+
+def test_variants_are_taken_in_turn(digits):
+    member = make_pipeline(GEM(top=2, pairs="uniform"), SignedPowers(), CalibratedLeastSquares())
+    variants = [{"gem__n_pairs": 5}, {"gem__n_pairs": 7, "signedpowers": "passthrough"}]
+    ensemble = GeometricMeanEnsemble(member, n_estimators=3, variants=variants, random_state=0)
+    members = ensemble.fit(*digits[:2]).estimators_
+    assert [m[0].n_pairs for m in members] == [5, 7, 5]
+    assert [m[-1].coef_.shape[-1] for m in members] == [5 * 2 * 6, 7 * 2, 5 * 2 * 6]
+    assert members[0][0].pairs_.tolist() != members[2][0].pairs_.tolist()
+    assert member[0].n_pairs is None
+    logs = np.mean([np.log(np.maximum(m.predict_proba(digits[2]), 1e-6)) for m in members], axis=0)
+    assert np.array_equal(ensemble.predict(digits[2]), logs.argmax(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("variants", "said"),
+    [
+        ([], "variants: 0 for 2 members"),
+        ([{}] * 3, "variants: 3 for 2 members"),
+        ([{"D": 1}], "Invalid parameter 'D'"),
+    ],
+)
+def test_variants_that_cannot_be_had_are_refused(variants, said, digits):
+    with pytest.raises(ValueError, match=said):
+        GeometricMeanEnsemble(LogisticRegression(), 2, variants=variants).fit(*digits[:2])

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
+from sklearn.pipeline import make_pipeline
 
-from eigenbench import GEM, CalibratedLeastSquares, GeometricMeanEnsemble
+from eigenbench import GEM, CalibratedLeastSquares, GeometricMeanEnsemble, SignedPowers
 from eigenbench.protocols.ensemble import measure
 from eigenbench.protocols.settings.ensemble import Settings
 
@@ -15,6 +17,14 @@ class HypercubeGEM(GEM):
 
     def __init__(self, random_state=None):
         super().__init__(top=1, pairs="hypercube", random_state=random_state)
+
+
+class Powers(SignedPowers):
+    """Square roots; takes a seed because methods of these trials do."""
+
+    def __init__(self, random_state=None):
+        super().__init__()
+        self.random_state = random_state
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +51,26 @@ def test_the_ensemble_of_the_first_members_at_every_size(make_trial, digits):
     two = GeometricMeanEnsemble(member, n_estimators=2, random_state=4).fit(X, y)
     assert errors[1] == pytest.approx(1 - two.score(V, v))
     assert outcome.dimension == whole.estimators_[0].coef_.shape[-1]
+
+
+def test_members_may_differ_by_parameters_of_their_features(make_trial, digits):
+    X, V, y, v = digits
+    variants = ({"gem__top": 1}, {"gem__top": 3, "powers": "passthrough"})
+    settings = Settings(members=2, variants=variants, params={"ridge": 1.0})
+    outcome = measure(make_trial(X, V, settings, y, v)(Powers, GEM()))
+    models = [
+        CalibratedLeastSquares(ridge=1.0, feature_map=features).fit(X, y)
+        for features in (make_pipeline(GEM(top=1), SignedPowers()), GEM(top=3))
+    ]
+    logs = sum(np.log(np.maximum(model.predict_proba(V), 1e-6)) for model in models)
+    assert outcome.metrics["test_errors"] == np.sum(logs.argmax(axis=1) != v)
+    assert outcome.metrics["test_errors"] == pytest.approx(outcome.metrics["error"] * len(v))
+    assert outcome.metrics["member_error"] == pytest.approx(np.mean([1 - m.score(V, v) for m in models]))
+
+
+def test_more_variants_than_members_are_refused():
+    with pytest.raises(ValidationError, match="3 variants need as many members, there are 2"):
+        Settings(members=2, variants=({}, {}, {}))
 
 
 def test_a_class_without_training_rows_is_refused(make_trial, digits):

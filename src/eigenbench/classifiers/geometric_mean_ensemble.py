@@ -18,11 +18,11 @@ from eigenbench.classifiers.streamed import ScoreClassifier
 
 
 class GeometricMeanEnsemble(MetaEstimatorMixin, ScoreClassifier):
-    r"""Average the log probabilities of members that differ by their seed.
+    r"""Average the log probabilities of members that differ by their seed, or by parameters.
 
     Every member is trained on all rows; what differs is the randomness of the estimator, such as the corners
-    of the cube that ``GEM(pairs="hypercube")`` draws. The ensemble's probability of class c is
-    :math:`\bar p_c \propto \prod_t p_{tc}^{1/T}` [1]_.
+    of the cube that ``GEM(pairs="hypercube")`` draws, and what ``variants`` say. The ensemble's probability
+    of class c is :math:`\bar p_c \propto \prod_t p_{tc}^{1/T}` [1]_.
 
     Parameters
     ----------
@@ -31,6 +31,9 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, ScoreClassifier):
         estimators, is set to an integer drawn from ``random_state``.
     n_estimators : int, default=5
         Number of members T.
+    variants : list of dict or None, default=None
+        Parameters of the members in turn: member t has those of position t modulo their number. The
+        members' seeds are drawn afterwards.
     min_probability : float, default=1e-6
         Smaller probabilities of a member are raised to this before the logarithm, so that a class which one
         member excludes is made unlikely, not impossible.
@@ -73,6 +76,7 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, ScoreClassifier):
     _parameter_constraints: ClassVar[dict[str, list]] = {
         "estimator": [HasMethods(["fit", "predict_proba"])],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "variants": [list, tuple, None],
         "min_probability": [Interval(Real, 0, 1, closed="neither")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -83,12 +87,14 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, ScoreClassifier):
         estimator: Any,
         n_estimators: int = 5,
         *,
+        variants: Any = None,
         min_probability: float = 1e-6,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
+        self.variants = variants
         self.min_probability = min_probability
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -111,7 +117,8 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, ScoreClassifier):
         Raises
         ------
         ValueError
-            If there is one class only, or if a member refuses the data.
+            If there is one class only, if a member refuses the data or has no such parameter, or if there are
+            no variants or more than members.
         """
         self._validate_params()
         X, y = validate_data(self, X, y, accept_sparse=True, dtype=None, ensure_all_finite=False)
@@ -120,7 +127,15 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, ScoreClassifier):
         if len(self.classes_) < 2:
             raise ValueError(f"y holds one class only ({self.classes_[0]}): a classifier needs at least two.")
         rng = check_random_state(self.random_state)
-        members = [_reseeded(self.estimator, rng) for _ in range(self.n_estimators)]
+        variants = [{}] if self.variants is None else self.variants
+        if not 1 <= len(variants) <= self.n_estimators:
+            raise ValueError(
+                f"variants: {len(variants)} for {self.n_estimators} members; give one to as many."
+            )
+        members = [
+            _reseeded(clone(self.estimator).set_params(**variants[t % len(variants)]), rng)
+            for t in range(self.n_estimators)
+        ]
         fits = (delayed(member.fit)(X, y) for member in members)
         self.estimators_ = list(Parallel(n_jobs=self.n_jobs)(fits))
         return self

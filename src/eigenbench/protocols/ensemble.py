@@ -14,18 +14,24 @@ from eigenbench.row_blocks import row_slices
 
 
 def measure(trial: Trial) -> Outcome:
-    """Train members that differ by seed on all training rows, and test every ensemble of the first t.
+    """Train members that differ by seed or variant on all rows, and test every ensemble of the first t.
 
     Returns
     -------
     Outcome
-        ``error`` and ``log_loss`` (nats a row) of the ensemble of all members, both also as curves over
-        their number, and ``member_error`` and ``member_log_loss``, the members' means.
+        ``error``, ``test_errors``, their number, and ``log_loss`` (nats a row) of the ensemble of all
+        members, error and loss also as curves over their number, and ``member_error`` and
+        ``member_log_loss``, the members' means.
     """
     settings: Settings = trial.settings
     data = trial.data()
     member = component(settings.classifier).load()(feature_map=trial.build(), **settings.params)
-    ensemble = GeometricMeanEnsemble(member, n_estimators=settings.members, random_state=trial.seed)
+    variants = settings.variants and [
+        {f"feature_map__{name}": value for name, value in changes.items()} for changes in settings.variants
+    ]
+    ensemble = GeometricMeanEnsemble(
+        member, n_estimators=settings.members, variants=variants, random_state=trial.seed
+    )
     started = time.perf_counter()
     ensemble.fit(data.X_train, data.y_train)
     fitted = time.perf_counter()
@@ -45,6 +51,7 @@ def measure(trial: Trial) -> Outcome:
     return Outcome(
         {
             "error": float(error[1, -1]),
+            "test_errors": float(wrong[1, -1]),
             "log_loss": float(loss[1, -1]),
             "member_error": float(error[0].mean()),
             "member_log_loss": float(loss[0].mean()),
