@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
+
+from eigenbench.moments import ClassMoments
 
 #: Types of rows that are used as they are.
 ROW_TYPES = [np.float64, np.float32, np.uint8]
@@ -62,3 +66,69 @@ class Detectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+class ClassDetectors(Detectors, metaclass=ABCMeta):
+    """Base of those whose detectors follow from the moments of at least two classes."""
+
+    @abstractmethod
+    def _solve(self, moments: ClassMoments) -> None:
+        """Set the fitted attributes."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Find the detectors.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, d)
+            Training rows; uint8, float32 and float64 are used without a copy of the whole.
+        y : array-like of shape (n_samples,)
+            Class labels, at least two different ones.
+
+        Returns
+        -------
+        object
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If there is one class only, if a matrix that has to be inverted is singular, or if no detector
+            reaches ``theta``.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=ROW_TYPES)
+        check_classification_targets(y)
+        return self._fit(ClassMoments.of(X, y))
+
+    def fit_moments(self, moments: ClassMoments) -> Any:
+        """Find the detectors from class moments; the result equals that of ``fit`` on their rows.
+
+        Parameters
+        ----------
+        moments : ClassMoments
+            Moments of the training rows.
+
+        Returns
+        -------
+        object
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            As for ``fit``.
+        """
+        self.n_features_in_ = moments.n_features
+        return self._fit(moments)
+
+    def _fit(self, moments: ClassMoments) -> Any:
+        self._validate_params()
+        n_classes = len(moments.classes)
+        if n_classes < 2:
+            raise ValueError(
+                f"{type(self).__name__} compares classes and needs at least two, got {n_classes} class."
+            )
+        self._solve(moments)
+        self.classes_ = moments.classes
+        self._n_features_out = self.detectors_.shape[1]
+        return self

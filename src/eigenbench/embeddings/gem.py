@@ -10,10 +10,8 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from eigenbench.embeddings.detectors import ROW_TYPES, Detectors
+from eigenbench.embeddings.detectors import ClassDetectors
 from eigenbench.embeddings.generalized_eigen import SharedDenominator
 from eigenbench.embeddings.pairs import class_distances, hypercube_size, nearest_pairs, select_pairs
 from eigenbench.moments import ClassMoments
@@ -21,7 +19,7 @@ from eigenbench.moments import ClassMoments
 logger = logging.getLogger(__name__)
 
 
-class GEM(Detectors):
+class GEM(ClassDetectors):
     r"""Project on directions along which one class is large and another is small.
 
     For ordered pairs of classes (i, j) the top solutions of
@@ -121,62 +119,12 @@ class GEM(Detectors):
         self.denominator = denominator
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> GEM:
-        """Find the detectors.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            Training rows; uint8, float32 and float64 are used without a copy of the whole.
-        y : array-like of shape (n_samples,)
-            Class labels, at least two different ones.
-
-        Returns
-        -------
-        GEM
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If there is one class only, if a denominator is singular, or if no detector reaches ``theta``.
-        """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=ROW_TYPES)
-        check_classification_targets(y)
-        return self._fit(ClassMoments.of(X, y))
-
-    def fit_moments(self, moments: ClassMoments) -> GEM:
-        """Find the detectors from class moments; the result equals that of ``fit`` on their rows.
-
-        Parameters
-        ----------
-        moments : ClassMoments
-            Moments of the training rows.
-
-        Returns
-        -------
-        GEM
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            As for ``fit``.
-        """
-        self.n_features_in_ = moments.n_features
-        return self._fit(moments)
-
-    def _fit(self, moments: ClassMoments) -> GEM:
-        self._validate_params()
-        n_classes = len(moments.classes)
-        if n_classes < 2:
-            raise ValueError(f"GEM compares classes and needs at least two, got {n_classes} class.")
+    def _solve(self, moments: ClassMoments) -> None:
         pairs = self._select_pairs(moments)
-        found = self._solve(moments, pairs)
+        found = self._solve_pairs(moments, pairs)
         values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
         owner = np.repeat(pairs, [len(v) for v, _ in found], axis=0)
         kept = self._reaching_theta(values)
-        self.classes_ = moments.classes
         self.detectors_ = np.ascontiguousarray(vectors[:, kept])
         self.eigenvalues_ = values[kept]
         self.pairs_ = moments.classes[owner[kept]]
@@ -184,8 +132,6 @@ class GEM(Detectors):
         if self.denominator == "covariance":
             means = moments.sums / moments.counts[:, None]
             self.offsets_ -= np.einsum("md,dm->m", means[owner[kept, 1]], self.detectors_)
-        self._n_features_out = self.eigenvalues_.size
-        return self
 
     def _select_pairs(self, moments: ClassMoments) -> np.ndarray:
         n_classes = len(moments.classes)
@@ -194,7 +140,7 @@ class GEM(Detectors):
         budget = min(self.n_pairs or hypercube_size(n_classes), n_classes * (n_classes - 1))
         return nearest_pairs(class_distances(moments, self.gamma), budget)
 
-    def _solve(self, moments: ClassMoments, pairs: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _solve_pairs(self, moments: ClassMoments, pairs: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return eigenvalues and vectors of every pair, in the order of ``pairs``."""
         found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         top = min(self.top, moments.n_features)

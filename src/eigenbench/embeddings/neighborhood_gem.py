@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from eigenbench.embeddings.detectors import ROW_TYPES, Detectors
+from eigenbench.embeddings.detectors import ClassDetectors
 from eigenbench.embeddings.gem import class_denominator
 from eigenbench.embeddings.pairs import class_distances
 from eigenbench.moments import ClassMoments
@@ -19,7 +17,7 @@ from eigenbench.moments import ClassMoments
 logger = logging.getLogger(__name__)
 
 
-class NeighborhoodGEM(Detectors):
+class NeighborhoodGEM(ClassDetectors):
     r"""Project on directions that are small for one class and large for the classes that it is confused with.
 
     For every class j the top solutions of
@@ -114,59 +112,9 @@ class NeighborhoodGEM(Detectors):
         self.n_components = n_components
         self.n_neighbors = n_neighbors
 
-    def fit(self, X: Any, y: Any) -> NeighborhoodGEM:
-        """Find the detectors.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            Training rows; uint8, float32 and float64 are used without a copy of the whole.
-        y : array-like of shape (n_samples,)
-            Class labels, at least two different ones.
-
-        Returns
-        -------
-        NeighborhoodGEM
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If there is one class only, if a denominator or, with γ = 0, the second moment of all rows is
-            singular, or if no detector reaches ``theta``.
-        """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=ROW_TYPES)
-        check_classification_targets(y)
-        return self._fit(ClassMoments.of(X, y))
-
-    def fit_moments(self, moments: ClassMoments) -> NeighborhoodGEM:
-        """Find the detectors from class moments; the result equals that of ``fit`` on their rows.
-
-        Parameters
-        ----------
-        moments : ClassMoments
-            Moments of the training rows.
-
-        Returns
-        -------
-        NeighborhoodGEM
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            As for ``fit``.
-        """
-        self.n_features_in_ = moments.n_features
-        return self._fit(moments)
-
-    def _fit(self, moments: ClassMoments) -> NeighborhoodGEM:
-        self._validate_params()
-        n_classes = len(moments.classes)
-        if n_classes < 2:
-            raise ValueError(f"NeighborhoodGEM compares classes, needs at least two, got {n_classes} class.")
+    def _solve(self, moments: ClassMoments) -> None:
         neighbors = self._nearest_classes(moments)
-        top = self.top if self.n_components is None else -(-self.n_components // n_classes)
+        top = self.top if self.n_components is None else -(-self.n_components // len(neighbors))
         top = min(top, moments.n_features)
         found = []
         for j, others in enumerate(neighbors):
@@ -174,16 +122,13 @@ class NeighborhoodGEM(Detectors):
             for i in others:
                 numerator += moments.second_moments[i] / (len(others) * moments.counts[i])
             found.append(class_denominator(moments, j, self.gamma).top(numerator, top))
-            logger.info("NeighborhoodGEM: class %d/%d", j + 1, n_classes)
+            logger.info("NeighborhoodGEM: class %d/%d", j + 1, len(neighbors))
         values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
         kept = self._reaching_theta(values) & self._first(values, top)
-        self.classes_ = moments.classes
         self.neighbors_ = moments.classes[neighbors]
         self.detectors_ = np.ascontiguousarray(vectors[:, kept])
         self.eigenvalues_ = values[kept]
         self.denominators_ = np.repeat(moments.classes, top)[kept]
-        self._n_features_out = self.eigenvalues_.size
-        return self
 
     def _first(self, values: np.ndarray, top: int) -> np.ndarray:
         """Return which eigenvalues, ``top`` of every class, are among the first ``n_components``."""
