@@ -6,12 +6,14 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
+from threadpoolctl import threadpool_limits
 
 from eigenbench import GEM, RandomFourierFeatures, StochasticLogistic
 from eigenbench.classifiers.label_losses import multinomial_loss
 from eigenbench.classifiers.logistic_decoder import StochasticDescent, WhitenedFeatures, second_moment
 from eigenbench.classifiers.second_order_logistic import hold_out
 from eigenbench.classifiers.stochastic_logistic import _PreconditionedFeatures
+from eigenbench.row_threads import RowThreads
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +55,7 @@ def test_operators_are_the_whitened_rows(noisy, dtype):
     system = second_moment(X, identity, 1e-3)
     rows = np.arange(5, 1005)
     whitened = WhitenedFeatures(X[rows], identity, system, cache_size=100)
-    operators = _PreconditionedFeatures(X, rows, identity, system, 0.0)
+    operators = _PreconditionedFeatures(X, identity, system, RowThreads(1, map), rows, cache_size=0)
     batch = np.array([3, 999, 17, 0])
     rng = np.random.RandomState(0)
     weights, residual = rng.randn(9, 3).astype(dtype), rng.randn(4, 3).astype(dtype)
@@ -70,7 +72,7 @@ def test_steps_are_those_on_whitened_rows(noisy):
     ends = []
     for features in (
         WhitenedFeatures(X, identity, system, cache_size=100),
-        _PreconditionedFeatures(X, np.arange(len(y)), identity, system, 0.0),
+        _PreconditionedFeatures(X, identity, system, RowThreads(1, map), np.arange(len(y)), cache_size=0),
     ):
         descent = StochasticDescent(multinomial_loss, 0.01, 256, 2, np.zeros((9, 3), dtype=np.float32))
         losses = list(descent.epochs(features, labels, np.random.RandomState(0)))
@@ -89,6 +91,17 @@ def test_the_cache_changes_nothing(digits):
     )
     assert_allclose(some.predict_proba(V), none.predict_proba(V), atol=1e-5)
     assert_allclose(all_.predict_proba(V), none.predict_proba(V), atol=1e-5)
+
+
+@pytest.mark.parametrize("cache_size", [0.0, 1.0])
+def test_threads_change_nothing(digits, cache_size):
+    X, y, V, _ = digits
+    features = RandomFourierFeatures(n_components=300, random_state=0)
+    model = StochasticLogistic(3, batch_size=512, feature_map=features, cache_size=cache_size, random_state=0)
+    with threadpool_limits(1, user_api="blas"):
+        alone = model.fit(X, y).predict_proba(V)
+    with threadpool_limits(3, user_api="blas"):
+        assert_allclose(model.fit(X, y).predict_proba(V), alone, atol=1e-5)
 
 
 def test_the_weights_kept_are_the_best_on_held_out_rows():

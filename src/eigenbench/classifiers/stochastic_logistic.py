@@ -18,10 +18,17 @@ from eigenbench.classifiers.logistic_decoder import StochasticDescent, descend, 
 from eigenbench.classifiers.ridge_system import RidgeSystem
 from eigenbench.classifiers.second_order_logistic import hold_out
 from eigenbench.classifiers.streamed import StreamedClassifier
-from eigenbench.row_blocks import dense_block, row_slices
+from eigenbench.row_blocks import BLOCK_BYTES, dense_block, row_slices
+from eigenbench.row_threads import RowThreads, row_threads
 
 #: Rows of a minibatch for many rows: enough for the two triangular solves of a step to cost little.
 LARGEST_BATCH = 2048
+
+#: Fewer rows than this are not worth a thread.
+SMALLEST_SHARE = 128
+
+#: Places in a minibatch and the features of the rows there.
+_Parts = list[tuple[np.ndarray, np.ndarray]]
 
 
 class StochasticLogistic(StreamedClassifier):
@@ -56,7 +63,8 @@ class StochasticLogistic(StreamedClassifier):
     feature_map : transformer or None, default=None
         Maps the rows of X to features; a clone is fitted in ``fit``, on the rows that are not held out.
         Wrap a map that is fitted already in :class:`sklearn.frozen.FrozenEstimator` to use it as it is. It
-        must treat each row alone.
+        must treat each row alone, and several threads call its ``transform`` at once where BLAS may have
+        several (see the notes).
     fit_intercept : bool, default=True
         Whether to add a constant feature.
     cache_size : float, default=1000
@@ -87,7 +95,8 @@ class StochasticLogistic(StreamedClassifier):
     -----
     Time: m·D² + D³/3 flops for a sample of m rows; then in each pass 4·n·D·c, 4·D²·c for each
     minibatch, and the feature map for rows that are not kept. Memory: 4·D² bytes, ``cache_size``, the
-    features of a minibatch, and 40·D·c bytes.
+    features of a minibatch, and 40·D·c bytes. Features are made in as many threads as BLAS may have, each
+    with a share of the rows and with one thread of BLAS.
 
     See Also
     --------
@@ -174,14 +183,16 @@ class StochasticLogistic(StreamedClassifier):
         everything = len(rows) == len(codes)
         self._fit_map(X if everything else X[rows], self.classes_[codes[rows]])
         system = self._preconditioner(X, rows, rng)
-        features = _PreconditionedFeatures(X, rows, self.feature_map_, system, self.cache_size)
         labels = self._indicator(codes)
-        watched = None
-        if held_out.any():
-            unseen = np.flatnonzero(held_out)
-            kept = max(0.0, self.cache_size - features.kept_megabytes)
-            watched = _PreconditionedFeatures(X, unseen, self.feature_map_, system, kept), labels[unseen]
-        self._descend(features, labels[rows], watched, rng)
+        with row_threads() as threads:
+            whitened = partial(_PreconditionedFeatures, X, self.feature_map_, system, threads)
+            features = whitened(rows, cache_size=self.cache_size)
+            watched = None
+            if held_out.any():
+                unseen = np.flatnonzero(held_out)
+                kept = max(0.0, self.cache_size - features.kept_megabytes)
+                watched = whitened(unseen, cache_size=kept), labels[unseen]
+            self._descend(features, labels[rows], watched, rng)
         return self
 
     def _preconditioner(self, X: Any, rows: np.ndarray, rng: np.random.RandomState) -> RidgeSystem:
@@ -242,49 +253,67 @@ class _PreconditionedFeatures:
     """Features of some rows of X in whitened coordinates, as operators; the first ones are kept in memory."""
 
     def __init__(
-        self, X: Any, rows: np.ndarray, feature_map: Any, system: RidgeSystem, cache_size: float
+        self,
+        X: Any,
+        feature_map: Any,
+        system: RidgeSystem,
+        threads: RowThreads,
+        rows: np.ndarray,
+        *,
+        cache_size: float,
     ) -> None:
         self._X, self._rows, self._feature_map, self.system = X, rows, feature_map, system
+        self._threads = threads
         first = _features(X[rows[:1]], feature_map)
         self.n_rows, self.n_features, self.dtype = len(rows), first.shape[1], first.dtype
         self._with_intercept = system.fit_intercept
         n_kept = 0 if feature_map is None else int(min(self.n_rows, cache_size * 2**20 // first.nbytes))
         self._kept = np.empty((n_kept, self.n_features), dtype=self.dtype)
-        for here in row_slices(n_kept, first.nbytes):
-            self._kept[here] = self._made(np.arange(here.start, here.stop))
+        slices = row_slices(n_kept, first.nbytes, BLOCK_BYTES // threads.n_threads)
+        for _ in threads.map(self._keep, slices):
+            pass
         self.kept_megabytes = self._kept.nbytes / 2**20
+
+    def _keep(self, here: slice) -> None:
+        self._kept[here] = self._made(np.arange(here.start, here.stop))
 
     def _made(self, positions: np.ndarray) -> np.ndarray:
         return _features(self._X[self._rows[positions]], self._feature_map)
+
+    def _part(self, positions: np.ndarray) -> np.ndarray:
+        """Return the features at some positions, all of them kept or none."""
+        return self._kept[positions] if positions[0] < len(self._kept) else self._made(positions)
 
     def __getitem__(self, positions: Any) -> LinearOperator:
         """Return the operator (b, D + 1) of the rows at some positions."""
         if isinstance(positions, slice):
             positions = np.arange(self.n_rows)[positions]
         kept = positions < len(self._kept)
-        if kept.all():
-            F = self._kept[positions]
-        elif not kept.any():
-            F = self._made(positions)
-        else:
-            F = np.empty((len(positions), self.n_features), dtype=self.dtype)
-            F[kept], F[~kept] = self._kept[positions[kept]], self._made(positions[~kept])
+        groups = np.flatnonzero(kept), np.flatnonzero(~kept)
+        places = [share for group in groups for share in self._threads.shares(group, SMALLEST_SHARE)]
+        features = self._threads.map(self._part, (positions[place] for place in places))
+        parts = list(zip(places, features, strict=True))
         return LinearOperator(
-            (len(F), self.n_features + 1),
-            matvec=partial(self._logits, F),
-            matmat=partial(self._logits, F),
-            rmatmat=partial(self._gradient, F),
-            dtype=F.dtype,
+            (len(positions), self.n_features + 1),
+            matvec=partial(self._logits, parts),
+            matmat=partial(self._logits, parts),
+            rmatmat=partial(self._gradient, parts),
+            dtype=self.dtype,
         )
 
-    def _logits(self, F: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def _logits(self, parts: _Parts, weights: np.ndarray) -> np.ndarray:
         coef, shift = self.system.unwhiten(weights[:-1])
-        logits = F @ coef.astype(F.dtype, copy=False)
-        logits += (shift + weights[-1]).astype(F.dtype)
+        coef = coef.astype(self.dtype, copy=False)
+        logits = np.empty((sum(len(place) for place, _ in parts), *coef.shape[1:]), dtype=self.dtype)
+        products = self._threads.map(lambda part: part[1] @ coef, parts)
+        for (place, _), product in zip(parts, products, strict=True):
+            logits[place] = product
+        logits += (shift + weights[-1]).astype(self.dtype)
         return logits
 
-    def _gradient(self, F: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    def _gradient(self, parts: _Parts, residual: np.ndarray) -> np.ndarray:
         total = residual.sum(axis=0)
-        cross = self.system.whitened_cross(F.T @ residual, total)
+        cross = sum(self._threads.map(lambda part: part[1].T @ residual[part[0]], parts))
+        cross = self.system.whitened_cross(cross, total)
         constant = total if self._with_intercept else np.zeros_like(total)
-        return np.vstack([cross, constant]).astype(F.dtype, copy=False)
+        return np.vstack([cross, constant]).astype(self.dtype, copy=False)
