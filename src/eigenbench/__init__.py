@@ -29,6 +29,7 @@ _EXPORTS = {
     "SphericalHermiteFeatures": "eigenbench.embeddings.spherical_hermite",
     "SphericalRandomFeatures": "eigenbench.embeddings.spherical",
     "StochasticLogistic": "eigenbench.classifiers.stochastic_logistic",
+    "SubclassGEM": "eigenbench.embeddings.subclass_gem",
     "TemporalHyperbolicPCA": "eigenbench.embeddings.temporal_hyperbolic_pca",
     "TensorSketch": "eigenbench.embeddings.tensor_sketch",
     "VCA": "eigenbench.embeddings.vca",

@@ -122,6 +122,13 @@ COMPONENTS: dict[str, Component] = {
             uses_moments=True,
         ),
         Component(
+            "SubclassGEM",
+            "eigenbench.embeddings.subclass_gem",
+            "embedding",
+            "parts of each class over each other class",
+            seeded=True,
+        ),
+        Component(
             "FisherLDA",
             "eigenbench.embeddings.fisher_lda",
             "embedding",
