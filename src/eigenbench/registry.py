@@ -5,7 +5,7 @@ Only names and import paths live here, so reading the registry imports no numeri
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -33,7 +33,7 @@ class Component:
     summary : str
         One line for ``eigenbench list methods``.
     seeded : bool or callable
-        Whether the result depends on ``random_state``; a callable decides from the parameters.
+        Whether the result depends on its ``random_state``; a callable decides from the parameters.
     uses_moments : bool
         Whether it has ``fit_moments``, so that one pass over the data serves every such method.
     streams : bool
@@ -51,9 +51,15 @@ class Component:
     streams: bool = False
     extra: str | None = None
 
-    def is_seeded(self, params: dict[str, Any]) -> bool:
-        """Tell whether, with these parameters, the seed changes the result."""
+    def draws(self, params: dict[str, Any]) -> bool:
+        """Tell whether, with these parameters, its own ``random_state`` changes the result."""
         return self.seeded(params) if callable(self.seeded) else self.seeded
+
+    def is_seeded(self, params: dict[str, Any]) -> bool:
+        """Tell whether, with these parameters, the seed changes the result, its own or that of a part."""
+        return self.draws(params) or any(
+            component(name).draws(inner) for name, inner in nested_steps(list(params.values()))
+        )
 
     def load(self) -> type:
         """Import and return the estimator class.
@@ -261,6 +267,12 @@ COMPONENTS: dict[str, Component] = {
             "scikit-learn's Tensor Sketch",
             seeded=True,
         ),
+        Component(
+            "FeatureUnion",
+            "sklearn.pipeline",
+            "expansion",
+            "scikit-learn's union of features, of pipelines side by side",
+        ),
         Component("Normalizer", "sklearn.preprocessing", "preprocessing", "rows scaled to unit length"),
         Component(
             "CalibratedLeastSquares",
@@ -372,6 +384,25 @@ RECIPES: dict[str, tuple[str | tuple[str, dict[str, Any]], ...]] = {
     "gem": (("GEM", {"top": 3}), "SignedPowers"),
     "deep_gem": (("GEM", {"top": 3}), "SignedPowers", ("GEM", {"top": 2}), "SignedPowers"),
 }
+
+
+def as_step(value: Any) -> tuple[str, dict[str, Any]] | None:
+    """Return name and parameters of a parameter value that is a component, ``{Name: {parameter: value}}``."""
+    if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in COMPONENTS:
+        ((name, params),) = value.items()
+        return name, params or {}
+    return None
+
+
+def nested_steps(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield name and parameters of every component in a parameter value, at any depth of lists."""
+    step = as_step(value)
+    if step is not None:
+        yield step
+        value = list(step[1].values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from nested_steps(item)
 
 
 def near_match(name: str, known: list[str]) -> str:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from eigenbench.experiments.tasks import Unit
 from eigenbench.protocols import PROTOCOLS
-from eigenbench.registry import COMPONENTS
+from eigenbench.registry import component, nested_steps
 
 _STAGE_MODULES = {
     "moments": ("eigenbench.moments", "eigenbench.experiments.parts"),
@@ -31,19 +29,11 @@ def unit_code_hash(unit: Unit) -> str:
         if "propensity" in task.spec:
             modules.add("eigenbench.metrics.multilabel")
         for step in [*task.spec.get("steps", ()), *filter(None, [task.spec.get("classifier")])]:
-            modules.update(COMPONENTS[name].module for name in _components(step["component"], step["params"]))
+            nested = nested_steps({step["component"]: step["params"]})
+            modules.update(component(name).module for name, _ in nested)
         if "protocol" in task.spec:
             modules.add(PROTOCOLS[task.spec["protocol"]].module)
     return modules_hash(sorted(modules))
-
-
-def _components(name: str, params: dict[str, Any]) -> Iterator[str]:
-    """Yield a component and those that its parameters, written like steps, are built of."""
-    yield name
-    for value in params.values():
-        if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in COMPONENTS:
-            ((inner, inner_params),) = value.items()
-            yield from _components(inner, inner_params or {})
 
 
 def modules_hash(modules: list[str]) -> str:

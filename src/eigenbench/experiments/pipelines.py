@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import gen_even_slices, get_tags
 
 from eigenbench.experiments.suite import StepSpec, step_names
 from eigenbench.moments import ClassMoments
-from eigenbench.registry import COMPONENTS, component
+from eigenbench.registry import as_step, component
 
 BLOCK_ROWS = 4096
 
@@ -19,20 +19,25 @@ BLOCK_ROWS = 4096
 def build(step: StepSpec, seed: int | None) -> Any:
     """Create an unfitted estimator; ``seed`` becomes its ``random_state`` unless the step sets one.
 
-    A parameter written like a step, ``{Name: {parameter: value}}``, is built in the same way.
+    A parameter written like a step, ``{Name: {parameter: value}}``, is built in the same way, and a list of
+    such steps becomes a pipeline of them; also within a list, as for the parts of a ``FeatureUnion``.
     """
     params = {name: _built(value, seed) for name, value in step.params.items()}
     kind = component(step.component)
-    if seed is not None and kind.is_seeded(step.params):
+    if seed is not None and kind.draws(step.params):
         params.setdefault("random_state", seed)
     return kind.load()(**params)
 
 
 def _built(value: Any, seed: int | None) -> Any:
-    if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in COMPONENTS:
-        ((name, params),) = value.items()
-        return build(StepSpec(component=name, params=params or {}), seed)
-    return value
+    step = as_step(value)
+    if step is not None:
+        return build(StepSpec(component=step[0], params=step[1]), seed)
+    if not isinstance(value, list | tuple):
+        return value
+    if value and all(as_step(item) is not None for item in value):
+        return make_pipeline(*(_built(item, seed) for item in value))
+    return type(value)(_built(item, seed) for item in value)
 
 
 def build_pipeline(steps: tuple[StepSpec, ...], seed: int, last: dict[str, Any]) -> Pipeline:

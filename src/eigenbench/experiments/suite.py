@@ -17,7 +17,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from eigenbench.protocols import PROTOCOLS
-from eigenbench.registry import COMPONENTS, RECIPES, MissingExtraError, component, near_match
+from eigenbench.registry import COMPONENTS, RECIPES, MissingExtraError, component, near_match, nested_steps
 
 #: Metrics of multilabel data that can choose among candidates, and whether more is better.
 MULTILABEL_METRICS: dict[str, bool] = {
@@ -394,11 +394,8 @@ def check_parameters(suite: Suite, path: Path) -> None:
 
 def _check_nested(values: Iterable[Any], place: str) -> None:
     """Check parameters that are estimators, written like steps."""
-    for value in values:
-        if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in COMPONENTS:
-            ((name, params),) = value.items()
-            _check_names(list(params or {}), name, place)
-            _check_nested((params or {}).values(), place)
+    for name, params in nested_steps(list(values)):
+        _check_names(list(params), name, place)
 
 
 def _check_names(names: list[str], component_name: str, place: str) -> None:
