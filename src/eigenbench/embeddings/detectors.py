@@ -68,12 +68,12 @@ class Detectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return tags
 
 
-class ClassDetectors(Detectors, metaclass=ABCMeta):
-    """Base of those whose detectors follow from the moments of at least two classes."""
+class LabelDetectors(Detectors, metaclass=ABCMeta):
+    """Base of those that are found from rows and the labels of at least two classes."""
 
     @abstractmethod
-    def _solve(self, moments: ClassMoments) -> None:
-        """Set the fitted attributes."""
+    def _fit_rows(self, X: Any, y: np.ndarray) -> Any:
+        """Set the fitted attributes from valid rows and labels; return the estimator itself."""
 
     def fit(self, X: Any, y: Any) -> Any:
         """Find the detectors.
@@ -98,6 +98,23 @@ class ClassDetectors(Detectors, metaclass=ABCMeta):
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=ROW_TYPES)
         check_classification_targets(y)
+        return self._fit_rows(X, y)
+
+    def _check_number(self, n_classes: int) -> None:
+        if n_classes < 2:
+            raise ValueError(
+                f"{type(self).__name__} compares classes and needs at least two, got {n_classes} class."
+            )
+
+
+class ClassDetectors(LabelDetectors):
+    """Base of those whose detectors follow from the moments of the classes."""
+
+    @abstractmethod
+    def _solve(self, moments: ClassMoments) -> None:
+        """Set the fitted attributes."""
+
+    def _fit_rows(self, X: Any, y: np.ndarray) -> Any:
         return self._fit(ClassMoments.of(X, y))
 
     def fit_moments(self, moments: ClassMoments) -> Any:
@@ -123,11 +140,7 @@ class ClassDetectors(Detectors, metaclass=ABCMeta):
 
     def _fit(self, moments: ClassMoments) -> Any:
         self._validate_params()
-        n_classes = len(moments.classes)
-        if n_classes < 2:
-            raise ValueError(
-                f"{type(self).__name__} compares classes and needs at least two, got {n_classes} class."
-            )
+        self._check_number(len(moments.classes))
         self._solve(moments)
         self.classes_ = moments.classes
         self._n_features_out = self.detectors_.shape[1]

@@ -11,10 +11,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from eigenbench.embeddings.detectors import ROW_TYPES, Detectors
+from eigenbench.embeddings.detectors import LabelDetectors
 from eigenbench.embeddings.gem import class_denominator
 from eigenbench.embeddings.generalized_eigen import SharedDenominator
 from eigenbench.moments import ClassMoments
@@ -22,7 +20,7 @@ from eigenbench.moments import ClassMoments
 logger = logging.getLogger(__name__)
 
 
-class SubclassGEM(Detectors):
+class SubclassGEM(LabelDetectors):
     r"""Project on directions along which a part of one class is large and another class is small.
 
     The rows of every class i are cut into subclasses by k-means. For each subclass s of it and every other
@@ -116,33 +114,10 @@ class SubclassGEM(Detectors):
         self.n_subclasses = n_subclasses
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> SubclassGEM:
-        """Find the subclasses and the detectors.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            Training rows; uint8, float32 and float64 are used without a copy of the whole.
-        y : array-like of shape (n_samples,)
-            Class labels, at least two different ones.
-
-        Returns
-        -------
-        SubclassGEM
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If there is one class only, if a matrix that has to be inverted is singular, or if no detector
-            reaches ``theta``.
-        """
+    def _fit_rows(self, X: Any, y: np.ndarray) -> SubclassGEM:
         self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=ROW_TYPES)
-        check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("SubclassGEM compares classes and needs at least two, got 1 class.")
+        self._check_number(len(self.classes_))
         denominators = self._denominators(X, y)
         found, owners = [], []
         for i, s, numerator in self._numerators(X, codes):
