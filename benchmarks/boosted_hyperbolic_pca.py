@@ -18,9 +18,9 @@ from sklearn.metrics import pairwise_distances
 from sklearn.preprocessing import normalize
 
 from eigenbench.classifiers.one_example import OneExampleNearestNeighbour
-from eigenbench.embeddings.gram_coordinates import GramCoordinates, kernel_matrix
-from eigenbench.embeddings.hyperbolic_pca import HyperbolicPCA
-from eigenbench.embeddings.margin_risk import PairDistances
+from eigenbench.embeddings.constraints.gram_coordinates import GramCoordinates, kernel_matrix
+from eigenbench.embeddings.constraints.hyperbolic_pca import HyperbolicPCA
+from eigenbench.embeddings.constraints.margin_risk import PairDistances
 
 
 class BoostedOperator:

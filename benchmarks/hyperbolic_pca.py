@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 from eigenbench.classifiers.one_example import OneExampleNearestNeighbour
-from eigenbench.embeddings.hyperbolic_pca import HyperbolicPCA
+from eigenbench.embeddings.constraints.hyperbolic_pca import HyperbolicPCA
 from eigenbench.moments import ClassMoments
 
 

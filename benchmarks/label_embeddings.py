@@ -32,9 +32,9 @@ from sklearn.decomposition import TruncatedSVD
 from eigenbench.datasets.planted_labels import PlantedLabels, recipe_of
 from eigenbench.datasets.planted_structure import canonical_angles, captured_energy
 from eigenbench.datasets.storage import resolve_data_dir
-from eigenbench.embeddings.compressed_sensing import CompressedSensing
-from eigenbench.embeddings.plst import PLST
-from eigenbench.embeddings.rembrandt import Rembrandt
+from eigenbench.embeddings.labels.compressed_sensing import CompressedSensing
+from eigenbench.embeddings.labels.plst import PLST
+from eigenbench.embeddings.labels.rembrandt import Rembrandt
 
 RIDGE = 10.0
 """In mean diagonal entries of the Gram matrix: of 0.1, 1 and 10, what found most of a small planted set."""

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.linalg import blas
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 
-from eigenbench.accumulation import accumulate
-from eigenbench.row_blocks import FeatureBlocks, dense_block, row_slices
+from eigenbench.linalg.accumulation import accumulate
+from eigenbench.linalg.row_blocks import FeatureBlocks, dense_block, row_slices
 
 _FIELDS = ("classes", "counts", "sums", "second_moments")
 
@@ -199,7 +199,7 @@ class ClassMoments:
         Returns
         -------
         ClassMoments
-            Those that ``update`` would give; see `eigenbench.accumulation.accumulate` for what runs where.
+            Those that ``update`` would give; see `eigenbench.linalg.accumulation.accumulate` about threads.
 
         Raises
         ------

@@ -13,7 +13,7 @@ from eigenbench.classifiers.label_losses import multinomial_loss
 from eigenbench.classifiers.logistic_decoder import StochasticDescent, WhitenedFeatures, second_moment
 from eigenbench.classifiers.second_order_logistic import hold_out
 from eigenbench.classifiers.stochastic_logistic import _PreconditionedFeatures
-from eigenbench.row_threads import RowThreads
+from eigenbench.linalg.row_threads import RowThreads
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import eigenbench.row_blocks as row_blocks
+import eigenbench.linalg.row_blocks as row_blocks
 from eigenbench import GEM, CalibratedLeastSquares, SecondOrderLogistic, SignedPowers, StochasticLogistic
 
 CLASSIFIERS = [

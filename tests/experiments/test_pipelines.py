@@ -70,4 +70,7 @@ def test_the_code_of_a_branch_is_part_of_the_hash(monkeypatch):
     plan = make_plan(suite(union(WHOLES, PARTS)), {"digits": True})
     (embed,) = (unit for unit in plan.units.values() if unit.stage == "embed")
     unit_code_hash(embed)
-    assert {"eigenbench.embeddings.gem", "eigenbench.embeddings.subclass_gem"} <= set(seen)
+    assert {
+        "eigenbench.embeddings.discriminants.gem",
+        "eigenbench.embeddings.discriminants.subclass_gem",
+    } <= set(seen)

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import make_pipeline
 
-from eigenbench.embeddings.plst import PLST
+from eigenbench.embeddings.labels.plst import PLST
 from eigenbench.protocols import PROTOCOLS, Trial
 from eigenbench.protocols.label_structure import Settings, measure
 

@@ -11,11 +11,11 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils._param_validation import Interval
 
-from eigenbench.accumulation import accumulate
-from eigenbench.classifiers.ridge_system import RidgeSystem
 from eigenbench.classifiers.simplex import project_rows_to_simplex
 from eigenbench.classifiers.streamed import StreamedClassifier
-from eigenbench.row_blocks import FeatureBlocks, row_slices
+from eigenbench.linalg.accumulation import accumulate
+from eigenbench.linalg.ridge_system import RidgeSystem
+from eigenbench.linalg.row_blocks import FeatureBlocks, row_slices
 
 logger = logging.getLogger(__name__)
 

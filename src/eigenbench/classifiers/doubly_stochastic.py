@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eigenbench.classifiers.streamed import ScoreClassifier
-from eigenbench.row_blocks import row_slices
+from eigenbench.linalg.row_blocks import row_slices
 
 _DTYPES = [np.float64, np.float32]
 _MAX_SEED = np.iinfo(np.int32).max

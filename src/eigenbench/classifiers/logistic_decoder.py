@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy import sparse
 
-from eigenbench.accumulation import accumulate
 from eigenbench.classifiers.label_losses import LabelLoss
-from eigenbench.classifiers.ridge_system import RidgeSystem
-from eigenbench.row_blocks import FeatureBlocks, dense_block, row_slices
+from eigenbench.linalg.accumulation import accumulate
+from eigenbench.linalg.ridge_system import RidgeSystem
+from eigenbench.linalg.row_blocks import FeatureBlocks, dense_block, row_slices
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from eigenbench.row_blocks import row_slices
+from eigenbench.linalg.row_blocks import row_slices
 
 _METRICS = set(PAIRWISE_DISTANCE_FUNCTIONS) - {"precomputed", "nan_euclidean"}
 

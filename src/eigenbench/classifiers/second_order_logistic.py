@@ -14,10 +14,10 @@ from scipy.special import softmax
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from eigenbench.accumulation import accumulate
-from eigenbench.classifiers.ridge_system import RidgeSystem
 from eigenbench.classifiers.streamed import StreamedClassifier
-from eigenbench.row_blocks import FeatureBlocks
+from eigenbench.linalg.accumulation import accumulate
+from eigenbench.linalg.ridge_system import RidgeSystem
+from eigenbench.linalg.row_blocks import FeatureBlocks
 
 logger = logging.getLogger(__name__)
 

@@ -15,11 +15,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.classifiers.label_losses import multinomial_loss
 from eigenbench.classifiers.logistic_decoder import StochasticDescent, descend, mean_loss, prior_logits
-from eigenbench.classifiers.ridge_system import RidgeSystem
 from eigenbench.classifiers.second_order_logistic import hold_out
 from eigenbench.classifiers.streamed import StreamedClassifier
-from eigenbench.row_blocks import BLOCK_BYTES, dense_block, row_slices
-from eigenbench.row_threads import RowThreads, row_threads
+from eigenbench.linalg.ridge_system import RidgeSystem
+from eigenbench.linalg.row_blocks import BLOCK_BYTES, dense_block, row_slices
+from eigenbench.linalg.row_threads import RowThreads, row_threads
 
 #: Rows of a minibatch for many rows: enough for the two triangular solves of a step to cost little.
 LARGEST_BATCH = 2048

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from eigenbench.row_blocks import FeatureBlocks
+from eigenbench.linalg.row_blocks import FeatureBlocks
 
 _DTYPES = [np.float64, np.float32, np.uint8]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix
 
 from eigenbench.experiments.pipelines import BLOCK_ROWS
-from eigenbench.row_blocks import BLOCK_BYTES, row_slices
+from eigenbench.linalg.row_blocks import BLOCK_BYTES, row_slices
 
 #: Confusion counts are kept for so many classes at most: for 1,000 they would fill 3 MB of every record.
 MOST_CONFUSION_CLASSES = 256

@@ -12,7 +12,10 @@ import skops.io
 from eigenbench.registry import COMPONENTS
 
 #: Types that registered components are made of.
-_PARTS = {"eigenbench.embeddings.frequencies.Projections", "sklearn.multiclass._ConstantPredictor"}
+_PARTS = {
+    "eigenbench.embeddings.kernel_features.frequencies.Projections",
+    "sklearn.multiclass._ConstantPredictor",
+}
 
 
 class ModelFileError(ValueError):

@@ -7,10 +7,10 @@ import time
 import numpy as np
 
 from eigenbench.classifiers.geometric_mean_ensemble import GeometricMeanEnsemble
+from eigenbench.linalg.row_blocks import row_slices
 from eigenbench.protocols.base import Outcome, Trial
 from eigenbench.protocols.settings.ensemble import Settings
 from eigenbench.registry import component
-from eigenbench.row_blocks import row_slices
 
 
 def measure(trial: Trial) -> Outcome:

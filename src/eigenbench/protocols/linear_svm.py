@@ -15,11 +15,11 @@ from sklearn.svm import SVC
 
 from eigenbench.classifiers.squared_hinge import SquaredHinge, decision_values
 from eigenbench.classifiers.squared_hinge_dual import SquaredHingeDual, inner_products
-from eigenbench.embeddings.spherical_kernels import spherical_polynomial_kernel
+from eigenbench.embeddings.kernel_features.spherical_kernels import spherical_polynomial_kernel
 from eigenbench.experiments.parts import holdout_split
+from eigenbench.linalg.row_blocks import row_slices
 from eigenbench.protocols.base import Outcome, Trial
 from eigenbench.protocols.settings.linear_svm import Settings
-from eigenbench.row_blocks import row_slices
 
 #: A kernel matrix of this many rows takes 800 MB.
 _MAX_KERNEL_ROWS = 10_000

@@ -11,7 +11,7 @@ from scipy.ndimage import gaussian_filter
 from scipy.sparse import issparse
 from sklearn.preprocessing import normalize
 
-from eigenbench.embeddings.margin_risk import PairDistances
+from eigenbench.embeddings.constraints.margin_risk import PairDistances
 from eigenbench.protocols.base import Outcome, Trial
 from eigenbench.protocols.deformed_copies import deformed_copies
 from eigenbench.protocols.held_out_classes import choose_on_held_out_classes, one_example_error

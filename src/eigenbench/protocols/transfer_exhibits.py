@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 
-from eigenbench.embeddings.margin_risk import PairDistances
+from eigenbench.embeddings.constraints.margin_risk import PairDistances
 from eigenbench.protocols.base import Histogram, Images, Scatter
 
 #: What keeps a record small: points of a scatter plot, bins, pictures, and pixels of a picture.

@@ -1,0 +1,1 @@
+"""Metrics from pairs of rows that are equal or different: hyperbolic PCA."""

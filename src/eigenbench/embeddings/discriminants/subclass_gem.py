@@ -1,0 +1,157 @@
+"""GEM with parts of a class, found by k-means, over whole other classes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from eigenbench.embeddings.discriminants.detector_embedding import LabelDetectors
+from eigenbench.embeddings.discriminants.gem import class_denominator
+from eigenbench.linalg.generalized_eigen import SharedDenominator
+from eigenbench.moments import ClassMoments
+
+logger = logging.getLogger(__name__)
+
+
+class SubclassGEM(LabelDetectors):
+    r"""Project on directions along which a part of one class is large and another class is small.
+
+    The rows of every class i are cut into subclasses by k-means. For each subclass s of it and every other
+    class j the top solutions of
+
+    .. math:: C_{is} v = \lambda (C_j + \frac{\gamma}{d} \mathrm{tr}(C_j) I) v
+
+    are kept, with :math:`C_{is} = E[x x^\top]` over the subclass and :math:`C_j = E[x x^\top \mid y = j]`. As
+    in :class:`~eigenbench.GEM` [1]_ they are scaled to a mean square of 1 in class j (with γ) and λ in
+    the subclass. A class of several kinds, such as the digit 7 with and without a bar, has one moment for all
+    of them in GEM; here each has its own detectors, as each has its own mean in subclass discriminant
+    analysis [2]_.
+
+    Parameters
+    ----------
+    gamma : float, default=0.5
+        Regularisation γ ≥ 0 of the denominator, as a multiple of its mean eigenvalue.
+    theta : float, default=0.0
+        Only detectors with λ ≥ θ are kept.
+    top : int, default=4
+        The largest number of detectors for a subclass and a class.
+    n_subclasses : int, default=4
+        Number of clusters of each class; a class of fewer rows has one for each of them. With 1 the detectors
+        are those of GEM.
+    random_state : int, RandomState instance or None, default=None
+        Seed of k-means.
+
+    Attributes
+    ----------
+    detectors_ : ndarray of shape (d, m), float64
+        The directions v as columns, subclass by subclass, class by class, λ descending; the entry of largest
+        absolute value of each is positive.
+    eigenvalues_ : ndarray of shape (m,), float64
+        The eigenvalue λ of each detector.
+    pairs_ : ndarray of shape (m, 2)
+        Class labels of each detector: that of its subclass, and that of the denominator.
+    subclasses_ : ndarray of shape (m,), int
+        Which subclass of its class the numerator of each detector is, from 0 on.
+    classes_ : ndarray of shape (k,)
+        The class labels.
+    n_features_in_ : int
+        Number of inputs d.
+
+    Notes
+    -----
+    Two passes over X for moments (2n·d² flops), k-means in each class, a factorisation per class, and
+    k(k − 1)·s eigenproblems for s subclasses: s times those of GEM, while ``top`` can be as many times
+    smaller. Memory: at most 8·(2k + s)·d² bytes. ``transform`` costs 2·n·d·m flops. Unlike those of GEM the
+    detectors depend on the scale of the inputs, by which k-means measures distances. On 20,000 held-out rows
+    of MNIST 1,440 detectors make 246 to 283 errors by the seed, those of GEM 299 (``reports/reference``).
+
+    References
+    ----------
+    .. [1] N. Karampatziakis and P. Mineiro, "Discriminative Features via Generalized Eigenvectors",
+       ICML 2014, Algorithm 1.
+    .. [2] M. Zhu and A. M. Martinez, "Subclass Discriminant Analysis", IEEE Transactions on Pattern
+       Analysis and Machine Intelligence 28 (2006).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from eigenbench import CalibratedLeastSquares, SignedPowers, SubclassGEM
+    >>> X, y = load_digits(return_X_y=True)
+    >>> gem = SubclassGEM(top=1, n_subclasses=2, random_state=0)
+    >>> model = make_pipeline(gem, SignedPowers(), CalibratedLeastSquares())
+    >>> bool(model.fit(X[:1000] / 16, y[:1000]).score(X[1000:] / 16, y[1000:]) > 0.93)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "gamma": [Interval(Real, 0, None, closed="left")],
+        "theta": [Interval(Real, 0, None, closed="left")],
+        "top": [Interval(Integral, 1, None, closed="left")],
+        "n_subclasses": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        gamma: float = 0.5,
+        theta: float = 0.0,
+        top: int = 4,
+        *,
+        n_subclasses: int = 4,
+        random_state: Any = None,
+    ) -> None:
+        self.gamma = gamma
+        self.theta = theta
+        self.top = top
+        self.n_subclasses = n_subclasses
+        self.random_state = random_state
+
+    def _fit_rows(self, X: Any, y: np.ndarray) -> SubclassGEM:
+        self._validate_params()
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self._check_number(len(self.classes_))
+        denominators = self._denominators(X, y)
+        found, owners = [], []
+        for i, s, numerator in self._numerators(X, codes):
+            for j in range(len(denominators)):
+                if j != i:
+                    found.append(denominators[j].top(numerator, min(self.top, X.shape[1])))
+                    owners.append((i, j, s))
+            logger.info("SubclassGEM: class %d/%d, subclass %d", i + 1, len(denominators), s)
+        values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
+        values = np.maximum(values, 0)
+        kept = self._reaching_theta(values)
+        owner = np.repeat(owners, [len(v) for v, _ in found], axis=0)[kept]
+        self.detectors_ = np.ascontiguousarray(vectors[:, kept])
+        self.eigenvalues_ = values[kept]
+        self.pairs_, self.subclasses_ = self.classes_[owner[:, :2]], owner[:, 2]
+        self._n_features_out = self.detectors_.shape[1]
+        return self
+
+    def _denominators(self, X: Any, y: np.ndarray) -> list[SharedDenominator]:
+        moments = ClassMoments.of(X, y)
+        return [class_denominator(moments, j, self.gamma) for j in range(len(moments.classes))]
+
+    def _numerators(self, X: Any, codes: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Yield class and subclass, as numbers, and the second moment of the subclass."""
+        rng = check_random_state(self.random_state)
+        for i in range(len(self.classes_)):
+            rows = X[codes == i]
+            moments = ClassMoments.of(rows, self._subclasses(rows, rng))
+            for s in range(len(moments.classes)):
+                yield i, s, moments.conditional(s)
+
+    def _subclasses(self, rows: Any, rng: np.random.RandomState) -> np.ndarray:
+        """Return the cluster of every row of a class."""
+        n_clusters = min(self.n_subclasses, rows.shape[0])
+        if n_clusters == 1:
+            return np.zeros(rows.shape[0], dtype=int)
+        return KMeans(n_clusters, n_init=1, random_state=rng).fit_predict(rows)

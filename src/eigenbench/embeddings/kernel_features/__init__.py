@@ -1,0 +1,1 @@
+"""Random features of kernels: spherical, Hermite, Fourier, Maclaurin, Tensor Sketch, CRAFT."""

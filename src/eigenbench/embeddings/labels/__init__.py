@@ -1,0 +1,1 @@
+"""Embeddings of many labels: Rembrandt, PLST, compressed sensing."""

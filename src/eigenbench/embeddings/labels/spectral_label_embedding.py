@@ -1,0 +1,272 @@
+"""What the label embeddings share: labels of either kind, ridge regression on the embedded labels."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from eigenbench.embeddings.labels.label_matrix import label_matrix
+from eigenbench.embeddings.labels.moment_products import MomentProducts
+from eigenbench.linalg.accumulation import accumulate
+from eigenbench.linalg.conjugate_gradients import StreamedRidge
+from eigenbench.linalg.randomized_eigen import leading_eigenpairs
+from eigenbench.linalg.ridge_system import DOUBLE_PRECISION_LIMIT, RidgeSystem
+from eigenbench.linalg.row_blocks import FeatureBlocks
+from eigenbench.linalg.row_products import LabelledRows
+from eigenbench.moments import ClassMoments
+
+#: Maps columns to as many: solutions of linear systems, or products.
+ColumnMap = Callable[[np.ndarray], np.ndarray]
+
+_DTYPES = [np.float64, np.float32, np.uint8]
+
+
+class LabelEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
+    """Base of embeddings V (c, k) of labels; ``transform`` predicts Y V by ridge regression on X."""
+
+    embedding_: np.ndarray
+
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "ridge": [Interval(Real, 0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "solver": [StrOptions({"auto", "cholesky", "cg"})],
+        "cg_tol": [Interval(Real, 0, None, closed="left")],
+        "cg_max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 50,
+        *,
+        ridge: float = 0.1,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        cg_tol: float = 1e-3,
+        cg_max_iter: int = 100,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.ridge = ridge
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.cg_tol = cg_tol
+        self.cg_max_iter = cg_max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @abstractmethod
+    def _embed(
+        self, products: LabelledRows | MomentProducts, solve: ColumnMap, rng: np.random.RandomState
+    ) -> np.ndarray:
+        """Return the embedding (c, k), float64."""
+
+    def fit(self, X: Any, Y: Any) -> Any:
+        """Find the embedding and the regression on it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, d)
+            Training rows. Sparse data may be CSR over memory-mapped arrays; it is not copied.
+        Y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, c)
+            Class labels, or an indicator matrix of zeros and ones.
+
+        Returns
+        -------
+        object
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If ``n_components`` exceeds the number of labels, if Y holds neither class labels nor indicators,
+            or if the data hold NaN or infinity.
+        """
+        self._validate_params()
+        X, Y = validate_data(self, X, Y, accept_sparse="csr", dtype=_DTYPES, multi_output=True)
+        if sparse.issparse(X) and X.dtype == np.uint8:
+            X = X.astype(np.float32)
+        indicators, classes = label_matrix(Y, np.float64 if X.dtype == np.float64 else np.float32)
+        rows = LabelledRows.of(X, indicators, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs)
+        solve: ColumnMap
+        if self.solver == "cholesky" or (
+            self.solver == "auto" and (not sparse.issparse(X) or X.shape[1] <= DOUBLE_PRECISION_LIMIT)
+        ):
+            start = partial(RidgeSystem, X.shape[1], rows.dtype, fit_intercept=self.fit_intercept)
+            system = accumulate(FeatureBlocks(X, None), start, label=f"Gram matrix ({X.shape[1]} features)")
+            solve = self._factored(system)
+        else:
+            self.penalty_ = float(self.ridge * rows.diagonal.mean())
+            solve = StreamedRidge(rows, self.penalty_, tol=self.cg_tol, max_iter=self.cg_max_iter)
+        self._fit(rows, solve, classes)
+        self._report(solve)
+        return self
+
+    def fit_moments(self, moments: ClassMoments) -> Any:
+        """Find the embedding from class moments; the result is that of ``fit`` on their rows.
+
+        Parameters
+        ----------
+        moments : ClassMoments
+            Moments of the training rows.
+
+        Returns
+        -------
+        object
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            As for ``fit``, or if ``solver="cg"``, which needs the rows.
+        """
+        self._validate_params()
+        if self.solver == "cg":
+            raise ValueError('solver="cg" works on rows; class moments are solved with "cholesky" or "auto".')
+        self.n_features_in_ = moments.n_features
+        products = MomentProducts(moments, fit_intercept=self.fit_intercept)
+        system = RidgeSystem.of_sums(
+            moments.total(), moments.sums.sum(axis=0), products.n_rows, fit_intercept=self.fit_intercept
+        )
+        solve = self._factored(system)
+        self._fit(products, solve, moments.classes)
+        self._report(solve)
+        return self
+
+    def _factored(self, system: RidgeSystem) -> ColumnMap:
+        # RidgeSystem counts its penalty in mean variances, which are 1/n of the diagonal's mean.
+        self.penalty_ = system.factor(self.ridge * system.n_rows).penalty
+        return system.apply_inverse
+
+    def _fit(self, products: LabelledRows | MomentProducts, solve: ColumnMap, classes: np.ndarray) -> None:
+        if self.n_components > products.n_labels:
+            raise ValueError(
+                f"n_components={self.n_components} exceeds the number of labels, {products.n_labels}."
+            )
+        embedding = self._embed(products, solve, check_random_state(self.random_state))
+        weights = products.by_columns(
+            lambda columns: solve(products.cross(columns)), products.n_features, embedding
+        )
+        self.classes_ = classes
+        self.embedding_ = embedding.astype(products.dtype, copy=False)
+        self.coef_ = weights.T.astype(products.dtype, copy=False)
+        self.intercept_ = products.label_mean @ embedding - self.coef_ @ products.feature_mean
+        self._n_features_out = self.n_components
+
+    def _report(self, solve: ColumnMap) -> None:
+        """Keep the iterations of a streamed solver and warn if they did not suffice."""
+        if not isinstance(solve, StreamedRidge):
+            self.cg_iterations_ = 0
+            return
+        self.cg_iterations_ = solve.n_iter
+        if solve.residual > self.cg_tol:
+            warnings.warn(
+                f"conjugate gradients stopped after cg_max_iter={self.cg_max_iter} iterations with a "
+                f"relative residual of {solve.residual:.1e} > cg_tol={self.cg_tol}: raise cg_max_iter, "
+                "cg_tol or ridge.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Predict the embedded labels of the rows of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, d)
+            The data; sparse data is not made dense.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            ``X @ coef_.T + intercept_``: float64 for float64 input, else float32.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, reset=False)
+        dtype = np.float64 if X.dtype == np.float64 else np.float32
+        outputs = np.asarray(safe_sparse_dot(X.astype(dtype, copy=False), self.coef_.T.astype(dtype)))
+        outputs += self.intercept_.astype(dtype)
+        return outputs
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class SpectralLabelEmbedding(LabelEmbedding):
+    """Base of embeddings by leading eigenvectors, which subspace iteration finds from a random start."""
+
+    singular_values_: np.ndarray
+
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        **LabelEmbedding._parameter_constraints,
+        "oversampling": [Interval(Integral, 0, None, closed="left")],
+        "n_iter": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 50,
+        *,
+        oversampling: int = 20,
+        n_iter: int = 1,
+        ridge: float = 0.1,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        cg_tol: float = 1e-3,
+        cg_max_iter: int = 100,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            ridge=ridge,
+            fit_intercept=fit_intercept,
+            solver=solver,
+            cg_tol=cg_tol,
+            cg_max_iter=cg_max_iter,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.oversampling = oversampling
+        self.n_iter = n_iter
+
+    @abstractmethod
+    def _operator(self, products: LabelledRows | MomentProducts, solve: ColumnMap) -> ColumnMap:
+        """Return the map of columns (c, w) to their product with the matrix whose eigenvectors are wanted."""
+
+    def _embed(
+        self, products: LabelledRows | MomentProducts, solve: ColumnMap, rng: np.random.RandomState
+    ) -> np.ndarray:
+        operator = self._operator(products, solve)
+        eigenvalues, embedding = leading_eigenpairs(
+            lambda Q: products.by_columns(operator, products.n_labels, Q),
+            products.n_labels,
+            self.n_components,
+            oversampling=self.oversampling,
+            n_iter=self.n_iter,
+            rng=rng,
+            dtype=products.dtype,
+        )
+        self.singular_values_ = np.sqrt(np.maximum(eigenvalues, 0))
+        return embedding
