@@ -21,7 +21,7 @@ from eigenbench.classifiers.label_losses import independent_loss, multinomial_lo
 from eigenbench.classifiers.label_threshold import choose_threshold
 from eigenbench.classifiers.logistic_decoder import WhitenedFeatures, prior_logits, second_moment
 from eigenbench.embeddings.labels.label_matrix import class_indicators
-from eigenbench.experiments.persistence import load_model, save_model
+from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.experiments.pipelines import build
 from eigenbench.experiments.suite import StepSpec
 

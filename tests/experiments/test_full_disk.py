@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from eigenbench.experiments.persistence import load_model, save_model
-from eigenbench.experiments.record import write_json
+from eigenbench.atomic_files import write_json
+from eigenbench.experiments.model_file import load_model, save_model
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 pytest.importorskip("napkinxc", reason="napkinxc is not installed: pip install 'eigenbench[peers]'")
 
-from eigenbench.experiments.persistence import load_model, save_model
+from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.peers.napkinxc_plt import NapkinXCPLT
 
 

@@ -4,7 +4,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from eigenbench.experiments.persistence import load_model, save_model
+from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.peers.one_vs_rest import OneVsRestLogistic
 
 

@@ -21,7 +21,7 @@ from eigenbench.experiments.record import (
     ModelInfo,
     Record,
     Search,
-    write_json,
+    write_record,
 )
 from eigenbench.experiments.suite import Suite, load_suite
 
@@ -210,5 +210,5 @@ def results_dir(tmp_path: Path, records: list[Record]) -> Path:
     """A results folder with one file per record."""
     for record in records:
         path = tmp_path / "results" / "records" / record.suite / f"{record.run_key}.json"
-        write_json(path, record.model_dump(mode="json"))
+        write_record(path, record)
     return tmp_path / "results"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from eigenbench.experiments.record import write_json
+from eigenbench.experiments.record import write_record
 from eigenbench.experiments.suite import SuiteError
 from eigenbench.reporting.__main__ import main
 from eigenbench.reporting.inputs import read_inputs
@@ -27,7 +27,7 @@ def run(tmp_path, suite_path, results_dir):
 
 def write(results_dir: Path, record) -> Path:
     path = results_dir / "records" / record.suite / f"{record.run_key}.json"
-    write_json(path, record.model_dump(mode="json"))
+    write_record(path, record)
     return path
 
 

@@ -24,8 +24,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from eigenbench.experiments.persistence import save_model
-from eigenbench.experiments.record import Record, write_json
+from eigenbench.experiments.model_file import save_model
+from eigenbench.experiments.record import Record, write_record
 from eigenbench.tracking.store import open_store
 
 
@@ -116,7 +116,7 @@ class Results:
         }
         record = Record.model_validate(content | changes)
         path = self.folder / "records" / record.suite / f"{record.run_key}.json"
-        write_json(path, record.model_dump(mode="json"))
+        write_record(path, record)
         return path
 
     def failed_record(self, seed: int = 0, status: str = "failed") -> Path:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
-import tempfile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from eigenbench.atomic_files import json_text, replacing_file
 from eigenbench.protocols.base import Exhibit
+
+SCHEMA_VERSION: Final = 2
+
+#: What makes a run again whose record or model cannot be used.
+REMEDY = "run the same snakemake command again: it is made again"
+
+_NO_SEAL = "0" * 64
+# A JSON string has no line feed, so this is the key of the record itself, never one inside it.
+_SEAL_KEY = b'\n "seal": "'
 
 Status = Literal["ok", "failed", "not_run"]
 
@@ -113,7 +122,7 @@ class Record(_Model):
         Whether the seed changes nothing, so that seeds give no interval.
     """
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = SCHEMA_VERSION
     run_key: str = Field(pattern=r"^[0-9a-f]{16}$")
     suite: str
     experiment: str
@@ -143,39 +152,79 @@ class Record(_Model):
 
 
 class RecordError(ValueError):
-    """A record file is missing, truncated, or not a record."""
+    """A record file is missing, cut short, changed after it was written, or not a record."""
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Write a record with its seal; ``path`` is either the old file or the whole new one.
+
+    The seal is a field of the JSON object: the SHA-256 of the file's bytes with the 64 hexadecimal digits of
+    the seal itself replaced by zeros. It shows that a record was changed by hand or by accident; it is no
+    signature, since whoever changes a record on purpose can compute it.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    content = json_text(record.model_dump(mode="json") | {"seal": _NO_SEAL}).encode()
+    before, key, rest = content.partition(_SEAL_KEY)
+    digest = hashlib.sha256(content).hexdigest().encode()
+    with replacing_file(path) as temporary:
+        temporary.write_bytes(before + key + digest + rest[len(digest) :])
 
 
 def read_record(path: Path) -> Record:
-    """Read and validate one record.
+    """Read one record, and check its seal and its fields.
 
     Raises
     ------
     RecordError
-        Naming the file and what is wrong in it.
+        Naming the file and what is wrong with it.
     """
     try:
-        return Record.model_validate_json(path.read_bytes())
+        content = path.read_bytes()
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be read ({error.strerror or error}); {REMEDY}") from error
+    if not _seal_matches(content):
+        raise RecordError(f"{path}: {_why_refused(content)}; {REMEDY}")
+    fields = json.loads(content)
+    del fields["seal"]
+    try:
+        return Record.model_validate(fields)
     except ValidationError as error:
         first = error.errors()[0]
         problem = f"{'.'.join(map(str, first['loc'])) or 'file'}: {first['msg']}"
-    except OSError as error:
-        problem = str(error)
-    raise RecordError(f"{path}: not a readable run record ({problem}); delete it and run snakemake again")
+        raise RecordError(f"{path}: not a run record ({problem}); {REMEDY}") from error
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write JSON so that ``path`` is either the old file or the whole new one, whatever happens."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+def seal_is_intact(path: Path) -> bool:
+    """Return whether a record is there and as it was written; its fields are not looked at.
+
+    Costs one reading of the file and its SHA-256.
+    """
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            json.dump(value, stream, indent=1, sort_keys=True, allow_nan=False)
-            stream.write("\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        return _seal_matches(path.read_bytes())
+    except OSError:
+        return False
+
+
+def _seal_matches(content: bytes) -> bool:
+    before, key, rest = content.partition(_SEAL_KEY)
+    digest = hashlib.sha256(before + key + _NO_SEAL.encode())
+    digest.update(rest[len(_NO_SEAL) :])
+    return rest[: len(_NO_SEAL)] == digest.hexdigest().encode()
+
+
+def _why_refused(content: bytes) -> str:
+    """Say what is wrong with a file whose seal does not match."""
+    try:
+        fields = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        return f"not a readable run record ({error})"
+    if not isinstance(fields, dict) or "schema_version" not in fields:
+        return "not a run record"
+    if fields["schema_version"] != SCHEMA_VERSION:
+        found = fields["schema_version"]
+        return f"has schema version {found!r}, and this eigenbench reads version {SCHEMA_VERSION}"
+    return "was changed after it was written (its seal does not match)"

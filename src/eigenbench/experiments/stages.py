@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from eigenbench.datasets import open_prepared
 from eigenbench.experiments.cells import with_params
 from eigenbench.experiments.metrics import score
+from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.experiments.parts import part_rows, shard_rows
-from eigenbench.experiments.persistence import load_model, save_model
 from eigenbench.experiments.pipelines import build, build_pipeline, fit_features, transform
 from eigenbench.experiments.suite import MULTILABEL_METRICS, Params, StepSpec
 from eigenbench.experiments.tasks import Task

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eigenbench.experiments.record import write_json
+from eigenbench.atomic_files import write_json
 from eigenbench.experiments.tasks import Task
 
 

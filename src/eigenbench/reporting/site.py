@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import jinja2
 
+from eigenbench.atomic_files import replacing_entries
 from eigenbench.experiments.record import Record
 from eigenbench.experiments.suite import Suite
 from eigenbench.reporting import formatting, sections
@@ -71,7 +70,9 @@ def render(
         "index.html": _page(suites, records, suite_paths, title, unreadable),
     }
     try:
-        _replace_files(reports_dir, texts)
+        with replacing_entries(reports_dir) as folder:
+            for name, text in texts.items():
+                (folder / name).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise ReportError(
             f"{reports_dir}: cannot write the report ({error.strerror or error}); make the folder "
@@ -126,23 +127,3 @@ def _environment() -> jinja2.Environment:
     }
     environment.globals |= {"style": formatting.metric_style, "sources": sections.by_source}
     return environment
-
-
-def _replace_files(folder: Path, texts: Mapping[str, str]) -> None:
-    """Write all files under temporary names, then rename them one by one."""
-    folder.mkdir(parents=True, exist_ok=True)
-    temporaries: dict[str, Path] = {}
-    try:
-        for name, text in texts.items():
-            handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name}.", suffix=".tmp")
-            temporaries[name] = Path(temporary)
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporaries[name].chmod(0o644)
-        for name, temporary_path in temporaries.items():
-            temporary_path.replace(folder / name)
-    finally:
-        for temporary_path in temporaries.values():
-            temporary_path.unlink(missing_ok=True)

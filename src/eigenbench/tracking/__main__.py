@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from eigenbench.experiments.record import write_json
+from eigenbench.atomic_files import write_json
 from eigenbench.tracking.errors import TrackingError
 from eigenbench.tracking.importer import import_records
 

@@ -44,7 +44,7 @@ class LabelPredictor:
 
 
 def _load_pyfunc(path: str) -> LabelPredictor:
-    from eigenbench.experiments.persistence import load_model
+    from eigenbench.experiments.model_file import load_model
 
     return LabelPredictor(load_model(Path(path)))
 

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenbench import PLST, ClassMoments, CompressedSensing, Rembrandt
 from eigenbench.embeddings.labels.label_matrix import label_matrix
-from eigenbench.experiments.persistence import load_model, save_model
+from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.linalg.row_products import LabelledRows
 
 K = 4

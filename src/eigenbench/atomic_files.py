@@ -1,0 +1,129 @@
+"""Files that are either as they were or whole and new, whatever interrupts the writing.
+
+New content is written beside its place, flushed to the disk, and renamed, all on one file system.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+_FILE_MODE = 0o644
+_FOLDER_MODE = 0o755
+
+
+@contextlib.contextmanager
+def replacing_file(path: Path) -> Iterator[Path]:
+    """Give a temporary file that becomes ``path`` when the block ends, and is removed when it fails.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write; its folder is created when absent.
+
+    Yields
+    ------
+    Path
+        An empty file in the same folder, to be written by the block.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written or flushed; ``path`` is then as it was.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> path = Path(mkdtemp()) / "numbers.txt"
+    >>> with replacing_file(path) as temporary:
+    ...     _ = temporary.write_text("1 2 3")
+    >>> path.read_text()
+    '1 2 3'
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        _flush(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def replacing_entries(folder: Path) -> Iterator[Path]:
+    """Give an empty folder whose files and folders replace those of the same names in ``folder``.
+
+    Nothing is replaced before everything has been written and flushed. A folder is replaced as a whole: what
+    it held before is gone.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the entries go; created when absent.
+
+    Yields
+    ------
+    Path
+        An empty folder inside ``folder``, to be filled by the block.
+
+    Raises
+    ------
+    OSError
+        If something cannot be written or flushed; ``folder`` is then as it was.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".", suffix=".tmp") as name:
+        new, old = Path(name) / "new", Path(name) / "old"
+        new.mkdir()
+        old.mkdir()
+        yield new
+        for path in new.rglob("*"):
+            _flush(path)
+        for entry in sorted(new.iterdir()):
+            target = folder / entry.name
+            if target.exists() and (target.is_dir() or entry.is_dir()):
+                target.replace(old / entry.name)
+            entry.replace(target)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a value as JSON with sorted keys; ``path`` is either the old file or the whole new one.
+
+    Raises
+    ------
+    ValueError
+        For a number that JSON does not have, such as NaN.
+    OSError
+        If the file cannot be written.
+    """
+    with replacing_file(path) as temporary:
+        temporary.write_text(json_text(value), encoding="utf-8")
+
+
+def json_text(value: Any) -> str:
+    """Return a value as JSON text: one key a line, sorted, each level indented by one space.
+
+    Examples
+    --------
+    >>> json_text({"b": 2, "a": 1})
+    '{\\n "a": 1,\\n "b": 2\\n}\\n'
+    """
+    return json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+
+def _flush(path: Path) -> None:
+    """Wait until a file or folder is on the disk, readable by everybody."""
+    path.chmod(_FOLDER_MODE if path.is_dir() else _FILE_MODE)
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

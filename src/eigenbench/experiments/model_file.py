@@ -1,0 +1,74 @@
+"""Fitted pipelines as skops files: readable anywhere, and never unpickled."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import skops.io
+
+from eigenbench.atomic_files import replacing_file
+
+#: Packages whose classes a model may be made of.
+_TRUSTED_PACKAGES = tuple(f"eigenbench.{name}." for name in ("classifiers", "embeddings", "linalg", "peers"))
+
+#: What scikit-learn's one-vs-rest classifier holds for a label that all training rows or none have.
+_CONSTANT = "sklearn.multiclass._ConstantPredictor"
+
+
+class ModelFileError(ValueError):
+    """A model file is damaged, or holds types that eigenbench does not trust."""
+
+
+def save_model(path: Path, model: Any) -> None:
+    """Write a fitted estimator so that ``path`` is either as it was or the whole new file.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write, usually ``*.skops``.
+    model : estimator
+        Any fitted scikit-learn or eigenbench estimator.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    with replacing_file(path) as temporary:
+        skops.io.dump(model, temporary)
+
+
+def load_model(path: Path) -> Any:
+    """Read an estimator written by `save_model`.
+
+    Only types that skops trusts by itself (those of scikit-learn, NumPy and SciPy) and classes defined in
+    eigenbench's embeddings, classifiers, peers and linear algebra are built.
+
+    Raises
+    ------
+    ModelFileError
+        Naming the file and the types that are not trusted, or what is damaged.
+    """
+    try:
+        found = skops.io.get_untrusted_types(file=path)
+        refused = sorted(name for name in found if not _is_trusted(name))
+        if refused:
+            raise ModelFileError(f"{path}: refused, it holds the types {', '.join(refused)}")
+        return skops.io.load(path, trusted=found)
+    except ModelFileError:
+        raise
+    except Exception as error:
+        raise ModelFileError(f"{path}: not a readable skops model ({error})") from error
+
+
+def _is_trusted(name: str) -> bool:
+    """Return whether a name is that of a class, in the module that defines it, in a trusted package."""
+    if name == _CONSTANT:
+        return True
+    module, _, attribute = name.rpartition(".")
+    if not f"{module}.".startswith(_TRUSTED_PACKAGES):
+        return False
+    found = getattr(import_module(module), attribute, None)
+    return isinstance(found, type) and found.__module__ == module

@@ -1,0 +1,79 @@
+"""Files are as they were or whole and new."""
+
+from __future__ import annotations
+
+import json
+import stat
+
+import pytest
+
+from eigenbench.atomic_files import replacing_entries, replacing_file, write_json
+
+
+def names(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path):
+    path = tmp_path / "r.json"
+    write_json(path, {"old": 1})
+    with pytest.raises(ValueError, match="JSON"):
+        write_json(path, {"new": float("nan")})
+    assert json.loads(path.read_text()) == {"old": 1}
+    assert names(tmp_path) == ["r.json"]
+
+
+def test_nothing_is_in_its_place_before_the_block_ends(tmp_path):
+    with replacing_file(tmp_path / "new" / "a") as temporary:
+        temporary.write_text("1")
+        assert not (tmp_path / "new" / "a").exists()
+    assert names(tmp_path) == ["new", "new/a"]
+
+
+def test_written_files_are_readable_by_others(tmp_path):
+    write_json(tmp_path / "r.json", {})
+    with replacing_entries(tmp_path) as new:
+        (new / "a").write_text("1")
+        (new / "b").mkdir()
+        (new / "b" / "c").write_text("2")
+    assert [mode(tmp_path / name) for name in ("r.json", "a", "b/c")] == [0o644] * 3
+    assert mode(tmp_path / "b") == 0o755
+
+
+def test_entries_replace_those_of_the_same_name_and_no_others(tmp_path):
+    for name in ("kept", "file", "folder/old", "becomes-a-folder"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("old")
+    with replacing_entries(tmp_path) as new:
+        for name in ("file", "folder/new", "becomes-a-folder/new"):
+            (new / name).parent.mkdir(exist_ok=True)
+            (new / name).write_text("new")
+        assert (tmp_path / "file").read_text() == "old"
+    assert names(tmp_path) == [
+        "becomes-a-folder",
+        "becomes-a-folder/new",
+        "file",
+        "folder",
+        "folder/new",
+        "kept",
+    ]
+    assert (tmp_path / "file").read_text() == "new"
+    assert (tmp_path / "kept").read_text() == "old"
+
+
+def test_a_failed_block_replaces_no_entry(tmp_path):
+    (tmp_path / "file").write_text("old")
+
+    def write_half():
+        with replacing_entries(tmp_path) as new:
+            (new / "file").write_text("new")
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        write_half()
+    assert names(tmp_path) == ["file"]
+    assert (tmp_path / "file").read_text() == "old"
