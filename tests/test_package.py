@@ -29,6 +29,9 @@ def test_docstring_examples_run():
     """The examples in public docstrings are part of the documentation: they must be true."""
     command = [sys.executable, "-m", "pytest", "-q", "--doctest-modules", "-p", "no:cacheprovider"]
     source = eigenbench.__path__[0]
-    paths = [f"{source}/{name}" for name in ("moments.py", "linalg", "embeddings", "classifiers")]
+    paths = [
+        f"{source}/{name}"
+        for name in ("capabilities.py", "moments.py", "linalg", "embeddings", "classifiers")
+    ]
     done = subprocess.run([*command, *paths], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

@@ -1,6 +1,7 @@
 """Every component that a suite file can name: one line makes a new method available everywhere.
 
-Only names and import paths live here, so reading the registry imports no numerics.
+Only names and import paths live here, so reading the registry imports no numerics. What a component can do
+follows from its class, see `eigenbench.capabilities`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Literal
+
+from eigenbench import capabilities
 
 Kind = Literal["preprocessing", "embedding", "expansion", "classifier"]
 
@@ -32,12 +35,6 @@ class Component:
         The role in a pipeline.
     summary : str
         One line for ``eigenbench list methods``.
-    seeded : bool or callable
-        Whether the result depends on its ``random_state``; a callable decides from the parameters.
-    uses_moments : bool
-        Whether it has ``fit_moments``, so that one pass over the data serves every such method.
-    streams : bool
-        For classifiers: whether it takes ``feature_map`` and so never needs all features in memory.
     extra : str or None
         The optional dependency, ``pip install eigenbench[extra]``, that a peer's component needs.
     """
@@ -46,20 +43,39 @@ class Component:
     module: str
     kind: Kind
     summary: str
-    seeded: bool | Callable[[dict[str, Any]], bool] = False
-    uses_moments: bool = False
-    streams: bool = False
     extra: str | None = None
 
+    @property
+    def path(self) -> str:
+        """Where the class stands, ``module:Name``."""
+        return f"{self.module}:{self.name}"
+
+    @property
+    def uses_moments(self) -> bool:
+        """Whether it is fitted by ``fit_moments``, see `eigenbench.capabilities.takes_moments`."""
+        return self._answer(capabilities.takes_moments, missing=False)
+
+    @property
+    def streams(self) -> bool:
+        """Whether it maps rows to features in blocks, see `eigenbench.capabilities.streams`."""
+        return self._answer(capabilities.streams, missing=False)
+
     def draws(self, params: dict[str, Any]) -> bool:
-        """Tell whether, with these parameters, its own ``random_state`` changes the result."""
-        return self.seeded(params) if callable(self.seeded) else self.seeded
+        """Return whether, with these parameters, its own ``random_state`` changes the result."""
+        return self._answer(lambda cls: capabilities.draws(cls, params), missing=True)
 
     def is_seeded(self, params: dict[str, Any]) -> bool:
-        """Tell whether, with these parameters, the seed changes the result, its own or that of a part."""
+        """Return whether, with these parameters, the seed changes the result, its own or that of a part."""
         return self.draws(params) or any(
             component(name).draws(inner) for name, inner in nested_steps(list(params.values()))
         )
+
+    def _answer(self, question: Callable[[type], bool], *, missing: bool) -> bool:
+        """Ask about the class; ``missing`` is the answer while the package that it needs is not installed."""
+        try:
+            return question(self.load())
+        except MissingExtraError:
+            return missing
 
     def load(self) -> type:
         """Import and return the estimator class.
@@ -81,14 +97,6 @@ class Component:
         return getattr(module, self.name)
 
 
-def _randomized_solver(params: dict[str, Any]) -> bool:
-    return params.get("svd_solver", "auto") in ("auto", "randomized", "arpack")
-
-
-def _random_pairs(params: dict[str, Any]) -> bool:
-    return params.get("pairs", "all") not in ("all", "nearest")
-
-
 COMPONENTS: dict[str, Component] = {
     component.name: component
     for component in (
@@ -101,18 +109,13 @@ COMPONENTS: dict[str, Component] = {
             "eigenbench.embeddings.random_directions",
             "embedding",
             "projections on random unit directions",
-            seeded=True,
         ),
-        Component(
-            "PCA", "sklearn.decomposition", "embedding", "principal components", seeded=_randomized_solver
-        ),
+        Component("PCA", "sklearn.decomposition", "embedding", "principal components"),
         Component(
             "GEM",
             "eigenbench.embeddings.discriminants.gem",
             "embedding",
             "generalized eigenvectors of class pairs",
-            seeded=_random_pairs,
-            uses_moments=True,
         ),
         Component(
             "ContractedGEM",
@@ -125,21 +128,18 @@ COMPONENTS: dict[str, Component] = {
             "eigenbench.embeddings.discriminants.neighborhood_gem",
             "embedding",
             "each class under its nearest classes together",
-            uses_moments=True,
         ),
         Component(
             "SubclassGEM",
             "eigenbench.embeddings.discriminants.subclass_gem",
             "embedding",
             "parts of each class over each other class",
-            seeded=True,
         ),
         Component(
             "FisherLDA",
             "eigenbench.embeddings.discriminants.fisher_lda",
             "embedding",
             "class means against the spread within classes",
-            uses_moments=True,
         ),
         Component(
             "SIR",
@@ -152,28 +152,24 @@ COMPONENTS: dict[str, Component] = {
             "eigenbench.embeddings.discriminants.oriented_pca",
             "embedding",
             "signal against declared noise",
-            uses_moments=True,
         ),
         Component(
             "PerClassPCA",
             "eigenbench.embeddings.discriminants.per_class_pca",
             "embedding",
             "principal components of each class",
-            uses_moments=True,
         ),
         Component(
             "VCA",
             "eigenbench.embeddings.discriminants.vca",
             "embedding",
             "directions along which the data vanish",
-            uses_moments=True,
         ),
         Component(
             "KernelPCA",
             "sklearn.decomposition",
             "embedding",
             "principal components in a kernel's feature space",
-            seeded=True,
         ),
         Component(
             "LinearDiscriminantAnalysis",
@@ -186,14 +182,12 @@ COMPONENTS: dict[str, Component] = {
             "eigenbench.embeddings.constraints.hyperbolic_pca",
             "embedding",
             "keeps equal labels near and different labels far, linear or by a kernel",
-            seeded=True,
         ),
         Component(
             "TemporalHyperbolicPCA",
             "eigenbench.embeddings.constraints.temporal_hyperbolic_pca",
             "embedding",
             "the same without labels: what is near in time is equal",
-            seeded=True,
         ),
         Component(
             "LFDA",
@@ -207,7 +201,6 @@ COMPONENTS: dict[str, Component] = {
             "eigenbench.peers.metric_learners",
             "embedding",
             "metric-learn's neighbourhood components",
-            seeded=True,
             extra="peers",
         ),
         Component(
@@ -215,7 +208,6 @@ COMPONENTS: dict[str, Component] = {
             "eigenbench.peers.metric_learners",
             "embedding",
             "metric-learn's Mahalanobis metric for clustering",
-            seeded=True,
             extra="peers",
         ),
         Component(
@@ -223,49 +215,42 @@ COMPONENTS: dict[str, Component] = {
             "eigenbench.embeddings.kernel_features.spherical",
             "expansion",
             "Fourier features of a kernel fitted on the sphere",
-            seeded=True,
         ),
         Component(
             "SphericalHermiteFeatures",
             "eigenbench.embeddings.kernel_features.spherical_hermite",
             "expansion",
             "unbiased Hermite features of the polynomial kernel on the sphere",
-            seeded=True,
         ),
         Component(
             "RandomMaclaurin",
             "eigenbench.embeddings.kernel_features.random_maclaurin",
             "expansion",
             "products of random signs for the powers of the inner product",
-            seeded=True,
         ),
         Component(
             "TensorSketch",
             "eigenbench.embeddings.kernel_features.tensor_sketch",
             "expansion",
             "count sketches multiplied in the Fourier domain",
-            seeded=True,
         ),
         Component(
             "CRAFT",
             "eigenbench.embeddings.kernel_features.craft",
             "expansion",
             "a wide random map and a projection",
-            seeded=True,
         ),
         Component(
             "RandomFourierFeatures",
             "eigenbench.embeddings.kernel_features.random_fourier",
             "expansion",
             "Fourier features of the Gaussian, Laplacian and Matérn kernels",
-            seeded=True,
         ),
         Component(
             "PolynomialCountSketch",
             "sklearn.kernel_approximation",
             "expansion",
             "scikit-learn's Tensor Sketch",
-            seeded=True,
         ),
         Component(
             "FeatureUnion",
@@ -279,62 +264,51 @@ COMPONENTS: dict[str, Component] = {
             "eigenbench.classifiers.calibrated_least_squares",
             "classifier",
             "least-squares rounds with a polynomial link",
-            streams=True,
         ),
         Component(
             "SecondOrderLogistic",
             "eigenbench.classifiers.second_order_logistic",
             "classifier",
             "multinomial logistic, L-BFGS on whitened features",
-            seeded=True,
-            streams=True,
         ),
         Component(
             "StochasticLogistic",
             "eigenbench.classifiers.stochastic_logistic",
             "classifier",
             "multinomial logistic, preconditioned stochastic steps",
-            seeded=True,
-            streams=True,
         ),
         Component(
             "Rembrandt",
             "eigenbench.embeddings.labels.rembrandt",
             "embedding",
             "label embedding of rank-constrained least squares",
-            seeded=True,
-            uses_moments=True,
         ),
         Component(
             "PLST",
             "eigenbench.embeddings.labels.plst",
             "embedding",
             "label embedding by the principal components of the labels",
-            seeded=True,
         ),
         Component(
             "CompressedSensing",
             "eigenbench.embeddings.labels.compressed_sensing",
             "embedding",
             "random Gaussian label embedding",
-            seeded=True,
         ),
         Component(
             "TruncatedSVD",
             "sklearn.decomposition",
             "embedding",
             "principal components of uncentred, also sparse, data",
-            seeded=True,
         ),
         Component(
             "LabelEmbeddingClassifier",
             "eigenbench.classifiers.label_embedding_classifier",
             "classifier",
             "predicts an embedding and decodes it by logistic regression",
-            seeded=True,
         ),
         Component("LogisticRegression", "sklearn.linear_model", "classifier", "scikit-learn's multinomial"),
-        Component("LinearSVC", "sklearn.svm", "classifier", "scikit-learn's linear SVM", seeded=True),
+        Component("LinearSVC", "sklearn.svm", "classifier", "scikit-learn's linear SVM"),
         Component(
             "OneVsRestLogistic",
             "eigenbench.peers.one_vs_rest",
@@ -346,14 +320,12 @@ COMPONENTS: dict[str, Component] = {
             "eigenbench.peers.subsampled_svc",
             "classifier",
             "scikit-learn's SVM with the Gaussian kernel, on a subsample",
-            seeded=True,
         ),
         Component(
             "VowpalWabbitOAA",
             "eigenbench.peers.vowpal_wabbit",
             "classifier",
             "Vowpal Wabbit's one against all",
-            seeded=True,
             extra="peers",
         ),
         Component(
@@ -361,7 +333,6 @@ COMPONENTS: dict[str, Component] = {
             "eigenbench.peers.vowpal_wabbit",
             "classifier",
             "Vowpal Wabbit's tree of logarithmic depth",
-            seeded=True,
             extra="peers",
         ),
         Component(
@@ -369,7 +340,6 @@ COMPONENTS: dict[str, Component] = {
             "eigenbench.peers.napkinxc_plt",
             "classifier",
             "napkinXC's probabilistic label tree",
-            seeded=True,
             extra="peers",
         ),
     )

@@ -2,7 +2,6 @@ from pathlib import Path
 
 import pytest
 
-from eigenbench.classifiers.streamed import StreamedClassifier
 from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
 from eigenbench.experiments.suite import (
     ExperimentSpec,
@@ -13,7 +12,7 @@ from eigenbench.experiments.suite import (
     step_names,
     validate_config,
 )
-from eigenbench.registry import COMPONENTS, RECIPES, MissingExtraError
+from eigenbench.registry import COMPONENTS, RECIPES
 
 MINIMAL = """
 title: A test
@@ -144,16 +143,3 @@ def test_grid_points_and_step_names():
 def test_shipped_suites_are_valid(path):
     suite = load_suite(path, sorted(load_catalogue().datasets))
     check_parameters(suite, path)
-
-
-@pytest.mark.parametrize("component", COMPONENTS.values(), ids=lambda component: component.name)
-def test_registry_flags_agree_with_the_estimators(component):
-    try:
-        estimator = component.load()
-    except MissingExtraError as error:
-        pytest.skip(str(error))
-    parameters = estimator._get_param_names()
-    assert hasattr(estimator, "fit_moments") or not component.uses_moments
-    assert component.streams == issubclass(estimator, StreamedClassifier)
-    if component.seeded:
-        assert "random_state" in parameters

@@ -146,6 +146,9 @@ class LabelEmbeddingClassifier(ManyLabelClassifier):
     loss_curve_: np.ndarray
     validation_curve_: np.ndarray
 
+    # The feature map is applied to the embedding.
+    _maps_rows: ClassVar[bool] = False
+
     _parameter_constraints: ClassVar[dict[str, list]] = {
         "embedding": [HasMethods(["fit", "transform"]), None],
         "feature_map": [HasMethods(["fit", "transform"]), None],

@@ -140,6 +140,9 @@ class HyperbolicPCA(HyperbolicSubspace):
     0.18
     """
 
+    # The kernel form, the choice of η₋₁ and the threshold need rows.
+    _moments_suffice: ClassVar[bool] = False
+
     _parameter_constraints: ClassVar[dict[str, list]] = {
         **HyperbolicSubspace._parameter_constraints,
         "risk_samples": [Interval(Integral, 2, None, closed="left")],

@@ -124,6 +124,10 @@ class GEM(ClassDetectors):
         self.denominator = denominator
         self.random_state = random_state
 
+    @classmethod
+    def _draws_at_random(cls, params: dict[str, Any]) -> bool:
+        return params["pairs"] not in ("all", "nearest")
+
     def _solve(self, moments: ClassMoments) -> None:
         pairs = self._select_pairs(moments)
         found = self._solve_pairs(moments, pairs)

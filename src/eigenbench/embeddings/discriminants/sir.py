@@ -66,6 +66,9 @@ class SIR(MomentEmbedding):
     [0.6, 0.0, 0.8]
     """
 
+    # Moments by value say nothing of the slices of a continuous target.
+    _moments_suffice: ClassVar[bool] = False
+
     _parameter_constraints: ClassVar[dict[str, list]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "n_slices": [Interval(Integral, 2, None, closed="left")],

@@ -114,6 +114,10 @@ class SubclassGEM(LabelDetectors):
         self.n_subclasses = n_subclasses
         self.random_state = random_state
 
+    @classmethod
+    def _draws_at_random(cls, params: dict[str, Any]) -> bool:
+        return params["n_subclasses"] > 1
+
     def _fit_rows(self, X: Any, y: np.ndarray) -> SubclassGEM:
         self._validate_params()
         self.classes_, codes = np.unique(y, return_inverse=True)

@@ -39,6 +39,9 @@ class LabelEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     embedding_: np.ndarray
 
+    # Moments hold one label of each row, and targets here may be several.
+    _moments_suffice: ClassVar[bool] = False
+
     _parameter_constraints: ClassVar[dict[str, list]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "ridge": [Interval(Real, 0, None, closed="left")],

@@ -1,0 +1,127 @@
+"""What a component can do, read from its class: nothing of it is written down a second time in the registry.
+
+All functions take the class itself, of this package or of another, and import nothing to answer.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+#: scikit-learn's estimators by name: whether they use their random numbers with these parameters. What is
+#: not listed is taken to use them.
+_SKLEARN_DRAWS: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "KernelPCA": lambda params: params["eigen_solver"] != "dense",
+    "LinearSVC": lambda params: not _solved_by_newton(params),
+    "LogisticRegression": lambda params: params["solver"] in ("liblinear", "sag", "saga"),
+    "PCA": lambda params: params["svd_solver"] not in ("full", "covariance_eigh"),
+}
+
+
+def _solved_by_newton(params: dict[str, Any]) -> bool:
+    """Return whether LIBLINEAR solves a LinearSVC by trust-region Newton steps, which shuffle no rows."""
+    return params["dual"] is False and params["penalty"] == "l2" and params["multi_class"] == "ovr"
+
+
+def takes_moments(cls: type) -> bool:
+    """Return whether ``fit_moments`` can replace ``fit``, so that one pass over the rows serves many methods.
+
+    Parameters
+    ----------
+    cls : type
+        An estimator class. One whose ``fit_moments`` finds less than its ``fit``, or not for all targets, has
+        the attribute ``_moments_suffice = False``.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from eigenbench import GEM, SignedPowers
+    >>> takes_moments(GEM), takes_moments(SignedPowers)
+    (True, False)
+    """
+    return hasattr(cls, "fit_moments") and getattr(cls, "_moments_suffice", True)
+
+
+def streams(cls: type) -> bool:
+    """Return whether a classifier maps its rows to features block by block, by a ``feature_map`` given to it.
+
+    Parameters
+    ----------
+    cls : type
+        An estimator class. A classifier whose ``feature_map`` is applied to something else than the rows has
+        the attribute ``_maps_rows = False``.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from eigenbench import CalibratedLeastSquares, LabelEmbeddingClassifier
+    >>> streams(CalibratedLeastSquares), streams(LabelEmbeddingClassifier)
+    (True, False)
+    """
+    return hasattr(cls, "predict") and "feature_map" in _defaults(cls) and getattr(cls, "_maps_rows", True)
+
+
+def takes_random_state(cls: type) -> bool:
+    """Return whether the constructor has ``random_state``.
+
+    Parameters
+    ----------
+    cls : type
+        An estimator class.
+
+    Returns
+    -------
+    bool
+    """
+    return "random_state" in _defaults(cls)
+
+
+def draws(cls: type, params: Mapping[str, Any]) -> bool:
+    """Return whether, with these parameters, the ``random_state`` given to an estimator changes its result.
+
+    It does for every class whose constructor has ``random_state``, with these exceptions: it is among the
+    parameters already; the class has a classmethod ``_draws_at_random(params)``, which gets all parameters,
+    defaults included, and returns False; or the class is scikit-learn's own and the parameters choose one of
+    its deterministic algorithms.
+
+    Parameters
+    ----------
+    cls : type
+        An estimator class.
+    params : mapping of str to object
+        Parameters that differ from the defaults.
+
+    Returns
+    -------
+    bool
+        What parameters that are estimators draw by their own ``random_state`` does not count.
+
+    Examples
+    --------
+    >>> from eigenbench import GEM
+    >>> draws(GEM, {}), draws(GEM, {"pairs": "uniform"}), draws(GEM, {"pairs": "uniform", "random_state": 0})
+    (False, True, False)
+    """
+    if not takes_random_state(cls) or params.get("random_state") is not None:
+        return False
+    complete = {**_defaults(cls), **params}
+    if hasattr(cls, "_draws_at_random"):
+        return cls._draws_at_random(complete)
+    if cls.__module__.partition(".")[0] == "sklearn" and cls.__name__ in _SKLEARN_DRAWS:
+        return _SKLEARN_DRAWS[cls.__name__](complete)
+    return True
+
+
+@cache
+def _defaults(cls: type) -> dict[str, Any]:
+    """Return the constructor's parameters and their defaults."""
+    parameters = inspect.signature(cls).parameters.values()
+    return {parameter.name: parameter.default for parameter in parameters}
