@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from eigenbench.cli import app
-from eigenbench.protocols import PROTOCOLS
+from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.registry import COMPONENTS, RECIPES
 
 

@@ -16,11 +16,28 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = eigenbench.GEMM
 
 
+LOAD_ALL_SUITES = """
+from eigenbench.datasets.catalogue import default_catalogue_path
+from eigenbench.experiments.suite import load_suite
+from eigenbench.protocols.available import PROTOCOLS
+suites = [load_suite(path) for path in (default_catalogue_path().parent / "suites").glob("*.yaml")]
+named = {experiment.protocol for suite in suites for experiment in suite.experiments.values()}
+assert named == {None, *PROTOCOLS}
+"""
+
+
 @pytest.mark.parametrize(
-    "module", ["eigenbench", "eigenbench.experiments.dag", "eigenbench.cli", "eigenbench.tracking"]
+    "code",
+    [
+        "import eigenbench",
+        "import eigenbench.experiments.dag",
+        "import eigenbench.cli",
+        "import eigenbench.tracking",
+        LOAD_ALL_SUITES,
+    ],
 )
-def test_light_modules_import_no_numerics(module):
-    code = f"import {module}, sys; print([m for m in ('sklearn', 'mlflow', 'pandas') if m in sys.modules])"
+def test_what_every_command_does_imports_no_numerics(code):
+    code += "\nimport sys; print([m for m in ('sklearn', 'scipy', 'mlflow', 'pandas') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
 from eigenbench.datasets.errors import DatasetError
 from eigenbench.experiments.suite import SuiteError, load_suite
-from eigenbench.protocols import PROTOCOLS
+from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.registry import COMPONENTS, RECIPES, near_match
 
 app = typer.Typer(

@@ -3,7 +3,7 @@ from pydantic import ValidationError
 
 from eigenbench.experiments.plan import make_plan
 from eigenbench.experiments.suite import Suite, SuiteError, load_suite
-from eigenbench.protocols import PROTOCOLS
+from eigenbench.protocols.available import PROTOCOLS
 
 EXPERIMENT = {
     "dataset": "digits",
@@ -48,7 +48,8 @@ def test_settings_left_out_are_part_of_the_key():
 
 
 def test_the_headline_is_the_protocols_own_unless_named():
-    assert suite().experiments["main"].headline == PROTOCOLS["kernel_error"].headline
+    assert suite(settings={"degree": 3}).experiments["main"].headline == PROTOCOLS["kernel_error"].headline
+    assert suite().experiments["main"].headline == "kernel_mse_at_16", "a size that is measured"
     assert suite(headline="effective_rank_at_16").experiments["main"].headline == "effective_rank_at_16"
 
 

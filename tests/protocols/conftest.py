@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from eigenbench.protocols import Trial
+from eigenbench.protocols.base import Trial
 
 
 class ProjectedPowers(TransformerMixin, BaseEstimator):

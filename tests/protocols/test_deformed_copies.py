@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from eigenbench.protocols.deformed_copies import deformed_copies
-from eigenbench.protocols.settings.transfer import Deformation
+from eigenbench.protocols.deformed_copies import Deformation, deformed_copies
 
 ROWS, COLUMNS = (axis - axis.mean() for axis in np.mgrid[0:31, 0:41].astype(float))
 

@@ -8,8 +8,7 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
 from eigenbench import GEM, CalibratedLeastSquares, GeometricMeanEnsemble, SignedPowers
-from eigenbench.protocols.ensemble import measure
-from eigenbench.protocols.settings.ensemble import Settings
+from eigenbench.protocols.ensemble import Settings, measure
 
 
 class HypercubeGEM(GEM):

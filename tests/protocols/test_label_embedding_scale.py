@@ -7,8 +7,8 @@ from pydantic import ValidationError
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 
+from eigenbench.datasets import planted_labels
 from eigenbench.datasets.planted_labels import PlantedLabels
-from eigenbench.protocols import label_embedding_scale
 from eigenbench.protocols.base import Trial
 from eigenbench.protocols.label_embedding_scale import Settings, measure
 
@@ -32,7 +32,7 @@ class Planted(BaseEstimator):
 
 @pytest.fixture
 def run(monkeypatch):
-    monkeypatch.setattr(label_embedding_scale, "recipe_of", lambda name: RECIPE)
+    monkeypatch.setattr(planted_labels, "recipe_of", lambda name: RECIPE)
     Planted.seen.clear()
     X, Y = RECIPE.make()
     dataset = SimpleNamespace(name="synthetic", X_train=X, y_train=Y)

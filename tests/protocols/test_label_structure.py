@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import make_pipeline
 
 from eigenbench.embeddings.labels.plst import PLST
-from eigenbench.protocols import PROTOCOLS, Trial
+from eigenbench.protocols.available import PROTOCOLS
+from eigenbench.protocols.base import Trial
 from eigenbench.protocols.label_structure import Settings, measure
 
 N_ROWS, N_FAMILIES, FAMILY = 400, 6, 4

@@ -7,7 +7,7 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, LinearSVC
 
 from eigenbench.experiments.parts import holdout_split
-from eigenbench.protocols import linear_svm
+from eigenbench.protocols import support_vector_machines
 from eigenbench.protocols.linear_svm import Settings, measure
 
 
@@ -40,7 +40,7 @@ def chosen(machines, X, y, V, v, seed=0):
 def test_machines_on_features_are_those_of_linear_svc(
     trial, projected_powers, monkeypatch, dual_rows_per_feature
 ):
-    monkeypatch.setattr(linear_svm, "_DUAL_ROWS_PER_FEATURE", dual_rows_per_feature)
+    monkeypatch.setattr(support_vector_machines, "_DUAL_ROWS_PER_FEATURE", dual_rows_per_feature)
     metrics = measure(trial(projected_powers)).metrics
     X, V = normalize(trial.X), normalize(trial.V)
     for size in (32, 128):
@@ -53,7 +53,7 @@ def test_machines_on_features_are_those_of_linear_svc(
 
 @pytest.mark.parametrize("max_kernel_rows", [0, 10_000])
 def test_without_steps_the_machine_is_that_of_the_exact_kernel(trial, monkeypatch, max_kernel_rows):
-    monkeypatch.setattr(linear_svm, "_MAX_KERNEL_ROWS", max_kernel_rows)
+    monkeypatch.setattr(support_vector_machines, "_MAX_KERNEL_ROWS", max_kernel_rows)
     metrics = measure(trial(None)).metrics
     X, V = normalize(trial.X), normalize(trial.V)
 

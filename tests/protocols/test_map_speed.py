@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from eigenbench.protocols import PROTOCOLS
+from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.protocols.map_speed import Settings, measure
 
 NAMES = ("transform_seconds", "fit_seconds", "gemm_ratio", "gemm_cosine_ratio", "transform_memory_mb")

@@ -9,8 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 
 from eigenbench import GEM, CalibratedLeastSquares, NeighborhoodGEM, RandomDirections
-from eigenbench.protocols.paired_comparison import measure
-from eigenbench.protocols.settings.paired_comparison import Settings
+from eigenbench.protocols.paired_comparison import Settings, measure
 
 VARIANTS = {
     "cube": {"gem__pairs": "hypercube"},

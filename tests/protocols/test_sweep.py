@@ -7,8 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 
 from eigenbench import GEM, CalibratedLeastSquares, SignedPowers
-from eigenbench.protocols.settings.sweep import Settings
-from eigenbench.protocols.sweep import measure
+from eigenbench.protocols.sweep import Settings, measure
 
 
 class Powers(SignedPowers):

@@ -16,9 +16,10 @@ from sklearn.preprocessing import normalize
 from eigenbench import HyperbolicPCA
 from eigenbench.datasets import load_catalogue
 from eigenbench.experiments.suite import check_parameters, load_suite
-from eigenbench.protocols import Trial
+from eigenbench.protocols.base import Trial
 from eigenbench.protocols.held_out_classes import choose_on_held_out_classes
-from eigenbench.protocols.transfer import Settings, draw_tasks, measure
+from eigenbench.protocols.transfer import Settings, measure
+from eigenbench.protocols.transfer_tasks import draw_tasks
 from eigenbench.registry import MissingExtraError, component
 
 SUITE = Path(__file__).parents[2] / "config" / "suites" / "hpca_transfer.yaml"
@@ -307,7 +308,7 @@ class TestChoice:
         assert error < 0.01
 
     def test_copies_take_part_with_their_images(self, mixed, monkeypatch):
-        from eigenbench.protocols import transfer
+        from eigenbench.protocols import held_out_classes
 
         calls = []
 
@@ -315,7 +316,7 @@ class TestChoice:
             calls.append((X, y, kwargs["measured"]))
             return choose_on_held_out_classes(method, X, y, **kwargs)
 
-        monkeypatch.setattr(transfer, "choose_on_held_out_classes", spy)
+        monkeypatch.setattr(held_out_classes, "choose_on_held_out_classes", spy)
         extra = {"image": (4, 5), "deformed_copies": {"copies": 2}, "folds": 2, "choice_per_class": 3}
         measure(trial(mixed, PCA({"choose": [1, 2]}), **extra))
         X, y, measured = calls[0]
@@ -340,7 +341,7 @@ class TestChoice:
             choose_on_held_out_classes(make_pipeline(PCA({"choose": [1]})), X, y, folds=3, seed=0)
 
     def test_the_choice_sees_no_target_class_and_is_reported(self, mixed, monkeypatch):
-        from eigenbench.protocols import transfer
+        from eigenbench.protocols import held_out_classes
 
         calls = []
 
@@ -348,7 +349,7 @@ class TestChoice:
             calls.append((X, y))
             return choose_on_held_out_classes(method, X, y, **kwargs)
 
-        monkeypatch.setattr(transfer, "choose_on_held_out_classes", spy)
+        monkeypatch.setattr(held_out_classes, "choose_on_held_out_classes", spy)
         case = trial(mixed, PCA({"choose": [1, 2]}), folds=2, choice_per_class=3)
         metrics = measure(case).metrics
         source, target = draw_tasks(case)

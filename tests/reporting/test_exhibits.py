@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from eigenbench.protocols import Boxes, Histogram, Images, Scatter
+from eigenbench.protocols.base import Boxes, Histogram, Images, Scatter
 from eigenbench.reporting import exhibits
 from eigenbench.tracking.exhibits import write_pictures
 

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from eigenbench.experiments.record import Failure
 from eigenbench.experiments.suite import load_suite
-from eigenbench.protocols import Histogram, Images, Scatter
+from eigenbench.protocols.base import Histogram, Images, Scatter
 from eigenbench.reporting.cells import best_cells, group_cells
 from eigenbench.reporting.measurements import measure_tables
 from eigenbench.reporting.site import render

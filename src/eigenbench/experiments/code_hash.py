@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from eigenbench.experiments.tasks import Unit
-from eigenbench.protocols import PROTOCOLS
+from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.registry import component, nested_steps
 
 _STAGE_MODULES = {

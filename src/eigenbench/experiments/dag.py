@@ -13,7 +13,7 @@ from eigenbench.experiments.code_hash import modules_hash, unit_code_hash
 from eigenbench.experiments.plan import Plan, plan_suite
 from eigenbench.experiments.suite import Config, SuiteError, check_parameters, load_suite, validate_config
 from eigenbench.experiments.tasks import Unit, content_key
-from eigenbench.protocols import PROTOCOLS
+from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.registry import near_match
 
 #: Threads that a job on a large dataset takes at most; beyond, memory bandwidth limits.

@@ -25,7 +25,7 @@ from eigenbench.experiments.environment import describe_environment
 from eigenbench.experiments.plan import Plan
 from eigenbench.experiments.tasks import Task, Unit, content_key
 from eigenbench.experiments.workspace import Workspace, sha256
-from eigenbench.protocols import PROTOCOLS
+from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.registry import MissingExtraError, component
 
 logger = logging.getLogger(__name__)

@@ -23,7 +23,8 @@ from eigenbench.experiments.workspace import Workspace
 from eigenbench.metrics.multilabel import score_multilabel
 from eigenbench.metrics.ranking import inverse_propensities
 from eigenbench.moments import ClassMoments
-from eigenbench.protocols import PROTOCOLS, Trial
+from eigenbench.protocols.available import PROTOCOLS
+from eigenbench.protocols.base import Trial
 from eigenbench.registry import component
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from eigenbench.protocols import PROTOCOLS
+from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.registry import COMPONENTS, RECIPES, MissingExtraError, component, near_match, nested_steps
 
 #: Metrics of multilabel data that can choose among candidates, and whether more is better.
@@ -211,8 +211,9 @@ class ExperimentSpec(_Model):
             hint = near_match(str(name), list(PROTOCOLS))
             raise ValueError(f"unknown protocol {name!r}.{hint} Known: {', '.join(PROTOCOLS)}")
         settings = PROTOCOLS[name].settings().model_validate(value.get("settings") or {})
+        metrics = settings.metrics()
         return {
-            "headline": PROTOCOLS[name].headline,
+            "headline": settings.headline if settings.headline in metrics else metrics[0],
             **value,
             "settings": settings.model_dump(mode="json"),
         }

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class ProtocolSettings(BaseModel):
-    """The ``settings`` of an experiment in a suite file; every protocol has its own keys."""
+    """The ``settings`` of an experiment in a suite file; every protocol has its own keys.
+
+    Attributes
+    ----------
+    headline : str
+        The metric that tables show unless the suite names another; the first of `metrics` where the settings
+        do not give this one.
+    exclusive : bool
+        Whether its jobs get the whole machine, because they measure time.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    headline: ClassVar[str]
+    exclusive: ClassVar[bool] = False
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the names of the metrics that these settings give; ``*`` in one stands for any text."""
+        raise NotImplementedError
 
     def datasets(self) -> tuple[str, ...]:
         """Return the datasets that the protocol reads beside the experiment's own."""
         return ()
+
+
+def at_sizes(names: Iterable[str], sizes: Iterable[int]) -> tuple[str, ...]:
+    """Return the names of metrics at several sizes, ``<metric>_at_<size>``, the largest size first."""
+    largest_first = sorted(sizes, reverse=True)
+    return tuple(f"{name}_at_{size}" for name in names for size in largest_first)
 
 
 class _Exhibit(BaseModel):
@@ -139,32 +161,38 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Protocol:
-    """An entry of the list of protocols.
+    """The protocol of a name: the module ``eigenbench.protocols.<name>``.
 
-    Attributes
-    ----------
-    name : str
-        As in suite files.
-    module : str
-        Defines ``measure(trial) -> Outcome``. Its ``Settings``, a `ProtocolSettings`, are in the module of
-        the same name in `eigenbench.protocols.settings`, which imports no numerics.
-    summary : str
-        One line for ``eigenbench list protocols``.
-    headline : str
-        The metric that tables show unless the suite names another.
-    exclusive : bool
-        Whether its jobs get the whole machine, because they measure time.
+    That module defines ``Settings``, a `ProtocolSettings`, and ``measure(trial) -> Outcome``; the first line
+    of its docstring is the protocol's summary. It imports scikit-learn, SciPy and estimators only when
+    measuring, so that a suite is checked without them.
     """
 
     name: str
-    module: str
-    summary: str
-    headline: str
-    exclusive: bool = False
+
+    @property
+    def module(self) -> str:
+        """The import path."""
+        return f"eigenbench.protocols.{self.name}"
+
+    @property
+    def summary(self) -> str:
+        """One line for ``eigenbench list protocols``."""
+        return (self.load().__doc__ or "").partition("\n")[0]
+
+    @property
+    def headline(self) -> str:
+        """The metric that tables show unless the suite names another."""
+        return self.settings().headline
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether its jobs get the whole machine, because they measure time."""
+        return self.settings().exclusive
 
     def settings(self) -> type[ProtocolSettings]:
         """Return the protocol's settings class."""
-        return import_module(f"eigenbench.protocols.settings.{self.name}").Settings
+        return self.load().Settings
 
     def load(self) -> Any:
         """Import and return the module."""

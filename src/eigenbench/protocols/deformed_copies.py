@@ -3,9 +3,31 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import affine_transform
+from pydantic import BaseModel, ConfigDict, Field
 
-from eigenbench.protocols.settings.transfer import Deformation
+
+class Deformation(BaseModel):
+    """Random affine maps under which copies of the source images are made.
+
+    Attributes
+    ----------
+    copies : int
+        Copies of every image.
+    rotation, shear : float
+        Standard deviations of the angle, in radians, and of the slant.
+    scaling : float
+        Standard deviation of the logarithm of the scale, drawn for each axis.
+    shift : float
+        Standard deviation of the translation in each direction, in pixels.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    copies: int = Field(ge=1)
+    rotation: float = Field(default=0.0, ge=0)
+    shear: float = Field(default=0.0, ge=0)
+    scaling: float = Field(default=0.0, ge=0)
+    shift: float = Field(default=0.0, ge=0)
 
 
 def deformed_copies(
@@ -34,12 +56,13 @@ def deformed_copies(
     Examples
     --------
     >>> import numpy as np
-    >>> from eigenbench.protocols.deformed_copies import deformed_copies
-    >>> from eigenbench.protocols.settings.transfer import Deformation
+    >>> from eigenbench.protocols.deformed_copies import Deformation, deformed_copies
     >>> generator = np.random.default_rng(0)
     >>> deformed_copies(np.ones((5, 8, 6)), Deformation(copies=2, rotation=0.3), generator).shape
     (2, 5, 8, 6)
     """
+    from scipy.ndimage import affine_transform
+
     n, height, width = images.shape
     centre = (np.array([height, width]) - 1) / 2
     made = np.empty((deformation.copies, n, height, width))

@@ -3,12 +3,43 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from eigenbench.protocols.base import Boxes, Images, Outcome, Trial
-from eigenbench.protocols.settings.detectors import Settings
+from eigenbench.protocols.base import Boxes, Images, Outcome, ProtocolSettings, Trial
+
+
+class Settings(ProtocolSettings):
+    """Which detectors are shown, as pictures and by their projections.
+
+    Attributes
+    ----------
+    pairs : tuple of pairs of str
+        Class names, numerator and denominator; the projections on the first pair's leading detector are
+        shown class by class.
+    pictures : int
+        Detectors of each pair that are shown, those of largest eigenvalue.
+    image : tuple of int
+        Height and width of the inputs.
+    """
+
+    headline: ClassVar[str] = "test_response_ratio"
+
+    pairs: tuple[tuple[str, str], ...] = Field(min_length=1)
+    pictures: int = Field(default=5, ge=1)
+    image: tuple[int, int]
+
+    @model_validator(mode="after")
+    def _different(self) -> Settings:
+        if any(numerator == denominator for numerator, denominator in self.pairs):
+            raise ValueError("numerator and denominator of a pair are different classes")
+        return self
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the names of the ratios on test and on training rows."""
+        return ("test_response_ratio", "train_response_ratio")
 
 
 def measure(trial: Trial) -> Outcome:

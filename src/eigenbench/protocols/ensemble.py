@@ -3,14 +3,47 @@
 from __future__ import annotations
 
 import time
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from eigenbench.classifiers.geometric_mean_ensemble import GeometricMeanEnsemble
-from eigenbench.linalg.row_blocks import row_slices
-from eigenbench.protocols.base import Outcome, Trial
-from eigenbench.protocols.settings.ensemble import Settings
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial
 from eigenbench.registry import component
+
+
+class Settings(ProtocolSettings):
+    """How many members an ensemble has, and the classifier that each has on its own features.
+
+    Attributes
+    ----------
+    members : int
+        Members, which differ by their seeds and variants.
+    variants : list of dict or None
+        Parameters, ``step__parameter``, that the members' features have in turn; "passthrough" as the
+        value of a ``step`` leaves it out. Not more than members.
+    classifier : str
+        One that makes its features block by block.
+    params : dict
+        Parameters of the classifier.
+    """
+
+    headline: ClassVar[str] = "error"
+
+    members: int = Field(default=5, ge=2)
+    variants: tuple[dict[str, Any], ...] | None = Field(default=None, min_length=1)
+    classifier: Literal["CalibratedLeastSquares", "SecondOrderLogistic"] = "CalibratedLeastSquares"
+    params: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _no_idle_variants(self) -> Settings:
+        if self.variants and len(self.variants) > self.members:
+            raise ValueError(f"{len(self.variants)} variants need as many members, there are {self.members}")
+        return self
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the names of the ensemble's errors and losses, and of its members'."""
+        return ("error", "test_errors", "log_loss", "member_error", "member_log_loss")
 
 
 def measure(trial: Trial) -> Outcome:
@@ -23,6 +56,9 @@ def measure(trial: Trial) -> Outcome:
         members, error and loss also as curves over their number, and ``member_error`` and
         ``member_log_loss``, the members' means.
     """
+    from eigenbench.classifiers.geometric_mean_ensemble import GeometricMeanEnsemble
+    from eigenbench.linalg.row_blocks import row_slices
+
     settings: Settings = trial.settings
     data = trial.data()
     member = component(settings.classifier).load()(feature_map=trial.build(), **settings.params)
@@ -66,7 +102,7 @@ def measure(trial: Trial) -> Outcome:
     )
 
 
-def _members_and_prefixes(ensemble: GeometricMeanEnsemble, X) -> tuple[np.ndarray, np.ndarray]:
+def _members_and_prefixes(ensemble: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return probabilities (t, rows, classes) of each member, and of the ensemble of the first t."""
     floor = ensemble.min_probability
     members = np.stack([np.maximum(one.predict_proba(X), floor) for one in ensemble.estimators_])

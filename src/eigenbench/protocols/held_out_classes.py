@@ -1,4 +1,4 @@
-"""Choose parameters by how well classes are told apart that took no part in fitting."""
+"""Choose parameters by the 1-NN error on classes that took no part in fitting."""
 
 from __future__ import annotations
 

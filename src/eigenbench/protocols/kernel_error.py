@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigvalsh
-from sklearn.preprocessing import normalize
+from pydantic import Field
 
-from eigenbench.protocols.base import Outcome, Trial
-from eigenbench.protocols.settings.kernel_error import Settings
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial, at_sizes
+
+
+class Settings(ProtocolSettings):
+    """The kernel ``(1 - |x - y|² / a²)^degree``, the sizes D, and how many rows make the pairs."""
+
+    headline: ClassVar[str] = "kernel_mse_at_4096"
+
+    degree: float = Field(ge=1)
+    a: float = Field(default=4.0, ge=2)
+    sizes: tuple[int, ...] = (512, 1024, 2048, 4096, 8192, 16384)
+    rows: int = Field(default=1000, ge=2)
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the names of errors and effective ranks at every size, and of the exact rank."""
+        sized = at_sizes(("kernel_mse", "kernel_relative_error", "effective_rank"), self.sizes)
+        return (*sized, "exact_effective_rank")
 
 
 def measure(trial: Trial) -> Outcome:
@@ -62,12 +76,16 @@ def effective_rank(gram: NDArray[Any]) -> float:
 
     1 for rows that all point the same way, n for n orthogonal rows of one length.
     """
+    from scipy.linalg import eigvalsh
+
     spectrum = np.clip(eigvalsh(gram.astype(np.float64), overwrite_a=True), 0.0, None)
     shares = spectrum[spectrum > 0] / spectrum.sum()
     return float(np.exp(-np.sum(shares * np.log(shares))))
 
 
 def _unit_rows(X: Any, n_rows: int, generator: np.random.Generator) -> Any:
+    from sklearn.preprocessing import normalize
+
     chosen = np.sort(generator.permutation(X.shape[0])[:n_rows])
     return normalize(X[chosen])
 

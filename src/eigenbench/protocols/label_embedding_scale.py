@@ -4,19 +4,53 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from eigenbench.datasets.planted_labels import recipe_of
-from eigenbench.datasets.planted_structure import canonical_angles, captured_energy
-from eigenbench.protocols.base import Outcome, Trial
-from eigenbench.protocols.settings.label_embedding_scale import Settings
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial, at_sizes
+
+
+class Settings(ProtocolSettings):
+    """What varies: without ``sizes`` nothing does, and the method is fitted once on all rows.
+
+    ``vary`` names the axis that ``sizes`` lie on: the dimension k of the embedding, or the number n of rows,
+    of which the first are taken. ``centred`` says whether the planted structure is that of labels less their
+    mean, as for a method that fits an intercept.
+    """
+
+    headline: ClassVar[str] = "fit_seconds"
+    exclusive: ClassVar[bool] = True
+
+    vary: Literal["n_components", "n_rows"] = "n_components"
+    sizes: tuple[int, ...] = Field(default=())
+    centred: bool = True
+
+    @model_validator(mode="after")
+    def _positive(self) -> Settings:
+        if any(size < 1 for size in self.sizes):
+            raise ValueError(f"sizes={self.sizes} must be positive")
+        return self
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the names of times, angles and counts, at every size if there are sizes."""
+        names = (
+            "fit_seconds",
+            "cpu_seconds",
+            "captured_energy",
+            "median_angle",
+            "largest_angle",
+            "nonzeros",
+            "cg_iterations",
+        )
+        return at_sizes(names, self.sizes) if self.sizes else names
+
 
 logger = logging.getLogger(__name__)
 
+#: The size of the only measurement where no size varies.
 _WHOLE = 0
-"""Stands for the one size of a measurement in which none varies."""
 
 
 def measure(trial: Trial) -> Outcome:
@@ -31,6 +65,9 @@ def measure(trial: Trial) -> Outcome:
         solve so. With sizes, ``<metric>_at_<size>``, and curves over the size. The peak memory is that of
         the record; it includes the pages of the memory-mapped rows that were resident.
     """
+    from eigenbench.datasets.planted_labels import recipe_of
+    from eigenbench.datasets.planted_structure import canonical_angles, captured_energy
+
     settings: Settings = trial.settings
     dataset = trial.data()
     recipe = recipe_of(dataset.name)

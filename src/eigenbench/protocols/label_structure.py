@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
-from eigenbench.metrics.label_graph import (
-    most_fraternal_fraction,
-    parent_matrix,
-    rcv1_edges,
-    sibling_fraction,
-)
-from eigenbench.protocols.base import Outcome, Trial
-from eigenbench.protocols.settings.label_structure import Settings
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial
+
+
+class Settings(ProtocolSettings):
+    """The hierarchy, and which labels are looked at.
+
+    ``hierarchy`` is ``stored`` (the dataset has a graph of its labels) or ``rcv1_codes`` (their names are
+    Reuters' topic codes, which spell it). Labels of fewer than ``min_rows`` training rows are left out.
+    """
+
+    headline: ClassVar[str] = "sibling_fraction"
+
+    hierarchy: Literal["stored", "rcv1_codes"] = "stored"
+    min_rows: int = Field(default=1, ge=1)
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the names of the shares of siblings, and of the number of labels."""
+        return ("sibling_fraction", "cosine_sibling_fraction", "most_fraternal_fraction", "labels")
 
 
 def measure(trial: Trial) -> Outcome:
@@ -37,6 +48,8 @@ def measure(trial: Trial) -> Outcome:
     ValueError
         If the dataset has no graph of its labels, or their names do not spell one.
     """
+    from eigenbench.metrics.label_graph import most_fraternal_fraction, parent_matrix, sibling_fraction
+
     settings: Settings = trial.settings
     dataset = trial.data()
     labels = np.flatnonzero(
@@ -66,6 +79,8 @@ def measure(trial: Trial) -> Outcome:
 
 def _edges(dataset: Any, settings: Settings) -> Any:
     if settings.hierarchy == "rcv1_codes":
+        from eigenbench.metrics.label_graph import rcv1_edges
+
         return rcv1_edges(dataset.classes)
     if dataset.label_edges is None:
         raise ValueError(

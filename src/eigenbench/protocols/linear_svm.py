@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.preprocessing import normalize
-from sklearn.svm import SVC
+from pydantic import Field
 
-from eigenbench.classifiers.squared_hinge import SquaredHinge, decision_values
-from eigenbench.classifiers.squared_hinge_dual import SquaredHingeDual, inner_products
-from eigenbench.embeddings.kernel_features.spherical_kernels import spherical_polynomial_kernel
-from eigenbench.experiments.parts import holdout_split
-from eigenbench.linalg.row_blocks import row_slices
-from eigenbench.protocols.base import Outcome, Trial
-from eigenbench.protocols.settings.linear_svm import Settings
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial, at_sizes
 
-#: A kernel matrix of this many rows takes 800 MB.
-_MAX_KERNEL_ROWS = 10_000
-#: With more rows than this times the features, passes over the features cost less than the inner products.
-_DUAL_ROWS_PER_FEATURE = 4
-_CACHE_MB = 1000
+
+class Settings(ProtocolSettings):
+    """The kernel ``(1 - |x - y|² / a²)^degree``, the sizes D, and the values of C to choose from.
+
+    ``C`` is ascending. A method without steps is the exact kernel: a kernel machine, which chooses from
+    ``exact_C``.
+    """
+
+    headline: ClassVar[str] = "test_error_at_2048"
+
+    degree: int = Field(ge=1)
+    a: float = Field(default=4.0, ge=2)
+    sizes: tuple[int, ...] = (512, 1024, 2048, 4096, 8192, 16384)
+    C: tuple[float, ...] = (1.0, 10.0, 100.0)
+    exact_C: tuple[float, ...] = (1.0, 10.0, 100.0)
+    validation_fraction: float = Field(default=1 / 6, gt=0, lt=1)
+    tol: float = Field(default=1e-2, gt=0)
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the names of errors and chosen C at every size."""
+        return at_sizes(("test_error", "validation_error", "C"), self.sizes)
 
 
 def measure(trial: Trial) -> Outcome:
@@ -33,135 +37,25 @@ def measure(trial: Trial) -> Outcome:
 
     The machines on features minimise the objective of ``LinearSVC``, one against the rest
     (`eigenbench.classifiers.squared_hinge`). The exact machine is ``SVC`` with the polynomial kernel, whose
-    loss is the hinge and whose classes are told apart in pairs; its error stands at every size.
+    loss is the hinge and whose classes are separated in pairs; its error stands at every size.
 
     Returns
     -------
     Outcome
         For each size D: ``test_error_at_D``, also a curve over D, ``validation_error_at_D`` and ``C_at_D``.
     """
+    from eigenbench.protocols.support_vector_machines import UnitRows, exact_machine, machine_on_features
+
     settings: Settings = trial.settings
-    data = _Data.of(trial, settings.validation_fraction)
+    data = UnitRows.of(trial, settings.validation_fraction)
     started = time.perf_counter()
     if trial.build().steps[-1][1] == "passthrough":
-        found = dict.fromkeys(settings.sizes, _exact_machine(data, settings))
+        found = dict.fromkeys(settings.sizes, exact_machine(data, settings))
     else:
         found = {
-            size: _machine_on_features(trial.build(n_components=size), data, settings)
+            size: machine_on_features(trial.build(n_components=size), data, settings)
             for size in settings.sizes
         }
     metrics = {f"{name}_at_{size}": value for size, result in found.items() for name, value in result.items()}
     curve = [(size, result["test_error"]) for size, result in found.items()]
     return Outcome(metrics, {"test_error_by_features": curve}, fit_seconds=time.perf_counter() - started)
-
-
-@dataclass(frozen=True)
-class _Data:
-    """Unit rows; of the training rows the first ``n_fit`` are those to fit on while C is chosen."""
-
-    X: Any
-    y: NDArray[np.int64]
-    n_fit: int
-    X_test: Any
-    y_test: NDArray[np.int64]
-    n_classes: int
-
-    @classmethod
-    def of(cls, trial: Trial, validation_fraction: float) -> _Data:
-        dataset = trial.data()
-        fit_rows, validation_rows = holdout_split(dataset.y_train, validation_fraction, trial.seed)
-        # In this order the rows to fit on, and all of them, are views of one feature matrix.
-        order = np.concatenate([fit_rows, validation_rows])
-        return cls(
-            normalize(dataset.X_train[order]),
-            dataset.y_train[order],
-            len(fit_rows),
-            normalize(dataset.X_test),
-            dataset.y_test,
-            len(dataset.classes),
-        )
-
-
-def _machine_on_features(features: Any, data: _Data, settings: Settings) -> dict[str, float]:
-    features.fit(data.X)
-    mapped = features.transform(data.X)
-    codes = np.arange(data.n_classes) if data.n_classes > 2 else np.array([1])
-    signs = np.where(data.y[:, None] == codes, 1, -1).astype(mapped.dtype)
-    dual = len(mapped) <= min(_MAX_KERNEL_ROWS, _DUAL_ROWS_PER_FEATURE * mapped.shape[1])
-    chosen = _in_dual if dual else _in_primal
-    final, C, validation_error = chosen(mapped, signs, data, settings)
-    # Test rows are mapped block by block: their features need not be in memory at once.
-    blocks = row_slices(data.X_test.shape[0], mapped.shape[1] * mapped.itemsize)
-    scores = [decision_values(features.transform(data.X_test[rows]), final) for rows in blocks]
-    return {
-        "test_error": _error(np.concatenate(scores), data.y_test),
-        "validation_error": validation_error,
-        "C": C,
-    }
-
-
-def _in_primal(
-    mapped: NDArray[Any], signs: NDArray[Any], data: _Data, settings: Settings
-) -> tuple[NDArray[Any], float, float]:
-    """Choose C on the held-out rows; return the weights for all rows, C and the error it was chosen by."""
-    part = SquaredHinge(mapped[: data.n_fit], signs[: data.n_fit])
-    start, C, error = _best(part, partial(decision_values, mapped[data.n_fit :]), data, settings)
-    return SquaredHinge(mapped, signs).minimise(C, start=start, tol=settings.tol), C, error
-
-
-def _in_dual(
-    mapped: NDArray[Any], signs: NDArray[Any], data: _Data, settings: Settings
-) -> tuple[NDArray[Any], float, float]:
-    """Do the same from the inner products of the rows."""
-    gram = inner_products(mapped)
-    part = SquaredHingeDual(gram[: data.n_fit, : data.n_fit], signs[: data.n_fit])
-    found, C, error = _best(part, partial(np.matmul, gram[data.n_fit :, : data.n_fit]), data, settings)
-    start = np.vstack([found, np.zeros_like(signs[data.n_fit :])])
-    final = SquaredHingeDual(gram, signs).minimise(C, start=start, tol=settings.tol)
-    return np.vstack([mapped.T @ final, final.sum(axis=0)]), C, error
-
-
-def _best(
-    part: SquaredHinge | SquaredHingeDual,
-    held_out_scores: Callable[[NDArray[Any]], NDArray[Any]],
-    data: _Data,
-    settings: Settings,
-) -> tuple[NDArray[Any], float, float]:
-    """Solve for each C from the result of the one before; return the result of least held-out error."""
-    found, path, errors = None, [], []
-    for C in settings.C:
-        found = part.minimise(C, start=found, tol=settings.tol)
-        path.append(found)
-        errors.append(_error(held_out_scores(found), data.y[data.n_fit :]))
-    best = int(np.argmin(errors))
-    return path[best], settings.C[best], errors[best]
-
-
-def _error(scores: NDArray[Any], y: NDArray[np.int64]) -> float:
-    predicted = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.int64)
-    return float(np.mean(predicted != y))
-
-
-def _exact_machine(data: _Data, settings: Settings) -> dict[str, float]:
-    errors = []
-    for C in settings.exact_C:
-        machine = _kernel_machine(C, settings, len(data.y)).fit(data.X[: data.n_fit], data.y[: data.n_fit])
-        errors.append(float(np.mean(machine.predict(data.X[data.n_fit :]) != data.y[data.n_fit :])))
-    best = int(np.argmin(errors))
-    machine = _kernel_machine(settings.exact_C[best], settings, len(data.y)).fit(data.X, data.y)
-    return {
-        "test_error": float(np.mean(machine.predict(data.X_test) != data.y_test)),
-        "validation_error": errors[best],
-        "C": settings.exact_C[best],
-    }
-
-
-def _kernel_machine(C: float, settings: Settings, n_rows: int) -> SVC:
-    """Return a machine whose kernel is one matrix product where it fits in memory, else libsvm's own.
-
-    The kernel (1 - |x - y|²/a²)^p of unit rows is (g x·y + 1 - g)^p with g = 2/a².
-    """
-    if n_rows <= _MAX_KERNEL_ROWS:
-        return SVC(C=C, kernel=partial(spherical_polynomial_kernel, degree=settings.degree, a=settings.a))
-    g = 2 / settings.a**2
-    return SVC(C=C, kernel="poly", degree=settings.degree, gamma=g, coef0=1 - g, cache_size=_CACHE_MB)

@@ -5,14 +5,42 @@ from __future__ import annotations
 import time
 import tracemalloc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.preprocessing import normalize
-from threadpoolctl import threadpool_limits
+from pydantic import Field, model_validator
 
-from eigenbench.protocols.base import Outcome, Trial
-from eigenbench.protocols.settings.map_speed import Settings
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial, at_sizes
+
+
+class Settings(ProtocolSettings):
+    """What varies, and the shape of the rest.
+
+    ``vary`` names the axis that ``sizes`` lie on: the number of features D, or the number of inputs d, where
+    columns are drawn with replacement from the dataset's and D is ``n_components``. ``rows`` are drawn with
+    replacement from the training rows, made dense float32 and scaled to unit length.
+    """
+
+    headline: ClassVar[str] = "transform_seconds_at_4096"
+    exclusive: ClassVar[bool] = True
+
+    vary: Literal["n_components", "n_inputs"] = "n_components"
+    sizes: tuple[int, ...] = (512, 1024, 2048, 4096, 8192, 16384)
+    n_components: int | None = Field(default=None, ge=1)
+    rows: int = Field(default=2000, ge=1)
+    repeats: int = Field(default=5, ge=1)
+    threads: int = Field(default=1, ge=1)
+
+    @model_validator(mode="after")
+    def _one_axis(self) -> Settings:
+        if (self.vary == "n_inputs") != (self.n_components is not None):
+            raise ValueError("n_components belongs to vary: n_inputs, and only there")
+        return self
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the names of times, ratios and memory at every size."""
+        names = ("transform_seconds", "fit_seconds", "gemm_ratio", "gemm_cosine_ratio", "transform_memory_mb")
+        return at_sizes(names, self.sizes)
 
 
 def measure(trial: Trial) -> Outcome:
@@ -27,6 +55,8 @@ def measure(trial: Trial) -> Outcome:
         most memory that ``transform`` held for arrays, its result included, in units of 2**20 bytes.
         All but the memory are also curves.
     """
+    from threadpoolctl import threadpool_limits
+
     settings: Settings = trial.settings
     X_train = trial.data().X_train
     generator = np.random.default_rng([trial.seed, 0x5BEE])
@@ -50,6 +80,8 @@ def measure(trial: Trial) -> Outcome:
 
 
 def _rows(X: Any, n_rows: int, n_inputs: int, generator: np.random.Generator) -> np.ndarray:
+    from sklearn.preprocessing import normalize
+
     chosen = X[np.sort(generator.integers(X.shape[0], size=n_rows))]
     dense = chosen.toarray() if hasattr(chosen, "toarray") else chosen
     if n_inputs != dense.shape[1]:

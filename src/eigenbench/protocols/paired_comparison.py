@@ -3,14 +3,78 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.pipeline import Pipeline
+from pydantic import Field, model_validator
 
-from eigenbench.protocols.base import Outcome, Trial
-from eigenbench.protocols.settings.paired_comparison import Settings
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial
 from eigenbench.registry import component
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
+
+class Settings(ProtocolSettings):
+    """The variants, what each draw of the data consists of, and the classifier.
+
+    Attributes
+    ----------
+    variants : dict
+        Name to what a variant changes: a parameter, ``step__parameter``, or a whole ``step``, whose value is
+        written like a step, ``{Name: {parameter: value}}``. Two variants or more.
+    reference : str
+        The variant that the others are compared with.
+    classes : int or None
+        Classes drawn by the seed; None takes all.
+    train_rows : int or None
+        Training rows drawn by the seed, of those classes; None takes all, as do fewer rows.
+    classifier : str
+        One that makes its features block by block.
+    params : dict
+        Parameters of the classifier, the same for every variant.
+    """
+
+    headline: ClassVar[str] = "reference_error"
+
+    variants: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], dict[str, Any]] = Field(min_length=2)
+    reference: str
+    classes: int | None = Field(default=None, ge=2)
+    train_rows: int | None = Field(default=None, ge=2)
+    classifier: Literal["CalibratedLeastSquares", "SecondOrderLogistic"] = "CalibratedLeastSquares"
+    params: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _known_reference(self) -> Settings:
+        if self.reference not in self.variants:
+            raise ValueError(f"'reference' must be one of the variants {', '.join(self.variants)}")
+        return self
+
+    @model_validator(mode="after")
+    def _known_steps(self) -> Settings:
+        for name, changes in self.variants.items():
+            for key, step in changes.items():
+                if "__" in key:
+                    continue
+                if not isinstance(step, dict) or len(step) != 1:
+                    raise ValueError(
+                        f"{key!r} of variant {name!r} must be {{Name: {{parameter: value}}}}, not {step!r}"
+                    )
+                try:
+                    component(next(iter(step)))
+                except KeyError as error:
+                    raise ValueError(f"{key!r} of variant {name!r}: {error.args[0]}") from None
+        return self
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the names of each variant's error, number of features, and difference to the reference."""
+        differing = [name for name in self.variants if name != self.reference]
+        return (
+            "reference_error",
+            *(f"error_{name}_minus_{self.reference}" for name in differing),
+            *(f"error_{name}" for name in self.variants),
+            *(f"features_{name}" for name in self.variants),
+        )
 
 
 def measure(trial: Trial) -> Outcome:

@@ -4,16 +4,56 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from itertools import pairwise
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from pydantic import Field, model_validator
 
-from eigenbench.classifiers.doubly_stochastic import DoublyStochasticLogistic
-from eigenbench.datasets.deformed_digits import deformed_digits
-from eigenbench.protocols.base import Outcome, Trial
-from eigenbench.protocols.settings.streaming import Settings
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial, at_sizes
+
+
+class Settings(ProtocolSettings):
+    """The stream, and the parameters of the learner.
+
+    ``stream`` is ``deformed`` (deformed copies of the training images, made as they are read: none comes
+    twice) or ``rows`` (the training rows, in a new random order for each pass). The test error is measured
+    after each number of examples in ``checkpoints``; the last one ends the stream. The steps of a method
+    before its last are fitted on the first ``preparation_rows`` examples.
+    """
+
+    headline: ClassVar[str] = "test_error"
+
+    stream: Literal["deformed", "rows"] = "rows"
+    checkpoints: tuple[int, ...] = (4096, 16384, 65536, 262144, 1310720)
+    preparation_rows: int = Field(default=16384, ge=1)
+    n_components: int = Field(default=2048, ge=1)
+    block_size: int = Field(default=256, ge=1)
+    batch_size: int = Field(default=1024, ge=1)
+    step_size: float = Field(default=1.0, gt=0, lt=2)
+    halving: float = Field(default=10.0, gt=0)
+    damping: float = Field(default=0.1, gt=0)
+    alpha: float = Field(default=1e-6, ge=0)
+
+    @model_validator(mode="after")
+    def _whole_batches(self) -> Settings:
+        ascending = all(after > before for before, after in pairwise((0, *self.checkpoints)))
+        if not self.checkpoints or not ascending or any(n % self.batch_size for n in self.checkpoints):
+            raise ValueError(
+                f"checkpoints={self.checkpoints} must be ascending multiples of batch_size={self.batch_size}"
+            )
+        return self
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the names of errors, also after each checkpoint, and of the rate."""
+        return (
+            "test_error",
+            *at_sizes(("test_error",), self.checkpoints),
+            "progressive_error",
+            "examples_per_second",
+        )
+
 
 _Batch = tuple[Any, NDArray[np.int64]]
 
@@ -31,6 +71,8 @@ def measure(trial: Trial) -> Outcome:
         misclassified before they were learned from; ``examples_per_second`` learned, without the time to
         make them and to test. The errors are also curves over the examples seen.
     """
+    from eigenbench.classifiers.doubly_stochastic import DoublyStochasticLogistic
+
     settings: Settings = trial.settings
     dataset = trial.data()
     stream = _Stream(_batches(dataset.X_train, dataset.y_train, settings, trial.seed))
@@ -78,14 +120,16 @@ def measure(trial: Trial) -> Outcome:
 
 
 class _Stream:
-    """Batches that can be looked at before they are taken."""
+    """An iterator over batches with a look ahead."""
 
     def __init__(self, batches: Iterator[_Batch]) -> None:
         self._batches = batches
         self._waiting: list[_Batch] = []
 
     def peek(self, n_rows: int) -> Any:
-        """Return at least the next ``n_rows`` rows, which stay in the stream."""
+        """Return at least the next ``n_rows`` rows and leave them in the stream."""
+        from scipy import sparse
+
         while sum(X.shape[0] for X, _ in self._waiting) < n_rows:
             self._waiting.append(next(self._batches))
         rows = [X for X, _ in self._waiting]
@@ -99,6 +143,8 @@ class _Stream:
 def _batches(X: Any, y: NDArray[np.int64], settings: Settings, seed: int) -> Iterator[_Batch]:
     n_examples = settings.checkpoints[-1]
     if settings.stream == "deformed":
+        from eigenbench.datasets.deformed_digits import deformed_digits
+
         yield from deformed_digits(X, y, n=n_examples, block=settings.batch_size, seed=seed)
         return
     generator = np.random.default_rng([seed, 0x57E4])

@@ -1,56 +1,99 @@
-"""How well what an embedding learned on some classes tells others apart, from one example of each."""
+"""Error of 1-NN on new classes with one example of each, in an embedding learned on other classes."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
-from scipy.sparse import issparse
-from sklearn.preprocessing import normalize
+from pydantic import Field, model_validator
 
-from eigenbench.embeddings.constraints.margin_risk import PairDistances
-from eigenbench.protocols.base import Outcome, Trial
-from eigenbench.protocols.deformed_copies import deformed_copies
-from eigenbench.protocols.held_out_classes import choose_on_held_out_classes, one_example_error
-from eigenbench.protocols.settings.transfer import Deformation, Settings
-from eigenbench.protocols.transfer_exhibits import direction_images, distance_histogram, target_plane
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial
+from eigenbench.protocols.deformed_copies import Deformation
 
-#: The method with this seed also leaves its pictures; those of every draw would only fill the records.
+if TYPE_CHECKING:
+    from eigenbench.protocols.transfer_tasks import Task
+
+#: Only the method with this seed leaves its pictures: those of every draw would fill the records.
 _PICTURED_SEED = 0
 
 
-@dataclass(frozen=True)
-class Task:
-    """Images of one task.
+class Settings(ProtocolSettings):
+    """Which classes and how many images of each make the source and the target task.
 
     Attributes
     ----------
-    X : ndarray of shape (n, d), float64
-        Pixels, smoothed if the settings say so, scaled to unit length; images of one class in the order of
-        the dataset, deformed copies after all images.
-    raw : ndarray of shape (m, d), float64
-        Pixels of the m images as they are, scaled to unit length.
-    y : ndarray of shape (n,)
-        Class codes of the dataset.
-    origin : ndarray of shape (n,)
-        Number of the row of which a row is a deformed copy; its own number for an image of the dataset.
-    classes : list of str
-        Names by code.
+    target : str or None
+        Dataset whose test rows are the target's pool; the source then draws from all rows of the
+        experiment's own dataset. None: the target task comes from the experiment's dataset too.
+    by_part : bool
+        Draw the source from the training rows and the target from the test rows, for datasets whose parts
+        have different classes. Otherwise the target classes are drawn from those that the source left.
+    source_classes, target_classes : int
+        Numbers of classes drawn.
+    source_per_class, target_per_class : int
+        Images drawn of each class; all of them where there are fewer.
+    exclude : tuple of str
+        Names of classes that the source never draws.
+    smoothing : float
+        Standard deviation, in pixels, of a Gaussian filter on what methods see; ``raw_nn_error`` is
+        that of the images as they are. Needs ``image``.
+    image : tuple of int or None
+        Height and width of the images.
+    deformed_copies : Deformation or None
+        Copies added to the images of the source, with their classes. Every method is fitted on images and
+        copies; errors are those of images alone. Needs ``image``.
+    folds : int
+        Parts of the source classes that are held out in turn to choose parameters given as
+        ``{choose: [...]}``.
+    choice_per_class : int or None
+        Images of each source class that take part in the choice, with their copies; None: all.
     """
 
-    X: np.ndarray
-    raw: np.ndarray
-    y: np.ndarray
-    origin: np.ndarray
-    classes: list[str]
+    headline: ClassVar[str] = "nn_error"
 
-    @property
-    def drawn(self) -> np.ndarray:
-        """Which rows are images of the dataset, not copies."""
-        return self.origin == np.arange(len(self.origin))
+    target: str | None = None
+    by_part: bool = False
+    source_classes: int = Field(ge=2)
+    source_per_class: int = Field(ge=2)
+    target_classes: int = Field(ge=2)
+    target_per_class: int = Field(ge=2)
+    exclude: tuple[str, ...] = ()
+    smoothing: float = Field(default=0.0, ge=0)
+    image: tuple[int, int] | None = None
+    deformed_copies: Deformation | None = None
+    folds: int = Field(default=3, ge=2)
+    choice_per_class: int | None = Field(default=None, ge=2)
+
+    def datasets(self) -> tuple[str, ...]:
+        """Return the target's dataset, where it is another one."""
+        return () if self.target is None else (self.target,)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Settings:
+        if self.target is not None and self.by_part:
+            raise ValueError(
+                "give 'target', another dataset, or 'by_part', this dataset's test rows, not both"
+            )
+        for name in ("smoothing", "deformed_copies"):
+            if getattr(self, name) and self.image is None:
+                raise ValueError(f"'{name}' needs 'image', the height and width of the images")
+        return self
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the names of errors and risks, and the pattern of chosen parameters."""
+        return (
+            "nn_error",
+            "raw_nn_error",
+            "nn_error_ratio",
+            "balanced_risk",
+            "threshold",
+            "source_risk",
+            "bound",
+            "eta_negative",
+            "held_out_nn_error",
+            "chosen_*",
+        )
 
 
 def measure(trial: Trial) -> Outcome:
@@ -61,13 +104,18 @@ def measure(trial: Trial) -> Outcome:
     Outcome
         ``nn_error``, the 1-NN error with one example per class, in expectation over all choices of the
         examples; ``raw_nn_error``, the same for unit-length pixels, and ``nn_error_ratio``, their quotient.
-        ``balanced_risk`` and ``threshold``, the lowest balanced risk of telling equal from different classes
-        by a threshold on the distance, and that threshold. Where the method has them, ``source_risk``, its
-        margin risk on the source task, ``bound``, what that promises for new pairs at δ = 0.05, and
-        ``eta_negative``; the bound takes deformed copies for independent rows, which they are not. Where
-        parameters were chosen, ``chosen_<step>__<parameter>``, and ``held_out_nn_error``, the error on the
-        source classes that were held out for it.
+        ``balanced_risk`` and ``threshold``, the lowest balanced risk of separating pairs of equal and of
+        different classes by a threshold on the distance, and that threshold. Where the method has them,
+        ``source_risk``, its margin risk on the source task, ``bound``, what that promises for new pairs at δ
+        = 0.05, and ``eta_negative``; the bound takes deformed copies for independent rows, which they are
+        not. Where parameters were chosen, ``chosen_<step>__<parameter>``, and ``held_out_nn_error``, the
+        error on the source classes that were held out for it.
     """
+    from eigenbench.embeddings.constraints.margin_risk import PairDistances
+    from eigenbench.protocols.held_out_classes import choose_on_held_out_classes, one_example_error
+    from eigenbench.protocols.transfer_exhibits import direction_images, distance_histogram, target_plane
+    from eigenbench.protocols.transfer_tasks import draw_tasks
+
     settings: Settings = trial.settings
     source, target = draw_tasks(trial)
     method = trial.build()
@@ -129,112 +177,3 @@ def _choice_rows(source: Task, per_class: int | None, seed: int) -> np.ndarray:
     codes = np.where(source.drawn, source.y, -1)
     taken = [generator.permutation(np.flatnonzero(codes == code))[:per_class] for code in np.unique(source.y)]
     return np.flatnonzero(np.isin(source.origin, np.concatenate(taken)))
-
-
-def draw_tasks(trial: Trial) -> tuple[Task, Task]:
-    """Draw the source and the target task with the trial's seed.
-
-    Returns
-    -------
-    source, target : Task
-
-    Raises
-    ------
-    ValueError
-        If a pool has too few classes, the images have another size than the settings say, the dataset is
-        sparse or multilabel, or a class to exclude does not exist.
-    """
-    settings: Settings = trial.settings
-    own = trial.data()
-    other = own if settings.target is None else trial.data(settings.target)
-    generator = np.random.default_rng([trial.seed, 0x7472])
-    everything = _Pool((own.X_train, own.X_test), (own.y_train, own.y_test), own.classes)
-    source_pool = _Pool((own.X_train,), (own.y_train,), own.classes) if settings.by_part else everything
-    apart = settings.by_part or settings.target is not None
-    target_pool = _Pool((other.X_test,), (other.y_test,), other.classes) if apart else everything
-    for name in settings.exclude:
-        if name not in own.classes:
-            raise ValueError(f"exclude: there is no class {name!r}; the classes are {', '.join(own.classes)}")
-    codes = [code for code in source_pool.codes if own.classes[code] not in settings.exclude]
-    sources = _draw_classes(codes, settings.source_classes, "source", generator)
-    taken = sources if settings.target is None else []
-    codes = [code for code in target_pool.codes if code not in taken]
-    targets = _draw_classes(codes, settings.target_classes, "target", generator)
-    source_rows = _draw_rows(source_pool, sources, settings.source_per_class, generator)
-    target_rows = _draw_rows(target_pool, targets, settings.target_per_class, generator)
-    deforming = np.random.default_rng([trial.seed, 0x6465])
-    return (
-        _task(source_pool, source_rows, settings, settings.deformed_copies, deforming),
-        _task(target_pool, target_rows, settings, None, deforming),
-    )
-
-
-class _Pool:
-    """Rows of one or two parts of a dataset; they are copied only when a task takes them."""
-
-    def __init__(self, parts: tuple[Any, ...], labels: tuple[Any, ...], classes: list[str]) -> None:
-        if any(issparse(part) for part in parts) or any(y.ndim != 1 for y in labels):
-            raise ValueError("transfer needs dense images with one label each")
-        self.parts = parts
-        self.y = np.concatenate(labels)
-        self.codes: list[int] = np.unique(self.y).tolist()
-        self.classes = list(classes)
-
-    def take(self, rows: np.ndarray) -> np.ndarray:
-        """Return rows as float64: small eigenvalues decide in several methods, too small for float32."""
-        taken = np.empty((len(rows), self.parts[0].shape[1]))
-        start = 0
-        for part in self.parts:
-            inside = (rows >= start) & (rows < start + len(part))
-            taken[inside] = part[rows[inside] - start]
-            start += len(part)
-        return taken
-
-
-def _draw_classes(codes: list[int], n_classes: int, task: str, generator: np.random.Generator) -> list[int]:
-    if len(codes) < n_classes:
-        raise ValueError(f"the {task} task asks for {n_classes} classes, and its pool has {len(codes)}")
-    return sorted(int(code) for code in generator.permutation(codes)[:n_classes])
-
-
-def _draw_rows(pool: _Pool, codes: list[int], per_class: int, generator: np.random.Generator) -> np.ndarray:
-    return np.concatenate(
-        [np.sort(generator.permutation(np.flatnonzero(pool.y == code))[:per_class]) for code in codes]
-    )
-
-
-def _task(
-    pool: _Pool,
-    rows: np.ndarray,
-    settings: Settings,
-    deformation: Deformation | None,
-    generator: np.random.Generator,
-) -> Task:
-    pixels = pool.take(rows)
-    if settings.image is None:
-        seen, n_copies = pixels, 0
-    else:
-        seen, n_copies = _seen(pixels, settings, settings.image, deformation, generator)
-    y, origin = (np.tile(values, 1 + n_copies) for values in (pool.y[rows], np.arange(len(rows))))
-    return Task(normalize(seen), normalize(pixels), y, origin, pool.classes)
-
-
-def _seen(
-    pixels: np.ndarray,
-    settings: Settings,
-    size: tuple[int, int],
-    deformation: Deformation | None,
-    generator: np.random.Generator,
-) -> tuple[np.ndarray, int]:
-    """Return what methods see of the images, copies after all images, and how many copies there are."""
-    height, width = size
-    if height * width != pixels.shape[1]:
-        raise ValueError(f"images of {height} x {width} pixels do not have {pixels.shape[1]} columns")
-    images, n_copies = pixels.reshape(-1, height, width), 0
-    if deformation is not None:
-        n_copies = deformation.copies
-        copies = deformed_copies(images, deformation, generator)
-        images = np.concatenate([images[None], copies]).reshape(-1, height, width)
-    if settings.smoothing:
-        images = gaussian_filter(images, (0, settings.smoothing, settings.smoothing))
-    return images.reshape(len(images), -1), n_copies

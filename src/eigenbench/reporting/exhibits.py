@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from eigenbench.protocols import Boxes, Exhibit, Histogram, Images, Scatter
+from eigenbench.protocols.base import Boxes, Exhibit, Histogram, Images, Scatter
 from eigenbench.reporting import drawing
 from eigenbench.reporting.drawing import COLOURS, INK, Look, draw_names, look, names_height
 

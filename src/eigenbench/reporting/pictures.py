@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from eigenbench.experiments.record import Record
 from eigenbench.experiments.suite import ExperimentSpec
-from eigenbench.protocols import Exhibit
+from eigenbench.protocols.base import Exhibit
 from eigenbench.reporting import exhibits
 from eigenbench.reporting.cells import Cell, total_seconds
 from eigenbench.reporting.figures import error_against, has_families, learning_curves
