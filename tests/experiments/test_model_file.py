@@ -1,0 +1,113 @@
+"""Model files build nothing but estimators: of scikit-learn and of eigenbench."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import zipfile
+
+import numpy as np
+import pytest
+import skops.io
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from eigenbench.datasets.catalogue import Catalogue
+from eigenbench.embeddings.discriminants.gem import GEM
+from eigenbench.embeddings.kernel_features.spherical import SphericalRandomFeatures
+from eigenbench.embeddings.signed_powers import SignedPowers
+from eigenbench.experiments.model_file import ModelFileError, load_model, save_model
+from eigenbench.linalg.row_blocks import row_slices
+from eigenbench.moments import ClassMoments
+
+X = np.random.default_rng(0).normal(size=(60, 5))
+Y = np.arange(60) % 3
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline(GEM(), SignedPowers(), LogisticRegression()),
+        make_pipeline(SphericalRandomFeatures(n_components=32, random_state=0), LogisticRegression()),
+    ],
+    ids=["gem", "spherical"],
+)
+def test_a_fitted_pipeline_predicts_the_same_again(tmp_path, model):
+    save_model(tmp_path / "model.skops", model.fit(X, Y))
+    again = load_model(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore:Label not 1 is present")
+def test_a_label_without_examples_is_no_obstacle(tmp_path):
+    labels = np.column_stack([Y == 0, np.zeros(60, bool)]).astype(int)
+    model = OneVsRestClassifier(LogisticRegression()).fit(X, labels)
+    save_model(tmp_path / "model.skops", model)
+    np.testing.assert_array_equal(load_model(tmp_path / "model.skops").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("inside", "name"),
+    [
+        (os.system, "posix.system"),
+        (row_slices, "eigenbench.linalg.row_blocks.row_slices"),
+        (ClassMoments(), "eigenbench.moments.ClassMoments"),
+        (Catalogue, "eigenbench.datasets.catalogue.Catalogue"),
+        (re.compile("x"), "re.Pattern"),
+        (subprocess.Popen, "subprocess.Popen"),
+    ],
+)
+def test_any_other_type_is_refused(tmp_path, inside, name):
+    path = tmp_path / "model.skops"
+    save_model(path, FunctionTransformer(kw_args={"inside": inside}))
+    with pytest.raises(
+        ModelFileError, match=rf"model\.skops: refused, it holds the types {re.escape(name)}$"
+    ):
+        load_model(path)
+
+
+def forge(path, **changes):
+    """Write the file of an estimator with other names in it."""
+    content = skops.io.dumps(SignedPowers().fit(X))
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(path, "w") as new:
+        new.writestr("schema.json", json.dumps(json.loads(old.read("schema.json")) | changes))
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("eigenbench.embeddings.signed_powers", "BaseEstimator"),
+        ("eigenbench.embeddings.signed_powers", "np"),
+        ("eigenbench.embeddings.signed_powers", "Absent"),
+        ("eigenbench.embeddings.absent", "SignedPowers"),
+        ("eigenbench.embeddings_of_others", "SignedPowers"),
+        ("eigenbench.experiments.record", "Record"),
+    ],
+)
+def test_a_forged_name_is_refused(tmp_path, module, name):
+    forge(tmp_path / "model.skops", __module__=module, __class__=name)
+    with pytest.raises(ModelFileError, match=r"model\.skops: "):
+        load_model(tmp_path / "model.skops")
+
+
+@pytest.mark.parametrize("keep", [0, 50, -30])
+def test_a_damaged_file_is_named(tmp_path, keep):
+    path = tmp_path / "model.skops"
+    save_model(path, SignedPowers().fit(X))
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(ModelFileError, match=r"model\.skops: not a readable skops model"):
+        load_model(path)
+
+
+def test_a_class_of_the_user_is_refused_without_being_imported(tmp_path, monkeypatch):
+    """The names in a file decide what is imported only within the trusted packages."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "users_module.py").write_text("raise AssertionError('imported')")
+    forge(tmp_path / "model.skops", __module__="users_module", __class__="Evil")
+    with pytest.raises(ModelFileError, match=r"holds the types users_module\.Evil"):
+        load_model(tmp_path / "model.skops")
