@@ -4,10 +4,10 @@ from typing import Literal
 
 from eigenbench.datasets.catalogue import AnySplit, Sha256
 from eigenbench.datasets.fetching import FileRecord
-from eigenbench.datasets.model import Model
+from eigenbench.datasets.strict_model import StrictModel
 
 
-class ArrayRecord(Model):
+class ArrayRecord(StrictModel):
     """One ``.npy`` file of the prepared folder.
 
     Attributes
@@ -24,7 +24,7 @@ class ArrayRecord(Model):
     dtype: str
 
 
-class Card(Model):
+class Card(StrictModel):
     """What ``card.json`` says about a prepared dataset.
 
     Attributes

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationError,
 
 from eigenbench.datasets.errors import CatalogueError
 from eigenbench.datasets.formats import AnyFormat
-from eigenbench.datasets.model import Model
+from eigenbench.datasets.strict_model import StrictModel
 
 
 def _relative(path: str) -> str:
@@ -31,7 +31,7 @@ Step = Literal[
 ]
 
 
-class Source(Model):
+class Source(StrictModel):
     """What every kind of source has in common.
 
     Attributes
@@ -174,7 +174,7 @@ AnySource = Annotated[
 ]
 
 
-class RawFile(Model):
+class RawFile(StrictModel):
     """One file of a dataset's raw folder.
 
     Attributes
@@ -193,20 +193,20 @@ class RawFile(Model):
     sources: Annotated[tuple[AnySource, ...], Field(min_length=1)]
 
 
-class OfficialSplit(Model):
+class OfficialSplit(StrictModel):
     """The publisher's files for training and test."""
 
     kind: Literal["official"] = "official"
 
 
-class FirstSplit(Model):
+class FirstSplit(StrictModel):
     """The first ``n_train`` rows are the training set, the others the test set; rows keep their order."""
 
     kind: Literal["first"]
     n_train: Annotated[int, Field(gt=0)]
 
 
-class RandomSplit(Model):
+class RandomSplit(StrictModel):
     """A random permutation drawn from the split seed; its end is the test set.
 
     Attributes
@@ -225,7 +225,7 @@ class RandomSplit(Model):
 AnySplit = Annotated[OfficialSplit | FirstSplit | RandomSplit, Field(discriminator="kind")]
 
 
-class Expectation(Model):
+class Expectation(StrictModel):
     """Counts that the data must have.
 
     Attributes
@@ -240,7 +240,7 @@ class Expectation(Model):
     exact_rows: bool = True
 
 
-class Entry(Model):
+class Entry(StrictModel):
     """One dataset.
 
     Attributes
@@ -312,7 +312,7 @@ class Entry(Model):
         return self
 
 
-class Catalogue(Model):
+class Catalogue(StrictModel):
     """All datasets, by name.
 
     Attributes
@@ -392,7 +392,7 @@ def _load(path: Path, _modified_ns: int) -> Catalogue:
 
 
 def _explain(path: Path, error: ValidationError) -> str:
-    known = {field for model in _models(Model) for field in model.model_fields}
+    known = {field for model in _models(StrictModel) for field in model.model_fields}
     lines = []
     for problem in error.errors(include_url=False):
         *where, key = [str(part) for part in problem["loc"]] or [""]
@@ -403,7 +403,7 @@ def _explain(path: Path, error: ValidationError) -> str:
     return "\n".join(f"{path}: {line}" for line in lines)
 
 
-def _models(base: type[Model]) -> list[type[Model]]:
+def _models(base: type[StrictModel]) -> list[type[StrictModel]]:
     return [base, *(model for child in base.__subclasses__() for model in _models(child))]
 
 

@@ -14,8 +14,7 @@ from pydantic import ValidationError
 from eigenbench.datasets.catalogue import Catalogue, RawFile, Sha256, Source, load_catalogue
 from eigenbench.datasets.decoding import decode
 from eigenbench.datasets.errors import ChecksumMismatch, DatasetUnavailable, MalformedData
-from eigenbench.datasets.model import Model
-from eigenbench.datasets.sources import SourceUnavailable, Workspace, obtain
+from eigenbench.datasets.sources import SourceUnavailable, StagingArea, obtain
 from eigenbench.datasets.storage import (
     TEMPORARY_PREFIX,
     atomic_writer,
@@ -26,6 +25,7 @@ from eigenbench.datasets.storage import (
     storage_errors,
     write_atomically,
 )
+from eigenbench.datasets.strict_model import StrictModel
 
 _COMPRESSION_SLACK = 1 << 20
 """Bytes that a source's form of a file may exceed the file by: headers, or incompressible content."""
@@ -38,7 +38,7 @@ class SourceWarning(UserWarning):
     """A source gave other bytes than the catalogue describes; the next one is used."""
 
 
-class FileRecord(Model):
+class FileRecord(StrictModel):
     """One raw file as it was fetched.
 
     Attributes
@@ -57,7 +57,7 @@ class FileRecord(Model):
     checked: datetime
 
 
-class Manifest(Model):
+class Manifest(StrictModel):
     """The raw files of a dataset and where each came from."""
 
     dataset: str
@@ -116,9 +116,9 @@ def fetch(
     folder = make_folder(raw_folder(resolve_data_dir(data_dir), name))
     path = folder / "manifest.json"
     earlier = _read_manifest(path)
-    with _workspace(folder, name, progress) as workspace:
+    with _staging_area(folder, name, progress) as staging:
         records = tuple(
-            _keep(folder / file, raw, earlier) or _fetch_file(folder / file, raw, workspace, entry.supplied)
+            _keep(folder / file, raw, earlier) or _fetch_file(folder / file, raw, staging, entry.supplied)
             for file, raw in entry.files.items()
         )
     manifest = Manifest(dataset=name, files=records)
@@ -128,11 +128,11 @@ def fetch(
 
 
 @contextmanager
-def _workspace(folder: Path, name: str, progress: bool) -> Iterator[Workspace]:
+def _staging_area(folder: Path, name: str, progress: bool) -> Iterator[StagingArea]:
     with storage_errors(folder):
         temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=folder))
         try:
-            yield Workspace(temporary, name, progress)
+            yield StagingArea(temporary, name, progress)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 
@@ -157,26 +157,26 @@ def _keep(path: Path, raw: RawFile, earlier: dict[str, FileRecord]) -> FileRecor
     return _record(path, found, "found", "already in the raw folder")
 
 
-def _fetch_file(path: Path, raw: RawFile, workspace: Workspace, supplied: str | None) -> FileRecord:
+def _fetch_file(path: Path, raw: RawFile, staging: StagingArea, supplied: str | None) -> FileRecord:
     reasons = []
     for source in raw.sources:
         try:
-            found = _install(path, raw, source, workspace)
+            found = _install(path, raw, source, staging)
         except SourceUnavailable as error:
             reasons.append(f"{source}: {error}")
         except (ChecksumMismatch, MalformedData) as error:
-            warnings.warn(SourceWarning(f"{workspace.dataset}: {error}"), stacklevel=4)
+            warnings.warn(SourceWarning(f"{staging.dataset}: {error}"), stacklevel=4)
             reasons.append(f"{source}: {error}")
         else:
             kind, _, text = str(source).partition(" ")
             return _record(path, found, kind, text)
-    raise DatasetUnavailable(workspace.dataset, path.name, reasons, path, supplied)
+    raise DatasetUnavailable(staging.dataset, path.name, reasons, path, supplied)
 
 
-def _install(path: Path, raw: RawFile, source: Source, workspace: Workspace) -> str:
+def _install(path: Path, raw: RawFile, source: Source, staging: StagingArea) -> str:
     """Put the file in place from one source and return its sum, or raise and leave nothing."""
     limit = _SUPPLIED_LIMIT if raw.bytes is None else 2 * raw.bytes + _COMPRESSION_SLACK
-    obtained = obtain(source, workspace, limit)
+    obtained = obtain(source, staging, limit)
     if source.sha256 is not None and (found := sha256_of(obtained)) != source.sha256:
         raise ChecksumMismatch(path.name, source.sha256, found, str(source))
     with atomic_writer(path, raw.bytes or limit) as sink:

@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from eigenbench.datasets.model import Model
+from eigenbench.datasets.strict_model import StrictModel
 
 
-class PlainFormat(Model):
+class PlainFormat(StrictModel):
     """A format without options.
 
     Files of numbers: idx (``emnist``: compressed, with transposed images), svmlight, a tar of pgm images, R
@@ -34,7 +34,7 @@ class PlainFormat(Model):
     ]
 
 
-class TableFormat(Model):
+class TableFormat(StrictModel):
     """Delimited text with one label column, the first or the last."""
 
     reader: Literal["table"]
@@ -42,20 +42,20 @@ class TableFormat(Model):
     label: Literal["first", "last"] = "last"
 
 
-class VwFormat(Model):
+class VwFormat(StrictModel):
     """Vowpal Wabbit text, ``label | index:value …``, with indices from ``first_index``."""
 
     reader: Literal["vw"]
     first_index: Literal[0, 1] = 1
 
 
-class ArffFormat(Model):
+class ArffFormat(StrictModel):
     """Sparse ARFF whose last attributes (as many as there are classes) are 0/1 labels."""
 
     reader: Literal["arff"]
 
 
-class MatFormat(Model):
+class MatFormat(StrictModel):
     """A MATLAB 5 file with one matrix of features and one of labels.
 
     Attributes
@@ -73,7 +73,7 @@ class MatFormat(Model):
     image: tuple[int, int] | None = None
 
 
-class SpeechFormat(Model):
+class SpeechFormat(StrictModel):
     """Recordings in TIMIT's layout, as eleven frames of cepstra with phone states.
 
     Attributes
@@ -86,7 +86,7 @@ class SpeechFormat(Model):
     test_speakers: Literal["core_test", "development"]
 
 
-class GisetteFormat(Model):
+class GisetteFormat(StrictModel):
     """GISETTE rebuilt from the four idx files of MNIST, with the draws of a seed."""
 
     reader: Literal["gisette_rebuilt"]
@@ -105,14 +105,14 @@ def _ascending(pair: tuple[float, float]) -> tuple[float, float]:
     return pair
 
 
-class Alphabet(Model):
+class Alphabet(StrictModel):
     """Characters to print, and how many images of each."""
 
     characters: Annotated[str, Field(min_length=2), AfterValidator(_distinct)]
     images: Annotated[int, Field(gt=0)]
 
 
-class PrintedFormat(Model):
+class PrintedFormat(StrictModel):
     """Images of the characters of a font, rotated or scaled at random.
 
     Attributes

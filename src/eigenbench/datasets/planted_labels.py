@@ -19,8 +19,8 @@ from scipy.optimize import brentq
 from scipy.sparse import csr_array, vstack
 
 from eigenbench.datasets.csr_files import CSRWriter, open_csr
-from eigenbench.datasets.model import Model
 from eigenbench.datasets.storage import TEMPORARY_PREFIX, make_folder, storage_errors
+from eigenbench.datasets.strict_model import StrictModel
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ _LENGTH_SPREAD = 0.5
 _SECONDS_BETWEEN_REPORTS = 5.0
 
 
-class PlantedLabels(Model):
+class PlantedLabels(StrictModel):
     r"""Sizes and seed of a SYNTHETIC bag-of-words data set whose label structure is known.
 
     Each row has one of ``rank`` topics. Its words are drawn from a law common to all rows or, each with
@@ -301,7 +301,7 @@ class PlantedLabels(Model):
             raise
 
 
-class Card(Model):
+class Card(StrictModel):
     """What ``card.json`` says of a synthetic data set on disk.
 
     Attributes

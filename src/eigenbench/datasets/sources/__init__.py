@@ -11,7 +11,7 @@ from eigenbench.datasets.catalogue import (
     SynthesisedSource,
     UrlSource,
 )
-from eigenbench.datasets.sources.base import SourceUnavailable, Workspace
+from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
 from eigenbench.datasets.sources.folder import pack_folder
 from eigenbench.datasets.sources.installed import find_installed
 from eigenbench.datasets.sources.mirror import find_in_mirror
@@ -19,17 +19,17 @@ from eigenbench.datasets.sources.package import read_from_package
 from eigenbench.datasets.sources.synthesised import synthesise_data
 from eigenbench.datasets.sources.url import download
 
-__all__ = ["SourceUnavailable", "Workspace", "obtain"]
+__all__ = ["SourceUnavailable", "StagingArea", "obtain"]
 
 
-def obtain(source: Source, workspace: Workspace, limit: int) -> Path:
+def obtain(source: Source, staging: StagingArea, limit: int) -> Path:
     """Return the path of the source's bytes, not yet decoded.
 
     Parameters
     ----------
     source : Source
         An entry of the catalogue's ``sources``.
-    workspace : Workspace
+    staging : StagingArea
         Folder for what has to be downloaded, and what was downloaded before.
     limit : int
         Most bytes to accept.
@@ -43,15 +43,15 @@ def obtain(source: Source, workspace: Workspace, limit: int) -> Path:
     """
     match source:
         case MirrorSource():
-            return find_in_mirror(source, workspace, limit)
+            return find_in_mirror(source, staging, limit)
         case UrlSource():
-            return download(source, workspace, limit)
+            return download(source, staging, limit)
         case PackageSource():
-            return read_from_package(source, workspace, limit)
+            return read_from_package(source, staging, limit)
         case InstalledSource():
             return find_installed(source)
         case FolderSource():
-            return pack_folder(source, workspace, limit)
+            return pack_folder(source, staging, limit)
         case SynthesisedSource():
-            return synthesise_data(source, workspace)
+            return synthesise_data(source, staging)
     raise TypeError(f"unknown kind of source: {source!r}")

@@ -10,7 +10,7 @@ class SourceUnavailable(Exception):
 
 
 @dataclass
-class Workspace:
+class StagingArea:
     """A temporary folder of one fetch, on the file system of the data folder.
 
     Attributes

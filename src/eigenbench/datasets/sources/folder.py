@@ -7,10 +7,10 @@ from pathlib import Path
 
 from eigenbench.datasets.catalogue import FolderSource
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.sources.base import SourceUnavailable, Workspace
+from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
 
 
-def pack_folder(source: FolderSource, workspace: Workspace, limit: int) -> Path:
+def pack_folder(source: FolderSource, staging: StagingArea, limit: int) -> Path:
     """Pack the folder's files of the wanted suffixes into a tar and return its path.
 
     Names are relative to the folder and sorted; times, owners and modes are fixed, so that the same files
@@ -36,8 +36,8 @@ def pack_folder(source: FolderSource, workspace: Workspace, limit: int) -> Path:
     size = sum(path.stat().st_size for path in files)
     if size > limit:
         raise MalformedData(source.folder, "files", f"{size} bytes in all, more than {limit}")
-    packed = workspace.folder / f"{folder.name}.tar"
-    workspace.say(f"packing {len(files)} files of {folder}")
+    packed = staging.folder / f"{folder.name}.tar"
+    staging.say(f"packing {len(files)} files of {folder}")
     with tarfile.open(packed, "w", format=tarfile.PAX_FORMAT) as tar:
         for path in files:
             info = tarfile.TarInfo(path.relative_to(folder).as_posix())

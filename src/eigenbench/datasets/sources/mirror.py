@@ -8,14 +8,14 @@ from typing import BinaryIO, cast
 from eigenbench.datasets.archives import tar_members
 from eigenbench.datasets.catalogue import MirrorSource
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.sources.base import SourceUnavailable, Workspace
+from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
 from eigenbench.datasets.storage import atomic_writer
 
 _TAR_LIMIT = 1 << 30
 """Most bytes of all members of a tar up to the one that is wanted."""
 
 
-def find_in_mirror(source: MirrorSource, workspace: Workspace, limit: int) -> Path:
+def find_in_mirror(source: MirrorSource, staging: StagingArea, limit: int) -> Path:
     """Return the file's path in the mirror, or that of a copy of the member of a tar there.
 
     Raises
@@ -33,11 +33,11 @@ def find_in_mirror(source: MirrorSource, workspace: Workspace, limit: int) -> Pa
         raise SourceUnavailable(f"no file {path}")
     if not os.access(path, os.R_OK):
         raise SourceUnavailable(f"no permission to read {path}")
-    return path if source.member is None else _copy_member(path, source.member, workspace, limit)
+    return path if source.member is None else _copy_member(path, source.member, staging, limit)
 
 
-def _copy_member(path: Path, member: str, workspace: Workspace, limit: int) -> Path:
-    target = workspace.folder / "member"
+def _copy_member(path: Path, member: str, staging: StagingArea, limit: int) -> Path:
+    target = staging.folder / "member"
     try:
         with lzma.open(path) as stream:
             for name, content in tar_members(path.name, cast(BinaryIO, stream), _TAR_LIMIT):

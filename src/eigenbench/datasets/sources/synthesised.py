@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from eigenbench.datasets.catalogue import SynthesisedSource
-from eigenbench.datasets.sources.base import SourceUnavailable, Workspace
+from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
 
 
-def synthesise_data(source: SynthesisedSource, workspace: Workspace) -> Path:
-    """Make the data in the workspace and return its path, or raise `SourceUnavailable`."""
+def synthesise_data(source: SynthesisedSource, staging: StagingArea) -> Path:
+    """Make the data in the staging area and return its path, or raise `SourceUnavailable`."""
     from eigenbench.datasets.speech.synthetic_corpus import synthesise
 
-    path = workspace.folder / f"{source.synthesised}.tar"
-    workspace.say("synthesising speech, which takes about two minutes")
+    path = staging.folder / f"{source.synthesised}.tar"
+    staging.say("synthesising speech, which takes about two minutes")
     try:
         synthesise(path)
     except ImportError as error:

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from eigenbench.datasets.archives import copy_zip_member
 from eigenbench.datasets.catalogue import UrlSource
-from eigenbench.datasets.sources.base import SourceUnavailable, Workspace
+from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
 from eigenbench.datasets.storage import atomic_writer
 
 CONNECT_TIMEOUT_S = 10.0
@@ -15,14 +15,14 @@ _unreachable_hosts: dict[str, str] = {}
 """Host and why it couldn't be reached: further files of that host are skipped in this process."""
 
 
-def download(source: UrlSource, workspace: Workspace, limit: int) -> Path:
-    """Download a file, or the archive that it is a member of, into the workspace and return its path.
+def download(source: UrlSource, staging: StagingArea, limit: int) -> Path:
+    """Download a file, or the archive that it is a member of, into the staging area and return its path.
 
     Parameters
     ----------
     source : UrlSource
         The address.
-    workspace : Workspace
+    staging : StagingArea
         Where the file goes, and whether a progress bar is shown.
     limit : int
         Most bytes of the file to accept.
@@ -36,27 +36,27 @@ def download(source: UrlSource, workspace: Workspace, limit: int) -> Path:
         The response or the member is too large, or the archive is damaged.
     """
     if source.member is None or source.archive_bytes is None:
-        return _transfer(source.url, workspace, workspace.folder / "download", limit)
-    if source.url not in workspace.archives:
-        path = workspace.folder / f"archive-{len(workspace.archives)}"
-        workspace.archives[source.url] = _transfer(source.url, workspace, path, source.archive_bytes)
-    path = workspace.folder / "member"
+        return _transfer(source.url, staging, staging.folder / "download", limit)
+    if source.url not in staging.archives:
+        path = staging.folder / f"archive-{len(staging.archives)}"
+        staging.archives[source.url] = _transfer(source.url, staging, path, source.archive_bytes)
+    path = staging.folder / "member"
     with atomic_writer(path, limit) as sink:
-        if not copy_zip_member(workspace.archives[source.url], source.member, sink):
+        if not copy_zip_member(staging.archives[source.url], source.member, sink):
             raise SourceUnavailable(f"the archive has no member {source.member}")
     return path
 
 
-def _transfer(url: str, workspace: Workspace, path: Path, limit: int) -> Path:
+def _transfer(url: str, staging: StagingArea, path: Path, limit: int) -> Path:
     import pooch
     import requests
 
     host = urlsplit(url).netloc
     if host in _unreachable_hosts:
         raise SourceUnavailable(f"{host} could not be reached before ({_unreachable_hosts[host]})")
-    workspace.say(f"downloading {url}")
+    staging.say(f"downloading {url}")
     fetch = pooch.HTTPDownloader(
-        progressbar=workspace.progress,
+        progressbar=staging.progress,
         chunk_size=1 << 16,
         timeout=(CONNECT_TIMEOUT_S, READ_TIMEOUT_S),
         headers={"Accept-Encoding": "identity"},

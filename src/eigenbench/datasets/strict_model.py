@@ -1,9 +1,9 @@
-"""Base of the catalogue's models."""
+"""Base of the models of catalogue, manifest, card and recipes."""
 
 from pydantic import BaseModel, ConfigDict
 
 
-class Model(BaseModel):
+class StrictModel(BaseModel):
     """Immutable, and an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
