@@ -18,7 +18,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 LOAD_ALL_SUITES = """
 from eigenbench.datasets.catalogue import default_catalogue_path
-from eigenbench.experiments.suite import load_suite
+from eigenbench.experiments.suite_file import load_suite
 from eigenbench.protocols.available import PROTOCOLS
 suites = [load_suite(path) for path in (default_catalogue_path().parent / "suites").glob("*.yaml")]
 named = {experiment.protocol for suite in suites for experiment in suite.experiments.values()}

@@ -12,7 +12,8 @@ from rich.table import Table
 
 from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
 from eigenbench.datasets.errors import DatasetError
-from eigenbench.experiments.suite import SuiteError, load_suite
+from eigenbench.experiments.suite import SuiteError
+from eigenbench.experiments.suite_file import load_suite
 from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.registry import COMPONENTS, RECIPES, near_match
 

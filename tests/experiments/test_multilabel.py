@@ -15,7 +15,8 @@ from eigenbench.experiments.model_file import load_model
 from eigenbench.experiments.parts import holdout_split
 from eigenbench.experiments.plan import make_plan, plan_suite
 from eigenbench.experiments.stages import StageRunner, select_candidate
-from eigenbench.experiments.suite import Suite, SuiteError, check_parameters
+from eigenbench.experiments.suite import Suite, SuiteError
+from eigenbench.experiments.suite_file import check_parameters
 from eigenbench.experiments.workspace import Workspace
 
 N_LABELS = 6

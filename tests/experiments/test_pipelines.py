@@ -11,7 +11,8 @@ from eigenbench import GEM, SignedPowers, SubclassGEM
 from eigenbench.experiments.code_hash import unit_code_hash
 from eigenbench.experiments.pipelines import build, fit_features
 from eigenbench.experiments.plan import make_plan
-from eigenbench.experiments.suite import StepSpec, Suite, SuiteError, check_parameters
+from eigenbench.experiments.suite import StepSpec, Suite, SuiteError
+from eigenbench.experiments.suite_file import check_parameters
 from eigenbench.registry import component
 
 WHOLES = [{"GEM": {"top": 2}}, {"SignedPowers": {"powers": [0.5, 1.0]}}, {"GEM": {"top": 1}}]

@@ -2,7 +2,8 @@ import pytest
 from pydantic import ValidationError
 
 from eigenbench.experiments.plan import make_plan
-from eigenbench.experiments.suite import Suite, SuiteError, load_suite
+from eigenbench.experiments.suite import Suite, SuiteError
+from eigenbench.experiments.suite_file import load_suite
 from eigenbench.protocols.available import PROTOCOLS
 
 EXPERIMENT = {

@@ -3,15 +3,8 @@ from pathlib import Path
 import pytest
 
 from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
-from eigenbench.experiments.suite import (
-    ExperimentSpec,
-    SuiteError,
-    check_parameters,
-    grid_points,
-    load_suite,
-    step_names,
-    validate_config,
-)
+from eigenbench.experiments.suite import ExperimentSpec, SuiteError, grid_points, step_names
+from eigenbench.experiments.suite_file import check_parameters, load_suite, validate_config
 from eigenbench.registry import COMPONENTS, RECIPES
 
 MINIMAL = """
@@ -82,7 +75,7 @@ def test_a_misspelt_grid_step_is_an_error(tmp_path):
 
 
 def test_a_key_given_twice_is_an_error(tmp_path):
-    with pytest.raises(SuiteError, match="stands twice"):
+    with pytest.raises(SuiteError, match="line 10: the key 'title' is given twice"):
         load_suite(write(tmp_path, MINIMAL + "\ntitle: Another\n"))
 
 

@@ -74,5 +74,5 @@ def test_more_rows_than_there_are_are_refused(run):
 
 
 def test_sizes_must_be_positive():
-    with pytest.raises(ValidationError, match="positive"):
+    with pytest.raises(ValidationError, match="greater than or equal to 1"):
         Settings(sizes=(0,))

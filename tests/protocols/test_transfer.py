@@ -15,7 +15,7 @@ from sklearn.preprocessing import normalize
 
 from eigenbench import HyperbolicPCA
 from eigenbench.datasets import load_catalogue
-from eigenbench.experiments.suite import check_parameters, load_suite
+from eigenbench.experiments.suite_file import check_parameters, load_suite
 from eigenbench.protocols.base import Trial
 from eigenbench.protocols.held_out_classes import choose_on_held_out_classes
 from eigenbench.protocols.transfer import Settings, measure

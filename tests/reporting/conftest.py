@@ -23,7 +23,8 @@ from eigenbench.experiments.record import (
     Search,
     write_record,
 )
-from eigenbench.experiments.suite import Suite, load_suite
+from eigenbench.experiments.suite import Suite
+from eigenbench.experiments.suite_file import load_suite
 
 sys.path.insert(0, str(Path(__file__).parent))  # where the tests find html_page
 

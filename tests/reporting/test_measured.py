@@ -14,7 +14,7 @@ from html_page import Page
 from rich.console import Console
 
 from eigenbench.experiments.record import Failure
-from eigenbench.experiments.suite import load_suite
+from eigenbench.experiments.suite_file import load_suite
 from eigenbench.protocols.base import Histogram, Images, Scatter
 from eigenbench.reporting.cells import best_cells, group_cells
 from eigenbench.reporting.measurements import measure_tables

@@ -8,11 +8,10 @@ import logging
 import sys
 from pathlib import Path
 
-from eigenbench.atomic_files import write_json
 from eigenbench.datasets.errors import DatasetError
 from eigenbench.experiments.plan import Plan, plan_suite
-from eigenbench.experiments.record import Record, write_record
-from eigenbench.experiments.suite import load_suite
+from eigenbench.experiments.record import write_json
+from eigenbench.experiments.suite_file import load_suite
 from eigenbench.experiments.tasks import STAGES
 from eigenbench.experiments.workspace import ArtifactError, Workspace
 
@@ -26,10 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (DatasetError, OSError, ValueError, RuntimeError) as error:
         logging.getLogger("eigenbench").error("%s: %s", type(error).__name__, error)
         return 1
-    if isinstance(result, Record):
-        write_record(options.output, result)
-    else:
-        write_json(options.output, result)
+    write_json(options.output, result)
     return 0
 
 
@@ -103,7 +99,7 @@ def _record(options: argparse.Namespace) -> object:
     from eigenbench.experiments.assemble import assemble_record
 
     cell = _plan(options.suite).cell(options.run_key)
-    return assemble_record(cell, Workspace(options.results_dir))
+    return assemble_record(cell, Workspace(options.results_dir)).model_dump(mode="json")
 
 
 def _plan(path: Path) -> Plan:

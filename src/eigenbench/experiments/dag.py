@@ -11,7 +11,8 @@ from typing import Any
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.experiments.code_hash import modules_hash, unit_code_hash
 from eigenbench.experiments.plan import Plan, plan_suite
-from eigenbench.experiments.suite import Config, SuiteError, check_parameters, load_suite, validate_config
+from eigenbench.experiments.suite import Config, SuiteError
+from eigenbench.experiments.suite_file import check_parameters, load_suite, validate_config
 from eigenbench.experiments.tasks import Unit, content_key
 from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.registry import near_match

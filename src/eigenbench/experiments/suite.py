@@ -1,23 +1,41 @@
-"""Suite files: what to run, as validated YAML.
+"""What a suite file means: experiments, each of methods, classifiers and seeds on one dataset.
 
-A suite names datasets, feature pipelines (*methods*), classifiers, seeds, search grids and the
-published numbers to compare with. Anything unknown in it is an error that names the file, the key
-and the nearest known word, before any work starts.
+`eigenbench.experiments.suite_file` reads the files. Anything unknown or contradictory in one is an error
+before any work starts.
 """
 
 from __future__ import annotations
 
-import inspect
 import itertools
-from collections.abc import Iterable
-from pathlib import Path
+import math
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
-import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
+from eigenbench.experiments.suite_types import (
+    FolderName,
+    Grid,
+    Identifier,
+    Named,
+    Params,
+    Seconds,
+    Seeds,
+    check_distinct,
+)
 from eigenbench.protocols.available import PROTOCOLS
-from eigenbench.registry import COMPONENTS, RECIPES, MissingExtraError, component, near_match, nested_steps
+from eigenbench.protocols.base import Several
+from eigenbench.registry import COMPONENTS, RECIPES, component, near_match
 
 #: Metrics of multilabel data that can choose among candidates, and whether more is better.
 MULTILABEL_METRICS: dict[str, bool] = {
@@ -33,16 +51,32 @@ MULTILABEL_METRICS: dict[str, bool] = {
 #: Metrics of classes that can; less is better.
 MULTICLASS_METRICS = ("error", "log_loss")
 
-Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
-Params = dict[str, Any]
+#: What is measured beside these: `eigenbench.metrics.multilabel` and `eigenbench.experiments.metrics`.
+_MULTILABEL_EXTRA = (
+    *(f"{name}_at_half" for name in ("hamming_loss", "micro_f1", "macro_f1", "macro_f1_present")),
+    "examples_per_second",
+)
+_MULTICLASS_EXTRA = ("errors", "balanced_error")
+
+#: A search compares at most so many candidates.
+MAX_GRID_POINTS = 10_000
 
 
 class SuiteError(ValueError):
     """A suite or configuration file is not valid; the message names file, key and remedy."""
 
 
+class SettingsError(ValueError):
+    """The settings of a protocol are not valid; ``error`` says where, ``keys`` are those that exist."""
+
+    def __init__(self, error: ValidationError, keys: Iterable[str]) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.keys = tuple(keys)
+
+
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 def _parse_step(value: Any) -> Any:
@@ -53,7 +87,7 @@ def _parse_step(value: Any) -> Any:
         return {"component": value[0], "params": value[1]}
     if isinstance(value, dict) and len(value) == 1 and "component" not in value:
         ((name, params),) = value.items()
-        return {"component": name, "params": params or {}}
+        return {"component": name, "params": {} if params is None else params}
     return value
 
 
@@ -78,9 +112,9 @@ Step = Annotated[StepSpec, BeforeValidator(_parse_step)]
 class MethodSpec(_Model):
     """A feature pipeline. ``grid`` maps ``step__parameter`` to the values to search on validation data."""
 
-    steps: tuple[Step, ...] = ()
-    grid: dict[str, list[Any]] = {}
-    seeds: tuple[int, ...] | None = None
+    steps: Several[Step] = ()
+    grid: Grid = {}
+    seeds: Seeds | None = None
 
 
 class ClassifierSpec(_Model):
@@ -88,7 +122,7 @@ class ClassifierSpec(_Model):
 
     component: str
     params: Params = {}
-    grid: dict[str, list[Any]] = {}
+    grid: Grid = {}
 
     @model_validator(mode="after")
     def _is_classifier(self) -> ClassifierSpec:
@@ -124,7 +158,7 @@ class ValidationSpec(_Model):
 
 
 class PropensitySpec(_Model):
-    """Constants of the label propensities of Jain et al. (KDD 2016) in propensity-scored metrics."""
+    """The constants of the label propensities of Jain et al. (KDD 2016) in propensity-scored metrics."""
 
     a: float = Field(default=0.55, gt=0)
     b: float = Field(default=1.5, gt=0)
@@ -162,24 +196,22 @@ NO_CLASSIFIER = "none"
 class ExperimentSpec(_Model):
     """Methods × classifiers × seeds on one dataset; with a ``protocol``, methods × seeds.
 
-    ``pack`` lets one job do many fits: right for small data, where starting a process costs more than
-    a fit. ``shards`` is the number of jobs that share the pass for class moments; by default it grows with
-    the data. ``protocol`` names what is measured in place of a classifier's error, with its ``settings``.
+    ``protocol`` names what is measured in place of a classifier's error, with its ``settings``.
+    ``headline`` is the metric that tables show. ``time_limit`` bounds the seconds of one run.
     """
 
     dataset: Identifier
     title: str | None = None
     protocol: str | None = None
-    settings: Params = {}
-    methods: dict[Identifier, MethodSpec]
-    classifiers: dict[Identifier, ClassifierSpec] = {}
-    seeds: tuple[int, ...] = (0,)
+    settings: Annotated[Params, Field(validate_default=True)] = {}
+    methods: Named[MethodSpec] = Field(min_length=1)
+    classifiers: Named[ClassifierSpec] = {}
+    seeds: Seeds = (0,)
     validation: ValidationSpec = ValidationSpec()
     propensity: PropensitySpec = PropensitySpec()
-    pack: bool = False
-    shards: Annotated[int, Field(ge=1)] | None = None
-    published: tuple[PublishedNumber, ...] = ()
-    headline: str = "test_error"
+    time_limit: Seconds | None = None
+    headline: Annotated[str, Field(validate_default=True)] = ""
+    published: Several[PublishedNumber] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -192,7 +224,8 @@ class ExperimentSpec(_Model):
         classifiers = value.get("classifiers")
         if classifiers == "all":
             classifiers = [name for name, item in COMPONENTS.items() if item.kind == "classifier"]
-        if isinstance(classifiers, list):
+        if isinstance(classifiers, list) and all(isinstance(name, str) for name in classifiers):
+            check_distinct(tuple(classifiers))
             classifiers = dict.fromkeys(classifiers)
         if isinstance(classifiers, dict):
             value["classifiers"] = {
@@ -201,40 +234,85 @@ class ExperimentSpec(_Model):
             }
         return value
 
-    @model_validator(mode="before")
+    @field_validator("protocol")
     @classmethod
-    def _complete_protocol(cls, value: Any) -> Any:
-        if not isinstance(value, dict) or value.get("protocol") is None:
-            return value
-        name = value["protocol"]
-        if name not in PROTOCOLS:
-            hint = near_match(str(name), list(PROTOCOLS))
-            raise ValueError(f"unknown protocol {name!r}.{hint} Known: {', '.join(PROTOCOLS)}")
-        settings = PROTOCOLS[name].settings().model_validate(value.get("settings") or {})
-        metrics = settings.metrics()
-        return {
-            "headline": settings.headline if settings.headline in metrics else metrics[0],
-            **value,
-            "settings": settings.model_dump(mode="json"),
-        }
+    def _known_protocol(cls, name: str | None) -> str | None:
+        if name is not None:
+            _check_reference("protocol", name, list(PROTOCOLS))
+        return name
+
+    @field_validator("settings")
+    @classmethod
+    def _complete(cls, settings: Params, info: ValidationInfo) -> Params:
+        """Add the defaults of the protocol's settings."""
+        name = info.data.get("protocol")
+        if name is None:
+            if settings and "protocol" in info.data:
+                raise ValueError("'settings' belong to a 'protocol', and none is named")
+            return settings
+        kind = PROTOCOLS[name].settings()
+        try:
+            return kind.model_validate(settings).model_dump(mode="json")
+        except ValidationError as error:
+            raise SettingsError(error, kind.model_fields) from None
+
+    @field_validator("headline")
+    @classmethod
+    def _measured_headline(cls, name: str, info: ValidationInfo) -> str:
+        metrics = _metrics(info.data)
+        if not name and metrics:
+            return metrics[0]
+        _check_metric(name, metrics)
+        return name
+
+    @field_validator("published")
+    @classmethod
+    def _measured_numbers(
+        cls, numbers: tuple[PublishedNumber, ...], info: ValidationInfo
+    ) -> tuple[PublishedNumber, ...]:
+        for index, number in enumerate(numbers):
+            try:
+                _check_metric(number.metric, _metrics(info.data))
+                _check_reference("method", number.method, list(info.data.get("methods", ())))
+                _check_reference("classifier", number.classifier, list(info.data.get("classifiers", ())))
+            except ValueError as error:
+                raise ValueError(f"number {index} ({number.source!r:.60}): {error}") from None
+        return numbers
 
     @model_validator(mode="after")
     def _consistent(self) -> ExperimentSpec:
-        if not self.seeds or not self.methods:
-            raise ValueError("'seeds' and 'methods' must not be empty")
         if self.protocol is None:
             if not self.classifiers:
                 raise ValueError("'classifiers' must not be empty")
-            if self.settings:
-                raise ValueError("'settings' belong to a 'protocol', and none is named")
         elif self.classifiers or any(method.grid for method in self.methods.values()):
             raise ValueError(f"protocol {self.protocol}: it takes no 'classifiers' and no 'grid'")
         for number in self.published:
-            _check_reference("method", number.method, list(self.methods))
-            _check_reference("classifier", number.classifier, list(self.classifiers))
             if number.method and number.classifier is None and len(self.classifiers) > 1:
                 raise ValueError(f"published {number.source!r}: name the 'classifier', there are several")
+        for (method_name, method), (name, classifier) in itertools.product(
+            self.methods.items(), self.classifiers.items()
+        ):
+            points = math.prod(len(values) for values in (*method.grid.values(), *classifier.grid.values()))
+            if points > MAX_GRID_POINTS:
+                raise ValueError(
+                    f"the 'grid' of {method_name} and {name} has {points} points, more than {MAX_GRID_POINTS}"
+                )
         return self
+
+    @property
+    def pack(self) -> bool:
+        """False."""
+        return False
+
+    @property
+    def shards(self) -> int | None:
+        """None."""
+        return None
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that runs can give, the default headline first; ``*`` stands for any text."""
+        return _metrics(dict(self))
 
     @property
     def classifier_names(self) -> tuple[str, ...]:
@@ -250,13 +328,43 @@ class ExperimentSpec(_Model):
         return tuple(dict.fromkeys((self.dataset, *extra)))
 
 
-class Suite(_Model):
-    """A named set of experiments: one published table or figure, or the quick selection."""
+def _metrics(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the metrics of an experiment with these fields; none where a field that decides is missing."""
+    if not fields.keys() >= {"protocol", "settings", "validation"}:
+        return ()
+    if fields["protocol"] is not None:
+        settings = PROTOCOLS[fields["protocol"]].settings().model_validate(fields["settings"])
+        return tuple(sorted(settings.metrics(), key=lambda name: name != settings.headline))
+    chosen_by = fields["validation"].metric
+    if fields["validation"].multilabel:
+        names = dict.fromkeys([chosen_by, *MULTILABEL_METRICS, *_MULTILABEL_EXTRA])
+    else:
+        names = dict.fromkeys([*MULTICLASS_METRICS, *_MULTICLASS_EXTRA])
+    return (*(f"test_{name}" for name in names), f"validation_{chosen_by}")
 
-    name: Identifier
+
+def _check_metric(name: str, known: tuple[str, ...]) -> None:
+    if known and not any(fnmatchcase(name, pattern) for pattern in known):
+        hint = near_match(name, list(known))
+        raise ValueError(f"unknown metric {name!r}.{hint} Known here: {', '.join(known):.300}")
+
+
+class Suite(_Model):
+    """A named set of experiments: one published table or figure, or the quick selection.
+
+    ``time_limit`` is that of every experiment without one of its own.
+    """
+
+    name: FolderName
     title: str
     description: str = ""
-    experiments: dict[Identifier, ExperimentSpec]
+    time_limit: Seconds | None = None
+    experiments: Named[ExperimentSpec] = Field(min_length=1)
+
+    def time_limit_of(self, experiment: str) -> float | None:
+        """Return the most seconds that a run of an experiment may take; None for no limit."""
+        spec = self.experiments[experiment]
+        return spec.time_limit if "time_limit" in spec.model_fields_set else self.time_limit
 
 
 class Config(_Model):
@@ -265,7 +373,7 @@ class Config(_Model):
     ``suites_dir`` is the folder of suite files, by default ``config/suites`` beside the Snakefile.
     """
 
-    suites: tuple[Identifier, ...] = ("quick",)
+    suites: Several[Identifier] = ("quick",)
     suites_dir: str | None = None
     data_dir: str = "data"
     results_dir: str = "results"
@@ -291,155 +399,3 @@ def step_names(steps: tuple[StepSpec, ...]) -> list[str]:
 def grid_points(grid: dict[str, list[Any]]) -> list[Params]:
     """Return every combination of a search grid, in declared order; one empty point for an empty grid."""
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
-
-
-class _UniqueKeyLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """A safe loader that refuses a key given twice, which YAML would silently overwrite."""
-
-    def construct_mapping(self, node, deep=False):
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            if key_node.tag == "tag:yaml.org,2002:merge":
-                continue
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} stands twice", key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def read_yaml(path: Path) -> Any:
-    """Read one YAML file with the safe loader; a key that stands twice is an error.
-
-    Raises
-    ------
-    SuiteError
-        Naming the file, and the line for a syntax error.
-    """
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise SuiteError(f"{path}: {error}") from error
-
-
-def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
-    """Read and validate a suite file; its name is the file's stem.
-
-    Parameters
-    ----------
-    path : Path
-        ``config/suites/<name>.yaml``.
-    datasets : list of str, optional
-        Known dataset names; when given, an unknown one is an error.
-
-    Raises
-    ------
-    SuiteError
-        Naming the file, the key and the nearest known word.
-    """
-    content = read_yaml(path)
-    if not isinstance(content, dict):
-        raise SuiteError(f"{path}: expected a mapping with the keys title, description, experiments")
-    suite = _validate(Suite, {"name": path.stem, **content}, path)
-    if suite.name != path.stem:
-        raise SuiteError(f"{path}: name is {suite.name!r}, but the file's name says {path.stem!r}")
-    for name, experiment in suite.experiments.items():
-        unknown = [] if datasets is None else [item for item in experiment.datasets if item not in datasets]
-        for dataset in unknown:
-            hint = near_match(dataset, datasets or [])
-            raise SuiteError(f"{path}: experiments.{name}.dataset: unknown dataset {dataset!r}.{hint}")
-    return suite
-
-
-def validate_config(content: dict[str, Any], path: Path) -> Config:
-    """Validate the merged content of ``config/config.yaml``.
-
-    Raises
-    ------
-    SuiteError
-        Naming the file, the key and the nearest known word.
-    """
-    return _validate(Config, content, path)
-
-
-def check_parameters(suite: Suite, path: Path) -> None:
-    """Check every parameter name in a suite against its estimator's signature (imports the estimators).
-
-    Raises
-    ------
-    SuiteError
-        Naming the file, the place and the nearest parameter.
-    """
-    for experiment_name, experiment in suite.experiments.items():
-        for method_name, method in experiment.methods.items():
-            place = f"{path}: experiments.{experiment_name}.methods.{method_name}"
-            by_step = dict(zip(step_names(method.steps), method.steps, strict=True))
-            for step in method.steps:
-                _check_names(list(step.params), step.component, place)
-                _check_nested(step.params.values(), place)
-            for key in method.grid:
-                step_name, _, parameter = key.partition("__")
-                if step_name not in by_step:
-                    known = list(by_step)
-                    raise SuiteError(
-                        f"{place}.grid: {key!r} names no step.{near_match(step_name, known)} Steps: {known}"
-                    )
-                _check_names([parameter], by_step[step_name].component, f"{place}.grid")
-        for classifier_name, classifier in experiment.classifiers.items():
-            place = f"{path}: experiments.{experiment_name}.classifiers.{classifier_name}"
-            _check_names([*classifier.params, *classifier.grid], classifier.component, place)
-            _check_nested([*classifier.params.values(), *itertools.chain(*classifier.grid.values())], place)
-
-
-def _check_nested(values: Iterable[Any], place: str) -> None:
-    """Check parameters that are estimators, written like steps."""
-    for name, params in nested_steps(list(values)):
-        _check_names(list(params), name, place)
-
-
-def _check_names(names: list[str], component_name: str, place: str) -> None:
-    try:
-        known = list(inspect.signature(component(component_name).load()).parameters)
-    except MissingExtraError:
-        return
-    for name in names:
-        if name not in known:
-            raise SuiteError(f"{place}: {component_name} has no parameter {name!r}.{near_match(name, known)}")
-
-
-def _validate(model: type[_Model], content: dict[str, Any], path: Path) -> Any:
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        raise SuiteError("\n".join(f"{path}: {line}" for line in _explain(error))) from None
-
-
-def _explain(error: ValidationError) -> list[str]:
-    lines = []
-    for item in error.errors():
-        place = ".".join(str(part) for part in item["loc"])
-        if item["type"] == "extra_forbidden":
-            key = str(item["loc"][-1])
-            lines.append(f"{place}: unknown key {key!r}.{near_match(key, sorted(_known_keys()))}")
-        else:
-            lines.append(
-                f"{place}: {item['msg'].removeprefix('Value error, ')} (found {item['input']!r:.80})"
-            )
-    return lines
-
-
-def _known_keys() -> set[str]:
-    models = (
-        Suite,
-        ExperimentSpec,
-        MethodSpec,
-        ClassifierSpec,
-        ValidationSpec,
-        PropensitySpec,
-        PublishedNumber,
-        StepSpec,
-        Config,
-    )
-    return {key for model in models for key in model.model_fields}

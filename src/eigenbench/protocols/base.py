@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+T = TypeVar("T")
+#: A list in a suite file; its items have exactly the type T.
+Several = Annotated[tuple[T, ...], Field(strict=False)]
+Sizes = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False, min_length=1)]
+ImageSize = Annotated[tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]], Field(strict=False)]
 
 
 class ProtocolSettings(BaseModel):
@@ -22,7 +28,7 @@ class ProtocolSettings(BaseModel):
         Whether its jobs get the whole machine, because they measure time.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     headline: ClassVar[str]
     exclusive: ClassVar[bool] = False

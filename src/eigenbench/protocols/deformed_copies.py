@@ -21,7 +21,7 @@ class Deformation(BaseModel):
         Standard deviation of the translation in each direction, in pixels.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     copies: int = Field(ge=1)
     rotation: float = Field(default=0.0, ge=0)

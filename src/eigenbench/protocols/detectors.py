@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from eigenbench.protocols.base import Boxes, Images, Outcome, ProtocolSettings, Trial
+from eigenbench.protocols.base import Boxes, Images, ImageSize, Outcome, ProtocolSettings, Several, Trial
 
 
 class Settings(ProtocolSettings):
@@ -27,9 +27,9 @@ class Settings(ProtocolSettings):
 
     headline: ClassVar[str] = "test_response_ratio"
 
-    pairs: tuple[tuple[str, str], ...] = Field(min_length=1)
+    pairs: Several[Annotated[tuple[str, str], Field(strict=False)]] = Field(min_length=1)
     pictures: int = Field(default=5, ge=1)
-    image: tuple[int, int]
+    image: ImageSize
 
     @model_validator(mode="after")
     def _different(self) -> Settings:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Several, Trial
 from eigenbench.registry import component
 
 
@@ -31,7 +31,7 @@ class Settings(ProtocolSettings):
     headline: ClassVar[str] = "error"
 
     members: int = Field(default=5, ge=2)
-    variants: tuple[dict[str, Any], ...] | None = Field(default=None, min_length=1)
+    variants: Several[dict[str, Any]] | None = Field(default=None, min_length=1)
     classifier: Literal["CalibratedLeastSquares", "SecondOrderLogistic"] = "CalibratedLeastSquares"
     params: dict[str, Any] = Field(default_factory=dict)
 

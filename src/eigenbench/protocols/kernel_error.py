@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial, at_sizes
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Sizes, Trial, at_sizes
 
 
 class Settings(ProtocolSettings):
@@ -19,7 +19,7 @@ class Settings(ProtocolSettings):
 
     degree: float = Field(ge=1)
     a: float = Field(default=4.0, ge=2)
-    sizes: tuple[int, ...] = (512, 1024, 2048, 4096, 8192, 16384)
+    sizes: Sizes = (512, 1024, 2048, 4096, 8192, 16384)
     rows: int = Field(default=1000, ge=2)
 
     def metrics(self) -> tuple[str, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial, at_sizes
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Several, Trial, at_sizes
 
 
 class Settings(ProtocolSettings):
@@ -24,14 +24,8 @@ class Settings(ProtocolSettings):
     exclusive: ClassVar[bool] = True
 
     vary: Literal["n_components", "n_rows"] = "n_components"
-    sizes: tuple[int, ...] = Field(default=())
+    sizes: Several[Annotated[int, Field(ge=1)]] = ()
     centred: bool = True
-
-    @model_validator(mode="after")
-    def _positive(self) -> Settings:
-        if any(size < 1 for size in self.sizes):
-            raise ValueError(f"sizes={self.sizes} must be positive")
-        return self
 
     def metrics(self) -> tuple[str, ...]:
         """Return the names of times, angles and counts, at every size if there are sizes."""

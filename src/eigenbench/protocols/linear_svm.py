@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial, at_sizes
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Several, Sizes, Trial, at_sizes
 
 
 class Settings(ProtocolSettings):
@@ -21,9 +21,9 @@ class Settings(ProtocolSettings):
 
     degree: int = Field(ge=1)
     a: float = Field(default=4.0, ge=2)
-    sizes: tuple[int, ...] = (512, 1024, 2048, 4096, 8192, 16384)
-    C: tuple[float, ...] = (1.0, 10.0, 100.0)
-    exact_C: tuple[float, ...] = (1.0, 10.0, 100.0)
+    sizes: Sizes = (512, 1024, 2048, 4096, 8192, 16384)
+    C: Several[Annotated[float, Field(gt=0)]] = Field(min_length=1, default=(1.0, 10.0, 100.0))
+    exact_C: Several[Annotated[float, Field(gt=0)]] = Field(min_length=1, default=(1.0, 10.0, 100.0))
     validation_fraction: float = Field(default=1 / 6, gt=0, lt=1)
     tol: float = Field(default=1e-2, gt=0)
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial, at_sizes
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Sizes, Trial, at_sizes
 
 
 class Settings(ProtocolSettings):
@@ -25,7 +25,7 @@ class Settings(ProtocolSettings):
     exclusive: ClassVar[bool] = True
 
     vary: Literal["n_components", "n_inputs"] = "n_components"
-    sizes: tuple[int, ...] = (512, 1024, 2048, 4096, 8192, 16384)
+    sizes: Sizes = (512, 1024, 2048, 4096, 8192, 16384)
     n_components: int | None = Field(default=None, ge=1)
     rows: int = Field(default=2000, ge=1)
     repeats: int = Field(default=5, ge=1)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial, at_sizes
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Several, Trial, at_sizes
 
 
 class Settings(ProtocolSettings):
@@ -26,7 +26,7 @@ class Settings(ProtocolSettings):
     headline: ClassVar[str] = "test_error"
 
     stream: Literal["deformed", "rows"] = "rows"
-    checkpoints: tuple[int, ...] = (4096, 16384, 65536, 262144, 1310720)
+    checkpoints: Several[int] = (4096, 16384, 65536, 262144, 1310720)
     preparation_rows: int = Field(default=16384, ge=1)
     n_components: int = Field(default=2048, ge=1)
     block_size: int = Field(default=256, ge=1)

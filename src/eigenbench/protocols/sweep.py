@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from math import isfinite
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial
+from eigenbench.protocols.base import Outcome, ProtocolSettings, Several, Trial
 from eigenbench.registry import component
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ class Settings(ProtocolSettings):
 
     headline: ClassVar[str] = "validation_error"
 
-    values: dict[str, tuple[float, ...]] = Field(default_factory=dict)
-    sizes: tuple[int, ...] = ()
+    values: dict[str, Several[float]] = Field(default_factory=dict)
+    sizes: Several[int] = ()
     axis: str = Field(default="value", pattern=r"^[a-z]+(_[a-z]+)*$")
     unit: float = Field(default=1.0, gt=0)
     train_rows: int = Field(default=10_000, ge=2)
@@ -62,7 +63,8 @@ class Settings(ProtocolSettings):
         for name, values in self.values.items():
             if "__" not in name:
                 raise ValueError(f"'values': {name!r} must name a step and its parameter, as gem__theta")
-            if not values or not _ascending([round(value / self.unit) for value in values]):
+            steps = [value / self.unit for value in values]
+            if not steps or not all(map(isfinite, steps)) or not _ascending(map(round, steps)):
                 raise ValueError(f"'values' of {name} must ascend, by at least one 'unit' each")
         return self
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial
+from eigenbench.protocols.base import ImageSize, Outcome, ProtocolSettings, Several, Trial
 from eigenbench.protocols.deformed_copies import Deformation
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ class Settings(ProtocolSettings):
     source_per_class: int = Field(ge=2)
     target_classes: int = Field(ge=2)
     target_per_class: int = Field(ge=2)
-    exclude: tuple[str, ...] = ()
+    exclude: Several[str] = ()
     smoothing: float = Field(default=0.0, ge=0)
-    image: tuple[int, int] | None = None
+    image: ImageSize | None = None
     deformed_copies: Deformation | None = None
     folds: int = Field(default=3, ge=2)
     choice_per_class: int | None = Field(default=None, ge=2)

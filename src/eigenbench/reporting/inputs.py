@@ -9,7 +9,8 @@ from pathlib import Path
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.experiments.plan import plan_suite
 from eigenbench.experiments.record import Record, RecordError, read_record
-from eigenbench.experiments.suite import Suite, SuiteError, load_suite
+from eigenbench.experiments.suite import Suite, SuiteError
+from eigenbench.experiments.suite_file import load_suite
 
 
 @dataclass(frozen=True)

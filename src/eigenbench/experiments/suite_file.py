@@ -1,0 +1,299 @@
+"""Read suite files: YAML that is bounded and plain, and errors that name file, place and remedy."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from eigenbench.experiments.suite import (
+    ClassifierSpec,
+    Config,
+    ExperimentSpec,
+    MethodSpec,
+    PropensitySpec,
+    PublishedNumber,
+    SettingsError,
+    StepSpec,
+    Suite,
+    SuiteError,
+    ValidationSpec,
+    step_names,
+)
+from eigenbench.registry import MissingExtraError, component, near_match, nested_steps
+
+#: Bounds of a file: bytes, values with every alias written out, and levels of mappings and lists.
+MAX_BYTES, MAX_VALUES, MAX_DEPTH = 2**20, 50_000, 24
+
+_MAX_ERRORS = 20
+_REMOVED_KEYS = ("pack", "shards")
+_MODELS: tuple[type[BaseModel], ...] = (
+    Suite,
+    ExperimentSpec,
+    MethodSpec,
+    ClassifierSpec,
+    ValidationSpec,
+    PropensitySpec,
+    PublishedNumber,
+    StepSpec,
+    Config,
+)
+
+
+def _refuse(loader: Any, node: yaml.Node) -> Any:
+    raise yaml.constructor.ConstructorError(
+        None, None, f"{node.value!r:.40} is a date: put it in quotes if it is a text", node.start_mark
+    )
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """A safe loader whose mappings have every key once, and only texts as keys."""
+
+    def construct_mapping(self, node, deep=False):
+        seen: set[str] = set()
+        for key_node, _ in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                continue
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str):
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r:.40} is not a text: put it in quotes", key_node.start_mark
+                )
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r:.80} is given twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+    def construct_object(self, node, deep=False):
+        try:
+            return super().construct_object(node, deep)
+        except ValueError:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{node.value!r:.40} is not a number: put it in quotes", node.start_mark
+            ) from None
+
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _refuse)
+
+
+def read_yaml(path: Path) -> Any:
+    """Read one YAML file of plain values: texts, finite numbers, true, false, null, lists and mappings.
+
+    Raises
+    ------
+    SuiteError
+        Naming the file and the line, where it cannot be read, is not UTF-8 or not YAML; for a key that is
+        given twice or is not a text, a date, a tag, a value inside itself; and for more than `MAX_BYTES`,
+        `MAX_VALUES` or `MAX_DEPTH`.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise SuiteError(f"more than {MAX_BYTES} bytes: split it into several suites")
+        text = data.decode("utf-8")
+        _check_extent(text)
+        return yaml.load(text, Loader=_Loader)
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        raise SuiteError(
+            f"{path}: line {number}: not UTF-8 ({error.reason}): save the file as UTF-8"
+        ) from None
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise SuiteError(f"{path}: {line}{error.problem or error.context}") from None
+    except (OSError, SuiteError, yaml.YAMLError) as error:
+        raise SuiteError(f"{path}: {error}") from None
+
+
+def _check_extent(text: str) -> None:
+    """Raise where a document is too deep or too large with its aliases written out, or has a tag."""
+    anchored: dict[str, _Extent] = {}
+    document = _Extent(None)
+    path = [document]
+    for event in yaml.parse(text, Loader=_Loader):
+        problem = None
+        if tag := getattr(event, "tag", None):
+            problem = f"the tag {tag!r:.40} is not allowed: write the value without it"
+        if isinstance(event, yaml.CollectionStartEvent):
+            path.append(_Extent(event.anchor, levels=1))
+            document.values += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            closed = path.pop()
+            path[-1].add(closed)
+            if closed.anchor:
+                anchored[closed.anchor] = closed
+        elif isinstance(event, yaml.ScalarEvent):
+            path[-1].values += 1
+            if event.anchor:
+                anchored[event.anchor] = _Extent(event.anchor, values=1)
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor in anchored:
+                path[-1].add(anchored[event.anchor])
+            else:
+                problem = f"the alias *{event.anchor:.40} names nothing before it, or what it is part of"
+        if len(path) - 2 + path[-1].levels > MAX_DEPTH:
+            problem = f"more than {MAX_DEPTH} levels of mappings and lists"
+        if document.values > MAX_VALUES or path[-1].values > MAX_VALUES:
+            problem = f"more than {MAX_VALUES} values, with aliases written out"
+        if problem:
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)  # type: ignore[arg-type]
+
+
+@dataclass
+class _Extent:
+    """The values and levels in a collection, or in the document, with aliases written out."""
+
+    anchor: str | None
+    values: int = 0
+    levels: int = 0
+
+    def add(self, inner: _Extent) -> None:
+        self.values += inner.values
+        self.levels = max(self.levels, inner.levels + 1)
+
+
+def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
+    """Read and validate a suite file; its name is the file's stem.
+
+    Parameters
+    ----------
+    path : Path
+        ``config/suites/<name>.yaml``.
+    datasets : list of str, optional
+        Known dataset names; when given, an unknown one is an error.
+
+    Raises
+    ------
+    SuiteError
+        Naming the file, the key and the nearest known word.
+    """
+    content = read_yaml(path)
+    if not isinstance(content, dict):
+        raise SuiteError(f"{path}: expected a mapping with the keys title, description, experiments")
+    suite = _validate(Suite, {"name": path.stem, **content}, path)
+    if suite.name != path.stem:
+        raise SuiteError(f"{path}: name is {suite.name!r}, but the file's name says {path.stem!r}")
+    for name, experiment in suite.experiments.items():
+        unknown = [] if datasets is None else [item for item in experiment.datasets if item not in datasets]
+        for dataset in unknown:
+            hint = near_match(dataset, datasets or [])
+            raise SuiteError(f"{path}: experiments.{name}.dataset: unknown dataset {dataset!r}.{hint}")
+    return suite
+
+
+def validate_config(content: dict[str, Any], path: Path) -> Config:
+    """Validate the merged content of ``config/config.yaml``.
+
+    Raises
+    ------
+    SuiteError
+        Naming the file, the key and the nearest known word.
+    """
+    return _validate(Config, content, path)
+
+
+def _validate(model: type[BaseModel], content: dict[str, Any], path: Path) -> Any:
+    _check_values(content, f"{path}: ")
+    known = sorted({key for model in _MODELS for key in model.model_fields})
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        lines = _explain(error, known)
+        left_out = len(lines) - _MAX_ERRORS
+        lines = lines[:_MAX_ERRORS] + ([f"{left_out} more errors"] if left_out > 0 else [])
+        raise SuiteError("\n".join(f"{path}: {line}" for line in lines)) from None
+
+
+def _check_values(value: Any, place: str) -> None:
+    """Raise for a number that is not finite or exceeds 64 bits, and for characters that are not text."""
+    if isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            _check_values(key, place)
+            _check_values(item, f"{place}{'' if place.endswith(': ') else '.'}{key}")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise SuiteError(f"{place}: {value} is not a finite number")
+    elif isinstance(value, int) and abs(value) >= 2**63:
+        raise SuiteError(f"{place}: a number of {value.bit_length()} bits is too large")
+    elif isinstance(value, str) and not all(
+        character in "\n\t" or (character >= " " and not "\ud800" <= character <= "\udfff")
+        for character in value
+    ):
+        raise SuiteError(f"{place}: {value!r:.80} has characters that are not text")
+
+
+def _explain(error: ValidationError, known: Iterable[str], prefix: tuple[str, ...] = ()) -> list[str]:
+    """Return a line for each error: where it is, what is wrong, and the nearest known key."""
+    lines = []
+    for item in error.errors():
+        location = (*prefix, *(str(part) for part in item["loc"]))
+        place, cause = ".".join(location), item.get("ctx", {}).get("error")
+        if isinstance(cause, SettingsError):
+            lines += _explain(cause.error, cause.keys, location)
+        elif item["type"] == "extra_forbidden":
+            lines.append(f"{place}: {_unknown_key(location[-1], known)}")
+        else:
+            given = item["input"]
+            found = "" if isinstance(given, dict | list | tuple | BaseModel) else f" (found {given!r:.80})"
+            lines.append(f"{place}: {item['msg'].removeprefix('Value error, ')}{found}")
+    return lines
+
+
+def _unknown_key(key: str, known: Iterable[str]) -> str:
+    if key in _REMOVED_KEYS:
+        return f"the key {key!r} is no longer needed, jobs are batched by what they cost: delete it"
+    return f"unknown key {key!r}.{near_match(key, list(known))}"
+
+
+def check_parameters(suite: Suite, path: Path) -> None:
+    """Check every parameter name in a suite against its estimator's signature (imports the estimators).
+
+    Raises
+    ------
+    SuiteError
+        Naming the file, the place and the nearest parameter.
+    """
+    for experiment_name, experiment in suite.experiments.items():
+        for method_name, method in experiment.methods.items():
+            place = f"{path}: experiments.{experiment_name}.methods.{method_name}"
+            by_step = dict(zip(step_names(method.steps), method.steps, strict=True))
+            for step in method.steps:
+                _check_names(list(step.params), step.component, place)
+                _check_nested(step.params.values(), place)
+            for key in method.grid:
+                step_name, _, parameter = key.partition("__")
+                if step_name not in by_step:
+                    known = list(by_step)
+                    raise SuiteError(
+                        f"{place}.grid: {key!r} names no step.{near_match(step_name, known)} Steps: {known}"
+                    )
+                _check_names([parameter], by_step[step_name].component, f"{place}.grid")
+        for classifier_name, classifier in experiment.classifiers.items():
+            place = f"{path}: experiments.{experiment_name}.classifiers.{classifier_name}"
+            _check_names([*classifier.params, *classifier.grid], classifier.component, place)
+            _check_nested([*classifier.params.values(), *itertools.chain(*classifier.grid.values())], place)
+
+
+def _check_nested(values: Iterable[Any], place: str) -> None:
+    """Check parameters that are estimators, written like steps."""
+    for name, params in nested_steps(list(values)):
+        _check_names(list(params), name, place)
+
+
+def _check_names(names: list[str], component_name: str, place: str) -> None:
+    try:
+        known = list(inspect.signature(component(component_name).load()).parameters)
+    except MissingExtraError:
+        return
+    for name in names:
+        if name not in known:
+            raise SuiteError(f"{place}: {component_name} has no parameter {name!r}.{near_match(name, known)}")
