@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 from eigenbench import GEM
 from eigenbench.protocols.base import Boxes, Images
 from eigenbench.protocols.detectors import Settings, measure
-from eigenbench.reporting.exhibits import as_png, description
+from eigenbench.reporting.exhibit_plots import as_png, description
 
 PAIRS = (("3", "2"), ("8", "0"))
 

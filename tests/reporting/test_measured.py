@@ -1,4 +1,4 @@
-"""Experiments with a protocol: on the page, in the terminal, and in the tables behind both."""
+"""Experiments with a protocol: on the page, in the terminal, and in the tables of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQLite stores stay one sound file, whatever happens to an import; damage is told."""
+"""SQLite stores stay one sound file, whatever happens to an import; damage is reported."""
 
 from __future__ import annotations
 

@@ -10,10 +10,13 @@ import time
 import numpy as np
 import pytest
 from mlflow import MlflowClient, pyfunc
+from mlflow.entities import ViewType
 from PIL import Image
 from sklearn.datasets import load_digits
 
+from eigenbench.experiments.model_file import save_model
 from eigenbench.tracking import TrackingError, TrackingUnavailable, import_records
+from eigenbench.tracking.__main__ import main
 
 
 def runs_of(uri, suite="tiny"):
@@ -109,12 +112,60 @@ def test_a_damaged_record_is_reported_and_the_rest_goes_on(results, store_uri):
     assert set(summary.failed) == {str(cut), str(absent)}
 
 
-def test_an_altered_model_is_refused(results, store_uri):
+def test_an_edited_record_is_refused_and_replaces_nothing(results, store_uri):
+    path = results.record(metrics={"test_error": 0.5})
+    do_import(results, [path], store_uri)
+    path.write_text(path.read_text().replace("0.5\n", "0.0001\n"))
+    summary = do_import(results, [path], store_uri)
+    assert "was changed after it was written" in summary.failed[str(path)]
+    assert [run.data.metrics["test_error"] for run in runs_of(store_uri)] == [0.5]
+
+
+def test_an_altered_model_is_set_aside_with_its_record(results, store_uri, fitted):
+    """So the workflow makes both again; then the import has nothing to complain about."""
     path = results.record()
     results.model.write_bytes(b"something else")
     summary = do_import(results, [path], store_uri)
+    for refused in (path, results.model):
+        assert f"{refused}.refused" in summary.failed[str(path)]
+        assert not refused.exists()
+        assert refused.with_name(f"{refused.name}.refused").exists()
     assert "SHA-256" in summary.failed[str(path)]
+    assert "run the same snakemake command again" in summary.failed[str(path)]
     assert runs_of(store_uri) == []
+    save_model(results.model, fitted)
+    assert do_import(results, [results.record()], store_uri).imported == 1
+
+
+def test_a_record_whose_model_is_gone_is_set_aside(results, store_uri):
+    paths = [results.record(0), results.record(1)]
+    results.model.unlink()
+    summary = do_import(results, paths, store_uri)
+    for path in paths:
+        assert f"{path}.refused" in summary.failed[str(path)]
+        assert not path.exists()
+
+
+def test_replaced_runs_are_counted_and_can_be_removed(results, store_uri, capsys):
+    """The command that the documentation names removes runs, models and files."""
+    arguments = ["--results-dir", str(results.folder), "--tracking-uri", store_uri]
+    for value in (0.5, 0.25):
+        assert main([*arguments, str(results.record(metrics={"test_error": value}))]) == 0
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert "1 replaced" in last
+    assert "`mlflow gc` removes them" in last
+    folder = results.folder.parent / "mlartifacts" / "tiny"
+    assert len(list(folder.glob("*/artifacts/record.json"))) == 2
+    collect = [sys.executable, "-m", "mlflow", "gc", "--backend-store-uri", store_uri]
+    collect += ["--tracking-uri", store_uri]
+    subprocess.run(collect, check=True, capture_output=True)
+    [run] = runs_of(store_uri)
+    assert run.data.metrics["test_error"] == 0.25
+    client = MlflowClient(store_uri)
+    assert client.search_runs([run.info.experiment_id], run_view_type=ViewType.DELETED_ONLY) == []
+    assert len(list(folder.glob("*/artifacts/record.json"))) == 1
+    assert len(list(folder.glob("models/*/artifacts/model.skops"))) == 1
+    assert pyfunc.load_model(f"runs:/{run.info.run_id}/model")
 
 
 def test_what_was_deleted_in_the_dashboard_comes_back(results, store_uri):
@@ -168,9 +219,9 @@ def test_two_importers_started_at_once_on_no_store_yet(results, tmp_path, monkey
     ]
     texts = [process.communicate(timeout=120)[1].decode() for process in started]
     assert [process.returncode for process in started] == [0, 0], texts
-    told = [json.loads(receipt.read_text()) for receipt in receipts]
-    assert sorted((one["imported"], one["unchanged"]) for one in told) == [(0, 4), (4, 0)]
-    assert told[0]["run_ids"] == told[1]["run_ids"]
+    written = [json.loads(receipt.read_text()) for receipt in receipts]
+    assert sorted((one["imported"], one["unchanged"]) for one in written) == [(0, 4), (4, 0)]
+    assert written[0]["run_ids"] == written[1]["run_ids"]
     assert len(runs_of(f"sqlite:///{tmp_path / 'mlflow.db'}")) == 4
     for text in texts:
         assert "View run" not in text
@@ -186,7 +237,7 @@ def test_a_server_that_goes_away_and_comes_back(results, server, monkeypatch, ca
     with pytest.raises(TrackingUnavailable) as raised:
         do_import(results, [path, results.record(1)])
     assert server.uri in str(raised.value)
-    assert str(results.folder / "records") in str(raised.value)
+    assert f"safe in {results.folder};" in str(raised.value)
     server.start()
     summary = do_import(results, [path, results.record(1)])
     assert (summary.imported, summary.unchanged) == (1, 1)

@@ -12,6 +12,7 @@ import time
 import pytest
 from mlflow import MlflowClient, pyfunc
 
+from eigenbench.experiments.record import read_record, write_record
 from eigenbench.tracking import TrackingError, TrackingUnavailable, compare_records, import_records
 
 
@@ -20,6 +21,11 @@ def isolated(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.setenv("EIGENBENCH_ARTIFACTS", str(tmp_path / "artifacts"))
+
+
+def finish(path, at):
+    """Write a record again with another time of its end."""
+    write_record(path, read_record(path).model_copy(update={"finished": at}))
 
 
 @pytest.fixture
@@ -37,9 +43,7 @@ def clusters(results, tmp_path):
             path.rename(target)
         for path in common:
             mine = folder / path.relative_to(results.folder)
-            record = json.loads(mine.read_text())
-            record["finished"] = f"2026-01-02T03:05:{10 + number:02}+00:00"
-            mine.write_text(json.dumps(record))
+            finish(mine, f"2026-01-02T03:05:{10 + number:02}+00:00")
         folders.append(folder)
     return folders
 
@@ -164,7 +168,7 @@ def test_a_server_killed_in_the_middle_and_back_later(results, server, monkeypat
     assert {run.info.status for run in runs} == {"FINISHED"}
 
 
-def test_a_run_that_another_import_is_at_work_on_is_left_alone_for_an_hour(results, store_uri):
+def test_an_unfinished_run_of_another_import_is_kept_for_an_hour(results, store_uri):
     path = results.record()
     import_records([path], results_dir=results.folder, tracking_uri=store_uri, progress=False)
     client = MlflowClient(store_uri)
@@ -184,7 +188,7 @@ def test_a_later_record_from_elsewhere_is_not_replaced_by_an_earlier_one(results
     elsewhere = tmp_path / "elsewhere"
     shutil.copytree(results.folder, elsewhere)
     later = elsewhere / earlier.relative_to(results.folder)
-    later.write_text(later.read_text().replace("2026-01-02T03:05:05", "2026-01-02T04:00:00"))
+    finish(later, "2026-01-02T04:00:00+00:00")
     import_records([later], results_dir=elsewhere, tracking_uri=store_uri, progress=False)
     summary = import_records([earlier], results_dir=results.folder, tracking_uri=store_uri, progress=False)
     assert (summary.imported, summary.replaced, summary.unchanged) == (0, 0, 1)

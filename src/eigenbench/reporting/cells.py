@@ -144,7 +144,7 @@ def _cell(experiment: ExperimentSpec, method: str, classifier: str, records: lis
 
 
 def headline_direction(experiment: ExperimentSpec) -> bool:
-    """Tell whether a smaller headline metric is better: as the published numbers say, else by its name."""
+    """Return whether a smaller headline metric is better: as the published numbers say, else by its name."""
     for number in experiment.published:
         if number.metric == experiment.headline:
             return number.lower_is_better

@@ -47,7 +47,7 @@ def error_against(
     key : str
         Unique on the page.
     dodge : bool
-        Whether to set classifiers a little apart, for an ``x`` that they have in common.
+        Whether to shift classifiers slightly, for an ``x`` that they have in common.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def learning_curves(cells: Sequence[Cell], *, key: str) -> Markup | None:
 
 
 def has_families(cells: Sequence[Cell]) -> bool:
-    """Tell whether `error_against` joins any points."""
+    """Return whether `error_against` joins any points."""
     methods = {cell.method for cell in cells}
     return len(set(_families(methods).values())) < len(methods)
 

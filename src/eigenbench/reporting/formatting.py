@@ -122,7 +122,7 @@ def by_size(metric: str) -> tuple[str, int]:
 
 
 def lower_is_better(metric: str) -> bool:
-    """Tell whether a smaller value of a metric, at any size, is the better one."""
+    """Return whether a smaller value of a metric, at any size, is the better one."""
     stem = split_size(metric.replace("@", "_at_"))[0]
     return not stem.endswith(_HIGHER_IS_BETTER)
 

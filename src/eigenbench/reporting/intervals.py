@@ -29,7 +29,7 @@ class Estimate:
     low, high : float or None
         Ends of the 95 % interval; None when the data give none.
     n_seeds : int
-        Number of runs behind the mean.
+        Number of runs in the mean.
     interval : str
         How the interval was made: ``OVER_SEEDS``, ``OVER_ROWS`` or empty.
     """

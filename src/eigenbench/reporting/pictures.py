@@ -11,7 +11,7 @@ from markupsafe import Markup
 from eigenbench.experiments.record import Record
 from eigenbench.experiments.suite import ExperimentSpec
 from eigenbench.protocols.base import Exhibit
-from eigenbench.reporting import exhibits
+from eigenbench.reporting import exhibit_plots
 from eigenbench.reporting.cells import Cell, total_seconds
 from eigenbench.reporting.figures import error_against, has_families, learning_curves
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
@@ -59,7 +59,7 @@ def _against_costs(spec: ExperimentSpec, cells: Sequence[Cell], anchor: str) -> 
     label = metric_style(spec.headline).label
     work = "fit" if spec.protocol else "fit the embedding and train the classifier"
     reach = "features" if spec.protocol else "features that reach the classifier"
-    apart = ", and classifiers of one method are set slightly apart" if len(spec.classifiers) > 1 else ""
+    shifted = ", and classifiers of one method are shifted slightly" if len(spec.classifiers) > 1 else ""
     joined = " Methods whose names differ only in a final number are joined." if has_families(cells) else ""
 
     def dimension(record: Record) -> float | None:
@@ -76,7 +76,7 @@ def _against_costs(spec: ExperimentSpec, cells: Sequence[Cell], anchor: str) -> 
         ),
         _Drawn(
             error_against(cells, spec.headline, dimension, "features", key=f"{anchor}-dimension", dodge=True),
-            f"{sentence(label)} against the number of {reach}; bars are 95 % intervals{apart}.{joined}",
+            f"{sentence(label)} against the number of {reach}; bars are 95 % intervals{shifted}.{joined}",
             f"Scatter plot of {label} against dimension; the numbers are in the tables of this section.",
             False,
         ),
@@ -119,15 +119,15 @@ def exhibit_groups(cells: Sequence[Cell], anchor: str) -> list[ExhibitGroup]:
             for place, (label, record, exhibit) in enumerate(shown)
             if (picture := _exhibit(label, record.seed, exhibit, f"{anchor}-exhibit-{number}-{place}"))
         ]
-        notes = dict.fromkeys(note for *_, exhibit in shown if (note := exhibits.reading(exhibit)))
+        notes = dict.fromkeys(note for *_, exhibit in shown if (note := exhibit_plots.reading(exhibit)))
         if pictures:
             groups.append(ExhibitGroup(title, sentence("; ".join(notes)), pictures))
     return groups
 
 
 def _exhibit(label: str, seed: int, exhibit: Exhibit, key: str) -> Picture | None:
-    svg = exhibits.as_svg(exhibit, key)
+    svg = exhibit_plots.as_svg(exhibit, key)
     if svg is None:
         return None
-    alt = f"{label}: {exhibits.description(exhibit)}"
-    return Picture(svg, f"seed {seed}", alt, exhibits.is_wide(exhibit), label)
+    alt = f"{label}: {exhibit_plots.description(exhibit)}"
+    return Picture(svg, f"seed {seed}", alt, exhibit_plots.is_wide(exhibit), label)

@@ -61,7 +61,7 @@ def judge(number: PublishedNumber, measured: Estimate) -> Verdict:
 
 
 def is_imprecise(number: PublishedNumber, measured: Estimate) -> bool:
-    """Tell whether the interval leaves the tolerance on the bad side, so that more data could say ``off``."""
+    """Return whether the interval exceeds the tolerance on the worse side: more data could say ``off``."""
     if number.lower_is_better:
         return measured.high is not None and measured.high > number.value + number.tolerance
     return measured.low is not None and measured.low < number.value - number.tolerance

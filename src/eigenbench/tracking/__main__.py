@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sqlite3
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
-from eigenbench.atomic_files import write_json
 from eigenbench.tracking.errors import TrackingError
 from eigenbench.tracking.importer import import_records
+from eigenbench.tracking.receipts import write_receipt
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,13 +23,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             paths += [Path(line) for line in lines if line]
         summary = import_records(paths, results_dir=options.results_dir, tracking_uri=options.tracking_uri)
         if options.receipt:
-            write_json(options.receipt, asdict(summary))
-    except (TrackingError, OSError) as error:
+            write_receipt(options.receipt, summary, options.tracking_uri)
+    except (TrackingError, OSError, sqlite3.Error) as error:
         print(error, file=sys.stderr)
         return 1
     counts = ("imported", "replaced", "unchanged")
-    told = ", ".join(f"{getattr(summary, name)} {name}" for name in counts)
-    print(f"mlflow: {told}, {len(summary.failed)} failed in {summary.tracking_uri}", file=sys.stderr)
+    done = ", ".join(f"{getattr(summary, name)} {name}" for name in counts)
+    line = f"mlflow: {done}, {len(summary.failed)} failed in {summary.tracking_uri}"
+    if summary.replaced:
+        line += "; runs that were replaced are only marked as deleted, and `mlflow gc` removes them"
+    print(line, file=sys.stderr)
     return 1 if summary.failed else 0
 
 

@@ -73,7 +73,7 @@ def cheap_commits(path: Path) -> Iterator[None]:
 def first_use(uri: str) -> Iterator[None]:
     """Hold a database while MLflow makes its tables, so that no two processes do it at once.
 
-    Connecting first also tells an absent database apart: MLflow would try it again for two minutes.
+    Connecting first also finds out that a database is absent; MLflow would try it again for two minutes.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def first_use(uri: str) -> Iterator[None]:
 
 
 def has_tables(uri: str) -> bool:
-    """Tell whether MLflow has made its tables in a database."""
+    """Return whether MLflow has made its tables in a database."""
     import sqlalchemy
 
     path = sqlite_path(uri)
@@ -162,7 +162,7 @@ def _try_journal(path: Path, mode: str, timeout: float) -> None:
 
 
 def _is_local(path: Path) -> bool:
-    """Tell whether a file lies on a file system that is known to be this machine's own."""
+    """Return whether a file lies on a file system that is known to be this machine's own."""
     try:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from eigenbench.experiments.record import ModelInfo, RecordError, read_record
-from eigenbench.tracking import confusion, model, runs, store
+from eigenbench.experiments.record import REMEDY, ModelInfo, RecordError, read_record
+from eigenbench.tracking import confusion, logged_models, runs, store
 from eigenbench.tracking.artifacts import artifact_folder
 from eigenbench.tracking.databases import sqlite_path
-from eigenbench.tracking.known import KnownRun, known_runs, source_of, started_tags, the_one_to_keep
+from eigenbench.tracking.known import KnownRun, known_runs, latest_run, source_of, started_tags
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -128,14 +128,14 @@ def import_records(
             except (RecordError, _UnfitRecord) as error:
                 summary.fail(entry.path, error)
         if sqlite_path(uri) is None:
-            importer.remove_doubles()
+            importer.remove_duplicates()
     return summary
 
 
 def compare_records(
     paths: Iterable[Path | str], *, results_dir: Path | str, tracking_uri: str | None = None
 ) -> ImportSummary:
-    """Tell what `import_records` would do, without writing anything.
+    """Return what `import_records` would do, without writing anything.
 
     Parameters, errors and result are those of `import_records`; what would fail because of a damaged model
     is not seen.
@@ -172,7 +172,7 @@ class _Entry:
 
     def standing(self, known: Iterable[KnownRun]) -> KnownRun | None:
         """Return the run that makes importing this record unnecessary."""
-        return the_one_to_keep(
+        return latest_run(
             run
             for run in known
             if run.ended
@@ -204,6 +204,18 @@ def _by_suite(entries: Iterable[_Entry]) -> dict[str, list[_Entry]]:
     for entry in entries:
         grouped.setdefault(entry.suite, []).append(entry)
     return grouped
+
+
+def _set_aside(*paths: Path) -> str:
+    """Rename files to ``<name>.refused``, so that the workflow makes them again, and say so."""
+    try:
+        for path in paths:
+            path.replace(path.with_name(f"{path.name}.refused"))
+    except OSError as error:
+        names = " and ".join(map(str, paths))
+        return f"{names} cannot be renamed ({error.strerror}): delete what is there, then {REMEDY}"
+    names = " and ".join(f"{path}.refused" for path in paths)
+    return f"kept as {names}; {REMEDY}"
 
 
 class _Importer:
@@ -239,13 +251,13 @@ class _Importer:
         known[:] = [kept]
         self.summary.run_ids[f"{entry.suite}/{entry.run_key}"] = kept.run_id
 
-    def remove_doubles(self) -> None:
+    def remove_duplicates(self) -> None:
         """Keep one run of each record, if an import from another folder made the same one meanwhile."""
         for suite, keys in self.keys.items():
             experiment_id = self.summary.experiment_ids[suite]
             for key, known in known_runs(self.client, experiment_id, self.source, keys).items():
                 ended = [run for run in known if run.ended]
-                kept = the_one_to_keep(ended)
+                kept = latest_run(ended)
                 for run in ended:
                     if run != kept:
                         self._delete(suite, run)
@@ -276,17 +288,19 @@ class _Importer:
         return found.experiment_id
 
     def _model_file(self, path: Path, info: ModelInfo) -> Path:
+        """Return the file of a record's model; if it is not the one, set record and model aside."""
         file = self.results_dir / info.path
         try:
             with file.open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        except FileNotFoundError as error:
+            problem = f"its model {file} is missing"
+            raise _UnfitRecord(f"{path}: {problem}; {_set_aside(path)}") from error
         except OSError as error:
-            raise _UnfitRecord(f"{path}: its model cannot be read ({error}); run snakemake again") from error
+            raise _UnfitRecord(f"{path}: its model {file} cannot be read ({error.strerror})") from error
         if digest != info.sha256:
-            raise _UnfitRecord(
-                f"{path}: its model {file} has SHA-256 {digest}, the record says {info.sha256}; "
-                f"delete both and run snakemake again"
-            )
+            problem = f"its model {file} has SHA-256 {digest}, the record says {info.sha256}"
+            raise _UnfitRecord(f"{path}: {problem}; {_set_aside(path, file)}")
         return file
 
     def _log(self, entry: _Entry) -> str:
@@ -309,7 +323,7 @@ class _Importer:
                 confusion.write_table(files / "confusion.csv", record.confusion)
                 confusion.write_picture(files / "confusion.png", record.confusion)
         if model_file:
-            model.log_model(self.client, created.run_id, experiment_id, record, model_file)
+            logged_models.log_model(self.client, created.run_id, experiment_id, record, model_file)
         status = "FINISHED" if record.status == "ok" else "FAILED"
         self.client.set_terminated(created.run_id, status, end)
         return created.run_id

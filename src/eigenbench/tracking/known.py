@@ -1,4 +1,4 @@
-"""The runs that a store holds already, by the key of their record, and which of them to keep."""
+"""The runs that a store holds already, by the key of their record, and which of them stays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PAGE = 1000
 # So many queries by key cost less than listing the runs of a large experiment.
 _FEW = 50
-# An import that is at work somewhere else finishes a run well within this time.
+# An import in progress elsewhere finishes a run well within this time.
 _MILLISECONDS_TO_FINISH = 3_600_000
 
 
@@ -36,7 +36,7 @@ class KnownRun:
     elsewhere : bool
         Whether it comes from another results folder.
     in_progress : bool
-        Whether an import from elsewhere may still be at work on it.
+        Whether an import from elsewhere may still be writing it.
     end_time : int
         When the record was made, in milliseconds since 1970; 0 if the run has not ended.
     """
@@ -55,7 +55,7 @@ def source_of(results_dir: Path) -> str:
 
 
 def started_tags(source: str) -> dict[str, str]:
-    """Return the tags by which every import tells a run at work from one that was left behind."""
+    """Return the tags that distinguish a run of an import in progress from one that a killed import left."""
     return {"imported_from": source, "imported_at": str(int(1000 * time.time()))}
 
 
@@ -91,7 +91,7 @@ def known_runs(
     return {key: list(found.values()) for key, found in listed.items()}
 
 
-def the_one_to_keep(ended: Iterable[KnownRun]) -> KnownRun | None:
+def latest_run(ended: Iterable[KnownRun]) -> KnownRun | None:
     """Return which of several runs of one record stays: the latest, the same whoever asks."""
     return max(ended, key=lambda run: (run.end_time, run.run_id), default=None)
 

@@ -179,7 +179,7 @@ def dataset_input(info: DatasetInfo, input_dtype: str | None) -> DatasetInput:
 
 
 def _schema(n_features: int, dtype: str) -> str:
-    from eigenbench.tracking.model import signature
+    from eigenbench.tracking.logged_models import signature
 
     described = signature(n_features, dtype)
     return json.dumps(

@@ -56,7 +56,7 @@ def resolve_uri(tracking_uri: str | None = None) -> str:
 
 
 def is_server(uri: str) -> bool:
-    """Tell whether a store is a running MLflow server."""
+    """Return whether a store is a running MLflow server."""
     return urlsplit(uri).scheme in ("http", "https")
 
 
@@ -141,8 +141,8 @@ def unavailable_on_failure(uri: str, results_dir: Path) -> Iterator[None]:
             raise
         raise TrackingUnavailable(
             f"cannot use the MLflow store {shown_uri(uri)}: {explain(error, uri)}. The records are safe in "
-            f"{results_dir / 'records'}; when the store is there again, run snakemake again to import them, "
-            f"or eigenbench sync"
+            f"{results_dir}; when the store can be used again, run the same snakemake command again, or "
+            f"eigenbench sync, to import them"
         ) from error
 
 

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
@@ -42,14 +44,15 @@ def open_ui(tracking_uri: str | None = None, host: str = "127.0.0.1", port: int 
     tracking_uri : str, optional
         The store; by default ``MLFLOW_TRACKING_URI``, else ``sqlite:///mlflow.db``.
     host : str
-        Address to listen on. Whoever reaches it can read and change the runs.
+        Address or name to listen on, of IPv4 or IPv6. Whoever reaches it can read and change the runs; for
+        one that other machines may reach, a warning is printed.
     port : int
         Port to listen on; when it is taken, the next free one is used.
 
     Raises
     ------
     TrackingError
-        If there is no store yet, or the server does not start.
+        If there is no store yet, no such host, no free port, or the server does not start.
     TrackingUnavailable
         If the store cannot be reached.
     """
@@ -58,9 +61,17 @@ def open_ui(tracking_uri: str | None = None, host: str = "127.0.0.1", port: int 
     if store.is_server(uri):
         _print_links(store.shown_uri(uri), experiments)
         return
-    port = _free_port(host, port)
-    with _server(uri, host, port) as server:
-        base_url = f"http://{host}:{port}"
+    listen = _Address.of(host)
+    if not listen.ip.is_loopback:
+        print(
+            f"warning: the dashboard listens on {listen.ip} and asks for no password: whoever reaches this "
+            f"address can read and change the runs",
+            file=sys.stderr,
+            flush=True,
+        )
+    port = _free_port(listen, port)
+    with _server(uri, str(listen.ip), port) as server:
+        base_url = listen.url(port)
         _wait_until_up(server, base_url)
         _print_links(base_url, experiments)
         print("Ctrl-C stops it.", flush=True)
@@ -95,17 +106,40 @@ def _print_links(base_url: str, experiments: dict[str, str]) -> None:
         print(f"{name}: {dashboard_url(base_url, experiment_id)}", flush=True)
 
 
-def _free_port(host: str, port: int) -> int:
+@dataclass(frozen=True)
+class _Address:
+    """What to listen on."""
+
+    family: socket.AddressFamily
+    ip: IPv4Address | IPv6Address
+
+    @classmethod
+    def of(cls, host: str) -> _Address:
+        try:
+            family, *_, place = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
+            return cls(family, ip_address(str(place[0])))
+        except (OSError, ValueError) as error:
+            raise TrackingError(f"--host {host}: no address to listen on ({error})") from error
+
+    def url(self, port: int) -> str:
+        """Return where a browser on this machine finds it; all addresses include the loopback one."""
+        ip = self.ip
+        if ip.is_unspecified:
+            ip = ip_address("127.0.0.1" if ip.version == 4 else "::1")
+        return f"http://{ip}:{port}" if ip.version == 4 else f"http://[{ip}]:{port}"
+
+
+def _free_port(listen: _Address, port: int) -> int:
     for candidate in range(port, min(port + 100, 65536)):
-        with socket.socket() as probe:
+        with socket.socket(listen.family) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                probe.bind((host, candidate))
+                probe.bind((str(listen.ip), candidate))
             except OSError as error:
                 reason = error
             else:
                 return candidate
-    raise TrackingError(f"no free port on {host} from {port} on ({reason}); choose another with --port")
+    raise TrackingError(f"no free port on {listen.ip} from {port} on ({reason}); choose another with --port")
 
 
 @contextlib.contextmanager
@@ -131,7 +165,7 @@ def _wait_until_up(server: subprocess.Popen[bytes], base_url: str) -> None:
     deadline = time.monotonic() + _STARTUP_SECONDS
     while time.monotonic() < deadline:
         if server.poll() is not None:
-            raise TrackingError(f"mlflow server ended at once with status {server.returncode}; see above")
+            raise TrackingError(f"mlflow server ended with status {server.returncode}; its message is above")
         with contextlib.suppress(URLError, OSError):
             opener.open(f"{base_url}/health", timeout=5).close()
             return

@@ -1,4 +1,4 @@
-"""Pictures of exhibits: what is in them can be read back, and odd ones are no error."""
+"""Pictures of exhibits: what is in them can be read back, and unusual ones are no error."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from eigenbench.protocols.base import Boxes, Histogram, Images, Scatter
-from eigenbench.reporting import exhibits
-from eigenbench.tracking.exhibits import write_pictures
+from eigenbench.reporting import exhibit_plots
+from eigenbench.tracking.exhibit_files import write_exhibits
 
 SCATTER = Scatter(title="t", x=[0.0, 1.0], y=[0.5, 2.0], labels=["a", "b"], x_label="left", y_label="up")
 HISTOGRAM = Histogram(
@@ -37,12 +37,12 @@ def embedded(svg: str) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("exhibit", ALL, ids=lambda exhibit: exhibit.kind)
 def test_every_kind_is_drawn_in_the_colour_of_the_page(exhibit):
-    svg = exhibits.as_svg(exhibit, "k")
-    assert svg == exhibits.as_svg(exhibit, "k")
+    svg = exhibit_plots.as_svg(exhibit, "k")
+    assert svg == exhibit_plots.as_svg(exhibit, "k")
     assert svg.startswith("<svg")
     assert "currentColor" in svg
     assert all(name.startswith("k-") for name in re.findall(r'\bid="([^"]+)"', svg))
-    assert exhibits.description(exhibit)
+    assert exhibit_plots.description(exhibit)
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_every_kind_is_drawn_in_the_colour_of_the_page(exhibit):
     ids=lambda exhibit: exhibit.kind,
 )
 def test_an_empty_exhibit_gives_no_picture(exhibit, tmp_path):
-    assert exhibits.as_svg(exhibit, "k") is None
-    write_pictures(tmp_path, [exhibit])
+    assert exhibit_plots.as_svg(exhibit, "k") is None
+    write_exhibits(tmp_path, [exhibit])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -68,7 +68,7 @@ def test_labels_groups_and_marks_can_be_read():
         (IMAGES, ("first",)),
         (BOXES, ("0", "1", "v")),
     ]:
-        texts = re.findall(r"<text[^>]*>([^<]*)</text>", exhibits.as_svg(exhibit, "k"))
+        texts = re.findall(r"<text[^>]*>([^<]*)</text>", exhibit_plots.as_svg(exhibit, "k"))
         assert set(words) <= set(texts)
 
 
@@ -82,7 +82,7 @@ def test_images_are_embedded_pixel_by_pixel(height, width, counts):
     generator = np.random.default_rng(0)
     rows = {f"row {i}": generator.normal(size=(count, height * width)) for i, count in enumerate(counts)}
     exhibit = Images(title="t", height=height, width=width, rows={n: v.tolist() for n, v in rows.items()})
-    (pixels,) = embedded(exhibits.as_svg(exhibit, "k"))
+    (pixels,) = embedded(exhibit_plots.as_svg(exhibit, "k"))
     assert pixels.shape[:2] == (len(counts) * (height + 1) - 1, max(counts) * (width + 1) - 1)
     shown = np.zeros(pixels.shape[:2], bool)
     for row, images in enumerate(rows.values()):
@@ -100,7 +100,7 @@ def test_a_picture_of_many_points_stays_small():
     generator = np.random.default_rng(0)
     x, y = generator.normal(size=(2, 20_000)).tolist()
     labels = [str(i % 10) for i in range(20_000)]
-    svg = exhibits.as_svg(Scatter(title="t", x=x, y=y, labels=labels), "k")
+    svg = exhibit_plots.as_svg(Scatter(title="t", x=x, y=y, labels=labels), "k")
     assert len(embedded(svg)) == 1
     assert len(svg) < 200_000
 
@@ -108,29 +108,29 @@ def test_a_picture_of_many_points_stays_small():
 def test_a_hundred_labels_have_looks_that_differ_and_no_legend():
     labels = [f"class {i}" for i in range(100)]
     exhibit = Scatter(title="t", x=[0.0] * 100, y=[1.0] * 100, labels=labels)
-    looks = exhibits.drawing.look
+    looks = exhibit_plots.drawing.look
     assert len({tuple(looks(i).items()) for i in range(100)}) == 100
-    assert "class 5" not in exhibits.as_svg(exhibit, "k")
-    assert exhibits.reading(exhibit)
+    assert "class 5" not in exhibit_plots.as_svg(exhibit, "k")
+    assert exhibit_plots.reading(exhibit)
 
 
 def test_numbers_among_labels_come_in_their_order():
     exhibit = Scatter(title="t", x=[0.0] * 3, y=[0.0] * 3, labels=["10", "9", "b"])
-    texts = re.findall(r"<text[^>]*>([^<]*)</text>", exhibits.as_svg(exhibit, "k"))
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", exhibit_plots.as_svg(exhibit, "k"))
     assert [text for text in texts if text in ("9", "10", "b")] == ["9", "10", "b"]
 
 
 def test_markup_in_a_name_is_text():
     evil = "<script>$\\alpha$"
     exhibit = Boxes(title=evil, groups={evil: (0.0, 1.0, 2.0, 3.0, 4.0)}, y_label=evil)
-    svg = exhibits.as_svg(exhibit, "k")
+    svg = exhibit_plots.as_svg(exhibit, "k")
     assert "<script" not in svg
     assert "&lt;script&gt;$\\alpha$" in svg
 
 
 def test_exhibits_become_files_for_the_dashboard(tmp_path):
     named = [exhibit.model_copy(update={"title": f"A/b: {exhibit.kind} é"}) for exhibit in ALL]
-    write_pictures(tmp_path, named)
+    write_exhibits(tmp_path, named)
     files = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.png"))
     assert files == [f"exhibits/{i:02d}-a-b-{exhibit.kind}.png" for i, exhibit in enumerate(ALL, start=1)]
     for name in files:
@@ -145,7 +145,7 @@ def test_a_run_without_exhibits_does_not_load_the_plotting_library(tmp_path):
     import sys
 
     code = (
-        "import sys, pathlib, eigenbench.tracking.exhibits as e; "
-        f"e.write_pictures(pathlib.Path({str(tmp_path)!r}), []); sys.exit('matplotlib' in sys.modules)"
+        "import sys, pathlib, eigenbench.tracking.exhibit_files as e; "
+        f"e.write_exhibits(pathlib.Path({str(tmp_path)!r}), []); sys.exit('matplotlib' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

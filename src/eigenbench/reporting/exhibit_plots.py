@@ -50,7 +50,7 @@ def as_png(exhibit: Exhibit) -> bytes | None:
 
 
 def is_wide(exhibit: Exhibit) -> bool:
-    """Tell whether the picture of an exhibit needs a row of its own."""
+    """Return whether the picture of an exhibit needs a row of its own."""
     picture = _picture(exhibit)
     return picture is not None and picture.size[0] > 1.2 * _WIDTH
 
@@ -266,7 +266,7 @@ class _BoxesPicture(_Picture):
         return max(map(len, self.exhibit.groups))
 
     def _is_tight(self, width: float) -> bool:
-        """Tell whether the names of the groups need to stand upright."""
+        """Return whether the names of the groups need to stand upright."""
         return 0.085 * (self._longest + 1) > (width - 0.7) / len(self.exhibit.groups)
 
     def draw(self, figure: Figure) -> None:

@@ -12,11 +12,11 @@ _FOLDER = "exhibits"
 _NAME_LENGTH = 80
 
 
-def write_pictures(folder: Path, exhibits: Sequence[Exhibit]) -> None:
-    """Draw a run's exhibits as ``exhibits/<place>-<title>.png`` in a folder, but for those that are empty."""
+def write_exhibits(folder: Path, exhibits: Sequence[Exhibit]) -> None:
+    """Draw a run's exhibits as ``exhibits/<place>-<title>.png`` in a folder; empty ones are left out."""
     if not exhibits:
         return
-    from eigenbench.reporting.exhibits import as_png
+    from eigenbench.reporting.exhibit_plots import as_png
 
     for place, exhibit in enumerate(exhibits, start=1):
         picture = as_png(exhibit)
