@@ -246,4 +246,4 @@ def test_leftovers_of_killed_runs_are_removed_after_a_day(table_in_mirror):
     new.write_bytes(b"another run is writing this")
     os.utime(old, (1e9, 1e9))
     fetch_table(table_in_mirror)
-    assert names() == [".partial-new", "manifest.json", "table.csv"]
+    assert names() == [".partial-new", "manifest.json", "stamps.json", "table.csv"]

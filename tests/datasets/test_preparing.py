@@ -255,9 +255,9 @@ def test_a_folder_that_cannot_be_written_says_so(make):
         make()
 
 
-@pytest.mark.parametrize("rename", range(1, 6))
+@pytest.mark.parametrize("rename", range(1, 7))
 def test_kill_before_any_rename_leaves_nothing_that_looks_complete(make, mirror, tmp_path, rename):
-    """Five files are renamed into place: the raw file, its manifest, two arrays and the card."""
+    """Six files are renamed into place: raw file, manifest, the stamps of both, two arrays and the card."""
     (mirror / "table.csv").write_bytes(TABLE)
     entry = table_entry({"mirror": "table.csv"})
     script = tmp_path / "prepare.py"

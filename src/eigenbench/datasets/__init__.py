@@ -1,13 +1,15 @@
 """Datasets: the catalogue, where files come from, and their prepared form.
 
 ``load(name)`` gives a dataset; ``fetch`` and ``prepare`` are its two steps, and ``open_prepared`` opens the
-result without network or catalogue. Names are imported on first use.
+result without network or catalogue. ``is_current`` and ``verify_prepared`` look whether it is still what was
+prepared. Names are imported on first use.
 """
 
 from importlib import import_module
 from typing import Any
 
 _EXPORTS = {
+    "AlteredData": "errors",
     "Card": "card",
     "Catalogue": "catalogue",
     "CatalogueError": "errors",
@@ -17,15 +19,17 @@ _EXPORTS = {
     "DatasetUnavailable": "errors",
     "InsufficientSpace": "errors",
     "MalformedData": "errors",
-    "Manifest": "fetching",
+    "Manifest": "manifest",
     "SourceWarning": "fetching",
     "StorageError": "errors",
     "fetch": "fetching",
+    "is_current": "verification",
     "load": "dataset",
     "load_catalogue": "catalogue",
     "open_prepared": "dataset",
     "prepare": "preparing",
     "resolve_data_dir": "storage",
+    "verify_prepared": "verification",
 }
 
 __all__ = sorted(_EXPORTS)

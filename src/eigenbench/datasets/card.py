@@ -1,10 +1,17 @@
 """The card of a prepared dataset: what it is, where it came from and the hashes of everything."""
 
+import hashlib
+from pathlib import Path
 from typing import Literal
 
-from eigenbench.datasets.catalogue import AnySplit, Sha256
-from eigenbench.datasets.fetching import FileRecord
+from pydantic import ValidationError
+
+from eigenbench.datasets.catalogue import AnySplit, Entry, FileName, Sha256
+from eigenbench.datasets.manifest import RawFileOrigin
 from eigenbench.datasets.strict_model import StrictModel
+
+CARD = "card.json"
+_FORMAT_VERSION = 2
 
 
 class ArrayRecord(StrictModel):
@@ -35,7 +42,7 @@ class Card(StrictModel):
         How the features are stored; ``load`` divides uint8 features by ``scale``.
     classes : tuple of str
         Label names; a multiclass code or an indicator column is an index into it.
-    sources : tuple of FileRecord
+    sources : tuple of RawFileOrigin
         The raw files with their hashes and where each came from.
     arrays : dict
         The prepared files by name.
@@ -59,6 +66,23 @@ class Card(StrictModel):
     scale: float | None
     sparse: bool
     split: AnySplit
-    sources: tuple[FileRecord, ...]
-    arrays: dict[str, ArrayRecord]
+    sources: tuple[RawFileOrigin, ...]
+    arrays: dict[FileName, ArrayRecord]
     recipe: Sha256
+
+
+def recipe_of(entry: Entry) -> str:
+    """Return the hash of what determines arrays and card: the entry without its sources, and our format."""
+    # What is left out here does not change the arrays; new keys of this kind keep old data valid.
+    what = entry.model_dump_json(
+        exclude={"files": {"__all__": {"sources"}}, "supplied": True, "expect": {"exact_rows"}}
+    )
+    return hashlib.sha256(f"{_FORMAT_VERSION}{what}".encode()).hexdigest()
+
+
+def read_card(folder: Path) -> Card | None:
+    """Return the card of a prepared folder, or None when there is none or a damaged one."""
+    try:
+        return Card.model_validate_json((folder / CARD).read_bytes())
+    except (OSError, ValidationError):
+        return None

@@ -261,8 +261,8 @@ class Entry(StrictModel):
         Raw files by name.
     supplied : str, optional
         How the user gets the files of a dataset that can't be fetched, by its licence or for want of known
-        sums; such files come from the mirror or from the raw folder. To replace one, delete the prepared
-        folder too.
+        sums; such files come from the mirror or from the raw folder. One that was edited since is noticed,
+        and the dataset prepared from it again.
     """
 
     title: str

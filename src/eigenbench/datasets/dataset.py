@@ -8,13 +8,14 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from eigenbench.datasets.card import Card
-from eigenbench.datasets.catalogue import RandomSplit, load_catalogue
-from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.preparing import LABEL_EDGES, prepare, read_card, recipe_of
+from eigenbench.datasets.card import CARD, Card, read_card
+from eigenbench.datasets.catalogue import RandomSplit
+from eigenbench.datasets.errors import MalformedData, prepare_again
+from eigenbench.datasets.preparing import LABEL_EDGES, prepare
 from eigenbench.datasets.readers import Matrix
 from eigenbench.datasets.splits import random_split
 from eigenbench.datasets.storage import prepared_folder, resolve_data_dir
+from eigenbench.datasets.verification import is_current
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,12 +83,9 @@ def load(name: str, *, data_dir: str | os.PathLike[str] | None = None, split_see
     >>> load("digits")
     Dataset('digits', train (1347, 64), test (450, 64), 10 classes)
     """
-    entry = load_catalogue().entry(name)
-    folder = prepared_folder(resolve_data_dir(data_dir), name)
-    card = read_card(folder)
-    if card is None or card.recipe != recipe_of(entry) or _damaged(folder, card) is not None:
+    if not is_current(name, data_dir):
         prepare(name, data_dir=data_dir)
-    return open_prepared(folder, split_seed=split_seed)
+    return open_prepared(prepared_folder(resolve_data_dir(data_dir), name), split_seed=split_seed)
 
 
 def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled: bool = True) -> Dataset:
@@ -116,11 +114,14 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled
     folder = Path(folder)
     card = read_card(folder)
     if card is None:
-        raise MalformedData(folder / "card.json", "card", "missing or damaged", _REMEDY)
+        raise MalformedData(folder / CARD, "card", "missing or damaged", prepare_again(folder))
     damaged = _damaged(folder, card)
     if damaged is not None:
         raise MalformedData(
-            folder / damaged, "file", f"not the {card.arrays[damaged].bytes} bytes of the card", _REMEDY
+            folder / damaged,
+            "file",
+            f"not the {card.arrays[damaged].bytes} bytes of the card",
+            prepare_again(folder),
         )
     if isinstance(card.split, RandomSplit):
         X, y = _read(folder, card, "X_all"), _read(folder, card, "y_all")
@@ -135,9 +136,6 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled
     if LABEL_EDGES in card.arrays:
         blocks["label_edges"] = _map(folder / LABEL_EDGES)
     return Dataset(name=card.name, target=card.target, classes=list(card.classes), card=card, **blocks)
-
-
-_REMEDY = "prepare the dataset again (eigenbench fetch DATASET)"
 
 
 def _damaged(folder: Path, card: Card) -> str | None:

@@ -56,6 +56,28 @@ class MalformedData(DatasetError):
         self.file, self.place, self.problem = str(file), place, problem
 
 
+def prepare_again(folder: Path) -> str:
+    """Return the remedy for a prepared folder that is damaged."""
+    return f"prepare the dataset again: delete {folder} and run the same command"
+
+
+class AlteredData(MalformedData):
+    """A file of a prepared dataset is not the one that was written.
+
+    Parameters
+    ----------
+    file : Path
+        The file in the prepared folder.
+    expected, found : str
+        The two SHA-256 sums, in hexadecimal.
+    """
+
+    def __init__(self, file: Path, expected: str, found: str):
+        problem = f"altered since it was prepared: expected SHA-256 {expected}, found {found}"
+        super().__init__(file, "whole file", problem, prepare_again(file.parent))
+        self.expected, self.found = expected, found
+
+
 class DatasetUnavailable(DatasetError):
     """No source gave a file of the dataset.
 

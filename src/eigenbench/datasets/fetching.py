@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from eigenbench.datasets.catalogue import Catalogue, RawFile, Sha256, Source, load_catalogue
+from eigenbench.datasets.catalogue import Catalogue, RawFile, Source, load_catalogue
 from eigenbench.datasets.decoding import decode
 from eigenbench.datasets.errors import ChecksumMismatch, DatasetUnavailable, MalformedData
+from eigenbench.datasets.file_sums import FileSums
+from eigenbench.datasets.manifest import MANIFEST, FileRecord, Manifest, read_records
 from eigenbench.datasets.sources import SourceUnavailable, StagingArea, obtain
+from eigenbench.datasets.sources.own_files import own_file_is_unchanged, own_source_sum
 from eigenbench.datasets.storage import (
     TEMPORARY_PREFIX,
     atomic_writer,
@@ -25,7 +26,6 @@ from eigenbench.datasets.storage import (
     storage_errors,
     write_atomically,
 )
-from eigenbench.datasets.strict_model import StrictModel
 
 _COMPRESSION_SLACK = 1 << 20
 """Bytes that a source's form of a file may exceed the file by: headers, or incompressible content."""
@@ -38,32 +38,6 @@ class SourceWarning(UserWarning):
     """A source gave other bytes than the catalogue describes; the next one is used."""
 
 
-class FileRecord(StrictModel):
-    """One raw file as it was fetched.
-
-    Attributes
-    ----------
-    kind, source : str
-        Kind of source and its text, ``found`` when the file was already in place.
-    checked : datetime
-        When the file's sum was verified and recorded (UTC).
-    """
-
-    name: str
-    sha256: Sha256
-    bytes: int
-    kind: str
-    source: str
-    checked: datetime
-
-
-class Manifest(StrictModel):
-    """The raw files of a dataset and where each came from."""
-
-    dataset: str
-    files: tuple[FileRecord, ...]
-
-
 def fetch(
     name: str,
     *,
@@ -74,7 +48,9 @@ def fetch(
     """Bring a dataset's raw files into ``<data_dir>/raw/<name>/``, each verified, and write its manifest.
 
     A file that is there with the right SHA-256 is kept, any other is replaced; sources are tried in the
-    catalogue's order. A file appears under its name only when it is complete and verified.
+    catalogue's order. A file appears under its name only when it is complete and verified. A file of the
+    user's own, whose sum the catalogue doesn't have, is taken anew when its source in the mirror changed; one
+    that was put or edited in the raw folder is kept as it is.
 
     Parameters
     ----------
@@ -114,16 +90,17 @@ def fetch(
     """
     entry = (catalogue or load_catalogue()).entry(name)
     folder = make_folder(raw_folder(resolve_data_dir(data_dir), name))
-    path = folder / "manifest.json"
-    earlier = _read_manifest(path)
+    earlier, sums = read_records(folder), FileSums(folder)
     with _staging_area(folder, name, progress) as staging:
         records = tuple(
-            _keep(folder / file, raw, earlier) or _fetch_file(folder / file, raw, staging, entry.supplied)
+            _keep(folder / file, raw, earlier, sums)
+            or _fetch_file(folder / file, raw, staging, sums, entry.supplied)
             for file, raw in entry.files.items()
         )
     manifest = Manifest(dataset=name, files=records)
     if {record.name: record for record in records} != earlier:
-        write_atomically(path, manifest.model_dump_json(indent=2).encode())
+        write_atomically(folder / MANIFEST, manifest.model_dump_json(indent=2).encode())
+    sums.save()
     return manifest
 
 
@@ -137,30 +114,28 @@ def _staging_area(folder: Path, name: str, progress: bool) -> Iterator[StagingAr
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _read_manifest(path: Path) -> dict[str, FileRecord]:
-    try:
-        return {record.name: record for record in Manifest.model_validate_json(path.read_bytes()).files}
-    except (OSError, ValidationError):
-        return {}
-
-
-def _keep(path: Path, raw: RawFile, earlier: dict[str, FileRecord]) -> FileRecord | None:
+def _keep(path: Path, raw: RawFile, earlier: dict[str, FileRecord], sums: FileSums) -> FileRecord | None:
     """Return the record of a file that is in place and has the right bytes."""
     if not path.is_file() or (raw.bytes is not None and path.stat().st_size != raw.bytes):
         return None
-    found = sha256_of(path)
+    found = sums.of_file(path)
     if raw.sha256 is not None and found != raw.sha256:
         return None
     record = earlier.get(path.name)
-    if record is not None and record.sha256 == found:
-        return record
-    return _record(path, found, "found", "already in the raw folder")
+    if record is None or record.sha256 != found:
+        return _record(path, found, "found", "already in the raw folder")
+    unchanged = raw.sha256 is not None or own_file_is_unchanged(path, raw, record, sums)
+    return record if unchanged else None
 
 
-def _fetch_file(path: Path, raw: RawFile, staging: StagingArea, supplied: str | None) -> FileRecord:
+def _fetch_file(
+    path: Path, raw: RawFile, staging: StagingArea, sums: FileSums, supplied: str | None
+) -> FileRecord:
     reasons = []
     for source in raw.sources:
         try:
+            # Before the bytes are taken, so that a change in between shows in the next comparison.
+            source_sum = own_source_sum(source, sums) if raw.sha256 is None else None
             found = _install(path, raw, source, staging)
         except SourceUnavailable as error:
             reasons.append(f"{source}: {error}")
@@ -168,8 +143,9 @@ def _fetch_file(path: Path, raw: RawFile, staging: StagingArea, supplied: str | 
             warnings.warn(SourceWarning(f"{staging.dataset}: {error}"), stacklevel=4)
             reasons.append(f"{source}: {error}")
         else:
+            sums.written(path, found)
             kind, _, text = str(source).partition(" ")
-            return _record(path, found, kind, text)
+            return _record(path, found, kind, text, source_sum)
     raise DatasetUnavailable(staging.dataset, path.name, reasons, path, supplied)
 
 
@@ -186,12 +162,13 @@ def _install(path: Path, raw: RawFile, source: Source, staging: StagingArea) -> 
         return sink.sha256
 
 
-def _record(path: Path, sha256: str, kind: str, source: str) -> FileRecord:
+def _record(path: Path, sha256: str, kind: str, source: str, source_sha256: str | None = None) -> FileRecord:
     return FileRecord(
         name=path.name,
         sha256=sha256,
         bytes=path.stat().st_size,
         kind=kind,
         source=source,
+        source_sha256=source_sha256,
         checked=datetime.now(UTC).replace(microsecond=0),
     )

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from pydantic import ValidationError
 from scipy.sparse import csr_array
 
 from eigenbench.datasets.assembly import check_rows, encode_labels, stored_features
-from eigenbench.datasets.card import ArrayRecord, Card
+from eigenbench.datasets.card import CARD, ArrayRecord, Card, read_card, recipe_of
 from eigenbench.datasets.catalogue import Catalogue, Entry, FirstSplit, Part, RandomSplit, load_catalogue
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.fetching import Manifest, fetch
+from eigenbench.datasets.fetching import fetch
+from eigenbench.datasets.file_sums import STAMPS, FileSums
+from eigenbench.datasets.manifest import Manifest, RawFileOrigin
 from eigenbench.datasets.readers import Matrix, Rows, read_part
 from eigenbench.datasets.splits import random_split
 from eigenbench.datasets.storage import (
@@ -24,13 +25,11 @@ from eigenbench.datasets.storage import (
     prepared_folder,
     raw_folder,
     resolve_data_dir,
-    sha256_of,
     storage_errors,
     write_atomically,
 )
+from eigenbench.datasets.verification import is_current
 
-_FORMAT_VERSION = 2
-_CARD = "card.json"
 LABEL_EDGES = "label_edges.npy"
 
 
@@ -43,8 +42,8 @@ def prepare(
 ) -> Card:
     """Write a dataset's arrays and card into ``<data_dir>/prepared/<name>/``, fetching it when needed.
 
-    The card is written last and names every array with its SHA-256, so a folder without a card that fits is
-    one that isn't finished; it is prepared again.
+    The card is written after the arrays and names each with its SHA-256, so a folder without a card that fits
+    is one that isn't finished; it is prepared again, and so is one that `is_current` refuses.
 
     Parameters
     ----------
@@ -83,8 +82,7 @@ def prepare(
     entry = (catalogue or load_catalogue()).entry(name)
     data = resolve_data_dir(data_dir)
     folder = prepared_folder(data, name)
-    card = read_card(folder)
-    if card is not None and card.recipe == recipe_of(entry) and _arrays_are_intact(folder, card):
+    if is_current(name, data, catalogue) and (card := read_card(folder)) is not None:
         return card
     manifest = fetch(name, data_dir=data, catalogue=catalogue, progress=progress)
     if progress:
@@ -100,39 +98,29 @@ def prepare(
     if isinstance(entry.split, FirstSplit):
         features, targets = _cut(features, entry.split.n_train), _cut(targets, entry.split.n_train)
     make_folder(folder)
-    if card is not None and card.recipe != recipe_of(entry):
-        with storage_errors(folder):
-            (folder / _CARD).unlink(missing_ok=True)
+    _discard(folder)
     arrays = _write(folder, "X", features) | _write(folder, "y", targets) | _write_graph(name, folder, parts)
     card = _card(name, entry, classes, targets, manifest, arrays)
-    write_atomically(folder / _CARD, card.model_dump_json(indent=2).encode())
+    _finish(folder, card)
     return card
 
 
-def recipe_of(entry: Entry) -> str:
-    """Return the hash of what determines arrays and card: the entry without its sources, and our format."""
-    # What is left out here does not change the arrays; new keys of this kind keep old data valid.
-    what = entry.model_dump_json(
-        exclude={"files": {"__all__": {"sources"}}, "supplied": True, "expect": {"exact_rows"}}
-    )
-    return hashlib.sha256(f"{_FORMAT_VERSION}{what}".encode()).hexdigest()
+def _discard(folder: Path) -> None:
+    """Remove the card, so that the folder isn't taken for finished while its arrays change."""
+    with storage_errors(folder):
+        for file in (CARD, STAMPS):
+            (folder / file).unlink(missing_ok=True)
 
 
-def read_card(folder: Path) -> Card | None:
-    """Return the card of a prepared folder, or None when there is none or a damaged one."""
-    try:
-        return Card.model_validate_json((folder / _CARD).read_bytes())
-    except (OSError, ValidationError):
-        return None
-
-
-def _arrays_are_intact(folder: Path, card: Card) -> bool:
-    return all(
-        (folder / file).is_file()
-        and (folder / file).stat().st_size == record.bytes
-        and sha256_of(folder / file) == record.sha256
-        for file, record in card.arrays.items()
-    )
+def _finish(folder: Path, card: Card) -> None:
+    """Write the card, and beside it the stamps of all files."""
+    content = card.model_dump_json(indent=2).encode()
+    write_atomically(folder / CARD, content)
+    sums = FileSums(folder)
+    written = {file: record.sha256 for file, record in card.arrays.items()}
+    for file, sha256 in (written | {CARD: hashlib.sha256(content).hexdigest()}).items():
+        sums.written(folder / file, sha256)
+    sums.save()
 
 
 def _cut(whole: Mapping[Part, Matrix], n_train: int) -> dict[Part, Matrix]:
@@ -211,7 +199,10 @@ def _card(
         scale=entry.scale,
         sparse=entry.sparse,
         split=entry.split,
-        sources=manifest.files,
+        sources=tuple(
+            RawFileOrigin(**record.model_dump(include=set(RawFileOrigin.model_fields)))
+            for record in manifest.files
+        ),
         arrays=arrays,
         recipe=recipe_of(entry),
     )

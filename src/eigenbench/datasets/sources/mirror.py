@@ -25,15 +25,26 @@ def find_in_mirror(source: MirrorSource, staging: StagingArea, limit: int) -> Pa
     MalformedData
         The tar is damaged, or its members together have more than ``limit`` bytes up to the one wanted.
     """
-    mirror = os.environ.get("EIGENBENCH_MIRROR")
-    if not mirror:
-        raise SourceUnavailable("EIGENBENCH_MIRROR is not set")
-    path = Path(mirror).expanduser().absolute() / source.mirror
+    path = mirror_file(source)
+    return path if source.member is None else _copy_member(path, source.member, staging, limit)
+
+
+def mirror_file(source: MirrorSource) -> Path:
+    """Return the path of a file of the mirror, whole; raise `SourceUnavailable` if it can't be read."""
+    path = mirror_folder() / source.mirror
     if not path.is_file():
         raise SourceUnavailable(f"no file {path}")
     if not os.access(path, os.R_OK):
         raise SourceUnavailable(f"no permission to read {path}")
-    return path if source.member is None else _copy_member(path, source.member, staging, limit)
+    return path
+
+
+def mirror_folder() -> Path:
+    """Return the folder that EIGENBENCH_MIRROR names, or raise `SourceUnavailable`."""
+    mirror = os.environ.get("EIGENBENCH_MIRROR")
+    if not mirror:
+        raise SourceUnavailable("EIGENBENCH_MIRROR is not set")
+    return Path(mirror).expanduser().absolute()
 
 
 def _copy_member(path: Path, member: str, staging: StagingArea, limit: int) -> Path:

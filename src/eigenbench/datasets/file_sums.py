@@ -1,0 +1,97 @@
+"""SHA-256 sums of files, computed again only for files that were touched since."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from eigenbench.datasets.catalogue import Sha256
+from eigenbench.datasets.errors import StorageError
+from eigenbench.datasets.storage import sha256_of, write_atomically
+from eigenbench.datasets.strict_model import StrictModel
+
+STAMPS = "stamps.json"
+
+_CLOCK_TICK_NS = 12_000_000
+"""Two changes of a file within one tick of the file system's clock, at most 10 ms, get the same time."""
+
+
+class _StampedSum(StrictModel):
+    """The sum that something had when it had this stamp."""
+
+    stamp: str
+    sha256: Sha256
+
+
+class _Stamps(StrictModel):
+    """Content of ``stamps.json``."""
+
+    files: dict[str, _StampedSum]
+
+
+class FileSums:
+    """The sums that ``stamps.json`` of a folder remembers, each with the stamp that the file had then.
+
+    A file whose stamp (size, times of modification and of status change, inode) is the remembered one is
+    taken to have the remembered sum; any other is read.
+
+    Parameters
+    ----------
+    folder : Path
+        Where ``stamps.json`` is or will be; a missing or damaged one remembers nothing.
+    """
+
+    def __init__(self, folder: Path):
+        self._path = folder / STAMPS
+        self._known: dict[str, _StampedSum] = {}
+        self._changed = False
+        with suppress(OSError, ValidationError):
+            self._known = _Stamps.model_validate_json(self._path.read_bytes()).files
+
+    def remembered(self, name: str) -> str | None:
+        """Return the sum that a name had when it was last read, whatever its stamp is now."""
+        return self._known[name].sha256 if name in self._known else None
+
+    def of_file(self, path: Path, *, name: str | None = None, read: bool = False) -> str:
+        """Return the sum of a file, which is remembered under ``name``, by default its own.
+
+        ``read`` has it read in any case. Raises OSError if it is missing or can't be read.
+        """
+        name = name or path.name
+        if read:
+            self._known.pop(name, None)
+        return self.of(name, stamp_of(path), lambda: sha256_of(path))
+
+    def written(self, path: Path, sha256: str) -> None:
+        """Remember the sum of a file that was just written."""
+        self._known.pop(path.name, None)
+        self.of(path.name, stamp_of(path), lambda: sha256)
+
+    def of(self, name: str, stamp: str, compute: Callable[[], str]) -> str:
+        """Return the remembered sum if the stamp is the remembered one, else compute and remember it."""
+        known = self._known.get(name)
+        if known is None or known.stamp != stamp:
+            known = self._known[name] = _StampedSum(stamp=stamp, sha256=compute())
+            self._changed = True
+        return known.sha256
+
+    def save(self) -> None:
+        """Write what is new; a folder that can't be written costs reading the files again next time."""
+        if self._changed:
+            with suppress(OSError, StorageError):
+                write_atomically(self._path, _Stamps(files=self._known).model_dump_json(indent=2).encode())
+                self._changed = False
+
+
+def stamp_of(path: Path) -> str:
+    """Return size, time of modification, time of status change and inode of a file.
+
+    A file that changed within the last tick of the clock is waited for, so that a later change shows.
+    """
+    status = path.stat()
+    if 0 <= (age := time.time_ns() - status.st_ctime_ns) < _CLOCK_TICK_NS:
+        time.sleep((_CLOCK_TICK_NS - age) / 1e9)
+        status = path.stat()
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"

@@ -1,0 +1,363 @@
+"""What was altered, damaged or edited since a dataset was prepared is noticed, and mended by preparing."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from small_table import TABLE, catalogue_of, sha256, table_entry
+
+from eigenbench.datasets import (
+    AlteredData,
+    CatalogueError,
+    MalformedData,
+    fetch,
+    file_sums,
+    is_current,
+    open_prepared,
+    prepare,
+    verify_prepared,
+)
+from eigenbench.datasets.storage import prepared_folder, raw_folder, resolve_data_dir
+
+PREPARED = ["X_all.npy", "y_all.npy", "card.json"]
+EDITED = TABLE.replace(b"\n17,", b"\n99,")
+
+
+def folder():
+    return prepared_folder(resolve_data_dir(), "t")
+
+
+def raw_file():
+    return raw_folder(resolve_data_dir(), "t") / "table.csv"
+
+
+@pytest.fixture
+def pinned(mirror):
+    """Prepare a table whose sum the catalogue has; return the catalogue."""
+    (mirror / "table.csv").write_bytes(TABLE)
+    catalogue = catalogue_of(t=table_entry({"mirror": "table.csv"}))
+    prepare("t", catalogue=catalogue, progress=False)
+    return catalogue
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """The files whose sum is computed."""
+    names, compute = [], file_sums.sha256_of
+
+    def count(path):
+        names.append(path.name)
+        return compute(path)
+
+    monkeypatch.setattr(file_sums, "sha256_of", count)
+    return names
+
+
+def permute_rows(path):
+    """Exchange the rows of an array in its file, which keeps its size and inode."""
+    array = np.load(path, mmap_mode="r+")
+    array[:] = array[::-1].copy()
+    array.flush()
+
+
+def test_permuted_rows_are_named_with_both_sums_and_the_remedy(pinned):
+    path = folder() / "X_all.npy"
+    before = sha256(path.read_bytes())
+    permute_rows(path)
+    with pytest.raises(AlteredData) as caught:
+        verify_prepared(folder())
+    for part in (str(path), before, sha256(path.read_bytes()), "prepare the dataset again"):
+        assert part in str(caught.value)
+    with pytest.raises(AlteredData):
+        verify_prepared(folder())
+
+
+@pytest.mark.parametrize("name", PREPARED)
+def test_one_altered_byte_is_noticed_though_size_and_time_are_put_back(pinned, name):
+    path = folder() / name
+    times = path.stat()
+    data = bytearray(path.read_bytes())
+    data[-9] ^= 1
+    with path.open("r+b") as file:
+        file.write(data)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    with pytest.raises(MalformedData, match=name):
+        verify_prepared(folder())
+    assert not is_current("t", catalogue=pinned)
+    prepare("t", catalogue=pinned, progress=False)
+    verify_prepared(folder())
+    assert is_current("t", catalogue=pinned)
+
+
+def test_a_card_with_another_scale_is_noticed(mirror):
+    (mirror / "table.csv").write_bytes(TABLE)
+    catalogue = catalogue_of(t=table_entry({"mirror": "table.csv"}, dtype="uint8", scale=2.0))
+    prepare("t", catalogue=catalogue, progress=False)
+    path = folder() / "card.json"
+    path.write_text(path.read_text().replace('"scale": 2.0', '"scale": 4.0'))
+    with pytest.raises(AlteredData, match=r"card\.json"):
+        verify_prepared(folder())
+    assert prepare("t", catalogue=catalogue, progress=False).scale == 2.0
+
+
+def test_no_file_is_read_until_one_is_touched(pinned, reads):
+    verify_prepared(folder())
+    assert reads == []
+    os.utime(folder() / "X_all.npy")
+    verify_prepared(folder())
+    assert reads == ["X_all.npy"]
+    verify_prepared(folder())
+    assert reads == ["X_all.npy"], "the stamps were renewed"
+
+
+def test_a_copy_without_stamps_is_read_once(pinned, reads):
+    (folder() / "stamps.json").unlink()
+    verify_prepared(folder())
+    assert sorted(reads) == sorted(PREPARED)
+    verify_prepared(folder())
+    assert len(reads) == 3
+
+
+def test_stamps_that_cannot_be_written_are_no_error(pinned, reads):
+    (folder() / "stamps.json").unlink()
+    (folder() / "stamps.json").mkdir()
+    for times in (1, 2):
+        verify_prepared(folder())
+        assert len(reads) == 3 * times
+
+
+@pytest.mark.parametrize("name", PREPARED)
+def test_a_missing_file_is_named(pinned, name):
+    (folder() / name).unlink()
+    with pytest.raises(MalformedData, match=rf"{name}.*missing.*prepare the dataset again"):
+        verify_prepared(folder())
+    assert not is_current("t", catalogue=pinned)
+
+
+def test_the_card_does_not_depend_on_when_it_was_made(pinned):
+    before = (folder() / "card.json").read_bytes()
+    for path in (*folder().iterdir(), *raw_file().parent.iterdir()):
+        path.unlink()
+    prepare("t", catalogue=pinned, progress=False)
+    assert (folder() / "card.json").read_bytes() == before
+
+
+def test_a_card_that_names_files_elsewhere_is_damaged(pinned, tmp_path):
+    card = json.loads((folder() / "card.json").read_text())
+    card["arrays"]["../outside.npy"] = card["arrays"].pop("X_all.npy")
+    (folder() / "card.json").write_text(json.dumps(card))
+    with pytest.raises(MalformedData, match="damaged"):
+        verify_prepared(folder())
+
+
+ON_ONE_FOLDER = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30
+)
+EDITS = st.lists(st.tuples(st.floats(0, 1), st.binary(max_size=4)), min_size=1, max_size=4)
+"""Where, as a share of the length, and what to put there; nothing cuts the file."""
+
+
+def edited(content, edits):
+    for share, new in edits:
+        place = round(share * len(content))
+        content = content[:place] + (new + content[place + len(new) :] if new else b"")
+    return content
+
+
+@ON_ONE_FOLDER
+@given(EDITS)
+def test_damaged_stamps_neither_invent_nor_hide_a_change(pinned, edits):
+    path, array = folder() / "stamps.json", folder() / "X_all.npy"
+    whole = array.read_bytes()
+    path.write_bytes(edited(path.read_bytes(), edits))
+    verify_prepared(folder())
+    path.write_bytes(edited(path.read_bytes(), edits))
+    permute_rows(array)
+    with pytest.raises(AlteredData):
+        verify_prepared(folder())
+    array.write_bytes(whole)
+    verify_prepared(folder())
+
+
+@ON_ONE_FOLDER
+@given(EDITS, st.sampled_from(["card.json", "manifest.json"]))
+def test_a_damaged_card_or_manifest_is_just_not_current(mirror, edits, name):
+    if not folder().exists():
+        (mirror / "table.csv").write_bytes(TABLE)
+        prepared_values(PLAIN)
+    path = folder() / name if name == "card.json" else raw_file().parent / name
+    whole = path.read_bytes()
+    path.write_bytes(edited(whole, edits))
+    found = is_current("t", catalogue=PLAIN)
+    assert not found or name == "manifest.json" or path.read_bytes() == whole
+    path.write_bytes(whole)
+    assert is_current("t", catalogue=PLAIN)
+
+
+def test_verification_needs_no_numerics(pinned):
+    script = (
+        "import sys; from pathlib import Path; from eigenbench.datasets import is_current, verify_prepared\n"
+        f"verify_prepared(Path({str(folder())!r})); assert not is_current('digits')\n"
+        "assert not {'numpy', 'scipy', 'sklearn', 'pandas', 'pooch'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_name_that_is_not_in_the_catalogue_is_an_error(pinned):
+    with pytest.raises(CatalogueError, match="no dataset"):
+        is_current("unknown", catalogue=pinned)
+
+
+def test_another_recipe_is_not_current_and_a_missing_raw_file_with_a_known_sum_is(pinned):
+    raw_file().unlink()
+    assert is_current("t", catalogue=pinned)
+    other = catalogue_of(t=table_entry({"mirror": "table.csv"}, title="Another"))
+    assert not is_current("t", catalogue=other)
+
+
+def own_entry(*sources, **changes):
+    """An entry whose file is the user's own."""
+    changes = {"files": {"table.csv": {"sources": list(sources)}}, "supplied": "Ask"} | changes
+    return catalogue_of(t=table_entry(**changes))
+
+
+PLAIN = own_entry({"mirror": "table.csv"})
+COMPRESSED = own_entry({"mirror": "table.csv.gz", "decode": ["gzip"]})
+EITHER = own_entry({"mirror": "table.csv"}, {"mirror": "table.csv.gz", "decode": ["gzip"]})
+
+
+def prepared_values(catalogue):
+    prepare("t", catalogue=catalogue, progress=False)
+    return sorted(np.load(folder() / "X_all.npy")[:, 0].tolist())
+
+
+@pytest.mark.parametrize(
+    ("catalogue", "name", "pack"), [(PLAIN, "table.csv", bytes), (COMPRESSED, "table.csv.gz", gzip.compress)]
+)
+def test_an_edited_file_of_the_user_is_prepared_again(mirror, catalogue, name, pack):
+    (mirror / name).write_bytes(pack(TABLE))
+    assert 17 in prepared_values(catalogue)
+    assert is_current("t", catalogue=catalogue)
+    (mirror / name).write_bytes(pack(EDITED))
+    assert not is_current("t", catalogue=catalogue)
+    assert fetch("t", catalogue=catalogue, progress=False).files[0].sha256 == sha256(EDITED)
+    assert not is_current("t", catalogue=catalogue), "fetched, and not yet prepared"
+    assert 99 in prepared_values(catalogue)
+    assert is_current("t", catalogue=catalogue)
+
+
+def test_a_file_that_was_only_touched_is_read_once_and_is_current(mirror, reads):
+    (mirror / "table.csv").write_bytes(TABLE)
+    prepared_values(PLAIN)
+    reads.clear()
+    assert is_current("t", catalogue=PLAIN)
+    assert reads == []
+    os.utime(mirror / "table.csv")
+    assert is_current("t", catalogue=PLAIN)
+    assert is_current("t", catalogue=PLAIN)
+    assert reads == ["table.csv"]
+    assert [path.name for path in mirror.iterdir()] == ["table.csv"], "nothing is written in the mirror"
+
+
+def test_a_file_edited_in_the_raw_folder_is_prepared_again(mirror):
+    (mirror / "table.csv").write_bytes(TABLE)
+    prepared_values(PLAIN)
+    raw_file().write_bytes(EDITED)
+    assert not is_current("t", catalogue=PLAIN)
+    assert 99 in prepared_values(PLAIN)
+    assert is_current("t", catalogue=PLAIN)
+    assert raw_file().read_bytes() == EDITED, "what the user put there is not replaced"
+
+
+def test_a_file_put_in_the_raw_folder_needs_no_mirror(monkeypatch):
+    raw_file().parent.mkdir(parents=True)
+    raw_file().write_bytes(TABLE)
+    prepared_values(PLAIN)
+    assert is_current("t", catalogue=PLAIN)
+    raw_file().write_bytes(EDITED)
+    assert 99 in prepared_values(PLAIN)
+    raw_file().unlink()
+    assert not is_current("t", catalogue=PLAIN)
+
+
+def test_without_the_mirror_the_raw_file_counts(mirror, monkeypatch):
+    (mirror / "table.csv").write_bytes(TABLE)
+    prepared_values(PLAIN)
+    (mirror / "table.csv").unlink()
+    assert is_current("t", catalogue=PLAIN)
+    raw_file().unlink()
+    assert not is_current("t", catalogue=PLAIN)
+    (mirror / "table.csv").write_bytes(TABLE)
+    assert is_current("t", catalogue=PLAIN), "the same bytes again"
+
+
+def test_an_earlier_source_that_appears_is_taken(mirror):
+    (mirror / "table.csv.gz").write_bytes(gzip.compress(TABLE))
+    prepared_values(EITHER)
+    (mirror / "table.csv").write_bytes(EDITED)
+    assert not is_current("t", catalogue=EITHER)
+    assert 99 in prepared_values(EITHER)
+    assert is_current("t", catalogue=EITHER)
+
+
+def test_an_edited_file_that_no_longer_decodes_is_an_error_each_time(mirror):
+    (mirror / "table.csv.gz").write_bytes(gzip.compress(TABLE))
+    prepared_values(COMPRESSED)
+    (mirror / "table.csv.gz").write_bytes(gzip.compress(TABLE)[:-9])
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="compressed"), pytest.raises(Exception, match="no source gave"):
+            prepare("t", catalogue=COMPRESSED, progress=False)
+        assert not is_current("t", catalogue=COMPRESSED)
+
+
+def test_a_manifest_that_is_missing_or_of_an_earlier_version_takes_the_file_anew(mirror):
+    (mirror / "table.csv").write_bytes(TABLE)
+    prepared_values(PLAIN)
+    path = raw_file().parent / "manifest.json"
+    manifest = json.loads(path.read_text())
+    del manifest["files"][0]["source_sha256"]
+    path.write_text(json.dumps(manifest))
+    assert not is_current("t", catalogue=PLAIN)
+    prepared_values(PLAIN)
+    assert is_current("t", catalogue=PLAIN)
+    path.unlink()
+    assert not is_current("t", catalogue=PLAIN)
+    prepared_values(PLAIN)
+    assert is_current("t", catalogue=PLAIN)
+
+
+def write_recordings(mirror: Path, label: str):
+    for name in ("a", "b"):
+        (mirror / "words" / name).mkdir(parents=True, exist_ok=True)
+        (mirror / "words" / name / "1.CSV").write_text(f"1,{label}\n2,{name}\n")
+
+
+def test_an_edited_file_of_a_folder_is_noticed(mirror):
+    catalogue = own_entry({"folder": "words", "suffixes": [".csv"]})
+    write_recordings(mirror, "x")
+    first = fetch("t", catalogue=catalogue, progress=False).files[0]
+    assert first.sha256 == first.source_sha256
+    os.utime(mirror / "words" / "a" / "1.CSV")
+    assert fetch("t", catalogue=catalogue, progress=False).files[0] == first
+    write_recordings(mirror, "y")
+    second = fetch("t", catalogue=catalogue, progress=False).files[0]
+    assert second.sha256 == sha256(raw_file().read_bytes()) != first.sha256
+    (mirror / "words" / "b" / "1.CSV").rename(mirror / "words" / "b" / "2.CSV")
+    assert fetch("t", catalogue=catalogue, progress=False).files[0].sha256 != second.sha256
+
+
+def test_the_prepared_rows_are_those_of_the_edited_file(mirror):
+    (mirror / "table.csv").write_bytes(TABLE)
+    prepared_values(PLAIN)
+    (mirror / "table.csv").write_bytes(EDITED)
+    prepared_values(PLAIN)
+    data = open_prepared(folder())
+    assert 99 in np.concatenate([data.X_train, data.X_test])[:, 0]
+    assert data.card.sources[0].sha256 == sha256(EDITED)
