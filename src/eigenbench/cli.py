@@ -123,13 +123,15 @@ def sync(
     """
     from eigenbench.tracking import TrackingError, compare_records, import_records
 
-    records = results_dir / "records"
-    found = sorted(path.name for path in records.glob("*") if path.is_dir())
-    if absent := sorted(set(suites or []) - set(found)):
-        raise TrackingError(f"no records of {', '.join(absent)} in {records}; there are: {', '.join(found)}")
-    paths = [path for suite in suites or found for path in (records / suite).glob("*.json")]
+    records: dict[str, list[Path]] = {}
+    for path in sorted(results_dir.glob("*/*/*/seed-*/**/record.json")):
+        records.setdefault(path.relative_to(results_dir).parts[0], []).append(path)
+    if absent := sorted(set(suites or []) - set(records)):
+        there = ", ".join(records)
+        raise TrackingError(f"no records of {', '.join(absent)} in {results_dir}; there are: {there}")
+    paths = [path for suite in suites or records for path in records[suite]]
     if not paths:
-        raise TrackingError(f"no records in {records}: run snakemake first, or name its --results-dir")
+        raise TrackingError(f"no records in {results_dir}: run snakemake first, or name its --results-dir")
     if dry_run:
         done = compare_records(paths, results_dir=results_dir, tracking_uri=tracking_uri)
     else:

@@ -6,19 +6,13 @@ follows from its class, see `eigenbench.capabilities`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib import import_module
 from typing import Any, Literal
 
-from eigenbench import capabilities
+from eigenbench.component_loading import load_component
 
 Kind = Literal["preprocessing", "embedding", "expansion", "classifier"]
-
-
-class MissingExtraError(ImportError):
-    """A component needs a package that is not installed; the message says how to install it."""
 
 
 @dataclass(frozen=True)
@@ -45,38 +39,6 @@ class Component:
     summary: str
     extra: str | None = None
 
-    @property
-    def path(self) -> str:
-        """Where the class stands, ``module:Name``."""
-        return f"{self.module}:{self.name}"
-
-    @property
-    def uses_moments(self) -> bool:
-        """Whether it is fitted by ``fit_moments``, see `eigenbench.capabilities.takes_moments`."""
-        return self._answer(capabilities.takes_moments, missing=False)
-
-    @property
-    def streams(self) -> bool:
-        """Whether it maps rows to features in blocks, see `eigenbench.capabilities.streams`."""
-        return self._answer(capabilities.streams, missing=False)
-
-    def draws(self, params: dict[str, Any]) -> bool:
-        """Return whether, with these parameters, its own ``random_state`` changes the result."""
-        return self._answer(lambda cls: capabilities.draws(cls, params), missing=True)
-
-    def is_seeded(self, params: dict[str, Any]) -> bool:
-        """Return whether, with these parameters, the seed changes the result, its own or that of a part."""
-        return self.draws(params) or any(
-            component(name).draws(inner) for name, inner in nested_steps(list(params.values()))
-        )
-
-    def _answer(self, question: Callable[[type], bool], *, missing: bool) -> bool:
-        """Ask about the class; ``missing`` is the answer while the package that it needs is not installed."""
-        try:
-            return question(self.load())
-        except MissingExtraError:
-            return missing
-
     def load(self) -> type:
         """Import and return the estimator class.
 
@@ -85,16 +47,7 @@ class Component:
         MissingExtraError
             If it belongs to a package that is not installed.
         """
-        try:
-            module = import_module(self.module)
-        except ImportError as error:
-            if self.extra is None:
-                raise
-            raise MissingExtraError(
-                f"{self.name} needs a package that is not installed ({error}): "
-                f"pip install 'eigenbench[{self.extra}]'"
-            ) from error
-        return getattr(module, self.name)
+        return load_component(self.name, self.module, self.extra)
 
 
 COMPONENTS: dict[str, Component] = {
@@ -354,25 +307,6 @@ RECIPES: dict[str, tuple[str | tuple[str, dict[str, Any]], ...]] = {
     "gem": (("GEM", {"top": 3}), "SignedPowers"),
     "deep_gem": (("GEM", {"top": 3}), "SignedPowers", ("GEM", {"top": 2}), "SignedPowers"),
 }
-
-
-def as_step(value: Any) -> tuple[str, dict[str, Any]] | None:
-    """Return name and parameters of a parameter value that is a component, ``{Name: {parameter: value}}``."""
-    if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in COMPONENTS:
-        ((name, params),) = value.items()
-        return name, params or {}
-    return None
-
-
-def nested_steps(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield name and parameters of every component in a parameter value, at any depth of lists."""
-    step = as_step(value)
-    if step is not None:
-        yield step
-        value = list(step[1].values())
-    if isinstance(value, list | tuple):
-        for item in value:
-            yield from nested_steps(item)
 
 
 def near_match(name: str, known: list[str]) -> str:

@@ -1,16 +1,20 @@
+import re
 import shlex
 import sys
 from pathlib import Path
 
-from eigenbench.experiments.dag import Dag
 from eigenbench.experiments.guard import RunLock, check_writable
+from eigenbench.experiments.remnants import remove_invalid
 from eigenbench.experiments.suite import SuiteError
+from eigenbench.experiments.runs import TRAINED_FILES
+from eigenbench.experiments.workflow import Workflow
+from eigenbench.tracking.receipts import receipt_is_current
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import DeploymentMethod
 
 # Jobs run with this Python, unless `--sdm env-modules` loads an environment for them.
-PINNED = DeploymentMethod.ENV_MODULES in workflow.deployment_settings.deployment_method
-PYTHON = "python" if PINNED else shlex.quote(sys.executable)
+MODULES = DeploymentMethod.ENV_MODULES in workflow.deployment_settings.deployment_method
+PYTHON = "python" if MODULES else shlex.quote(sys.executable)
 MODULE = str(Path(workflow.basedir) / "workflow" / "envs" / "modules" / "eigenbench")
 
 CONFIG_PATH = Path(workflow.basedir) / "config" / "config.yaml"
@@ -19,32 +23,59 @@ SUITES_DIR = Path(
 )
 
 try:
-    BENCH = Dag(config, CONFIG_PATH, SUITES_DIR, check=workflow.is_main_process)
+    BENCH = Workflow(config, CONFIG_PATH, SUITES_DIR, check=workflow.is_main_process)
 except SuiteError as error:
     raise WorkflowError(str(error))
 
-RESULTS = BENCH.config.results_dir
-REPORTS = BENCH.config.reports_dir
-DATA = BENCH.config.data_dir
+RESULTS, REPORTS, DATA = BENCH.results, BENCH.reports, BENCH.data
+PAPER = [suite for suite in BENCH.suites if suite != "quick"]
 
-# The last of these attempts records a killed task as failed, so that the rest goes on.
+# The last of these attempts records a fit that is killed as failed, so that the rest goes on.
 RETRIES = 2
 
-# On a cluster, `--group-components method=N` puts N seeds of a method into one job.
-workflow.parent_groupids.update(dict.fromkeys(BENCH.groups, "method"))
+RUN_LOCK = RunLock(Path(".snakemake") / "eigenbench.lock")
+
+if workflow.is_main_process:
+    try:
+        for line in remove_invalid(BENCH, RUN_LOCK, receipt_is_current):
+            print(line, file=sys.stderr)
+    except RuntimeError as error:
+        raise WorkflowError(str(error))
+
+
+def one_of(names):
+    return "|".join(map(re.escape, names)) or "(?!)"
 
 
 wildcard_constraints:
-    unit="[0-9a-f]{12}",
-    run_key="[0-9a-f]{16}",
-    dataset="[A-Za-z0-9_.-]+",
-    suite="[A-Za-z0-9_.-]+",
-    batch="[A-Za-z0-9_.-]+",
+    dataset="[^/]+",
+    rows="[^/]+",
+    shard=r"\d+",
+    method="[^/]+",
+    seed=r"\d+",
+    classifier="[^/]+",
+    point=r"\d+",
+    suite=one_of(BENCH.suites),
+    experiment="[^/]+",
+    folder=one_of(BENCH.large),
+    place=r"(/search/point-\d+)?",
+    report=one_of([f"{name}/" for name in [*BENCH.suites, "paper"]]) + "|",
 
 
-# `exec` makes the job a child of Snakemake itself, so that it can tell when Snakemake is gone.
+# `exec` makes the job a child of Snakemake itself, so that it notices when Snakemake has ended.
 def job(verb):
-    return f"exec {PYTHON} -m eigenbench.experiments {verb}"
+    return f"exec {PYTHON} -m eigenbench.experiments.{verb}"
+
+
+FIT_OPTIONS = (
+    " --job {params.job:q} --code {params.code} --data-dir {params.data:q}"
+    " --results-dir {params.results:q} --threads {threads}"
+    " --attempts-left {resources.attempts_left} --log {log:q}"
+)
+
+
+def data_dir(wildcards):
+    return DATA
 
 
 def results_dir(wildcards):
@@ -55,36 +86,24 @@ def reports_dir(wildcards):
     return REPORTS
 
 
-def unit_inputs(wildcards):
-    return BENCH.unit_inputs(wildcards.unit)
+def cores(wildcards):
+    return BENCH.threads(wildcards.folder, workflow.cores)
 
 
-def unit_label(wildcards):
-    return BENCH.unit(wildcards.unit).label
+def fit_mem_mb(wildcards, attempt):
+    return 5500 * 2 ** (attempt - 1)
 
 
-def unit_suite(wildcards):
-    return BENCH.suite_of(wildcards.unit)
+def small_mem_mb(wildcards, attempt):
+    return 1500 * 2 ** (attempt - 1)
 
 
-def unit_code(wildcards):
-    return BENCH.code(wildcards.unit)
+def fit_runtime(wildcards, attempt):
+    return 120 * 2 ** (attempt - 1)
 
 
-def unit_threads(wildcards):
-    return BENCH.threads(wildcards.unit, workflow.cores)
-
-
-def unit_mem_mb(wildcards, attempt):
-    return BENCH.mem_mb(wildcards.unit, attempt)
-
-
-def unit_runtime(wildcards, attempt):
-    return BENCH.runtime(wildcards.unit, attempt)
-
-
-def unit_group(wildcards):
-    return BENCH.unit_group(wildcards.unit)
+def small_runtime(wildcards, attempt):
+    return 30 * 2 ** (attempt - 1)
 
 
 # An integer, because the jobs of a group must agree on the resources that are strings.
@@ -92,19 +111,11 @@ def attempts_left(wildcards, attempt):
     return max(0, 1 + RETRIES - attempt)
 
 
-def suite_outputs(suites):
-    """The records of some suites, their receipts from MLflow, and what stands for their reports."""
-    outputs = []
-    for suite in suites:
-        default = suite in BENCH.config.suites
-        outputs.append(
-            f"{REPORTS}/index.html" if default else f"{RESULTS}/reports/{suite}.done"
-        )
-        outputs += BENCH.records(suite) + BENCH.receipts(suite)
-    return outputs
-
-
-RUN_LOCK = RunLock(Path(".snakemake") / "eigenbench.lock")
+def target(suites):
+    """The files of all runs of some suites, and the receipts of their import into MLflow."""
+    return BENCH.results_of(suites) + [
+        receipt for suite in suites for receipt in BENCH.receipts(suite)
+    ]
 
 
 onstart:
@@ -129,9 +140,3 @@ onerror:
         "Run the same command again: it goes on from here.",
         file=sys.stderr,
     )
-
-
-UNIT_OPTIONS = (
-    " {wildcards.unit} --suite {params.suite:q} --results-dir {params.results:q} --threads {threads}"
-    " --attempts-left {resources.attempts_left} --output {output:q} --log {log:q}"
-)

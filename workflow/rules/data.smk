@@ -2,9 +2,10 @@ localrules:
     download,
 
 
+# Both outcomes, a dataset and none, are an output: the runs of a dataset that no source gives are `not run`.
 rule download:
     output:
-        f"{RESULTS}/datasets/{{dataset}}.download.json",
+        f"{DATA}/raw/{{dataset}}.json",
     log:
         "logs/download/{dataset}.log",
     retries: RETRIES
@@ -15,22 +16,21 @@ rule download:
         mem_mb=1000,
         runtime=120,
     params:
-        data=DATA,
-        code=lambda wildcards: BENCH.data_code(wildcards.dataset),
-        retry=lambda wildcards: BENCH.retry_token(wildcards.dataset),
+        data=data_dir,
+        code=lambda w: BENCH.data_code("download", w.dataset),
     message:
         "download {wildcards.dataset}"
     shell:
         job("download")
-        + " {wildcards.dataset:q} --data-dir {params.data:q} --retry {params.retry:q}"
-        " --output {output:q} --log {log:q}"
+        + " {wildcards.dataset:q} --data-dir {params.data:q} --log {log:q}"
 
 
 rule prepare:
     input:
-        f"{RESULTS}/datasets/{{dataset}}.download.json",
+        rules.download.output,
     output:
-        f"{RESULTS}/datasets/{{dataset}}.prepared.json",
+        f"{DATA}/prepared/{{dataset}}.json",
+        directory(f"{DATA}/prepared/{{dataset}}"),
     log:
         "logs/prepare/{dataset}.log",
     retries: RETRIES
@@ -38,16 +38,92 @@ rule prepare:
         MODULE,
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: BENCH.prepare_mem_mb(
-            wildcards.dataset, attempt
-        ),
+        mem_mb=lambda w, attempt: BENCH.prepare_mem_mb(w.dataset, attempt),
         runtime=60,
     params:
-        data=DATA,
-        code=lambda wildcards: BENCH.data_code(wildcards.dataset),
+        data=data_dir,
+        code=lambda w: BENCH.data_code("prepare", w.dataset),
     message:
         "prepare {wildcards.dataset}"
     shell:
         job("prepare")
-        + " {wildcards.dataset:q} --data-dir {params.data:q} --downloaded {input:q}"
-        " --output {output:q} --log {log:q}"
+        + " {wildcards.dataset:q} --data-dir {params.data:q} --log {log:q}"
+
+
+def moment_job(wildcards):
+    return BENCH.moment_job(wildcards.dataset, wildcards.rows)
+
+
+MOMENT_OPTIONS = FIT_OPTIONS + " --rows {params.rows:q} --output {output[0]:q}"
+
+
+rule moments_shard:
+    input:
+        rules.prepare.output[0],
+    output:
+        temp(f"{DATA}/moments/{{dataset}}/{{rows}}/shard-{{shard}}.npz"),
+        temp(f"{DATA}/moments/{{dataset}}/{{rows}}/shard-{{shard}}.json"),
+    log:
+        "logs/moments/{dataset}/{rows}/shard-{shard}.log",
+    retries: RETRIES
+    envmodules:
+        MODULE,
+    threads: lambda w: min(4, workflow.cores or 4)
+    resources:
+        mem_mb=fit_mem_mb,
+        runtime=fit_runtime,
+        attempts_left=attempts_left,
+    params:
+        data=data_dir,
+        results=results_dir,
+        job=lambda w: moment_job(w)[0].model_dump_json(exclude_defaults=True),
+        rows=lambda w: moment_job(w)[1].model_dump_json(),
+        of=lambda w: BENCH.shards(w.dataset),
+        code=lambda w: BENCH.code("moment_files"),
+    message:
+        "moments {wildcards.dataset}, {wildcards.rows}, shard {wildcards.shard} of {params.of}"
+    shell:
+        job("moment_files")
+        + MOMENT_OPTIONS
+        + " --shard {wildcards.shard} --of {params.of}"
+
+
+def shards(wildcards):
+    """The shards of a pass that is shared by several jobs."""
+    count = BENCH.shards(wildcards.dataset)
+    return collect(
+        rules.moments_shard.output[0],
+        **wildcards,
+        shard=range(count if count > 1 else 0),
+    )
+
+
+# One pass over the rows for all embeddings that are fitted on class moments.
+rule moments:
+    input:
+        rules.prepare.output[0],
+        shards=shards,
+    output:
+        f"{DATA}/moments/{{dataset}}/{{rows}}.npz",
+        f"{DATA}/moments/{{dataset}}/{{rows}}.json",
+    log:
+        "logs/moments/{dataset}/{rows}.log",
+    retries: RETRIES
+    envmodules:
+        MODULE,
+    threads: lambda w: min(8, workflow.cores or 8)
+    resources:
+        mem_mb=fit_mem_mb,
+        runtime=fit_runtime,
+        attempts_left=attempts_left,
+    params:
+        data=data_dir,
+        results=results_dir,
+        job=lambda w: moment_job(w)[0].model_dump_json(exclude_defaults=True),
+        rows=lambda w: moment_job(w)[1].model_dump_json(),
+        merge=lambda w, input: ["--merge", *input.shards] if input.shards else [],
+        code=lambda w: BENCH.code("moment_files"),
+    message:
+        "moments {wildcards.dataset}, {wildcards.rows}"
+    shell:
+        job("moment_files") + MOMENT_OPTIONS + " {params.merge:q}"

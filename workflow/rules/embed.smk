@@ -1,52 +1,44 @@
-rule moments:
-    input:
-        unit_inputs,
-    output:
-        f"{RESULTS}/moments/{{unit}}.json",
-    log:
-        "logs/moments/{unit}.log",
-    retries: RETRIES
-    envmodules:
-        MODULE,
-    threads: unit_threads
-    resources:
-        mem_mb=unit_mem_mb,
-        runtime=unit_runtime,
-        attempts_left=attempts_left,
-    params:
-        results=results_dir,
-        suite=unit_suite,
-        code=unit_code,
-        label=unit_label,
-    message:
-        "moments {params.label}"
-    shell:
-        job("moments") + UNIT_OPTIONS
+# Large work: every fit is a job of its own. `folder` is suite/experiment/method.
+SEED = f"{RESULTS}/{{folder}}/seed-{{seed}}"
 
 
+def embedded_rows(wildcards):
+    """The moments of the rows that an embedding is fitted on: all training rows, or those of the search."""
+    spec = BENCH.method(wildcards.folder).spec
+    name = "fit" if wildcards.get("place") else "train"
+    return BENCH.moments_of(spec, spec.rows(name, int(wildcards.seed)))
+
+
+# The embedding that all classifiers share; below search/, one point of the method's grid, for the search.
 rule embed:
     input:
-        unit_inputs,
+        lambda w: BENCH.prepared(BENCH.method(w.folder).spec),
+        moments=embedded_rows,
     output:
-        f"{RESULTS}/embed/{{unit}}.json",
+        f"{SEED}{{place}}/embedding.json",
+        f"{SEED}{{place}}/features.skops",
     log:
-        "logs/embed/{unit}.log",
+        "logs/{folder}/seed-{seed}{place}/embed.log",
     retries: RETRIES
     group:
-        unit_group
+        "method"
     envmodules:
         MODULE,
-    threads: unit_threads
+    threads: cores
     resources:
-        mem_mb=unit_mem_mb,
-        runtime=unit_runtime,
+        mem_mb=fit_mem_mb,
+        runtime=fit_runtime,
         attempts_left=attempts_left,
     params:
+        data=data_dir,
         results=results_dir,
-        suite=unit_suite,
-        code=unit_code,
-        label=unit_label,
+        job=lambda w: BENCH.told(w.folder, ""),
+        code=lambda w: BENCH.job_code("embed", w.folder, ""),
+        point=lambda w: ["--point", w.place.rpartition("-")[2]] if w.place else [],
+        moments=lambda w, input: ["--moments", *input.moments] if input.moments else [],
     message:
-        "embed {params.label}"
+        "embed {wildcards.folder}, seed {wildcards.seed}{wildcards.place}"
     shell:
-        job("embed") + UNIT_OPTIONS
+        job("embed")
+        + FIT_OPTIONS
+        + " --seed {wildcards.seed} {params.point:q} {params.moments:q}"

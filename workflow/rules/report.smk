@@ -1,17 +1,40 @@
 localrules:
     report,
-    suite_report,
+
+
+def reported(wildcards):
+    """The suites of a report: one, those of the papers, or, at the top, those that config.yaml names."""
+    name = wildcards.report.rstrip("/")
+    return BENCH.config.suites if not name else PAPER if name == "paper" else [name]
 
 
 rule report:
     input:
-        [record for suite in BENCH.config.suites for record in BENCH.records(suite)],
+        lambda w: [record for suite in reported(w) for record in BENCH.records(suite)],
     output:
-        f"{REPORTS}/index.html",
-        f"{REPORTS}/results.csv",
-        f"{REPORTS}/comparison.csv",
+        report(
+            f"{REPORTS}/{{report}}index.html",
+            category="Report",
+            caption="../report/page.rst",
+        ),
+        report(
+            f"{REPORTS}/{{report}}results.csv",
+            category="Tables",
+            caption="../report/results.rst",
+        ),
+        report(
+            f"{REPORTS}/{{report}}comparison.csv",
+            category="Tables",
+            caption="../report/comparison.rst",
+        ),
+        report(
+            directory(f"{REPORTS}/{{report}}figures"),
+            patterns=["{name}.svg"],
+            category="Figures",
+            caption="../report/figure.rst",
+        ),
     log:
-        "logs/report.log",
+        "logs/report/{report}report.log",
     envmodules:
         MODULE,
     threads: 1
@@ -20,41 +43,12 @@ rule report:
         runtime=30,
     params:
         python=PYTHON,
-        suites=SUITES_DIR,
-        asked=[BENCH.suite_paths[suite] for suite in BENCH.config.suites],
+        suites=lambda w: [BENCH.suite_paths[suite] for suite in reported(w)],
         results=results_dir,
-        reports=reports_dir,
-        code=lambda wildcards: BENCH.report_code(),
+        folder=lambda w: f"{REPORTS}/{w.report}",
+        code=lambda w: BENCH.report_code(),
     message:
-        "report"
+        "report {params.folder}"
     shell:
-        "exec {params.python} -m eigenbench.reporting --suite {params.asked:q} --all-suites-in {params.suites:q}"
-        " --results-dir {params.results:q} --reports-dir {params.reports:q} 2> >(tee {log:q} >&2)"
-
-
-# The report of a suite that is not among the default ones: it joins the same pages.
-rule suite_report:
-    input:
-        lambda wildcards: BENCH.records(wildcards.suite),
-    output:
-        touch(f"{RESULTS}/reports/{{suite}}.done"),
-    log:
-        "logs/report.{suite}.log",
-    envmodules:
-        MODULE,
-    threads: 1
-    resources:
-        mem_mb=1500,
-        runtime=30,
-    params:
-        python=PYTHON,
-        suites=SUITES_DIR,
-        asked=lambda wildcards: BENCH.suite_paths[wildcards.suite],
-        results=results_dir,
-        reports=reports_dir,
-        code=lambda wildcards: BENCH.report_code(),
-    message:
-        "report {wildcards.suite}"
-    shell:
-        "exec {params.python} -m eigenbench.reporting --suite {params.asked:q} --all-suites-in {params.suites:q}"
-        " --results-dir {params.results:q} --reports-dir {params.reports:q} 2> >(tee {log:q} >&2)"
+        "exec {params.python} -m eigenbench.reporting --suite {params.suites:q}"
+        " --results-dir {params.results:q} --reports-dir {params.folder:q} 2> >(tee {log:q} >&2)"

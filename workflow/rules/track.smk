@@ -5,11 +5,11 @@ localrules:
 # One writer: the `mlflow` resource is limited to 1 by the profile, and the importer holds a lock.
 rule track:
     input:
-        lambda wildcards: BENCH.batch_records(wildcards.suite, wildcards.batch),
+        lambda w: BENCH.records(w.suite, w.experiment),
     output:
-        f"{RESULTS}/tracked/{{suite}}/{{batch}}.json",
+        f"{RESULTS}/{{suite}}/{{experiment}}/tracked.json",
     log:
-        "logs/track/{suite}.{batch}.log",
+        "logs/{suite}/{experiment}/track.log",
     retries: RETRIES
     envmodules:
         MODULE,
@@ -20,8 +20,10 @@ rule track:
         mlflow=1,
     params:
         python=PYTHON,
+        suite=lambda w: BENCH.suite_paths[w.suite],
         results=results_dir,
     message:
-        "track {wildcards.suite} · {wildcards.batch}"
+        "track {wildcards.suite}, {wildcards.experiment}"
     shell:
-        "exec {params.python} -m eigenbench.tracking --results-dir {params.results:q} --receipt {output:q} {input:q} 2> >(tee {log:q} >&2)"
+        "exec {params.python} -m eigenbench.tracking --suite {params.suite:q} --experiment {wildcards.experiment:q}"
+        " --results-dir {params.results:q} --receipt {output:q} 2> >(tee {log:q} >&2)"

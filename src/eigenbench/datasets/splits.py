@@ -1,6 +1,11 @@
 """Random splits into training and test rows, reproducible from the seed and the rows alone."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 
 def random_split(
@@ -44,3 +49,25 @@ def random_split(
 
 def _n_test(n: int, test_fraction: float) -> int:
     return max(1, round(n * test_fraction))
+
+
+def holdout_split(y: Any, fraction: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Split training rows at random into a part to fit on and a validation part.
+
+    Class labels are stratified: each class gives the same share (rounded), and always keeps at least one
+    row to fit on. Indicator matrices are split without strata.
+
+    Returns
+    -------
+    fit_rows, validation_rows : arrays of int
+        Sorted row indices, disjoint, together all rows.
+    """
+    generator = np.random.Generator(np.random.PCG64([seed, 0x5EED]))
+    held = np.zeros(y.shape[0], dtype=bool)
+    if y.ndim == 1:
+        for label in np.unique(y):
+            rows = generator.permutation(np.flatnonzero(y == label))
+            held[rows[: min(round(fraction * len(rows)), len(rows) - 1)]] = True
+    else:
+        held[generator.permutation(y.shape[0])[: round(fraction * y.shape[0])]] = True
+    return np.flatnonzero(~held), np.flatnonzero(held)

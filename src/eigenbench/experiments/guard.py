@@ -47,6 +47,20 @@ class RunLock:
         self.path = path
         self._handle: int | None = None
 
+    def is_free(self) -> bool:
+        """Return whether no other process holds the lock at this moment."""
+        try:
+            handle = os.open(self.path, os.O_RDWR)
+        except FileNotFoundError:
+            return True
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        finally:
+            os.close(handle)
+        return True
+
     def acquire(self) -> None:
         """Take the lock.
 

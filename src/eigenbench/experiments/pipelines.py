@@ -9,53 +9,54 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import gen_even_slices, get_tags
 
-from eigenbench.experiments.suite import StepSpec, step_names
+from eigenbench.capabilities import draws, takes_moments
+from eigenbench.experiments.job_spec import JobSpec
+from eigenbench.experiments.steps import Step, as_step, step_names
 from eigenbench.moments import ClassMoments
-from eigenbench.registry import as_step, component
 
 BLOCK_ROWS = 4096
 
 
-def build(step: StepSpec, seed: int | None) -> Any:
+def build(job: JobSpec, step: Step, seed: int | None) -> Any:
     """Create an unfitted estimator; ``seed`` becomes its ``random_state`` unless the step sets one.
 
     A parameter written like a step, ``{Name: {parameter: value}}``, is built in the same way, and a list of
     such steps becomes a pipeline of them; also within a list, as for the parts of a ``FeatureUnion``.
     """
-    params = {name: _built(value, seed) for name, value in step.params.items()}
-    kind = component(step.component)
-    if seed is not None and kind.draws(step.params):
+    params = {name: _built(job, value, seed) for name, value in step.params.items()}
+    estimator = job.load(step.component)
+    if seed is not None and draws(estimator, step.params):
         params.setdefault("random_state", seed)
-    return kind.load()(**params)
+    return estimator(**params)
 
 
-def _built(value: Any, seed: int | None) -> Any:
-    step = as_step(value)
+def _built(job: JobSpec, value: Any, seed: int | None) -> Any:
+    step = as_step(value, job.components)
     if step is not None:
-        return build(StepSpec(component=step[0], params=step[1]), seed)
+        return build(job, Step(component=step[0], params=step[1]), seed)
     if not isinstance(value, list | tuple):
         return value
-    if value and all(as_step(item) is not None for item in value):
-        return make_pipeline(*(_built(item, seed) for item in value))
-    return type(value)(_built(item, seed) for item in value)
+    if value and all(as_step(item, job.components) is not None for item in value):
+        return make_pipeline(*(_built(job, item, seed) for item in value))
+    return type(value)(_built(job, item, seed) for item in value)
 
 
-def build_pipeline(steps: tuple[StepSpec, ...], seed: int, last: dict[str, Any]) -> Pipeline:
-    """Create an unfitted pipeline; ``last`` replaces parameters of its last step.
+def build_pipeline(job: JobSpec, seed: int, last: dict[str, Any]) -> Pipeline:
+    """Create the unfitted pipeline of a job; ``last`` replaces parameters of its last step.
 
     No steps make a pipeline that passes its input through.
     """
-    if not steps:
+    if not job.steps:
         return Pipeline([("passthrough", "passthrough")])
-    *first, final = steps
-    changed = [*first, StepSpec(component=final.component, params={**final.params, **last})]
+    *first, final = job.steps
+    changed = (*first, Step(component=final.component, params={**final.params, **last}))
     return Pipeline(
-        [(name, build(step, seed)) for name, step in zip(step_names(tuple(changed)), changed, strict=True)]
+        [(name, build(job, step, seed)) for name, step in zip(step_names(changed), changed, strict=True)]
     )
 
 
 def fit_features(
-    steps: tuple[StepSpec, ...], X: Any, y: Any, *, seed: int | None, moments: ClassMoments | None
+    job: JobSpec, steps: tuple[Step, ...], X: Any, y: Any, *, seed: int | None, moments: ClassMoments | None
 ) -> Any:
     """Fit a feature pipeline step by step.
 
@@ -64,14 +65,16 @@ def fit_features(
 
     Parameters
     ----------
-    steps : tuple of StepSpec
+    job : JobSpec
+        Says where the components are.
+    steps : tuple of Step
         The transformers, in order.
     X : array or sparse array of shape (n, d)
         The rows to fit on.
     y : array of shape (n,) or (n, c)
         Their targets.
     seed : int or None
-        The ``random_state`` of seeded steps.
+        The ``random_state`` of steps that draw.
     moments : ClassMoments or None
         The moments of (X, y), for a first step that takes them.
 
@@ -82,9 +85,9 @@ def fit_features(
     """
     fitted: list[tuple[str, Any]] = []
     for name, step in zip(step_names(steps), steps, strict=True):
-        estimator = build(step, seed)
+        estimator = build(job, step, seed)
         prefix = Pipeline(fitted) if fitted else None
-        if component(step.component).uses_moments:
+        if takes_moments(type(estimator)):
             known = moments if prefix is None and moments is not None else ClassMoments.of(X, y, prefix)
             estimator.fit_moments(known)
         elif get_tags(estimator).requires_fit:
@@ -99,7 +102,7 @@ def transform(features: Any | None, X: Any) -> Any:
     """Apply a fitted feature pipeline block by block into one dense or CSR array of shape (n, D)."""
     if features is None:
         return X
-    blocks = row_slices(X.shape[0])
+    blocks = _even_blocks(X.shape[0])
     first = features.transform(X[blocks[0]])
     if sparse.issparse(first):
         return sparse.vstack([first, *(features.transform(X[rows]) for rows in blocks[1:])], format="csr")
@@ -110,6 +113,5 @@ def transform(features: Any | None, X: Any) -> Any:
     return out
 
 
-def row_slices(n_rows: int) -> list[slice]:
-    """Cut rows into even blocks of at most ``BLOCK_ROWS``."""
+def _even_blocks(n_rows: int) -> list[slice]:
     return list(gen_even_slices(n_rows, max(1, -(-n_rows // BLOCK_ROWS))))

@@ -1,96 +1,98 @@
-"""Turn a suite into a graph of tasks, and tasks into the units that jobs execute.
-
-A unit is a single task, or, in packed experiments, up to ``TASKS_PER_UNIT`` tasks of one stage.
-"""
+"""From suite files to runs, and to the jobs that make them."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
-from typing import NamedTuple
 
-from eigenbench.datasets.catalogue import Catalogue, Entry
-from eigenbench.experiments.cells import CellBuilder
-from eigenbench.experiments.suite import (
-    MULTICLASS_METRICS,
-    MULTILABEL_METRICS,
-    ExperimentSpec,
-    Suite,
-    SuiteError,
-)
-from eigenbench.experiments.tasks import Cell, Task, Unit, content_key
-
-#: Tasks that one job of a packed experiment does at most: the start of a process is then a small part.
-TASKS_PER_UNIT = 20
-
-#: Multiplications that one job of a moment pass does: some minutes of one core.
-SHARD_FLOPS = 2e13
-
-#: Runs of a packed experiment after which, at the next method, another group of cluster jobs begins.
-RUNS_PER_GROUP = 60
-
-#: Records of a packed experiment that one job imports into MLflow.
-BATCH_RECORDS = 100
-
-
-def batched(items: Iterable[Task], size: int) -> Iterator[tuple[Task, ...]]:
-    """Cut a sequence into tuples of at most ``size`` items."""
-    iterator = iter(items)
-    while chunk := tuple(islice(iterator, size)):
-        yield chunk
+from eigenbench.datasets.catalogue import Catalogue
+from eigenbench.experiments.cost import Share, share_of
+from eigenbench.experiments.job_spec import Classifier, Component, JobSpec, Validation, named_components
+from eigenbench.experiments.runs import EMBEDDING_FILES, NO_CLASSIFIER, Run, run_files
+from eigenbench.experiments.suite import MULTILABEL_METRICS, ExperimentSpec, Suite, SuiteError
+from eigenbench.protocols.available import PROTOCOLS
+from eigenbench.registry import COMPONENTS
 
 
 @dataclass(frozen=True)
-class Plan:
-    """All cells of a suite, and the units of work behind them.
+class MethodPlan:
+    """A method of an experiment: its runs, and how they are shared out among jobs.
 
-    ``unit_of`` has the unit of each task key, ``group_of`` the group of cluster jobs of each run key: a
-    method, or, in packed experiments, some methods in a row.
+    Attributes
+    ----------
+    spec : JobSpec
+        What determines the results, for all classifiers.
+    seeds : tuple of int
+        The seeds of its runs.
+    share : {"method", "seed", "fit"}
+        What one job does.
+    exclusive : bool
+        Whether its jobs get the whole machine, because they measure time.
     """
 
-    suite: Suite
-    cells: tuple[Cell, ...]
-    units: Mapping[str, Unit]
-    unit_of: Mapping[str, Unit]
-    group_of: Mapping[str, str]
+    spec: JobSpec
+    seeds: tuple[int, ...]
+    share: Share
+    exclusive: bool = False
 
-    def upstream(self, unit: Unit) -> list[Unit]:
-        """Return the units whose outputs a unit reads, each once, in a stable order."""
-        found = {
-            self.unit_of[need.key].id: self.unit_of[need.key] for task in unit.tasks for need in task.needs
-        }
-        return [other for other in found.values() if other.id != unit.id]
+    @property
+    def folder(self) -> str:
+        """Where its files are, below the results folder."""
+        return f"{self.spec.suite}/{self.spec.experiment}/{self.spec.method}"
 
-    def behind(self, cell: Cell) -> list[Unit]:
-        """Return the units that a run needs, each once, what is needed before what needs it."""
-        return list(dict.fromkeys(self.unit_of[task.key] for task in _closure(cell)))
-
-    def cell(self, run_key: str) -> Cell:
-        """Return the cell with a run key."""
-        return self._cell_of[run_key]
+    @property
+    def classifiers(self) -> tuple[str, ...]:
+        """The names that its records have in their field ``classifier``."""
+        return tuple(self.spec.classifiers) or (NO_CLASSIFIER,)
 
     @cached_property
-    def _cell_of(self) -> dict[str, Cell]:
-        return {cell.run_key: cell for cell in self.cells}
+    def runs(self) -> list[Run]:
+        """All its runs."""
+        spec = self.spec
+        names = (spec.suite, spec.experiment, spec.dataset, spec.method)
+        return [
+            Run(*names, classifier, seed, spec.key(seed, classifier))
+            for classifier in self.classifiers
+            for seed in self.seeds
+        ]
 
-    def batches(self) -> dict[str, list[Cell]]:
-        """Group cells for the import into MLflow: by method, or, in packed experiments, by the hundred."""
-        counts: Counter[str] = Counter()
-        grouped: dict[str, list[Cell]] = {}
-        for cell in self.cells:
-            name = f"{cell.experiment}.{cell.method}"
-            if self.suite.experiments[cell.experiment].pack:
-                name = f"{cell.experiment}.{counts[cell.experiment] // BATCH_RECORDS}"
-                counts[cell.experiment] += 1
-            grouped.setdefault(name, []).append(cell)
-        return grouped
+    def embeddings(self, seed: int | str) -> list[str]:
+        """Return the files of the embedding that all classifiers share, below the method's folder."""
+        if not self.spec.shares_embedding:
+            return []
+        return [f"seed-{seed}/{name}" for name in EMBEDDING_FILES]
+
+    def search_embeddings(self, seed: int | str) -> list[str]:
+        """Return the files of the embeddings that only the search needs, below the method's folder."""
+        if not self.spec.steps or not any(map(self.spec.searches, self.spec.classifiers)):
+            return []
+        points = range(len(self.spec.embedding_points()))
+        return [f"seed-{seed}/search/point-{point}/{name}" for point in points for name in EMBEDDING_FILES]
+
+    def results(self, seed: int | str) -> list[str]:
+        """Return the files of the runs of a seed, below the method's folder."""
+        return [file for classifier in self.classifiers for file in run_files(seed, classifier)]
 
 
-def plan_suite(suite: Suite, catalogue: Catalogue) -> Plan:
+@dataclass(frozen=True)
+class SuitePlan:
+    """All methods of a suite, in the order of the suite file."""
+
+    suite: Suite
+    methods: tuple[MethodPlan, ...]
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """All runs of the suite."""
+        return [run for method in self.methods for run in method.runs]
+
+    def of(self, experiment: str) -> list[MethodPlan]:
+        """Return the methods of an experiment."""
+        return [method for method in self.methods if method.spec.experiment == experiment]
+
+
+def plan_suite(suite: Suite, catalogue: Catalogue) -> SuitePlan:
     """Expand a suite, taking from the catalogue whose splits the seed draws and how large the data are.
 
     Raises
@@ -98,122 +100,58 @@ def plan_suite(suite: Suite, catalogue: Catalogue) -> Plan:
     SuiteError
         If an experiment's validation metric is not one for the targets of its dataset.
     """
+    methods: list[MethodPlan] = []
     for name, experiment in suite.experiments.items():
         multilabel = catalogue.entry(experiment.dataset).target == "multilabel"
         if experiment.protocol is None and experiment.validation.multilabel != multilabel:
-            known = MULTILABEL_METRICS if multilabel else MULTICLASS_METRICS
             raise SuiteError(
                 f"suite {suite.name}: experiments.{name}.validation.metric: {experiment.validation.metric!r} "
-                f"does not suit {experiment.dataset}; one of {', '.join(known)} does"
+                f"does not suit {experiment.dataset}, which has {'labels' if multilabel else 'classes'}"
             )
-    return make_plan(
-        suite,
-        {name: entry.split.kind == "random" for name, entry in catalogue.datasets.items()},
-        {name: default_shards(entry) for name, entry in catalogue.datasets.items()},
-    )
+        methods += _methods(suite, name, experiment, catalogue)
+    return SuitePlan(suite, tuple(methods))
 
 
-def default_shards(entry: Entry) -> int:
-    """Return the number of jobs that share a dataset's moment pass: one for all but the largest data."""
-    return math.ceil(sum(entry.expect.rows.values()) * entry.expect.features**2 / SHARD_FLOPS)
-
-
-def make_plan(
-    suite: Suite, random_split: Mapping[str, bool], shards: Mapping[str, int] | None = None
-) -> Plan:
-    """Expand a suite into cells, tasks and units.
-
-    Parameters
-    ----------
-    suite : Suite
-        A validated suite.
-    random_split : mapping of str to bool
-        For each dataset, whether the seed draws its train/test split (else the split is official).
-    shards : mapping of str to int, optional
-        For each dataset, into how many jobs a moment pass is cut where the experiment doesn't say; one
-        when left out.
-    """
-    cells = []
-    group_of: dict[str, str] = {}
-    groups: dict[_Group, dict[str, Task]] = {}
-    seen: set[str] = set()
-    for name, experiment in suite.experiments.items():
-        builder = CellBuilder(
-            suite.name,
-            name,
-            experiment,
-            random_split[experiment.dataset],
-            experiment.shards or (shards or {}).get(experiment.dataset, 1),
+def _methods(
+    suite: Suite, name: str, experiment: ExperimentSpec, catalogue: Catalogue
+) -> Iterator[MethodPlan]:
+    entry = catalogue.entry(experiment.dataset)
+    protocol = PROTOCOLS[experiment.protocol] if experiment.protocol else None
+    for method_name, method in experiment.methods.items():
+        validation = experiment.validation
+        spec = JobSpec(
+            suite=suite.name,
+            experiment=name,
+            method=method_name,
+            dataset=experiment.dataset,
+            other_datasets=experiment.datasets[1:],
+            split_drawn=entry.split.kind == "random",
+            steps=method.steps,
+            grid=method.grid,
+            classifiers={
+                key: Classifier(component=item.component, params=item.params, grid=item.grid)
+                for key, item in experiment.classifiers.items()
+            },
+            validation=None
+            if protocol
+            else Validation(
+                fraction=validation.fraction,
+                metric=validation.metric,
+                higher_is_better=MULTILABEL_METRICS.get(validation.metric, False),
+            ),
+            propensity=experiment.propensity.model_dump() if validation.multilabel and not protocol else None,
+            protocol=protocol.module if protocol else None,
+            settings=experiment.settings,
+            time_limit=suite.time_limit_of(name),
         )
-        for number, cell in _numbered(builder.cells()):
-            cells.append(cell)
-            group_of[cell.run_key] = f"{suite.name}.{name}.{number if experiment.pack else cell.method}"
-            for task in _closure(cell):
-                if task.key not in seen:
-                    seen.add(task.key)
-                    groups.setdefault(_group(cell, task, experiment, number), {})[task.key] = task
-    units: dict[str, Unit] = {}
-    unit_of: dict[str, Unit] = {}
-    for group, tasks in groups.items():
-        for members in batched(tasks.values(), TASKS_PER_UNIT):
-            keys = [task.key for task in members]
-            unit_id = content_key(sorted(keys), 12)
-            unit = Unit(group.stage, unit_id, group.datasets, group.label, group.packed, members)
-            units[unit.id] = unit
-            unit_of.update(dict.fromkeys(keys, unit))
-    return Plan(suite, tuple(cells), units, unit_of, group_of)
-
-
-def _numbered(cells: Iterable[Cell]) -> Iterator[tuple[int, Cell]]:
-    """Give the runs of some methods in a row, about ``RUNS_PER_GROUP``, the same number."""
-    number = runs = 0
-    method = None
-    for cell in cells:
-        if cell.method != method and runs >= RUNS_PER_GROUP:
-            number, runs = number + 1, 0
-        method = cell.method
-        runs += 1
-        yield number, cell
-
-
-def _closure(cell: Cell) -> list[Task]:
-    """All tasks behind a cell, each once, what is needed before what needs it."""
-    ordered: dict[str, Task] = {}
-
-    def visit(task: Task) -> None:
-        if task.key not in ordered:
-            for need in task.needs:
-                visit(need)
-            ordered[task.key] = task
-
-    visit(cell.final)
-    return list(ordered.values())
-
-
-class _Group(NamedTuple):
-    """What the tasks of one unit have in common; ``apart`` says what else keeps some apart."""
-
-    stage: str
-    datasets: tuple[str, ...]
-    label: str
-    packed: bool
-    apart: str
-
-
-def _group(cell: Cell, task: Task, experiment: ExperimentSpec, number: int) -> _Group:
-    phase = "search" if task.spec.get("part", {}).get("name") in ("fit", "validation") else "final"
-    datasets = experiment.datasets
-    if experiment.pack:
-        apart = "merge" if "merge" in task.spec else str(number)
-        return _Group(task.stage, datasets, f"{cell.experiment} · {phase}", True, apart)
-    words = [cell.dataset]
-    if "of" in task.spec:
-        words.append(f"shard {task.spec['shard'] + 1} of {task.spec['of']}")
-    if task.stage != "moments":
-        words.append(cell.method)
-    if task.stage in ("train", "evaluate", "select"):
-        words.append(cell.classifier)
-    if task.stage != "measure":
-        words.append(phase)
-    label = " · ".join([*words, f"seed {cell.seed}"])
-    return _Group(task.stage, datasets, label, False, task.key)
+        used = {item: COMPONENTS[item] for item in named_components(spec, COMPONENTS)}
+        components = {item: Component(module=one.module, extra=one.extra) for item, one in used.items()}
+        spec = spec.model_copy(update={"components": components})
+        seeds = method.seeds or experiment.seeds
+        if protocol is None:
+            yield MethodPlan(spec, seeds, share_of(spec, entry, len(seeds)))
+        else:
+            rows, features = sum(entry.expect.rows.values()), entry.expect.features
+            values = protocol.settings().model_validate(experiment.settings).work(rows, features)
+            share = "fit" if protocol.exclusive else share_of(spec, entry, len(seeds), values)
+            yield MethodPlan(spec, seeds, share, protocol.exclusive)

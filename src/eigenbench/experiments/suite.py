@@ -7,12 +7,12 @@ before any work starts.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -23,6 +23,8 @@ from pydantic import (
     model_validator,
 )
 
+from eigenbench.experiments import steps
+from eigenbench.experiments.runs import NO_CLASSIFIER
 from eigenbench.experiments.suite_types import (
     FolderName,
     Grid,
@@ -31,6 +33,7 @@ from eigenbench.experiments.suite_types import (
     Params,
     Seconds,
     Seeds,
+    check_components,
     check_distinct,
 )
 from eigenbench.protocols.available import PROTOCOLS
@@ -51,7 +54,7 @@ MULTILABEL_METRICS: dict[str, bool] = {
 #: Metrics of classes that can; less is better.
 MULTICLASS_METRICS = ("error", "log_loss")
 
-#: What is measured beside these: `eigenbench.metrics.multilabel` and `eigenbench.experiments.metrics`.
+#: What is measured beside these: `eigenbench.metrics.multilabel` and `eigenbench.experiments.scoring`.
 _MULTILABEL_EXTRA = (
     *(f"{name}_at_half" for name in ("hamming_loss", "micro_f1", "macro_f1", "macro_f1_present")),
     "examples_per_second",
@@ -91,22 +94,16 @@ def _parse_step(value: Any) -> Any:
     return value
 
 
-class StepSpec(_Model):
-    """One estimator of a pipeline: a registered component and its parameters."""
-
-    component: str
-    params: Params = {}
-
-    @model_validator(mode="after")
-    def _known(self) -> StepSpec:
-        try:
-            component(self.component)
-        except KeyError as error:
-            raise ValueError(error.args[0]) from None
-        return self
+def _check_step(step: steps.Step) -> steps.Step:
+    try:
+        component(step.component)
+    except KeyError as error:
+        raise ValueError(error.args[0]) from None
+    check_components(step.params)
+    return step
 
 
-Step = Annotated[StepSpec, BeforeValidator(_parse_step)]
+Step = Annotated[steps.Step, BeforeValidator(_parse_step), AfterValidator(_check_step)]
 
 
 class MethodSpec(_Model):
@@ -189,10 +186,6 @@ class PublishedNumber(_Model):
         return self
 
 
-#: Stands in the records of protocols, which train no classifier.
-NO_CLASSIFIER = "none"
-
-
 class ExperimentSpec(_Model):
     """Methods × classifiers × seeds on one dataset; with a ``protocol``, methods × seeds.
 
@@ -252,9 +245,12 @@ class ExperimentSpec(_Model):
             return settings
         kind = PROTOCOLS[name].settings()
         try:
-            return kind.model_validate(settings).model_dump(mode="json")
+            complete = kind.model_validate(settings)
         except ValidationError as error:
             raise SettingsError(error, kind.model_fields) from None
+        for item in complete.components():
+            _check_reference("component", item, list(COMPONENTS))
+        return complete.model_dump(mode="json")
 
     @field_validator("headline")
     @classmethod
@@ -292,22 +288,12 @@ class ExperimentSpec(_Model):
         for (method_name, method), (name, classifier) in itertools.product(
             self.methods.items(), self.classifiers.items()
         ):
-            points = math.prod(len(values) for values in (*method.grid.values(), *classifier.grid.values()))
+            points = steps.grid_size(method.grid) * steps.grid_size(classifier.grid)
             if points > MAX_GRID_POINTS:
                 raise ValueError(
                     f"the 'grid' of {method_name} and {name} has {points} points, more than {MAX_GRID_POINTS}"
                 )
         return self
-
-    @property
-    def pack(self) -> bool:
-        """False."""
-        return False
-
-    @property
-    def shards(self) -> int | None:
-        """None."""
-        return None
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -383,19 +369,3 @@ class Config(_Model):
 def _check_reference(kind: str, name: str | None, known: list[str]) -> None:
     if name is not None and name not in known:
         raise ValueError(f"unknown {kind} {name!r}.{near_match(name, known)} Known here: {', '.join(known)}")
-
-
-def step_names(steps: tuple[StepSpec, ...]) -> list[str]:
-    """Name pipeline steps as ``make_pipeline`` does: lower-case, ``-2`` for the second of a kind."""
-    lowered = [step.component.lower() for step in steps]
-    names = []
-    for index, name in enumerate(lowered):
-        if lowered.count(name) > 1:
-            name = f"{name}-{lowered[: index + 1].count(name)}"
-        names.append(name)
-    return names
-
-
-def grid_points(grid: dict[str, list[Any]]) -> list[Params]:
-    """Return every combination of a search grid, in declared order; one empty point for an empty grid."""
-    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]

@@ -13,6 +13,8 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from eigenbench.component_loading import MissingExtraError
+from eigenbench.experiments.steps import Step, nested_steps, step_names
 from eigenbench.experiments.suite import (
     ClassifierSpec,
     Config,
@@ -21,13 +23,11 @@ from eigenbench.experiments.suite import (
     PropensitySpec,
     PublishedNumber,
     SettingsError,
-    StepSpec,
     Suite,
     SuiteError,
     ValidationSpec,
-    step_names,
 )
-from eigenbench.registry import MissingExtraError, component, near_match, nested_steps
+from eigenbench.registry import COMPONENTS, component, near_match
 
 #: Bounds of a file: bytes, values with every alias written out, and levels of mappings and lists.
 MAX_BYTES, MAX_VALUES, MAX_DEPTH = 2**20, 50_000, 24
@@ -42,7 +42,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
     ValidationSpec,
     PropensitySpec,
     PublishedNumber,
-    StepSpec,
+    Step,
     Config,
 )
 
@@ -285,7 +285,7 @@ def check_parameters(suite: Suite, path: Path) -> None:
 
 def _check_nested(values: Iterable[Any], place: str) -> None:
     """Check parameters that are estimators, written like steps."""
-    for name, params in nested_steps(list(values)):
+    for name, params in nested_steps(list(values), COMPONENTS):
         _check_names(list(params), name, place)
 
 

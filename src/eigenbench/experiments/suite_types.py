@@ -35,14 +35,14 @@ def check_distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
-def _check_components(value: Any) -> Any:
+def check_components(value: Any) -> Any:
     """Raise where a component inside a parameter value has parameters that are not a mapping."""
     if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in COMPONENTS:
         ((name, value),) = value.items()
         if value is not None and not isinstance(value, dict):
             raise ValueError(f"{name}: its parameters must be a mapping, found {value!r:.80}")
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        _check_components(item)
+        check_components(item)
     return value
 
 
@@ -50,8 +50,8 @@ T = TypeVar("T")
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 FolderName = Annotated[Identifier, AfterValidator(_check_folder_name)]
 Named = Annotated[dict[FolderName, T], AfterValidator(_check_folders)]
-Params = Annotated[dict[str, Any], AfterValidator(_check_components)]
-Grid = Annotated[dict[str, Annotated[list[Any], Field(min_length=1)]], AfterValidator(_check_components)]
+Params = Annotated[dict[str, Any], AfterValidator(check_components)]
+Grid = Annotated[dict[str, Annotated[list[Any], Field(min_length=1)]], AfterValidator(check_components)]
 Seeds = Annotated[
     tuple[Annotated[int, Field(ge=0, lt=2**32)], ...],
     Field(min_length=1, strict=False),

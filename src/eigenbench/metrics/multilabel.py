@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
-from eigenbench.metrics.decisions import DecisionScores, Thresholds
+from eigenbench.metrics.decisions import THRESHOLDS, DecisionScores, Thresholds
 from eigenbench.metrics.ranking import RankingScores, hits
-from eigenbench.metrics.top_k import predict_top_k
+from eigenbench.metrics.top_k import TopK, predict_top_k
 
 #: Labels of each row that are looked at: all of them for most datasets.
 DEPTH = 1024
@@ -20,11 +20,15 @@ DEPTH = 1024
 
 @dataclass(frozen=True)
 class MultilabelScores:
-    """Metrics by name, the thresholds that were used, and the time to predict."""
+    """Metrics by name, the thresholds that were used, the time to predict, and the scores of the best labels.
+
+    ``predictions`` (n, c) holds, in float32, each row's five best labels and what scores above 0.01.
+    """
 
     metrics: dict[str, float]
     thresholds: Thresholds
     predict_seconds: float
+    predictions: csr_array
 
 
 def score_multilabel(
@@ -63,6 +67,7 @@ def score_multilabel(
     n_labels = Y.shape[1]
     ranking, decisions = RankingScores(ks, inverse_propensities), DecisionScores(n_labels)
     seconds = 0.0
+    kept = []
     started = time.perf_counter()
     for rows, best in predict_top_k(model, X, min(n_labels, DEPTH), n_labels):
         seconds += time.perf_counter() - started
@@ -70,8 +75,17 @@ def score_multilabel(
         hit = hits(truth, best.labels)
         ranking.update(truth, best, hit)
         decisions.update(truth, best, hit)
+        kept.append(_best_scores(best, n_labels))
         started = time.perf_counter()
     thresholds = decisions.best_thresholds() if thresholds is None else thresholds
     metrics = ranking.metrics() | decisions.metrics(thresholds)
     metrics["examples_per_second"] = X.shape[0] / seconds
-    return MultilabelScores(metrics, thresholds, seconds)
+    return MultilabelScores(metrics, thresholds, seconds, vstack(kept, format="csr"))
+
+
+def _best_scores(best: TopK, n_labels: int) -> csr_array:
+    """Return the scores of some rows' five best labels, and of all that reach the lowest threshold."""
+    keep = (best.labels >= 0) & ((np.arange(best.labels.shape[1]) < 5) | (best.scores >= THRESHOLDS[0]))
+    starts = np.concatenate([[0], np.cumsum(keep.sum(axis=1))])
+    content = (best.scores[keep].astype(np.float32), best.labels[keep].astype(np.int32), starts)
+    return csr_array(content, shape=(len(keep), n_labels))

@@ -41,6 +41,17 @@ class ProtocolSettings(BaseModel):
         """Return the datasets that the protocol reads beside the experiment's own."""
         return ()
 
+    def components(self) -> tuple[str, ...]:
+        """Return the names that stand for components, to be checked before any work."""
+        return ()
+
+    def work(self, rows: int, features: int) -> int:
+        """Estimate the numbers that one measurement computes on, from those of the experiment's dataset.
+
+        By default that of twenty fits on all rows: most protocols fit several models.
+        """
+        return 20 * rows * features
+
 
 def at_sizes(names: Iterable[str], sizes: Iterable[int]) -> tuple[str, ...]:
     """Return the names of metrics at several sizes, ``<metric>_at_<size>``, the largest size first."""
@@ -126,6 +137,8 @@ class Trial:
         ``build(n_components=512)`` returns the method as an unfitted scikit-learn transformer (a pipeline,
         also for a single step) whose steps have the trial's seed; keyword arguments replace parameters of
         the last step.
+    load : callable
+        ``load("GEM")`` returns the class of a component.
     data : callable
         ``data(name)`` opens one of the experiment's datasets, a `eigenbench.datasets.Dataset`; ``data()``
         the main one.
@@ -135,6 +148,7 @@ class Trial:
 
     settings: Any
     build: Callable[..., Any]
+    load: Callable[[str], type]
     data: Callable[..., Any]
     seed: int
 

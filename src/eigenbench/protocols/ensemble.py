@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from eigenbench.protocols.base import Outcome, ProtocolSettings, Several, Trial
-from eigenbench.registry import component
 
 
 class Settings(ProtocolSettings):
@@ -61,7 +60,7 @@ def measure(trial: Trial) -> Outcome:
 
     settings: Settings = trial.settings
     data = trial.data()
-    member = component(settings.classifier).load()(feature_map=trial.build(), **settings.params)
+    member = trial.load(settings.classifier)(feature_map=trial.build(), **settings.params)
     variants = settings.variants and [
         {f"feature_map__{name}": value for name, value in changes.items()} for changes in settings.variants
     ]

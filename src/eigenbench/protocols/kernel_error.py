@@ -22,6 +22,10 @@ class Settings(ProtocolSettings):
     sizes: Sizes = (512, 1024, 2048, 4096, 8192, 16384)
     rows: int = Field(default=1000, ge=2)
 
+    def work(self, rows: int, features: int) -> int:
+        """Estimate the numbers that one measurement computes on: features of the largest size."""
+        return self.rows * (max(self.sizes) + features)
+
     def metrics(self) -> tuple[str, ...]:
         """Return the names of errors and effective ranks at every size, and of the exact rank."""
         sized = at_sizes(("kernel_mse", "kernel_relative_error", "effective_rank"), self.sizes)

@@ -23,6 +23,10 @@ class Settings(ProtocolSettings):
     hierarchy: Literal["stored", "rcv1_codes"] = "stored"
     min_rows: int = Field(default=1, ge=1)
 
+    def work(self, rows: int, features: int) -> int:
+        """Estimate the numbers that one measurement computes on: those of one pass over the rows."""
+        return rows * features
+
     def metrics(self) -> tuple[str, ...]:
         """Return the names of the shares of siblings, and of the number of labels."""
         return ("sibling_fraction", "cosine_sibling_fraction", "most_fraternal_fraction", "labels")

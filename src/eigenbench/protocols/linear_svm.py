@@ -27,6 +27,10 @@ class Settings(ProtocolSettings):
     validation_fraction: float = Field(default=1 / 6, gt=0, lt=1)
     tol: float = Field(default=1e-2, gt=0)
 
+    def work(self, rows: int, features: int) -> int:
+        """Estimate the numbers that one measurement computes on: features of all sizes, for each C."""
+        return rows * sum(self.sizes) * len(self.C)
+
     def metrics(self) -> tuple[str, ...]:
         """Return the names of errors and chosen C at every size."""
         return at_sizes(("test_error", "validation_error", "C"), self.sizes)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from eigenbench.protocols.base import Outcome, ProtocolSettings, Trial
-from eigenbench.registry import component
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -60,11 +60,12 @@ class Settings(ProtocolSettings):
                     raise ValueError(
                         f"{key!r} of variant {name!r} must be {{Name: {{parameter: value}}}}, not {step!r}"
                     )
-                try:
-                    component(next(iter(step)))
-                except KeyError as error:
-                    raise ValueError(f"{key!r} of variant {name!r}: {error.args[0]}") from None
         return self
+
+    def components(self) -> tuple[str, ...]:
+        """Return the names of the variants' steps."""
+        steps = [item for changes in self.variants.values() for item in changes.items()]
+        return tuple(name for key, step in steps if "__" not in key for name in step)
 
     def metrics(self) -> tuple[str, ...]:
         """Return the names of each variant's error, number of features, and difference to the reference."""
@@ -100,8 +101,8 @@ def measure(trial: Trial) -> Outcome:
     metrics: dict[str, float] = {}
     fit_seconds = predict_seconds = 0.0
     for name, changes in settings.variants.items():
-        method = _seeded(trial.build().set_params(**_estimators(changes)), trial.seed)
-        model = component(settings.classifier).load()(feature_map=method, **settings.params)
+        method = _seeded(trial.build().set_params(**_estimators(changes, trial.load)), trial.seed)
+        model = trial.load(settings.classifier)(feature_map=method, **settings.params)
         started = time.perf_counter()
         model.fit(X_train, y_train)
         fitted = time.perf_counter()
@@ -116,12 +117,12 @@ def measure(trial: Trial) -> Outcome:
     return Outcome(metrics, fit_seconds=fit_seconds, predict_seconds=predict_seconds)
 
 
-def _estimators(changes: dict[str, Any]) -> dict[str, Any]:
+def _estimators(changes: dict[str, Any], load: Callable[[str], type]) -> dict[str, Any]:
     """Return the changes of a variant with every step, ``{Name: {parameter: value}}``, made an estimator."""
     made = dict(changes)
     for step in [name for name in changes if "__" not in name]:
         ((name, params),) = changes[step].items()
-        made[step] = component(name).load()(**(params or {}))
+        made[step] = load(name)(**(params or {}))
     return made
 
 

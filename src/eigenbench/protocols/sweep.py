@@ -13,7 +13,6 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from eigenbench.protocols.base import Outcome, ProtocolSettings, Several, Trial
-from eigenbench.registry import component
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -113,7 +112,7 @@ def measure(trial: Trial) -> Outcome:
     fit_seconds = predict_seconds = 0.0
     dimension = None
     for variant in _size_variants(trial) if settings.sizes else _value_variants(trial):
-        model = component(settings.classifier).load()(feature_map=variant.method, **settings.params)
+        model = trial.load(settings.classifier)(feature_map=variant.method, **settings.params)
         started = time.perf_counter()
         model.fit(*variant.train)
         fitted = time.perf_counter()

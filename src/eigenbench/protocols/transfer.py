@@ -80,6 +80,12 @@ class Settings(ProtocolSettings):
                 raise ValueError(f"'{name}' needs 'image', the height and width of the images")
         return self
 
+    def work(self, rows: int, features: int) -> int:
+        """Estimate the numbers that one measurement computes on: a kernel matrix or all images and copies."""
+        copies = self.deformed_copies.copies if self.deformed_copies else 0
+        images = self.source_classes * min(self.source_per_class, rows) * (1 + copies)
+        return images * max(images, features)
+
     def metrics(self) -> tuple[str, ...]:
         """Return the names of errors and risks, and the pattern of chosen parameters."""
         return (

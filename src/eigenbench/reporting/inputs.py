@@ -39,7 +39,7 @@ def read_inputs(
     suite_paths : sequence of Path
         Suite files.
     results_dir : Path
-        Records are read from ``<results_dir>/records/<suite>/*.json``.
+        The folder that holds a folder for each suite.
     all_suites_in : Path, optional
         A folder of suite files: each further one that has records is included; if it cannot be read, it
         is reported.
@@ -50,43 +50,35 @@ def read_inputs(
         If a file of ``suite_paths`` is not a valid suite.
     """
     suites = {suite.name: (suite, path) for path in suite_paths for suite in [load_suite(path)]}
-    files = _record_files(results_dir, suites)
     unreadable: list[str] = []
     for path in _other_suites(all_suites_in, results_dir, suites):
         try:
             suites[path.stem] = (load_suite(path), path)
         except SuiteError as error:
             unreadable.append(str(error))
-        else:
-            files += _record_files(results_dir, [path.stem])
+    catalogue = load_catalogue()
     records = []
-    for path in files:
-        try:
-            records.append(read_record(path))
-        except RecordError as error:
-            unreadable.append(" ".join(str(error).split()))
+    for suite, _ in suites.values():
+        for run in plan_suite(suite, catalogue).runs:
+            path = results_dir / run.record
+            if path.exists():
+                try:
+                    record = read_record(path)
+                except RecordError as error:
+                    unreadable.append(" ".join(str(error).split()))
+                else:
+                    records += [record] if record.run_key == run.key else []
     return Inputs(
         suites=[suite for suite, _ in suites.values()],
         suite_paths={name: path for name, (_, path) in suites.items()},
-        records=_current(records, [suite for suite, _ in suites.values()]),
+        records=records,
         unreadable=unreadable,
     )
-
-
-def _record_files(results_dir: Path, suites: Iterable[str]) -> list[Path]:
-    return [path for suite in suites for path in sorted((results_dir / "records" / suite).glob("*.json"))]
 
 
 def _other_suites(folder: Path | None, results_dir: Path, known: Iterable[str]) -> Iterator[Path]:
     """Return the suite files of a folder that are not known yet and have records."""
     known = set(known)
     for path in sorted(folder.glob("*.yaml")) if folder else ():
-        if path.stem not in known and _record_files(results_dir, [path.stem]):
+        if path.stem not in known and any((results_dir / path.stem).glob("**/record.json")):
             yield path
-
-
-def _current(records: Iterable[Record], suites: Iterable[Suite]) -> list[Record]:
-    """Keep the records of the runs that the suites ask for, as they are set now."""
-    catalogue = load_catalogue()
-    wanted = {(suite.name, cell.run_key) for suite in suites for cell in plan_suite(suite, catalogue).cells}
-    return [record for record in records if (record.suite, record.run_key) in wanted]

@@ -8,6 +8,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from eigenbench.datasets.catalogue import load_catalogue
+from eigenbench.experiments.plan import plan_suite
+from eigenbench.experiments.suite import SuiteError
+from eigenbench.experiments.suite_file import load_suite
 from eigenbench.tracking.errors import TrackingError
 from eigenbench.tracking.importer import import_records
 from eigenbench.tracking.receipts import write_receipt
@@ -17,14 +21,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Import the records and return the exit code: 1 if any is not in the store now."""
     options = _parser().parse_args(arguments)
     try:
-        paths = list(options.records)
-        if options.records_from:
-            lines = options.records_from.read_text(encoding="utf-8").splitlines()
-            paths += [Path(line) for line in lines if line]
-        summary = import_records(paths, results_dir=options.results_dir, tracking_uri=options.tracking_uri)
+        summary = import_records(
+            _records(options), results_dir=options.results_dir, tracking_uri=options.tracking_uri
+        )
         if options.receipt:
             write_receipt(options.receipt, summary, options.tracking_uri)
-    except (TrackingError, OSError, sqlite3.Error) as error:
+    except (SuiteError, TrackingError, OSError, sqlite3.Error) as error:
         print(error, file=sys.stderr)
         return 1
     counts = ("imported", "replaced", "unchanged")
@@ -36,10 +38,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if summary.failed else 0
 
 
+def _records(options: argparse.Namespace) -> list[Path]:
+    """Return the record files that are named, or those of an experiment of a suite."""
+    if options.suite is None:
+        return options.records
+    runs = plan_suite(load_suite(options.suite), load_catalogue()).runs
+    return [options.results_dir / run.record for run in runs if run.experiment == options.experiment]
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m eigenbench.tracking", description=__doc__)
     parser.add_argument("records", nargs="*", type=Path, metavar="RECORD", help="record files")
-    parser.add_argument("--records-from", type=Path, help="file with one record path per line")
+    parser.add_argument("--suite", type=Path, help="suite file, in place of naming record files")
+    parser.add_argument("--experiment", help="the experiment of the suite")
     parser.add_argument("--results-dir", type=Path, default=Path("results"))
     parser.add_argument("--receipt", type=Path, help="JSON file to write when all records have been seen")
     parser.add_argument(

@@ -1,0 +1,83 @@
+"""A rough estimate of what a run costs, so that small runs share a job and large ones have jobs of their own.
+
+Nothing but the sharing depends on it: results and paths do not. It rests on the suite and the catalogue
+alone, never on an earlier run, so that the same suite always makes the same jobs.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from eigenbench.datasets.catalogue import Entry
+from eigenbench.experiments.job_spec import JobSpec
+from eigenbench.experiments.steps import Step, grid_size
+
+#: What one job does: the job of a whole method, of a method and seed, or a single fit.
+Share = Literal["method", "seed", "fit"]
+
+#: Work that is put into one job, in seconds. Starting a job costs about two; a retry repeats all of it.
+JOB_SECONDS = 60
+
+#: Values (rows × features) that one core fits in a second; measured on the reference runs of the small
+#: suites, where most runs reach one to three times as many.
+_VALUES_PER_SECOND = 1.5e6
+
+#: Share of the values of sparse data that are not zero, and the classes up to which their number is free.
+_DENSITY = 0.05
+_FEW_CLASSES = 10
+
+#: Multiplications of a moment pass that one job does: some minutes of one core.
+_SHARD_FLOPS = 2e13
+
+
+def share_of(spec: JobSpec, entry: Entry, n_seeds: int, values: int | None = None) -> Share:
+    """Return what one job does of a method.
+
+    Parameters
+    ----------
+    spec : JobSpec
+        The method with all its classifiers.
+    entry : Entry
+        Its dataset in the catalogue.
+    n_seeds : int
+        Seeds that the method is run with.
+    values : int, optional
+        Values that one measurement of its protocol works on.
+    """
+    per_seed = (_seconds(spec, entry) if values is None else values / _VALUES_PER_SECOND) or 0.0
+    if per_seed > JOB_SECONDS:
+        return "fit"
+    return "method" if per_seed * n_seeds <= JOB_SECONDS else "seed"
+
+
+def _seconds(spec: JobSpec, entry: Entry) -> float:
+    """Estimate the time of all classifiers of a method with one seed."""
+    rows, features = sum(entry.expect.rows.values()), entry.expect.features
+    widest = max(features, *_widths(spec.steps, features, entry.expect.classes), 0)
+    fits = sum(
+        1 + (grid_size(spec.grid) * grid_size(classifier.grid) if spec.searches(name) else 0)
+        for name, classifier in spec.classifiers.items()
+    )
+    values = rows * widest * (_DENSITY if entry.sparse else 1.0)
+    return fits * values * max(1.0, entry.expect.classes / _FEW_CLASSES) ** 0.5 / _VALUES_PER_SECOND
+
+
+def _widths(steps: tuple[Step, ...], features: int, classes: int) -> list[int]:
+    """Estimate the number of features behind each step: what it is asked for, or detectors of all pairs."""
+    widths = []
+    for step in steps:
+        asked = step.params.get("n_components")
+        if isinstance(asked, int):
+            features = asked
+        elif isinstance(step.params.get("top"), int):
+            features = step.params["top"] * classes * (classes - 1)
+        elif step.component == "SignedPowers":
+            features *= 2 * len(step.params.get("powers", (0.5, 1, 1.5)))
+        widths.append(features)
+    return widths
+
+
+def shards_of(entry: Entry) -> int:
+    """Return the number of jobs that share a dataset's moment pass: one for all but the largest data."""
+    flops = sum(entry.expect.rows.values()) * entry.expect.features**2
+    return -(-int(flops) // int(_SHARD_FLOPS))

@@ -1,0 +1,121 @@
+"""A hash of the code that a job runs, found from the code: its module and everything that this imports."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TypeGuard
+
+PACKAGE = "eigenbench"
+
+
+def code_hash(modules: Iterable[str]) -> str:
+    """Return the hash of some modules and of every eigenbench module that they import, at any depth.
+
+    Imports inside functions count. Comments, layout and docstrings do not: they change no result.
+
+    Parameters
+    ----------
+    modules : iterable of str
+        Dotted names; those of other packages are left out.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits.
+    """
+    return _hash(tuple(sorted(set(modules))))
+
+
+@cache
+def _hash(modules: tuple[str, ...]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(import_closure(modules)):  # all of it before the first tree is normalised
+        digest.update(f"{name}\0{_normalised(name)}\0".encode())
+    return digest.hexdigest()[:16]
+
+
+def import_closure(modules: Iterable[str]) -> set[str]:
+    """Return the eigenbench modules that are executed when some modules are imported and run."""
+    reached: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        # The root package holds nothing but its version and names that are imported on first use.
+        if name.startswith(f"{PACKAGE}.") and name not in reached:
+            reached.add(name)
+            waiting += [*_imports(name), name.rpartition(".")[0]]
+    return reached
+
+
+@cache
+def _source(module: str) -> Path | None:
+    spec = find_spec(module)
+    return Path(spec.origin) if spec and spec.origin else None
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    source = _source(module)
+    return ast.parse(source.read_text(encoding="utf-8") if source else "")
+
+
+@cache
+def _imports(module: str) -> tuple[str, ...]:
+    found = []
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == PACKAGE:
+            found.append(node.module)
+            for alias in node.names:
+                found += _defining_modules(node.module, alias.name)
+        elif isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+    return tuple(found)
+
+
+def _defining_modules(package: str, name: str) -> list[str]:
+    """Return the module that ``from package import name`` executes beside the package itself, if any."""
+    if _is_module(f"{package}.{name}"):
+        return [f"{package}.{name}"]
+    lazy = _lazy_exports(package).get(name)
+    return [lazy if lazy.startswith(PACKAGE) else f"{package}.{lazy}"] if lazy else []
+
+
+@cache
+def _lazy_exports(package: str) -> dict[str, str]:
+    """Return what a package imports on first use: its ``_EXPORTS``, name to module."""
+    return next((ast.literal_eval(node.value) for node in _tree(package).body if _is_export_list(node)), {})
+
+
+def _is_export_list(node: ast.AST) -> TypeGuard[ast.Assign]:
+    return isinstance(node, ast.Assign) and [
+        target.id for target in node.targets if isinstance(target, ast.Name)
+    ] == ["_EXPORTS"]
+
+
+@cache
+def _is_module(name: str) -> bool:
+    package, _, leaf = name.rpartition(".")
+    source = _source(package)
+    return (
+        source is not None
+        and source.name == "__init__.py"
+        and any((source.parent / path).exists() for path in (f"{leaf}.py", f"{leaf}/__init__.py"))
+    )
+
+
+@cache
+def _normalised(module: str) -> str:
+    """Return the syntax tree without docstrings, and without the list of names that are imported lazily."""
+    tree = _tree(module)
+    tree.body = [node for node in tree.body if not _is_export_list(node)]
+    for node in ast.walk(tree):
+        if isinstance(
+            node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        ) and ast.get_docstring(node):
+            node.body = node.body[1:]
+    return ast.dump(tree)

@@ -1,0 +1,38 @@
+"""The log of a job: a file with everything, and what the terminal shows of it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+
+
+def log_to(path: Path) -> None:
+    """Log to a file in full, and to the terminal the errors and one line of progress every few seconds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    terminal = logging.StreamHandler(sys.stderr)
+    terminal.addFilter(_ProgressInterval())
+    handlers: list[logging.Handler] = [terminal, logging.FileHandler(path, mode="w", encoding="utf-8")]
+    logging.basicConfig(
+        level=logging.WARNING, handlers=handlers, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
+    )
+    logging.getLogger("eigenbench").setLevel(logging.INFO)
+    logging.captureWarnings(True)
+
+
+class _ProgressInterval(logging.Filter):
+    """Lets errors through, and of other lines one in a while; warnings stand in the log file only."""
+
+    SECONDS = 2.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown = 0.0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno >= logging.ERROR:
+            return True
+        if record.name == "py.warnings" or record.created - self.shown < self.SECONDS:
+            return False
+        self.shown = record.created
+        return True

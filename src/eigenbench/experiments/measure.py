@@ -1,0 +1,62 @@
+"""Measure a method with a protocol, once for each of some seeds."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from importlib import import_module
+from typing import Any
+
+from eigenbench.experiments.job_context import JobContext, run_job
+from eigenbench.experiments.pipelines import build_pipeline
+from eigenbench.experiments.record_run import RunClock, write_run_record
+from eigenbench.experiments.runs import NO_CLASSIFIER
+from eigenbench.experiments.steps import flat_params
+from eigenbench.experiments.supervision import Report
+from eigenbench.protocols.base import Trial
+
+logger = logging.getLogger(__name__)
+
+
+def measure(context: JobContext, seed: int) -> None:
+    """Run the protocol in a process of its own and write the record of the run."""
+    spec = context.spec
+    assert spec.protocol is not None
+    clock = RunClock()
+    report = context.obstacle()
+    if report is None:
+        protocol = import_module(spec.protocol)
+        logger.info("measure %s, seed %d", spec.method, seed)
+        report = context.supervisor.run("measure", lambda: _measured(context, protocol, seed))
+    write_run_record(context, NO_CLASSIFIER, seed, [report], clock)
+
+
+def _measured(context: JobContext, protocol: Any, seed: int) -> Report:
+    spec = context.spec
+    trial = Trial(
+        settings=protocol.Settings.model_validate(spec.settings),
+        build=lambda **last: build_pipeline(spec, seed, last),
+        load=spec.load,
+        data=lambda name=spec.dataset: context.open(name, seed),
+        seed=seed,
+    )
+    outcome = protocol.measure(trial)
+    params = flat_params(spec.steps) | {"steps": " → ".join(step.component for step in spec.steps)}
+    return {
+        "metrics": outcome.metrics,
+        "curves": outcome.curves,
+        "exhibits": [exhibit.model_dump(mode="json") for exhibit in outcome.exhibits],
+        "dimension": outcome.dimension,
+        "fit_seconds": outcome.fit_seconds,
+        "predict_seconds": outcome.predict_seconds,
+        "params": params,
+    }
+
+
+def _work(context: JobContext) -> None:
+    for seed in context.options.seeds:
+        measure(context, seed)
+
+
+if __name__ == "__main__":
+    sys.exit(run_job(_work, __doc__, seeds={"type": int, "nargs": "+", "required": True}))

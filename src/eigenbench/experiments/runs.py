@@ -1,0 +1,54 @@
+"""A run: its name, and where its files are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: Stands for the classifier in the records of protocols, which train none.
+NO_CLASSIFIER = "none"
+
+#: What a trained and tested run leaves, and what a measured one does.
+TRAINED_FILES = ("record.json", "model.skops", "predictions.npz")
+MEASURED_FILES = ("record.json",)
+#: What an embedding that serves all classifiers of a method and seed leaves.
+EMBEDDING_FILES = ("embedding.json", "features.skops")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: suite › experiment › method × classifier × seed.
+
+    Attributes
+    ----------
+    key : str
+        16 hexadecimal digits: SHA-256 of everything in the suite that determines the result.
+    """
+
+    suite: str
+    experiment: str
+    dataset: str
+    method: str
+    classifier: str
+    seed: int
+    key: str
+
+    @property
+    def folder(self) -> str:
+        """Where its files are, below the results folder."""
+        return f"{self.suite}/{self.experiment}/{self.method}/{within_method(self.seed, self.classifier)}"
+
+    @property
+    def record(self) -> str:
+        """The path of its record, below the results folder."""
+        return f"{self.folder}/record.json"
+
+
+def within_method(seed: int | str, classifier: str = NO_CLASSIFIER) -> str:
+    """Return the folder of a run below that of its method; protocols have no folder for a classifier."""
+    return f"seed-{seed}" + ("" if classifier == NO_CLASSIFIER else f"/{classifier}")
+
+
+def run_files(seed: int | str, classifier: str) -> list[str]:
+    """Return the files of a run below the folder of its method."""
+    names = MEASURED_FILES if classifier == NO_CLASSIFIER else TRAINED_FILES
+    return [f"{within_method(seed, classifier)}/{name}" for name in names]

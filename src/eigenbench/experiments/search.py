@@ -1,0 +1,165 @@
+"""Search the parameters of a run: fit candidates on a part of the training rows, score them on the rest."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import traceback
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+
+from eigenbench.atomic_files import write_json
+from eigenbench.capabilities import streams
+from eigenbench.experiments.embed import embedding_folder
+from eigenbench.experiments.job_context import JobContext, run_job
+from eigenbench.experiments.job_spec import JobSpec, Point
+from eigenbench.experiments.model_file import load_model
+from eigenbench.experiments.pipelines import build, transform
+from eigenbench.experiments.scoring import score_run
+from eigenbench.experiments.steps import Step
+from eigenbench.experiments.supervision import Report, machine_fault
+
+logger = logging.getLogger(__name__)
+
+
+def classifier_step(spec: JobSpec, classifier: str, params: dict[str, Any]) -> Step:
+    """Return a classifier with the parameters of a candidate."""
+    chosen = spec.classifiers[classifier]
+    return Step(component=chosen.component, params={**chosen.params, **params})
+
+
+def fit_classifier(spec: JobSpec, step: Step, features: Any, X: Any, y: Any, seed: int) -> tuple[Any, Any]:
+    """Fit a classifier on the features of some rows.
+
+    One that makes its features block by block gets the fitted map; others get the features of all rows.
+
+    Returns
+    -------
+    model : estimator
+        From raw inputs to labels.
+    classifier : estimator
+        The classifier in it.
+    """
+    classifier = build(spec, step, seed)
+    if features is None:
+        model = classifier.fit(X, y)
+        return model, model
+    if streams(type(classifier)):
+        model = classifier.set_params(feature_map=FrozenEstimator(features)).fit(X, y)
+        return model, model
+    classifier.fit(transform(features, X), y)
+    return make_pipeline(FrozenEstimator(features), classifier), classifier
+
+
+def search(context: JobContext, classifier: str, seed: int, points: Iterable[Point]) -> list[Report]:
+    """Fit and score candidates on embeddings, those of the points of the method's grid, that are fitted.
+
+    Parameters
+    ----------
+    context : JobContext
+        What to fit.
+    classifier : str
+        Its name in the suite.
+    seed : int
+        The seed of the run.
+    points : iterable of Point
+        The candidates, in order.
+
+    Returns
+    -------
+    list of dict
+        For each candidate its ``params``, ``status``, ``score`` and, on multilabel data, ``thresholds``.
+    """
+    spec = context.spec
+    assert spec.validation is not None
+    dataset = context.open(spec.dataset, seed if spec.split_drawn else None)
+    X, y = spec.rows("fit", seed).of(dataset)
+    held_out = spec.rows("validation", seed).of(dataset)
+    candidates: list[Report] = []
+    for number, group in groupby(points, key=lambda point: point.embedding):
+        features, reason = _features(context, seed, number)
+        for point in group:
+            candidate: Report = {"params": point.params, "status": "failed", "score": None, "reason": reason}
+            candidates.append(candidate)
+            if reason is None:
+                try:
+                    step = classifier_step(spec, classifier, point.classifier_params)
+                    model, _ = fit_classifier(spec, step, features, X, y, seed)
+                    scores = score_run(spec, model, *held_out, dataset)
+                    candidate |= {"status": "ok", "score": scores.metrics[spec.validation.metric]}
+                    candidate |= {"thresholds": scores.thresholds}
+                except Exception as error:
+                    candidate["reason"] = _candidate_error(error)
+            logger.info("candidate %s: %s", point.params, candidate["score"])
+    return candidates
+
+
+def _features(context: JobContext, seed: int, number: int) -> tuple[Any, str | None]:
+    """Return the features of one point of the method's grid, and why there are none."""
+    if not context.spec.steps:
+        return None, None
+    folder = embedding_folder(context, seed, number)
+    report = json.loads((folder / "embedding.json").read_bytes())
+    if report["status"] != "ok":
+        return None, report["failure"]["message"]
+    return load_model(folder / "features.skops"), None
+
+
+def _candidate_error(error: Exception) -> str:
+    """Return why a candidate failed, unless the machine did."""
+    if isinstance(error, MemoryError) or machine_fault(error):
+        raise error
+    logger.error("%s", traceback.format_exc())
+    return f"{type(error).__name__}: {error}"
+
+
+def select(candidates: list[Report], higher_is_better: bool) -> int:
+    """Return the place of the candidate with the best validation score; the first declared wins a tie.
+
+    Raises
+    ------
+    ValueError
+        If no candidate has a score.
+    """
+    sign = -1 if higher_is_better else 1
+    scored = [
+        (sign * candidate["score"], place)
+        for place, candidate in enumerate(candidates)
+        if candidate["score"] is not None
+    ]
+    if not scored:
+        reasons = "; ".join(dict.fromkeys(str(candidate["reason"]) for candidate in candidates))
+        raise ValueError(f"no candidate of the search has a validation score: {reasons}")
+    return min(scored)[1]
+
+
+def supervised_search(context: JobContext, classifier: str, seed: int, points: list[Point]) -> Report:
+    """Search in a process of its own; return ``status``, ``candidates`` and the peak memory."""
+    logger.info("search %s, %s, seed %d", context.spec.method, classifier, seed)
+    return context.supervisor.run("search", lambda: {"candidates": search(context, classifier, seed, points)})
+
+
+def _work(context: JobContext) -> None:
+    options = context.options
+    point = context.spec.points(options.classifier)[options.point]
+    report = context.obstacle() or supervised_search(context, options.classifier, options.seed, [point])
+    write_json(
+        context.folder(options.seed, options.classifier) / "search" / f"point-{options.point}.json", report
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(
+        run_job(
+            _work,
+            __doc__,
+            seed={"type": int, "required": True},
+            classifier={"required": True},
+            point={"type": int, "required": True, "help": "the place of the candidate in the search"},
+        )
+    )

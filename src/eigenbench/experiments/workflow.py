@@ -1,0 +1,260 @@
+"""What the Snakefile asks: the files of jobs, what a job is told, how large it is, and what code it runs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from eigenbench.capabilities import takes_moments
+from eigenbench.component_loading import MissingExtraError
+from eigenbench.datasets.catalogue import load_catalogue
+from eigenbench.experiments.cost import shards_of
+from eigenbench.experiments.import_closure import code_hash
+from eigenbench.experiments.job_spec import JobSpec, content_key
+from eigenbench.experiments.plan import MethodPlan, SuitePlan, plan_suite
+from eigenbench.experiments.rows import Rows
+from eigenbench.experiments.suite import Config, SuiteError
+from eigenbench.experiments.suite_file import check_parameters, load_suite, validate_config
+from eigenbench.registry import near_match
+
+#: Threads that a job on a large dataset takes at most; beyond, memory bandwidth limits.
+MAX_THREADS = 8
+
+
+@dataclass(frozen=True)
+class SharedJobs:
+    """Small runs of an experiment of which each job makes several: a rule of the workflow.
+
+    Attributes
+    ----------
+    name : str
+        Of the rule.
+    verb : {"fit", "measure"}
+        The module that the job runs.
+    methods : tuple of str
+        The methods whose jobs have the outputs.
+    outputs, temporary : tuple of str
+        Paths with the wildcards ``{method}`` and, where a job makes one seed, ``{seed}``.
+    log, message : str
+        With the same wildcards.
+    """
+
+    name: str
+    verb: str
+    suite: str
+    experiment: str
+    methods: tuple[str, ...]
+    outputs: tuple[str, ...]
+    temporary: tuple[str, ...]
+    log: str
+    message: str
+
+
+class Workflow:
+    """The suites of a configuration, planned.
+
+    Parameters
+    ----------
+    config : mapping
+        The merged Snakemake configuration.
+    config_path : Path
+        Its file, for messages.
+    suites_dir : Path
+        The folder of suite files.
+    check : bool
+        Whether to check parameter names, which imports every method that the suites name. The nested starts
+        of Snakemake in cluster jobs leave that to the process that submitted them.
+
+    Raises
+    ------
+    SuiteError
+        If the configuration or a suite is not valid; the message names file, key and remedy.
+    """
+
+    def __init__(self, config: Mapping[str, Any], config_path: Path, suites_dir: Path, check: bool = True):
+        self.config: Config = validate_config(dict(config), config_path)
+        self.results, self.data = self.config.results_dir, self.config.data_dir
+        self.reports = self.config.reports_dir
+        self.catalogue = load_catalogue()
+        self.suite_paths = {path.stem: path for path in sorted(suites_dir.glob("*.yaml"))}
+        for name in self.config.suites:
+            if name not in self.suite_paths:
+                hint = near_match(name, list(self.suite_paths))
+                raise SuiteError(f"{config_path}: suites: no file {suites_dir}/{name}.yaml.{hint}")
+        self.suites: dict[str, SuitePlan] = {}
+        for path in self.suite_paths.values():
+            suite = load_suite(path, sorted(self.catalogue.datasets))
+            if check:
+                check_parameters(suite, path)
+            self.suites[suite.name] = plan_suite(suite, self.catalogue)
+        self._methods = {method.folder: method for plan in self.suites.values() for method in plan.methods}
+
+    def method(self, folder: str) -> MethodPlan:
+        """Return a method by its folder, ``suite/experiment/method``."""
+        return self._methods[folder]
+
+    @property
+    def large(self) -> list[str]:
+        """The folders of the methods whose fits are jobs of their own."""
+        return [folder for folder, method in self._methods.items() if method.share == "fit"]
+
+    @cached_property
+    def shared_jobs(self) -> list[SharedJobs]:
+        """The rules for small runs: one for all methods of an experiment whose jobs have the same outputs."""
+        found: dict[tuple[Any, ...], list[str]] = {}
+        for plan in self.suites.values():
+            for method in plan.methods:
+                if method.share != "fit":
+                    spec = method.spec
+                    files = self._shared_files(method)
+                    found.setdefault((spec.suite, spec.experiment, method.share, *files), []).append(
+                        spec.method
+                    )
+        names: Counter[str] = Counter()
+        rules = []
+        for (suite, experiment, share, outputs, temporary), methods in found.items():
+            measured = self.method(f"{suite}/{experiment}/{methods[0]}").spec.protocol is not None
+            name = re.sub(r"\W", "_", f"{'measure' if measured else 'train'}_{suite}_{experiment}")
+            names[name] += 1
+            job = f"{suite}/{experiment}/{{method}}"
+            place = f"{job}/seed-{{seed}}" if share == "seed" else job
+            rules.append(
+                SharedJobs(
+                    name=name if names[name] == 1 else f"{name}_{names[name]}",
+                    verb="measure" if measured else "fit",
+                    suite=suite,
+                    experiment=experiment,
+                    methods=tuple(methods),
+                    outputs=tuple(f"{self.results}/{job}/{file}" for file in outputs),
+                    temporary=tuple(f"{self.results}/{job}/{file}" for file in temporary),
+                    log=f"logs/{place}/{'measure' if measured else 'fit'}.log",
+                    message=re.sub(r"{(\w+)}", r"{wildcards.\1}", place),
+                )
+            )
+        return rules
+
+    @staticmethod
+    def _shared_files(method: MethodPlan) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the files of a job, those to keep and the temporary ones, below the method's folder."""
+        seeds: Iterable[int | str] = method.seeds if method.share == "method" else ("{seed}",)
+        kept = tuple(file for seed in seeds for file in (*method.embeddings(seed), *method.results(seed)))
+        return kept, tuple(file for seed in seeds for file in method.search_embeddings(seed))
+
+    def results_of(self, suites: Iterable[str]) -> list[str]:
+        """Return all files that the runs of some suites leave."""
+        return [
+            f"{self.results}/{method.folder}/{file}"
+            for suite in suites
+            for method in self.suites[suite].methods
+            for seed in method.seeds
+            for file in (*method.embeddings(seed), *method.results(seed))
+        ]
+
+    def records(self, suite: str, experiment: str | None = None) -> list[str]:
+        """Return the record files of a suite, or of one of its experiments."""
+        return [
+            f"{self.results}/{method.folder}/{file}"
+            for method in self.suites[suite].methods
+            if experiment in (None, method.spec.experiment)
+            for seed in method.seeds
+            for file in method.results(seed)
+            if file.endswith("record.json")
+        ]
+
+    def receipts(self, suite: str) -> list[str]:
+        """Return what the imports of a suite into MLflow write, one for each experiment."""
+        return [
+            f"{self.results}/{suite}/{name}/tracked.json" for name in self.suites[suite].suite.experiments
+        ]
+
+    def prepared(self, spec: JobSpec) -> list[str]:
+        """Return the states of the datasets that a job reads."""
+        return [f"{self.data}/prepared/{name}.json" for name in spec.datasets]
+
+    def uses_moments(self, spec: JobSpec) -> bool:
+        """Return whether the first step is fitted on class moments alone."""
+        try:
+            return bool(spec.steps) and takes_moments(spec.load(spec.steps[0].component))
+        except MissingExtraError:
+            return False
+
+    def moments_of(self, spec: JobSpec, rows: Rows) -> list[str]:
+        """Return the file of the moments that an embedding on some rows is fitted on, if it is."""
+        return [f"{self.data}/moments/{spec.dataset}/{rows.label}.npz"] if self.uses_moments(spec) else []
+
+    @cached_property
+    def _moment_rows(self) -> dict[tuple[str, str], tuple[JobSpec, Rows]]:
+        found = {}
+        for folder in self.large:
+            method = self.method(folder)
+            spec = method.spec
+            if spec.protocol is None:
+                for seed in method.seeds:
+                    for name in ("train", "fit"):
+                        rows = spec.rows(name, seed)
+                        found[spec.dataset, rows.label] = (spec, rows)
+        return found
+
+    def moment_job(self, dataset: str, label: str) -> tuple[JobSpec, Rows]:
+        """Return what the job of a moment pass is told."""
+        spec, rows = self._moment_rows[dataset, label]
+        return JobSpec(dataset=dataset, split_drawn=spec.split_drawn), rows
+
+    def shards(self, dataset: str) -> int:
+        """Return the number of jobs that share a moment pass."""
+        return shards_of(self.catalogue.entry(dataset))
+
+    def searched_points(self, folder: str, classifier: str) -> range:
+        """Return the places of the candidates of a run's search."""
+        spec = self.method(folder).spec
+        return range(len(spec.points(classifier)) if spec.searches(classifier) else 0)
+
+    def told(self, folder: str, *classifiers: str) -> str:
+        """Return what a job is told, as JSON: of a method with some of its classifiers, or with all."""
+        spec = self.method(folder).spec
+        narrowed = spec if not classifiers else spec.only(classifiers[0] or None)
+        return narrowed.model_dump_json(exclude_defaults=True)
+
+    def code(self, verb: str, spec: JobSpec | None = None) -> str:
+        """Return the hash of the code that a job runs: its module, its components and its protocol."""
+        modules = [f"eigenbench.experiments.{verb}"]
+        if spec is not None:
+            modules += [component.module for component in spec.components.values()]
+            modules += [spec.protocol] if spec.protocol else []
+        return code_hash(modules)
+
+    def job_code(self, verb: str, folder: str, *classifiers: str) -> str:
+        """Return the hash of the code of a job that works on a method."""
+        spec = self.method(folder).spec
+        return self.code(verb, spec if not classifiers else spec.only(classifiers[0] or None))
+
+    def data_code(self, verb: str, dataset: str) -> str:
+        """Return the hash of the code and of the catalogue entry that make a dataset."""
+        return self.code(verb) + content_key(self.catalogue.entry(dataset).model_dump(mode="json"))
+
+    def threads(self, folder: str, cores: int | None) -> int:
+        """Return the threads of a job: many small fits use one, measurements of time the machine."""
+        method = self.method(folder)
+        if method.share != "fit":
+            return 1
+        return cores if cores and method.exclusive else min(MAX_THREADS, cores or MAX_THREADS)
+
+    def prepare_mem_mb(self, dataset: str, attempt: int) -> int:
+        """Return the memory to prepare a dataset, in MB: some formats are read as dense float64, thrice."""
+        expect = self.catalogue.entry(dataset).expect
+        dense = 24 * sum(expect.rows.values()) * expect.features // 2**20
+        return min(max(2000, dense), 8000) * 2 ** (attempt - 1)
+
+    def report_code(self) -> str:
+        """Return the hash of the code that renders reports."""
+        return code_hash(["eigenbench.reporting.__main__"])
+
+    def datasets(self) -> Iterator[str]:
+        """Yield the datasets of all suites."""
+        methods = self._methods.values()
+        yield from dict.fromkeys(name for method in methods for name in method.spec.datasets)
