@@ -21,7 +21,6 @@ from eigenbench.experiments.record import (
     ModelInfo,
     Record,
     Search,
-    write_record,
 )
 from eigenbench.experiments.suite import Suite
 from eigenbench.experiments.suite_file import load_suite
@@ -209,7 +208,8 @@ def _trouble(experiment: str, method: str, classifier: str, seed: int) -> dict[s
 @pytest.fixture
 def results_dir(tmp_path: Path, records: list[Record]) -> Path:
     """A results folder with one file per record."""
+    from record_files import write
+
     for record in records:
-        path = tmp_path / "results" / "records" / record.suite / f"{record.run_key}.json"
-        write_record(path, record)
+        write(tmp_path / "results", record)
     return tmp_path / "results"

@@ -6,11 +6,11 @@ import fcntl
 import os
 import shutil
 import threading
-from pathlib import Path
 
 import pytest
+from record_files import write
 
-from eigenbench.experiments.record import write_record
+from eigenbench.experiments.record import read_record
 from eigenbench.experiments.suite import SuiteError
 from eigenbench.reporting.__main__ import main
 from eigenbench.reporting.inputs import read_inputs
@@ -25,30 +25,26 @@ def run(tmp_path, suite_path, results_dir):
     return run
 
 
-def write(results_dir: Path, record) -> Path:
-    path = results_dir / "records" / record.suite / f"{record.run_key}.json"
-    write_record(path, record)
-    return path
-
-
 def test_it_writes_the_report_and_says_where(run, tmp_path, capsys):
     assert run() == 0
     assert {path.name for path in (tmp_path / "reports").iterdir()} == {
         "index.html",
         "results.csv",
         "comparison.csv",
+        "figures",
     }
     assert str(tmp_path / "reports" / "index.html") in capsys.readouterr().err
 
 
 def test_a_truncated_record_is_named_and_does_not_sink_the_rest(run, tmp_path, results_dir, capsys):
-    path = min((results_dir / "records" / "quick").glob("*.json"))
+    path = min((results_dir / "quick").rglob("record.json"))
+    run_key = read_record(path).run_key
     path.write_bytes(path.read_bytes()[:200])
     assert run() == 0
     page = (tmp_path / "reports" / "index.html").read_text(encoding="utf-8")
     assert str(path) in capsys.readouterr().err
     assert str(path) in page
-    assert path.stem not in (tmp_path / "reports" / "results.csv").read_text(encoding="utf-8")
+    assert run_key not in (tmp_path / "reports" / "results.csv").read_text(encoding="utf-8")
 
 
 def test_a_record_of_other_settings_does_not_count_however_new(suite_path, results_dir, make_record):

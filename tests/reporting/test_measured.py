@@ -16,8 +16,8 @@ from rich.console import Console
 from eigenbench.experiments.record import Failure
 from eigenbench.experiments.suite_file import load_suite
 from eigenbench.protocols.base import Histogram, Images, Scatter
-from eigenbench.reporting.cells import best_cells, group_cells
 from eigenbench.reporting.measurements import measure_tables
+from eigenbench.reporting.run_groups import best_groups, group_runs
 from eigenbench.reporting.site import render
 from eigenbench.reporting.terminal import print_measurements, print_summary
 
@@ -74,7 +74,9 @@ def exhibits(seed):
 
 
 def build(suite, records, folder) -> str:
-    return render([suite], records, reports_dir=folder, suite_paths={suite.name: PATH}).read_text("utf-8")
+    return render([suite], records, reports_dir=folder, suite_paths={suite.name: PATH}).page.read_text(
+        "utf-8"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +91,7 @@ def page(text):
 
 def tables(suite, records, experiment):
     spec = suite.experiments[experiment]
-    return measure_tables(spec, group_cells([suite], records)["measured", experiment])
+    return measure_tables(spec, group_runs([suite], records)["measured", experiment])
 
 
 def test_sizes_are_columns_in_their_order_and_the_headline_comes_first(measured, runs):
@@ -102,7 +104,7 @@ def test_sizes_are_columns_in_their_order_and_the_headline_comes_first(measured,
 def test_the_best_follows_the_direction_of_each_metric(measured, runs):
     errors, ranks = tables(measured, runs, "kernel")
     for column in errors.columns + ranks.columns:
-        assert [cell.method for cell in column.best] == ["spherical"]
+        assert [group.method for group in column.best] == ["spherical"]
     assert "Lower is better" in errors.caption
     assert "Higher is better" in ranks.caption
 
@@ -110,14 +112,14 @@ def test_the_best_follows_the_direction_of_each_metric(measured, runs):
 def test_metrics_without_sizes_share_a_table_and_only_the_headline_is_compared(measured, runs):
     (table,) = tables(measured, runs, "transfer")
     assert [column.metric for column in table.columns] == ["nn_error", "bound"]
-    assert [[cell.method for cell in column.best] for column in table.columns] == [["projected"], []]
+    assert [[group.method for group in column.best] for column in table.columns] == [["projected"], []]
 
 
 def test_no_classifier_is_named_where_none_was_trained(page, text):
-    cells = re.findall(r"<t[dh][^>]*>([^<]*)", text)
-    assert "none" not in cells
-    assert "Classifier" not in cells
-    assert "Training (s)" not in cells
+    groups = re.findall(r"<t[dh][^>]*>([^<]*)", text)
+    assert "none" not in groups
+    assert "Classifier" not in groups
+    assert "Training (s)" not in groups
     assert "+ none" not in text
     assert "sketch sketch" not in page.text
 
@@ -204,5 +206,5 @@ def test_the_terminal_shows_the_headline_metric_at_every_size(measured, runs, pi
 
 def test_a_headline_that_no_record_has_is_shown_as_missing(measured, runs):
     spec = measured.experiments["transfer"].model_copy(update={"headline": "nn_error_at_3"})
-    cells = group_cells([measured], runs)["measured", "transfer"]
-    assert measure_tables(spec, cells)[0].columns[0].best == best_cells(spec, cells) == []
+    groups = group_runs([measured], runs)["measured", "transfer"]
+    assert measure_tables(spec, groups)[0].columns[0].best == best_groups(spec, groups) == []

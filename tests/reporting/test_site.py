@@ -16,7 +16,7 @@ from html_page import Page
 from eigenbench.experiments.record import Failure
 from eigenbench.reporting import site
 from eigenbench.reporting.formatting import metric_style
-from eigenbench.reporting.site import ReportError, render
+from eigenbench.reporting.site import Report, ReportError, render
 
 FILES = ("index.html", "results.csv", "comparison.csv")
 
@@ -25,16 +25,22 @@ FILES = ("index.html", "results.csv", "comparison.csv")
 def build(tmp_path, suite, suite_path, records):
     def build(name="reports", chosen=records, **options) -> str:
         options = {"suite_paths": {"quick": suite_path}, **options}
-        return render([suite], chosen, reports_dir=tmp_path / name, **options).read_text(encoding="utf-8")
+        return render([suite], chosen, reports_dir=tmp_path / name, **options).page.read_text(
+            encoding="utf-8"
+        )
 
     return build
 
 
 @pytest.fixture(scope="module")
-def text(tmp_path_factory, suite, suite_path, records) -> str:
+def report(tmp_path_factory, suite, suite_path, records) -> Report:
     folder = tmp_path_factory.mktemp("reports")
-    path = render([suite], records, reports_dir=folder, suite_paths={"quick": suite_path})
-    return path.read_text(encoding="utf-8")
+    return render([suite], records, reports_dir=folder, suite_paths={"quick": suite_path})
+
+
+@pytest.fixture(scope="module")
+def text(report) -> str:
+    return report.page.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

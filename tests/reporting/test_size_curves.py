@@ -6,14 +6,14 @@ import re
 
 import pytest
 
-from eigenbench.reporting.cells import Cell
 from eigenbench.reporting.drawing import tick_text
+from eigenbench.reporting.run_groups import RunGroup
 from eigenbench.reporting.size_curves import curve_label, mean_curves
 
 
 @pytest.fixture
-def cell(make_record):
-    def cell(method, curves, *, name="kernel_mse", **changes):
+def group(make_record):
+    def group(method, curves, *, name="kernel_mse", **changes):
         records = [
             make_record("mnist", "pca", "none", seed).model_copy(
                 update={
@@ -24,9 +24,9 @@ def cell(make_record):
             )
             for seed, curve in enumerate(curves)
         ]
-        return Cell(method, "none", tuple(records), len(records))
+        return RunGroup(method, "none", tuple(records), len(records))
 
-    return cell
+    return group
 
 
 def texts(svg):
@@ -41,9 +41,9 @@ def line(level):
     return [(size, level / size) for size in (512, 1024, 4096)]
 
 
-def test_lines_have_names_bands_and_ticks_at_the_sizes(cell):
-    cells = [cell(f"method_{i}", [line(1.0 + i), line(1.2 + i)]) for i in range(8)]
-    svg = mean_curves(cells, "kernel_mse", key="k")
+def test_lines_have_names_bands_and_ticks_at_the_sizes(group):
+    groups = [group(f"method_{i}", [line(1.0 + i), line(1.2 + i)]) for i in range(8)]
+    svg = mean_curves(groups, "kernel_mse", key="k")
     assert bands(svg) == 8
     assert {f"method_{i}" for i in range(8)} | {"512", "1,024", "4,096", "size", "Kernel MSE"} <= set(
         texts(svg)
@@ -55,33 +55,33 @@ def test_lines_have_names_bands_and_ticks_at_the_sizes(cell):
 @pytest.mark.parametrize(
     ("curves", "changes"), [([line(1.0)], {}), ([line(1.0), line(2.0)], {"deterministic": True})]
 )
-def test_no_band_where_seeds_say_nothing(cell, curves, changes):
-    assert bands(mean_curves([cell("a", curves, **changes)], "kernel_mse", key="k")) == 0
+def test_no_band_where_seeds_say_nothing(group, curves, changes):
+    assert bands(mean_curves([group("a", curves, **changes)], "kernel_mse", key="k")) == 0
 
 
-def test_a_curve_says_what_its_steps_are(cell):
+def test_a_curve_says_what_its_steps_are(group):
     name = "test_error_by_examples_seen"
-    svg = mean_curves([cell("a", [[(0, 0.5), (10, 0.25)]], name=name)], name, key="k")
+    svg = mean_curves([group("a", [[(0, 0.5), (10, 0.25)]], name=name)], name, key="k")
     assert {"examples seen", "Test error (%)", "50"} <= set(texts(svg))
     assert curve_label(name) == "test error"
-    svg = mean_curves([cell("a", [[(0, 0.5), (10, 0.25)]], name="loss")], "loss", key="k")
+    svg = mean_curves([group("a", [[(0, 0.5), (10, 0.25)]], name="loss")], "loss", key="k")
     assert "step" in texts(svg)
 
 
 @pytest.mark.parametrize(
     "curves", [[], [[(512, 1.0)]], [[(512, float("nan")), (1024, 1.0)]], [[(512, 1.0)], [(512, 2.0)]]]
 )
-def test_less_than_two_steps_are_no_curve(cell, curves):
-    assert mean_curves([cell("a", curves)], "kernel_mse", key="k") is None
+def test_less_than_two_steps_are_no_curve(group, curves):
+    assert mean_curves([group("a", curves)], "kernel_mse", key="k") is None
 
 
-def test_seeds_with_other_steps_and_zeros_are_drawn(cell):
+def test_seeds_with_other_steps_and_zeros_are_drawn(group):
     curves = [[(0, 0.0), (1, 0.0)], [(1, 0.0), (2, 0.0)], [(2, 1e9)]]
-    assert mean_curves([cell("a", curves)], "kernel_mse", key="k")
+    assert mean_curves([group("a", curves)], "kernel_mse", key="k")
 
 
-def test_the_bands_of_few_seeds_do_not_set_the_axis(cell):
-    svg = mean_curves([cell("a", [line(0.001), line(4.0)])], "kernel_mse", key="k")
+def test_the_bands_of_few_seeds_do_not_set_the_axis(group):
+    svg = mean_curves([group("a", [line(0.001), line(4.0)])], "kernel_mse", key="k")
     assert "0.001" in texts(svg)
     assert not {"0.01", "0.02", "0.05"} & set(texts(svg))
 

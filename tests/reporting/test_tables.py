@@ -9,8 +9,8 @@ import random
 import pytest
 
 from eigenbench.experiments.record import Failure
-from eigenbench.reporting.comparison import comparison_table
-from eigenbench.reporting.results import csv_text, results_table
+from eigenbench.reporting.comparison import comparison_csv
+from eigenbench.reporting.results import results_csv
 
 RESULTS = (
     "suite,dataset,method,classifier,seed,metric,value,status,"
@@ -19,12 +19,12 @@ RESULTS = (
 COMPARISON = "suite,source,dataset,method,metric,published,measured,ci_low,ci_high,n_seeds,tolerance,verdict"
 
 
-def rows_of(table):
-    return list(csv.DictReader(io.StringIO(csv_text(table))))
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
 
 
 def test_results_have_a_row_per_run_and_metric(records):
-    text = csv_text(results_table(records))
+    text = results_csv(records)
     rows = list(csv.DictReader(io.StringIO(text)))
     assert text.splitlines()[0] == RESULTS
     for record in records:
@@ -39,21 +39,21 @@ def test_results_have_a_row_per_run_and_metric(records):
 
 def test_results_do_not_depend_on_the_order_of_records(records):
     shuffled = random.Random(0).sample(records, len(records))
-    assert csv_text(results_table(shuffled)) == csv_text(results_table(records))
+    assert results_csv(shuffled) == results_csv(records)
 
 
 def test_no_records_give_the_heading_alone():
-    assert csv_text(results_table([])) == RESULTS + "\n"
-    assert csv_text(comparison_table([], [])) == COMPARISON + "\n"
+    assert results_csv([]) == RESULTS + "\n"
+    assert comparison_csv([], []) == COMPARISON + "\n"
 
 
 def test_names_that_need_quotes_survive(make_record):
     record = make_record("mnist", "gem", "CalibratedLeastSquares", 0, method='a,"b"\nc')
-    assert rows_of(results_table([record]))[0]["method"] == 'a,"b"\nc'
+    assert rows_of(results_csv([record]))[0]["method"] == 'a,"b"\nc'
 
 
 def test_comparison_has_a_row_per_published_number(suite, records):
-    text = csv_text(comparison_table([suite], records))
+    text = comparison_csv([suite], records)
     rows = list(csv.DictReader(io.StringIO(text)))
     assert text.splitlines()[0] == COMPARISON
     numbers = [number for experiment in suite.experiments.values() for number in experiment.published]
@@ -71,7 +71,7 @@ def test_comparison_takes_the_mean_over_the_seeds_that_finished(suite, records):
         for record in records
         if (record.method, record.classifier) == ("pca", "LinearSVC")
     ]
-    row = rows_of(comparison_table([suite], records))[5]
+    row = rows_of(comparison_csv([suite], records))[5]
     assert float(row["measured"]) == pytest.approx(sum(chosen) / 3)
     assert float(row["ci_low"]) < float(row["measured"]) < float(row["ci_high"])
 
@@ -86,17 +86,17 @@ def test_comparison_takes_the_mean_over_the_seeds_that_finished(suite, records):
 def test_comparison_says_why_a_run_has_no_number(suite, make_record, broken, status, message, why):
     failure = Failure(stage="train", type="ValueError", message=message)
     record = make_record("mnist", "gem", "CalibratedLeastSquares", 0, **broken(status, failure))
-    row = rows_of(comparison_table([suite], [record]))[1]
+    row = rows_of(comparison_csv([suite], [record]))[1]
     assert row["verdict"] == f"not run ({why})"
     assert row["measured"] == row["ci_low"] == row["ci_high"] == ""
 
 
 def test_comparison_names_a_metric_that_the_records_lack(suite, make_record):
     record = make_record("mnist", "gem", "CalibratedLeastSquares", 0, metrics={"test_error": 0.1})
-    row = rows_of(comparison_table([suite], [record]))[1]
+    row = rows_of(comparison_csv([suite], [record]))[1]
     assert row["verdict"] == "not run (its records have no metric 'test_errors')"
 
 
 def test_records_of_another_experiment_do_not_count(suite, make_record):
     stray = make_record("mnist", "gem", "CalibratedLeastSquares", 0, experiment="other")
-    assert rows_of(comparison_table([suite], [stray]))[1]["verdict"] == "not run (no record yet)"
+    assert rows_of(comparison_csv([suite], [stray]))[1]["verdict"] == "not run (no record yet)"

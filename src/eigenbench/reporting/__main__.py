@@ -17,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         inputs = read_inputs(options.suite, options.results_dir)
-        page = render(
+        report = render(
             inputs.suites,
             inputs.records,
             reports_dir=options.reports_dir,
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     for line in inputs.unreadable:
         print(f"left out of the report: {line}", file=sys.stderr)
-    print(f"wrote {page}", file=sys.stderr)
+    print(f"wrote {report.page}", file=sys.stderr)
     return 0
 
 

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
-
 from eigenbench.experiments.record import Record
 from eigenbench.experiments.suite import ExperimentSpec, PublishedNumber, Suite
-from eigenbench.reporting.cells import Cell, find_cell, group_cells
+from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.intervals import Estimate
+from eigenbench.reporting.run_groups import RunGroup, find_group, group_runs
 from eigenbench.reporting.verdict import Verdict, is_imprecise, judge
 
 COLUMNS = (
@@ -38,7 +37,7 @@ class Comparison:
     ----------
     number : PublishedNumber
         As in the suite file.
-    cell : Cell or None
+    group : RunGroup or None
         The runs that answer it; None for a number that is only quoted.
     estimate : Estimate or None
         Mean and interval; None when nothing was measured.
@@ -50,7 +49,7 @@ class Comparison:
     experiment: str
     dataset: str
     number: PublishedNumber
-    cell: Cell | None
+    group: RunGroup | None
     estimate: Estimate | None
     why: str
 
@@ -65,9 +64,16 @@ class Comparison:
         return judge(self.number, self.estimate) if self.estimate else None
 
     @property
+    def seeds_note(self) -> str:
+        """How many seeds the mean is over, such as ``3 of 5 seeds``; empty when it is over all of them."""
+        return self.group.seeds_note(self.number.metric) if self.group else ""
+
+    @property
     def verdict(self) -> str:
-        """``reproduced``, ``better``, ``off`` or ``not run (why)``."""
-        return self.outcome or f"not run ({self.why})"
+        """``reproduced``, ``better`` or ``off``, with ``(3 of 5 seeds)`` if not all; or ``not run (why)``."""
+        if self.outcome is None:
+            return f"not run ({self.why})"
+        return f"{self.outcome} ({self.seeds_note})" if self.seeds_note else self.outcome
 
     @property
     def imprecise(self) -> bool:
@@ -76,31 +82,31 @@ class Comparison:
         return found is not None and self.outcome != "off" and is_imprecise(self.number, found)
 
 
-def compare(suite: Suite, experiment: str, cells: Sequence[Cell]) -> list[Comparison]:
-    """Compare the published numbers of one experiment with its cells, in the suite's order."""
+def compare(suite: Suite, experiment: str, groups: Sequence[RunGroup]) -> list[Comparison]:
+    """Compare the published numbers of one experiment with its groups, in the suite's order."""
     spec = suite.experiments[experiment]
-    return [_compare(suite.name, experiment, spec, number, cells) for number in spec.published]
+    return [_compare(suite.name, experiment, spec, number, groups) for number in spec.published]
 
 
 def _compare(
-    suite: str, name: str, spec: ExperimentSpec, number: PublishedNumber, cells: Sequence[Cell]
+    suite: str, name: str, spec: ExperimentSpec, number: PublishedNumber, groups: Sequence[RunGroup]
 ) -> Comparison:
-    cell = find_cell(cells, number.method, number.classifier) if number.method else None
-    found = cell.estimate(number.metric) if cell else None
+    group = find_group(groups, number.method, number.classifier) if number.method else None
+    found = group.estimate(number.metric) if group else None
     why = ""
     if found is None:
-        why = cell.why_not(number.metric) if cell else number.not_run or ""
-    return Comparison(suite, name, spec.dataset, number, cell, found, why)
+        why = group.why_not(number.metric) if group else number.not_run or ""
+    return Comparison(suite, name, spec.dataset, number, group, found, why)
 
 
 def compare_all(suites: Sequence[Suite], records: Iterable[Record]) -> list[Comparison]:
     """Compare every published number of the suites, in the order of the files."""
-    groups = group_cells(suites, records)
+    by_experiment = group_runs(suites, records)
     return [
         row
         for suite in suites
         for name in suite.experiments
-        for row in compare(suite, name, groups[suite.name, name])
+        for row in compare(suite, name, by_experiment[suite.name, name])
     ]
 
 
@@ -110,8 +116,8 @@ def verdict_counts(rows: Iterable[Comparison]) -> dict[str, int]:
     return {name: found[name] for name in ("better", "reproduced", "off", "not run")}
 
 
-def comparison_table(suites: Sequence[Suite], records: Iterable[Record]) -> pd.DataFrame:
-    """Tabulate published against measured.
+def comparison_csv(suites: Sequence[Suite], records: Iterable[Record]) -> str:
+    """Tabulate published against measured as CSV.
 
     Parameters
     ----------
@@ -122,11 +128,11 @@ def comparison_table(suites: Sequence[Suite], records: Iterable[Record]) -> pd.D
 
     Returns
     -------
-    DataFrame
+    str
         Columns ``COLUMNS``, one row per published number, in the order of the suite files. ``measured``
-        is the mean over seeds, ``ci_low`` and ``ci_high`` its 95 % interval (see
-        `eigenbench.reporting.intervals.estimate`), ``verdict`` follows
-        `eigenbench.reporting.verdict.judge`. Numbers that were not measured have empty cells.
+        is the mean over ``n_seeds`` seeds, ``ci_low`` and ``ci_high`` its 95 % interval (see
+        `eigenbench.reporting.intervals.estimate`), ``verdict`` is `Comparison.verdict`. Numbers that were not
+        measured have empty fields.
     """
     rows = [
         (
@@ -145,6 +151,4 @@ def comparison_table(suites: Sequence[Suite], records: Iterable[Record]) -> pd.D
         )
         for row in compare_all(suites, records)
     ]
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
-    floats = ["published", "measured", "ci_low", "ci_high", "tolerance"]
-    return table.astype({**dict.fromkeys(floats, "float64"), "n_seeds": "int64"})
+    return csv_text(COLUMNS, rows)

@@ -15,13 +15,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from eigenbench.experiments.record import Record
-from eigenbench.reporting.cells import Cell
 from eigenbench.reporting.drawing import COLOURS, INK, MARKERS, draw_names, log_if_wide, names_height, svg
 from eigenbench.reporting.formatting import metric_style
+from eigenbench.reporting.run_groups import RunGroup
 
 
 def error_against(
-    cells: Sequence[Cell],
+    groups: Sequence[RunGroup],
     metric: str,
     x: Callable[[Record], float | None],
     x_label: str,
@@ -29,14 +29,14 @@ def error_against(
     key: str,
     dodge: bool = False,
 ) -> Markup | None:
-    """Plot the mean of a metric, with its interval, against another number: one point per cell.
+    """Plot the mean of a metric, with its interval, against another number: one point per group.
 
-    Colours are methods and markers are classifiers. Cells of one family (method names that differ only
+    Colours are methods and markers are classifiers. Groups of one family (method names that differ only
     in a number at the end) and one classifier share a colour and are joined by a line.
 
     Parameters
     ----------
-    cells : sequence of Cell
+    groups : sequence of RunGroup
         Those without the metric or without ``x`` are left out.
     metric : str
         Drawn upwards.
@@ -54,8 +54,8 @@ def error_against(
     Markup or None
         The SVG; None with fewer than two points.
     """
-    legend = _Legend.of(cells)
-    curves = _curves(cells, metric, x, legend, dodge)
+    legend = _Legend.of(groups)
+    curves = _curves(groups, metric, x, legend, dodge)
     points = [point for curve in curves.values() for point in curve]
     if len(points) < 2:
         return None
@@ -73,23 +73,23 @@ def error_against(
     return svg(draw, (5.5, 3.2 + legend.height(5.5)), key)
 
 
-def learning_curves(cells: Sequence[Cell], *, key: str) -> Markup | None:
-    """Plot the learning curves of the first seed of each cell: one small panel per classifier and curve.
+def learning_curves(groups: Sequence[RunGroup], *, key: str) -> Markup | None:
+    """Plot the learning curves of the first seed of each group: one small panel per classifier and curve.
 
     Returns
     -------
     Markup or None
         The SVG; None when no run has a curve.
     """
-    shown = [cell for cell in cells if cell.finished and any(cell.finished[0].curves.values())]
+    shown = [group for group in groups if group.finished and any(group.finished[0].curves.values())]
     if not shown:
         return None
-    legend = _Legend.of(cells).without_markers([cell.method for cell in shown])
+    legend = _Legend.of(groups).without_markers([group.method for group in shown])
     panels: dict[str, list[tuple[str, list[tuple[int, float]]]]] = {}
-    for cell in shown:
-        for name, curve in cell.finished[0].curves.items():
-            title = f"{cell.classifier}\n{name.replace('_', ' ')}"
-            panels.setdefault(title, []).append((legend.look(legend.family_of[cell.method])["color"], curve))
+    for group in shown:
+        for name, curve in group.finished[0].curves.items():
+            title = f"{group.classifier}\n{name.replace('_', ' ')}"
+            panels.setdefault(title, []).append((legend.look(legend.family_of[group.method])["color"], curve))
     columns = min(4, len(panels))
     rows = math.ceil(len(panels) / columns)
     width = 2.75 * max(columns, 2)
@@ -105,9 +105,9 @@ def learning_curves(cells: Sequence[Cell], *, key: str) -> Markup | None:
     return svg(draw, (width, 2.3 * rows + legend.height(width)), key)
 
 
-def has_families(cells: Sequence[Cell]) -> bool:
+def has_families(groups: Sequence[RunGroup]) -> bool:
     """Return whether `error_against` joins any points."""
-    methods = {cell.method for cell in cells}
+    methods = {group.method for group in groups}
     return len(set(_families(methods).values())) < len(methods)
 
 
@@ -133,10 +133,10 @@ class _Legend:
     drawn: list[str]
 
     @classmethod
-    def of(cls, cells: Sequence[Cell]) -> _Legend:
-        family_of = _families(cell.method for cell in cells)
+    def of(cls, groups: Sequence[RunGroup]) -> _Legend:
+        family_of = _families(group.method for group in groups)
         families = list(dict.fromkeys(family_of.values()))
-        return cls(family_of, families, list(dict.fromkeys(cell.classifier for cell in cells)), families)
+        return cls(family_of, families, list(dict.fromkeys(group.classifier for group in groups)), families)
 
     def without_markers(self, methods: Iterable[str]) -> _Legend:
         drawn = list(dict.fromkeys(self.family_of[method] for method in methods))
@@ -151,8 +151,8 @@ class _Legend:
 
     def height(self, width: float) -> float:
         """Return the inches that the legend takes in a figure of some width."""
-        groups = [self.drawn, self.classifiers if len(self.classifiers) > 1 else []]
-        return 0.1 + sum(names_height(names, width) for names in groups)
+        legends = [self.drawn, self.classifiers if len(self.classifiers) > 1 else []]
+        return 0.1 + sum(names_height(names, width) for names in legends)
 
     def draw(self, figure: Figure) -> None:
         """Name the markers (when there are several) above the axes and the colours below."""
@@ -171,19 +171,19 @@ def _families(methods: Iterable[str]) -> dict[str, str]:
 
 
 def _curves(
-    cells: Sequence[Cell], metric: str, x: Callable[[Record], float | None], legend: _Legend, dodge: bool
+    groups: Sequence[RunGroup], metric: str, x: Callable[[Record], float | None], legend: _Legend, dodge: bool
 ) -> dict[tuple[str, str], list[_Point]]:
     """Return the points of each family and classifier."""
     scale = metric_style(metric).scale
     middle = (len(legend.classifiers) - 1) / 2
     curves: dict[tuple[str, str], list[_Point]] = {}
-    for cell in cells:
-        found, at = cell.estimate(metric), cell.mean(x)
+    for group in groups:
+        found, at = group.estimate(metric), group.mean(x)
         if found is not None and math.isfinite(found.mean) and at:
-            shift = 1.035 ** (legend.classifiers.index(cell.classifier) - middle) if dodge else 1.0
+            shift = 1.035 ** (legend.classifiers.index(group.classifier) - middle) if dodge else 1.0
             low, high = (found.mean if end is None else end for end in (found.low, found.high))
             point = _Point(shift * at, scale * found.mean, scale * low, scale * high)
-            curves.setdefault((legend.family_of[cell.method], cell.classifier), []).append(point)
+            curves.setdefault((legend.family_of[group.method], group.classifier), []).append(point)
     return curves
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,16 +13,20 @@ from eigenbench.experiments.record import Record
 from eigenbench.experiments.suite import ExperimentSpec
 from eigenbench.protocols.base import Exhibit
 from eigenbench.reporting import exhibit_plots
-from eigenbench.reporting.cells import Cell, total_seconds
 from eigenbench.reporting.figures import error_against, has_families, learning_curves
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
+from eigenbench.reporting.run_groups import RunGroup, total_seconds
 from eigenbench.reporting.size_curves import curve_label, mean_curves
 
 
 @dataclass(frozen=True)
 class Picture:
-    """An inline SVG with its caption and a description for readers who cannot see it."""
+    """An inline SVG with its caption and a description for readers who cannot see it.
 
+    ``key`` begins every identifier in the SVG, is unique on the page, and names the picture's own file.
+    """
+
+    key: str
     svg: Markup
     caption: str
     alt: str
@@ -39,28 +44,32 @@ class ExhibitGroup:
 
 
 class _Drawn(NamedTuple):
+    key: str
     svg: Markup | None
     caption: str
     alt: str
     wide: bool
 
 
-def experiment_pictures(spec: ExperimentSpec, cells: Sequence[Cell], anchor: str) -> list[Picture]:
+def experiment_pictures(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str) -> list[Picture]:
     """Draw what an experiment measured: against its costs, and over steps or sizes.
 
     ``anchor`` begins every identifier, and is unique on the page.
     """
-    drawn = [] if split_size(spec.headline)[1] else [*_against_costs(spec, cells, anchor)]
-    drawn += _over_sizes(cells, anchor) if spec.protocol else [_learning(cells, anchor)]
-    return [Picture(one.svg, one.caption, one.alt, one.wide) for one in drawn if one.svg]
+    drawn = [] if split_size(spec.headline)[1] else [*_against_costs(spec, groups, anchor)]
+    drawn += _over_sizes(groups, anchor) if spec.protocol else [_learning(groups, anchor)]
+    return [Picture(one.key, one.svg, one.caption, one.alt, one.wide) for one in drawn if one.svg]
 
 
-def _against_costs(spec: ExperimentSpec, cells: Sequence[Cell], anchor: str) -> tuple[_Drawn, _Drawn]:
+def _against_costs(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str) -> tuple[_Drawn, _Drawn]:
     label = metric_style(spec.headline).label
     work = "fit" if spec.protocol else "fit the embedding and train the classifier"
     reach = "features" if spec.protocol else "features that reach the classifier"
     shifted = ", and classifiers of one method are shifted slightly" if len(spec.classifiers) > 1 else ""
-    joined = " Methods whose names differ only in a final number are joined." if has_families(cells) else ""
+    partial = _partial_note(groups)
+    joined = " Methods whose names differ only in a final number are joined." if has_families(groups) else ""
+
+    by_time, by_dimension = f"{anchor}-time", f"{anchor}-dimension"
 
     def dimension(record: Record) -> float | None:
         return record.dimension
@@ -68,51 +77,70 @@ def _against_costs(spec: ExperimentSpec, cells: Sequence[Cell], anchor: str) -> 
     seconds = "fitting time (s)" if spec.protocol else "embedding + training time (s)"
     return (
         _Drawn(
-            error_against(cells, spec.headline, total_seconds, seconds, key=f"{anchor}-time"),
+            by_time,
+            error_against(groups, spec.headline, total_seconds, seconds, key=by_time),
             f"{sentence(label)} against the time to {work}, means over seeds; "
-            f"bars are 95 % intervals.{joined}",
+            f"bars are 95 % intervals.{joined}{partial}",
             f"Scatter plot of {label} against total time; the numbers are in the tables of this section.",
             False,
         ),
         _Drawn(
-            error_against(cells, spec.headline, dimension, "features", key=f"{anchor}-dimension", dodge=True),
-            f"{sentence(label)} against the number of {reach}; bars are 95 % intervals{shifted}.{joined}",
+            by_dimension,
+            error_against(groups, spec.headline, dimension, "features", key=by_dimension, dodge=True),
+            f"{sentence(label)} against the number of {reach}; bars are 95 % intervals{shifted}."
+            f"{joined}{partial}",
             f"Scatter plot of {label} against dimension; the numbers are in the tables of this section.",
             False,
         ),
     )
 
 
-def _learning(cells: Sequence[Cell], anchor: str) -> _Drawn:
+def _partial_note(groups: Sequence[RunGroup]) -> str:
+    """Name the groups whose means are over fewer seeds than planned."""
+    partial = [
+        f"{group.label} ({group.finished_note})" for group in groups if group.finished and group.finished_note
+    ]
+    return f" Not over all seeds: {', '.join(partial)}." if partial else ""
+
+
+def _learning(groups: Sequence[RunGroup], anchor: str) -> _Drawn:
+    key = f"{anchor}-learning-curves"
     return _Drawn(
-        learning_curves(cells, key=f"{anchor}-curves"),
+        key,
+        learning_curves(groups, key=key),
         "Learning curves of the first seed of each method.",
         "Line plots of training curves; the values are in the run records and in the dashboard.",
         True,
     )
 
 
-def _over_sizes(cells: Sequence[Cell], anchor: str) -> list[_Drawn]:
-    names = dict.fromkeys(name for cell in cells for record in cell.finished for name in record.curves)
+def _over_sizes(groups: Sequence[RunGroup], anchor: str) -> list[_Drawn]:
+    names = dict.fromkeys(name for group in groups for record in group.finished for name in record.curves)
+    keys = {
+        name: f"{anchor}-curve-{number}-{re.sub('[^A-Za-z0-9]+', '-', name)}"
+        for number, name in enumerate(names, start=1)
+    }
     return [
         _Drawn(
-            mean_curves(cells, name, key=f"{anchor}-curve-{number}"),
-            f"{sentence(curve_label(name))}: means over seeds; shades are 95 % intervals, cut at the axes.",
+            key,
+            mean_curves(groups, name, key=key),
+            f"{sentence(curve_label(name))}: means over seeds; shades are 95 % intervals, cut at the axes."
+            f"{_partial_note(groups)}",
             f"Line plot of {curve_label(name)}, one line per method; the values are in the run records.",
             False,
         )
-        for number, name in enumerate(names)
+        for name, key in keys.items()
     ]
 
 
-def exhibit_groups(cells: Sequence[Cell], anchor: str) -> list[ExhibitGroup]:
-    """Draw the exhibits of the first seed of each cell that has any, those of one title together."""
+def exhibit_groups(groups: Sequence[RunGroup], anchor: str) -> list[ExhibitGroup]:
+    """Draw the exhibits of the first seed of each group that has any, those of one title together."""
     by_title: dict[str, list[tuple[str, Record, Exhibit]]] = {}
-    for cell in cells:
-        for record in [record for record in cell.finished if record.exhibits][:1]:
+    for group in groups:
+        for record in [record for record in group.finished if record.exhibits][:1]:
             for exhibit in record.exhibits:
-                by_title.setdefault(exhibit.title, []).append((cell.label, record, exhibit))
-    groups = []
+                by_title.setdefault(exhibit.title, []).append((group.label, record, exhibit))
+    titled = []
     for number, (title, shown) in enumerate(by_title.items()):
         pictures = [
             picture
@@ -121,8 +149,8 @@ def exhibit_groups(cells: Sequence[Cell], anchor: str) -> list[ExhibitGroup]:
         ]
         notes = dict.fromkeys(note for *_, exhibit in shown if (note := exhibit_plots.reading(exhibit)))
         if pictures:
-            groups.append(ExhibitGroup(title, sentence("; ".join(notes)), pictures))
-    return groups
+            titled.append(ExhibitGroup(title, sentence("; ".join(notes)), pictures))
+    return titled
 
 
 def _exhibit(label: str, seed: int, exhibit: Exhibit, key: str) -> Picture | None:
@@ -130,4 +158,4 @@ def _exhibit(label: str, seed: int, exhibit: Exhibit, key: str) -> Picture | Non
     if svg is None:
         return None
     alt = f"{label}: {exhibit_plots.description(exhibit)}"
-    return Picture(svg, f"seed {seed}", alt, exhibit_plots.is_wide(exhibit), label)
+    return Picture(key, svg, f"seed {seed}", alt, exhibit_plots.is_wide(exhibit), label)

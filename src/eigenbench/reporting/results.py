@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import pandas as pd
-
 from eigenbench.experiments.record import Record
+from eigenbench.reporting.csv_files import csv_text
 
 COLUMNS = (
     "suite",
@@ -26,8 +25,8 @@ COLUMNS = (
 )
 
 
-def results_table(records: Iterable[Record]) -> pd.DataFrame:
-    """Tabulate runs, raw and unrounded.
+def results_csv(records: Iterable[Record]) -> str:
+    """Tabulate runs as CSV, raw and unrounded.
 
     Parameters
     ----------
@@ -36,7 +35,7 @@ def results_table(records: Iterable[Record]) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame
+    str
         Columns ``COLUMNS``, sorted by suite, experiment, dataset, method, classifier, seed, run key and
         metric. A run without metrics has one row, with empty metric and value.
     """
@@ -45,14 +44,7 @@ def results_table(records: Iterable[Record]) -> pd.DataFrame:
         shared = {name: getattr(record, name) for name in COLUMNS if name not in ("metric", "value")}
         measured = sorted(record.metrics.items()) if record.status == "ok" else []
         rows += [{**shared, "metric": metric, "value": value} for metric, value in measured] or [shared]
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
-    floats = ["value", "fit_seconds", "train_seconds", "predict_seconds", "peak_rss_mb"]
-    return table.astype(dict.fromkeys(floats, "float64"))
-
-
-def csv_text(table: pd.DataFrame) -> str:
-    """Write a table as CSV with line feeds; the same table always gives the same text."""
-    return table.to_csv(index=False, lineterminator="\n")
+    return csv_text(COLUMNS, [[row.get(name) for name in COLUMNS] for row in rows])
 
 
 def _order(record: Record) -> tuple[Any, ...]:

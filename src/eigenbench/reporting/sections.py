@@ -10,19 +10,19 @@ from typing import Any
 
 from eigenbench.experiments.record import Confusion, Record
 from eigenbench.experiments.suite import ExperimentSpec, Suite
-from eigenbench.reporting.cells import (
-    Cell,
-    best_cells,
-    find_cell,
-    group_cells,
-    headline_direction,
-    status_counts,
-)
 from eigenbench.reporting.comparison import Comparison, compare, verdict_counts
 from eigenbench.reporting.formatting import MetricStyle, by_size, metric_style
 from eigenbench.reporting.intervals import OVER_ROWS, OVER_SEEDS
 from eigenbench.reporting.measurements import MeasureTable, measure_tables
 from eigenbench.reporting.pictures import ExhibitGroup, Picture, exhibit_groups, experiment_pictures
+from eigenbench.reporting.run_groups import (
+    RunGroup,
+    best_groups,
+    find_group,
+    group_runs,
+    headline_direction,
+    status_counts,
+)
 
 #: Larger confusion matrices are left to the dashboard.
 MAX_CONFUSION_CLASSES = 20
@@ -39,7 +39,7 @@ class ConfusionView:
 
 @dataclass(frozen=True)
 class SearchView:
-    """The search of one cell: for each candidate, its score with each seed and whether that seed took it."""
+    """The search of one group: for each candidate, its score with each seed and whether that seed took it."""
 
     title: str
     metric: MetricStyle
@@ -58,8 +58,8 @@ class ExperimentView:
     headline: MetricStyle
     lower_is_better: bool
     comparisons: list[Comparison]
-    cells: list[Cell]
-    best: list[Cell]
+    groups: list[RunGroup]
+    best: list[RunGroup]
     measures: list[MeasureTable]
     pictures: list[Picture]
     exhibits: list[ExhibitGroup]
@@ -75,32 +75,37 @@ class ExperimentView:
     @property
     def methods(self) -> list[str]:
         """Names of the rows of the grid."""
-        return list(dict.fromkeys(cell.method for cell in self.cells))
+        return list(dict.fromkeys(group.method for group in self.groups))
 
     @property
     def classifiers(self) -> list[str]:
         """Names of the columns of the grid."""
-        return list(dict.fromkeys(cell.classifier for cell in self.cells))
+        return list(dict.fromkeys(group.classifier for group in self.groups))
 
-    def cell(self, method: str, classifier: str) -> Cell | None:
+    def group(self, method: str, classifier: str) -> RunGroup | None:
         """Return one field of the grid."""
-        return find_cell(self.cells, method, classifier)
+        return find_group(self.groups, method, classifier)
 
     @property
     def runs(self) -> list[Record]:
         """Every run, in the order of the grid."""
-        return [record for cell in self.cells for record in cell.records]
+        return [record for group in self.groups for record in group.records]
+
+    @property
+    def all_pictures(self) -> list[Picture]:
+        """The figures, then the exhibits."""
+        return [*self.pictures, *(picture for group in self.exhibits for picture in group.pictures)]
 
     @property
     def interval_note(self) -> str:
         """How the intervals of the grid were made."""
-        kinds = {found.interval for cell in self.cells if (found := cell.estimate(self.spec.headline))}
+        kinds = {found.interval for group in self.groups if (found := group.estimate(self.spec.headline))}
         return " or ".join(kind for kind in (OVER_SEEDS, OVER_ROWS) if kind in kinds)
 
     @property
-    def missing(self) -> list[Cell]:
-        """Cells with fewer records than the suite asks for."""
-        return [cell for cell in self.cells if len(cell.records) < cell.n_planned]
+    def missing(self) -> list[RunGroup]:
+        """Groups with fewer records than the suite asks for."""
+        return [group for group in self.groups if len(group.records) < group.n_planned]
 
 
 @dataclass(frozen=True)
@@ -132,25 +137,25 @@ def suite_views(
     suites: Sequence[Suite], records: Sequence[Record], files: dict[str, tuple[str, str]]
 ) -> list[SuiteView]:
     """Compute the sections of all suites; ``files`` maps a suite to its file's name and text."""
-    groups = group_cells(suites, records)
+    by_experiment = group_runs(suites, records)
     return [
         SuiteView(
             suite,
-            [_experiment(suite, name, groups[suite.name, name]) for name in suite.experiments],
+            [_experiment(suite, name, by_experiment[suite.name, name]) for name in suite.experiments],
             *files[suite.name],
         )
         for suite in suites
     ]
 
 
-def _experiment(suite: Suite, name: str, cells: list[Cell]) -> ExperimentView:
+def _experiment(suite: Suite, name: str, groups: list[RunGroup]) -> ExperimentView:
     spec = suite.experiments[name]
     anchor = f"{suite.name}-{name}"
-    comparisons = compare(suite, name, cells)
-    best = best_cells(spec, cells)
-    compared = [row.cell for row in comparisons if row.cell and row.estimate]
-    shown = list({cell.label: cell for cell in [*best[:1], *compared]}.values())
-    names = {metric for cell in cells for record in cell.finished for metric in record.metrics}
+    comparisons = compare(suite, name, groups)
+    best = best_groups(spec, groups)
+    compared = [row.group for row in comparisons if row.group and row.estimate]
+    shown = list({group.label: group for group in [*best[:1], *compared]}.values())
+    names = {metric for group in groups for record in group.finished for metric in record.metrics}
     metrics = sorted(names, key=by_size)
     return ExperimentView(
         anchor=anchor,
@@ -160,20 +165,20 @@ def _experiment(suite: Suite, name: str, cells: list[Cell]) -> ExperimentView:
         headline=metric_style(spec.headline),
         lower_is_better=headline_direction(spec),
         comparisons=comparisons,
-        cells=cells,
+        groups=groups,
         best=best,
-        measures=measure_tables(spec, cells) if spec.protocol else [],
-        pictures=experiment_pictures(spec, cells, anchor),
-        exhibits=exhibit_groups(cells, anchor),
-        confusions=[matrix for cell in shown if (matrix := _confusion(cell))],
-        searches=[search for cell in cells if (search := _search(cell))],
+        measures=measure_tables(spec, groups) if spec.protocol else [],
+        pictures=experiment_pictures(spec, groups, anchor),
+        exhibits=exhibit_groups(groups, anchor),
+        confusions=[matrix for group in shown if (matrix := _confusion(group))],
+        searches=[search for group in groups if (search := _search(group))],
         metrics=metrics,
     )
 
 
-def _confusion(cell: Cell) -> ConfusionView | None:
+def _confusion(group: RunGroup) -> ConfusionView | None:
     """Show the first finished run's confusion matrix, when it is small."""
-    record = cell.finished[0]
+    record = group.finished[0]
     if record.confusion is None or not 0 < len(record.confusion.labels) <= MAX_CONFUSION_CLASSES:
         return None
     shares = [
@@ -182,11 +187,11 @@ def _confusion(cell: Cell) -> ConfusionView | None:
     ]
     largest = max(map(max, shares)) or 1.0
     shades = [[share / largest for share in row] for row in shares]
-    return ConfusionView(f"{cell.label}, seed {record.seed}", record.confusion, shades)
+    return ConfusionView(f"{group.label}, seed {record.seed}", record.confusion, shades)
 
 
-def _search(cell: Cell) -> SearchView | None:
-    searches = {record.seed: record.search for record in cell.records if record.search}
+def _search(group: RunGroup) -> SearchView | None:
+    searches = {record.seed: record.search for record in group.records if record.search}
     if not searches:
         return None
     style = metric_style(f"validation_{next(iter(searches.values())).metric}")
@@ -197,7 +202,7 @@ def _search(cell: Cell) -> SearchView | None:
             score = style.measured(candidate.score) if candidate.status == "ok" else status
             rows.setdefault(params_text(candidate.params), {})[seed] = (score, index == search.selected)
     return SearchView(
-        cell.label,
+        group.label,
         style,
         list(searches),
         [(params, [row.get(seed, ("–", False)) for seed in searches]) for params, row in rows.items()],
@@ -211,10 +216,10 @@ def params_text(params: dict[str, Any]) -> str:
 
 def by_source(rows: Iterable[Comparison]) -> list[tuple[str, list[Comparison]]]:
     """Group published numbers under a heading that names their source and data."""
-    groups: dict[str, list[Comparison]] = {}
+    by_heading: dict[str, list[Comparison]] = {}
     for row in rows:
-        groups.setdefault(f"{row.number.source} · {row.experiment} on {row.dataset}", []).append(row)
-    return list(groups.items())
+        by_heading.setdefault(f"{row.number.source} · {row.experiment} on {row.dataset}", []).append(row)
+    return list(by_heading.items())
 
 
 def distinct_environments(records: Iterable[Record]) -> list[tuple[dict[str, Any], int]]:

@@ -1,8 +1,9 @@
-"""Write the report: ``index.html``, ``results.csv`` and ``comparison.csv``."""
+"""Write the report: ``index.html``, ``results.csv``, ``comparison.csv`` and the folder ``figures``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
@@ -11,9 +12,44 @@ from eigenbench.atomic_files import replacing_entries
 from eigenbench.experiments.record import Record
 from eigenbench.experiments.suite import Suite
 from eigenbench.reporting import formatting, sections
-from eigenbench.reporting.cells import reason, status_counts
-from eigenbench.reporting.comparison import comparison_table, verdict_counts
-from eigenbench.reporting.results import csv_text, results_table
+from eigenbench.reporting.comparison import comparison_csv, verdict_counts
+from eigenbench.reporting.results import results_csv
+from eigenbench.reporting.run_groups import reason, status_counts
+
+#: The folder of the figures, in the folder of the report.
+FIGURES = "figures"
+
+
+@dataclass(frozen=True)
+class FigureFile:
+    """One figure of the page as an SVG file of its own.
+
+    Attributes
+    ----------
+    path : Path
+        ``<reports_dir>/figures/<suite>-<experiment>-<what>.svg``.
+    suite, experiment : str
+        What it is of.
+    title : str
+        The method of an exhibit; empty for other figures.
+    caption, description : str
+        As on the page.
+    """
+
+    path: Path
+    suite: str
+    experiment: str
+    title: str
+    caption: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written: the page and its figures."""
+
+    page: Path
+    figures: list[FigureFile]
 
 
 class ReportError(RuntimeError):
@@ -28,11 +64,11 @@ def render(
     suite_paths: Mapping[str, Path],
     title: str = "eigenbench report",
     unreadable: Sequence[str] = (),
-) -> Path:
+) -> Report:
     """Write the report of some suites.
 
     The page is one file that needs no network and no script. The same input gives the same bytes.
-    Each file is replaced as a whole, and only after all of them were written beside the old ones.
+    Each file, and the folder of figures, is replaced as a whole, and only after everything was written.
 
     Parameters
     ----------
@@ -51,8 +87,8 @@ def render(
 
     Returns
     -------
-    Path
-        ``reports_dir/index.html``.
+    Report
+        The page, ``reports_dir/index.html``, and its figures in ``reports_dir/figures``.
 
     Raises
     ------
@@ -64,32 +100,51 @@ def render(
         (record for record in records if (record.suite, record.experiment) in known),
         key=lambda record: (record.suite, record.experiment, record.seed, record.run_key),
     )
+    files = {suite.name: _suite_file(suite_paths[suite.name]) for suite in suites}
+    views = sections.suite_views(suites, records, files)
     texts = {
-        "results.csv": csv_text(results_table(records)),
-        "comparison.csv": csv_text(comparison_table(suites, records)),
-        "index.html": _page(suites, records, suite_paths, title, unreadable),
+        "results.csv": results_csv(records),
+        "comparison.csv": comparison_csv(suites, records),
+        "index.html": _page(views, records, title, unreadable),
+    }
+    figures = {
+        f"{FIGURES}/{picture.key}.svg": picture.svg
+        for view in views
+        for experiment in view.experiments
+        for picture in experiment.all_pictures
     }
     try:
         with replacing_entries(reports_dir) as folder:
-            for name, text in texts.items():
+            (folder / FIGURES).mkdir()
+            for name, text in (texts | figures).items():
                 (folder / name).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise ReportError(
             f"{reports_dir}: cannot write the report ({error.strerror or error}); make the folder "
             "writable or free space, then run snakemake again. The run records are not affected."
         ) from error
-    return reports_dir / "index.html"
+    return Report(reports_dir / "index.html", _figure_files(reports_dir, views))
+
+
+def _figure_files(reports_dir: Path, views: Sequence[sections.SuiteView]) -> list[FigureFile]:
+    return [
+        FigureFile(
+            reports_dir / FIGURES / f"{picture.key}.svg",
+            view.suite.name,
+            experiment.name,
+            picture.title,
+            picture.caption,
+            picture.alt,
+        )
+        for view in views
+        for experiment in view.experiments
+        for picture in experiment.all_pictures
+    ]
 
 
 def _page(
-    suites: Sequence[Suite],
-    records: Sequence[Record],
-    suite_paths: Mapping[str, Path],
-    title: str,
-    unreadable: Sequence[str],
+    views: Sequence[sections.SuiteView], records: Sequence[Record], title: str, unreadable: Sequence[str]
 ) -> str:
-    files = {suite.name: _suite_file(suite_paths[suite.name]) for suite in suites}
-    views = sections.suite_views(suites, records, files)
     comparisons = [row for view in views for row in view.comparisons]
     template = _environment().get_template("report.html.j2")
     return template.render(

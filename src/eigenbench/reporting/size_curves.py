@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
-from eigenbench.reporting.cells import Cell
 from eigenbench.reporting.drawing import Look, draw_names, log_if_wide, look, names_height, svg, tick_text
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
 from eigenbench.reporting.intervals import Estimate, estimate
+from eigenbench.reporting.run_groups import RunGroup
 
 _WIDTH = 5.5
 _MAX_STEP_TICKS = 8
@@ -28,7 +28,7 @@ class _Line(NamedTuple):
     estimates: list[Estimate]
 
 
-def mean_curves(cells: Sequence[Cell], name: str, *, key: str) -> Markup | None:
+def mean_curves(groups: Sequence[RunGroup], name: str, *, key: str) -> Markup | None:
     """Plot a curve's mean over seeds, with its 95 % band: one line per method.
 
     Axes are logarithmic where the values span much. A curve named ``<metric>_by_<axis>`` says what its
@@ -36,7 +36,7 @@ def mean_curves(cells: Sequence[Cell], name: str, *, key: str) -> Markup | None:
 
     Parameters
     ----------
-    cells : sequence of Cell
+    groups : sequence of RunGroup
         Those without the curve are left out; colours and markers go by their order.
     name : str
         Of the curve.
@@ -48,8 +48,8 @@ def mean_curves(cells: Sequence[Cell], name: str, *, key: str) -> Markup | None:
     Markup or None
         The SVG; None when no method has two steps.
     """
-    looks = {cell.label: look(index) | {"linestyle": "-"} for index, cell in enumerate(cells)}
-    lines = {cell.label: line for cell in cells if (line := _line(cell, name))}
+    looks = {group.label: look(index) | {"linestyle": "-"} for index, group in enumerate(groups)}
+    lines = {group.label: line for group in groups if (line := _line(group, name))}
     if all(len(line.steps) < 2 for line in lines.values()):
         return None
     looks = {label: looks[label] for label in lines}
@@ -60,7 +60,7 @@ def mean_curves(cells: Sequence[Cell], name: str, *, key: str) -> Markup | None:
             _draw_line(axes, line, looks[label])
         curve, axis = _split_axis(name)
         axes.set_ylabel(sentence(metric_style(curve).heading))
-        axes.set_xlabel(axis or ("size" if curve in _sized(cells) else "step"))
+        axes.set_xlabel(axis or ("size" if curve in _sized(groups) else "step"))
         _scale_steps(axes, sorted({step for line in lines.values() for step in line.steps}))
         _scale_means(axes, [found.mean for line in lines.values() for found in line.estimates])
         draw_names(figure, looks)
@@ -79,23 +79,23 @@ def _split_axis(name: str) -> tuple[str, str]:
     return curve, axis.replace("_", " ")
 
 
-def _sized(cells: Sequence[Cell]) -> set[str]:
+def _sized(groups: Sequence[RunGroup]) -> set[str]:
     """Return the metrics that were measured at sizes."""
-    metrics = {metric for cell in cells for record in cell.finished for metric in record.metrics}
+    metrics = {metric for group in groups for record in group.finished for metric in record.metrics}
     return {split_size(metric)[0] for metric in metrics if split_size(metric)[1] is not None}
 
 
-def _line(cell: Cell, name: str) -> _Line | None:
+def _line(group: RunGroup, name: str) -> _Line | None:
     """Return the line of one method; steps without a finite value are left out."""
     scale = metric_style(_split_axis(name)[0]).scale
     values: dict[int, list[float]] = {}
-    for record in cell.finished:
+    for record in group.finished:
         for step, value in record.curves.get(name, ()):
             if math.isfinite(value):
                 values.setdefault(step, []).append(scale * value)
     if not values:
         return None
-    deterministic = all(record.deterministic for record in cell.finished)
+    deterministic = all(record.deterministic for record in group.finished)
     steps = sorted(values)
     return _Line(
         steps, [estimate(name, values[step], deterministic=deterministic, n_test=None) for step in steps]

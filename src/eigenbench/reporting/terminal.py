@@ -14,10 +14,10 @@ from rich.text import Text
 
 from eigenbench.experiments.record import Record
 from eigenbench.experiments.suite import NO_CLASSIFIER, ExperimentSpec, Suite
-from eigenbench.reporting.cells import Cell, best_cells, group_cells, status_counts, total_seconds
 from eigenbench.reporting.comparison import Comparison, compare_all, verdict_counts
 from eigenbench.reporting.formatting import metric_style, seconds
 from eigenbench.reporting.measurements import MeasureTable, measure_tables
+from eigenbench.reporting.run_groups import RunGroup, best_groups, group_runs, status_counts, total_seconds
 
 _COLOURS = {"reproduced": "green", "better": "cyan", "off": "red", "not run": "dim"}
 
@@ -43,14 +43,14 @@ def print_measurements(
 ) -> None:
     """Print what protocols measured: for each of their experiments, the table with the headline metric."""
     console = console or _standard_output()
-    groups = group_cells(suites, records)
+    by_experiment = group_runs(suites, records)
     for suite in suites:
         for name, experiment in suite.experiments.items():
             if experiment.protocol is not None:
-                cells = groups[suite.name, name]
-                measures = measure_tables(experiment, cells)[0]
+                groups = by_experiment[suite.name, name]
+                measures = measure_tables(experiment, groups)[0]
                 console.print(Text(f"{name}, on {experiment.dataset}. {measures.title}"))
-                console.print(_measured(measures, cells))
+                console.print(_measured(measures, groups))
                 console.print()
 
 
@@ -101,28 +101,29 @@ def _print_source(rows: Sequence[Comparison], console: Console) -> None:
             style.exact(row.number.value),
             style.measured(found.mean if found else None),
             Text(style.interval(found.low, found.high) if found else ""),
-            str(found.n_seeds) if found else "",
+            row.seeds_note.removesuffix(" seeds") or str(found.n_seeds) if found else "",
             Text(outcome, style=_COLOURS[outcome]),
         )
     console.print(table)
     for row in rows:
-        if row.estimate is None:
+        if row.estimate is None or row.seeds_note:
             console.print(Text(f"{row.number.label or row.method}: {row.verdict}"))
     console.print()
 
 
-def _measured(measures: MeasureTable, cells: Sequence[Cell]) -> Table:
+def _measured(measures: MeasureTable, groups: Sequence[RunGroup]) -> Table:
     """Tabulate means; intervals would not fit beside each other, and are in the report."""
     table = _table("")
     table.add_column("method", overflow="fold")
     for column in measures.columns:
         table.add_column(Text(column.heading), justify="right", overflow="fold")
-    for cell in cells:
-        row = [Text(cell.method)]
+    for group in groups:
+        row = [Text(group.method)]
         for column in measures.columns:
-            found = cell.estimate(column.metric)
-            text = column.style.measured(found.mean) if found else cell.state
-            row.append(Text(text, style="bold" if cell in column.best else ""))
+            found = group.estimate(column.metric)
+            text = column.style.measured(found.mean) if found else group.state
+            text = "\n".join(filter(None, [text, group.seeds_note(column.metric)]))
+            row.append(Text(text, style="bold" if group in column.best else ""))
         table.add_row(*row)
     return table
 
@@ -134,18 +135,21 @@ def _best_table(suites: Sequence[Suite], records: Iterable[Record]) -> Table:
     table.add_column("metric")
     for heading in ("mean", "95 % interval", "time (s)"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for (suite, name), cells in group_cells(suites, records).items():
+    for (suite, name), groups in group_runs(suites, records).items():
         experiment = next(found for found in suites if found.name == suite).experiments[name]
-        table.add_row(Text(name), *_best_row(experiment, cells))
+        table.add_row(Text(name), *_best_row(experiment, groups))
     return table
 
 
-def _best_row(experiment: ExperimentSpec, cells: Sequence[Cell]) -> list[Text]:
+def _best_row(experiment: ExperimentSpec, groups: Sequence[RunGroup]) -> list[Text]:
     style = metric_style(experiment.headline)
-    best = best_cells(experiment, cells)
+    best = best_groups(experiment, groups)
     found = best[0].estimate(experiment.headline) if best else None
     if found is None:
-        outcome = "no value" if any(cell.finished for cell in cells) else "none finished"
+        if any(group.estimate(experiment.headline) for group in groups):
+            outcome = "none with all seeds"
+        else:
+            outcome = "no value" if any(group.finished for group in groups) else "none finished"
         return [Text(outcome), Text(style.heading), Text("–"), Text(""), Text("–")]
     classifier = best[0].classifier
     return [

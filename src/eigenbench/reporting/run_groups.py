@@ -1,4 +1,4 @@
-"""Records grouped into cells: the runs of one method and classifier that differ only in the seed."""
+"""Records by method and classifier: the runs of one group differ only in the seed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from eigenbench.experiments.suite import NO_CLASSIFIER, ExperimentSpec, Suite
 from eigenbench.reporting.formatting import lower_is_better
 from eigenbench.reporting.intervals import Estimate, estimate
 
-CellKey = tuple[str, str, str, str]
+_GroupKey = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
-class Cell:
+class RunGroup:
     """One method and classifier of an experiment, over its seeds.
 
     Attributes
@@ -64,6 +64,19 @@ class Cell:
             n_test=info.n_test if info else None,
         )
 
+    def seeds_note(self, metric: str) -> str:
+        """Say how many of the planned seeds have a metric, as ``3 of 5 seeds``; empty for all or none."""
+        found = self.estimate(metric)
+        if found is None or found.n_seeds >= self.n_planned:
+            return ""
+        return f"{found.n_seeds} of {self.n_planned} seeds"
+
+    @property
+    def finished_note(self) -> str:
+        """How many of the planned seeds have finished, as ``3 of 5 seeds``; empty when all have."""
+        finished = len(self.finished)
+        return f"{finished} of {self.n_planned} seeds" if finished < self.n_planned else ""
+
     def mean(self, value: Callable[[Record], float | None]) -> float | None:
         """Return the mean of a number over the finished seeds that have it."""
         found = [number for record in self.finished if (number := value(record)) is not None]
@@ -108,17 +121,17 @@ def total_seconds(record: Record) -> float | None:
     return record.fit_seconds + record.train_seconds
 
 
-def group_cells(suites: Iterable[Suite], records: Iterable[Record]) -> dict[tuple[str, str], list[Cell]]:
-    """Group records by (suite, experiment) into cells, in the order of the suite files.
+def group_runs(suites: Iterable[Suite], records: Iterable[Record]) -> dict[tuple[str, str], list[RunGroup]]:
+    """Group records by (suite, experiment) into groups, in the order of the suite files.
 
-    Every cell that a suite declares is there, with or without records. Cells that only records know
+    Every group that a suite declares is there, with or without records. Groups that only records know
     come after the declared ones, by name; records of other suites or experiments are left out.
     """
-    by_key: dict[CellKey, list[Record]] = {}
+    by_key: dict[_GroupKey, list[Record]] = {}
     for record in records:
         key = (record.suite, record.experiment, record.method, record.classifier)
         by_key.setdefault(key, []).append(record)
-    groups = {}
+    by_experiment = {}
     for suite in suites:
         for name, experiment in suite.experiments.items():
             declared = [
@@ -129,18 +142,20 @@ def group_cells(suites: Iterable[Suite], records: Iterable[Record]) -> dict[tupl
             extra = sorted(
                 key[2:] for key in by_key if key[:2] == (suite.name, name) and key[2:] not in declared
             )
-            groups[suite.name, name] = [
-                _cell(experiment, method, classifier, by_key.get((suite.name, name, method, classifier), []))
+            by_experiment[suite.name, name] = [
+                _run_group(
+                    experiment, method, classifier, by_key.get((suite.name, name, method, classifier), [])
+                )
                 for method, classifier in [*declared, *extra]
             ]
-    return groups
+    return by_experiment
 
 
-def _cell(experiment: ExperimentSpec, method: str, classifier: str, records: list[Record]) -> Cell:
+def _run_group(experiment: ExperimentSpec, method: str, classifier: str, records: list[Record]) -> RunGroup:
     spec = experiment.methods.get(method)
     seeds = (spec.seeds if spec else None) or experiment.seeds
     ordered = sorted(records, key=lambda record: (record.seed, record.run_key))
-    return Cell(method, classifier, tuple(ordered), len(seeds))
+    return RunGroup(method, classifier, tuple(ordered), len(seeds))
 
 
 def headline_direction(experiment: ExperimentSpec) -> bool:
@@ -151,27 +166,32 @@ def headline_direction(experiment: ExperimentSpec) -> bool:
     return lower_is_better(experiment.headline)
 
 
-def best_cells(experiment: ExperimentSpec, cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells with the best mean headline metric: one, or several in a tie."""
-    return best_of(cells, experiment.headline, lower=headline_direction(experiment))
+def best_groups(experiment: ExperimentSpec, groups: Iterable[RunGroup]) -> list[RunGroup]:
+    """Return the groups with the best mean headline metric, as `best_of` does."""
+    return best_of(groups, experiment.headline, lower=headline_direction(experiment))
 
 
-def best_of(cells: Iterable[Cell], metric: str, *, lower: bool) -> list[Cell]:
-    """Return the cells with the least mean of a metric, or the greatest: one, or several in a tie."""
+def best_of(groups: Iterable[RunGroup], metric: str, *, lower: bool) -> list[RunGroup]:
+    """Return the groups with the least mean of a metric, or the greatest: one, or several in a tie.
+
+    A mean over fewer seeds than planned is never the best: those that failed might have changed it.
+    """
     means = [
-        (found.mean, cell)
-        for cell in cells
-        if (found := cell.estimate(metric)) is not None and found.mean == found.mean
+        (found.mean, group)
+        for group in groups
+        if (found := group.estimate(metric)) is not None
+        and not group.seeds_note(metric)
+        and found.mean == found.mean
     ]
     best = (min if lower else max)((mean for mean, _ in means), default=None)
-    return [cell for mean, cell in means if mean == best]
+    return [group for mean, group in means if mean == best]
 
 
-def find_cell(cells: Iterable[Cell], method: str, classifier: str | None) -> Cell | None:
-    """Return the cell of a method and classifier; any classifier when none is named."""
-    for cell in cells:
-        if cell.method == method and classifier in (None, cell.classifier):
-            return cell
+def find_group(groups: Iterable[RunGroup], method: str, classifier: str | None) -> RunGroup | None:
+    """Return the group of a method and classifier; any classifier when none is named."""
+    for group in groups:
+        if group.method == method and classifier in (None, group.classifier):
+            return group
     return None
 
 
