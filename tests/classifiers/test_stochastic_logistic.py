@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from eigenbench import GEM, RandomFourierFeatures, StochasticLogistic
 from eigenbench.classifiers.label_losses import multinomial_loss
 from eigenbench.classifiers.logistic_decoder import StochasticDescent, WhitenedFeatures, second_moment
-from eigenbench.classifiers.second_order_logistic import hold_out
+from eigenbench.classifiers.early_stopping import hold_out
 from eigenbench.classifiers.stochastic_logistic import _PreconditionedFeatures
 from eigenbench.linalg.row_threads import RowThreads
 

@@ -111,27 +111,7 @@ class CalibratedLeastSquares(StreamedClassifier):
         self.fit_intercept = fit_intercept
         self.cache_size = cache_size
 
-    def fit(self, X: Any, y: Any) -> CalibratedLeastSquares:
-        """Fit all rounds.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Class labels of any type, at least two different ones.
-
-        Returns
-        -------
-        CalibratedLeastSquares
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If there is one class only, if the data hold NaN or infinity, or if X and y differ in length.
-        """
-        X, codes = self._validated(X, y)
+    def _fit_codes(self, X: Any, codes: np.ndarray) -> None:
         self._fit_map(X, self.classes_[codes])
         blocks = FeatureBlocks(X, self.feature_map_, cache_size=self.cache_size)
         residual = np.zeros((len(codes), len(self.classes_)), dtype=blocks.dtype)
@@ -143,7 +123,6 @@ class CalibratedLeastSquares(StreamedClassifier):
         system = equations.system.factor(self.ridge)
         self.penalty_ = system.penalty
         self._fit_rounds(blocks, codes, system, residual, equations.cross.total)
-        return self
 
     def _fit_rounds(
         self,

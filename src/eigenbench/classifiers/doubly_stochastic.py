@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,16 +14,15 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from eigenbench.classifiers.streamed import ScoreClassifier
-from eigenbench.linalg.row_blocks import row_slices
+from eigenbench.classifiers.score_classifier import OneLabelClassifier
+from eigenbench.linalg.row_blocks import FLOAT_TYPES, row_slices
 
-_DTYPES = [np.float64, np.float32]
 _MAX_SEED = np.iinfo(np.int32).max
 
 
-class DoublyStochasticLogistic(ScoreClassifier):
+class DoublyStochasticLogistic(OneLabelClassifier):
     r"""Kernel logistic regression by doubly stochastic gradients.
 
     The functional gradient of the logistic loss is estimated with two independent samples, a batch of rows
@@ -106,6 +106,8 @@ class DoublyStochasticLogistic(ScoreClassifier):
     True
     """
 
+    _row_checks: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": FLOAT_TYPES}
+
     _parameter_constraints: ClassVar[dict[str, list]] = {
         "feature_map": [HasMethods(["fit", "transform"]), None],
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -147,35 +149,11 @@ class DoublyStochasticLogistic(ScoreClassifier):
         self.keep_maps = keep_maps
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> DoublyStochasticLogistic:
-        """Fit the model in ``max_iter`` passes over the rows, each in a random order.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Class labels of any type, at least two different ones.
-
-        Returns
-        -------
-        DoublyStochasticLogistic
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If there is one class only, if the data hold NaN or infinity, or if X and y differ in length.
-        """
-        self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_DTYPES)
-        check_classification_targets(y)
-        self._start(np.unique(y), X)
-        codes = np.searchsorted(self.classes_, y)
+    def _fit_codes(self, X: Any, codes: np.ndarray) -> None:
+        self._start(X)
         for _ in range(self.max_iter):
             self._learn(X, codes, self._rng.permutation(len(codes)))
         self.n_iter_ = self.max_iter
-        return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> DoublyStochasticLogistic:
         """Learn from further rows: one step for every ``batch_size`` of them, in the given order.
@@ -202,12 +180,13 @@ class DoublyStochasticLogistic(ScoreClassifier):
         """
         self._validate_params()
         first = not hasattr(self, "coefs_")
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_DTYPES, reset=first)
+        X, y = validate_data(self, X, y, **self._row_checks, reset=first)
         check_classification_targets(y)
         if first:
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
-            self._start(np.unique(classes), X)
+            self._set_classes(np.unique(classes))
+            self._start(X)
         elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
             raise ValueError(f"classes={classes!r} is not the same as in the first call: {self.classes_!r}.")
         unknown = np.setdiff1d(y, self.classes_)
@@ -216,11 +195,8 @@ class DoublyStochasticLogistic(ScoreClassifier):
         self._learn(X, np.searchsorted(self.classes_, y), np.arange(len(y)))
         return self
 
-    def _start(self, classes: np.ndarray, X: Any) -> None:
+    def _start(self, X: Any) -> None:
         """Forget everything learned; keep some rows for the maps to be fitted on."""
-        if len(classes) < 2:
-            raise ValueError(f"y holds one class only ({classes[0]}): a classifier needs at least two.")
-        self.classes_ = classes
         self._rng = check_random_state(self.random_state)
         self._reference = X[: self.batch_size].copy()
         self._maps: list[Any] = []
@@ -292,15 +268,10 @@ class DoublyStochasticLogistic(ScoreClassifier):
     def _map(self, block: int) -> Any:
         return self._maps[block] if self.keep_maps else self._draw(self.seeds_[block])
 
-    def _scores(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, reset=False)
+    def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         scores = np.zeros((X.shape[0], len(self.classes_)), dtype=X.dtype)
         for block, coef in enumerate(self.coefs_):
             drawn = self._map(block)
             for rows in row_slices(X.shape[0], self.block_size * X.dtype.itemsize):
                 scores[rows] += drawn.transform(X[rows]) @ coef
-        return scores
-
-    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
-        return softmax(scores, axis=1)
+        yield slice(0, X.shape[0]), scores

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.special import softmax
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from eigenbench.classifiers.streamed import ScoreClassifier
+from eigenbench.classifiers.score_classifier import OneLabelClassifier
 
 
-class GeometricMeanEnsemble(MetaEstimatorMixin, ScoreClassifier):
+class GeometricMeanEnsemble(MetaEstimatorMixin, OneLabelClassifier):
     r"""Average the log probabilities of members that differ by their seed, or by parameters.
 
     Every member is trained on all rows; what differs is the randomness of the estimator, such as the corners
@@ -73,6 +71,13 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, ScoreClassifier):
     True
     """
 
+    # What members take is theirs to check.
+    _row_checks: ClassVar[dict[str, Any]] = {
+        "accept_sparse": True,
+        "dtype": None,
+        "ensure_all_finite": False,
+    }
+
     _parameter_constraints: ClassVar[dict[str, list]] = {
         "estimator": [HasMethods(["fit", "predict_proba"])],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -99,33 +104,7 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, ScoreClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> GeometricMeanEnsemble:
-        """Fit the members.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            Training rows; sparse ones if the member takes them.
-        y : array-like of shape (n_samples,)
-            Class labels.
-
-        Returns
-        -------
-        GeometricMeanEnsemble
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If there is one class only, if a member refuses the data or has no such parameter, or if there are
-            no variants or more than members.
-        """
-        self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse=True, dtype=None, ensure_all_finite=False)
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y holds one class only ({self.classes_[0]}): a classifier needs at least two.")
+    def _fit_codes(self, X: Any, codes: np.ndarray) -> None:
         rng = check_random_state(self.random_state)
         variants = [{}] if self.variants is None else self.variants
         if not 1 <= len(variants) <= self.n_estimators:
@@ -136,21 +115,15 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, ScoreClassifier):
             _reseeded(clone(self.estimator).set_params(**variants[t % len(variants)]), rng)
             for t in range(self.n_estimators)
         ]
-        fits = (delayed(member.fit)(X, y) for member in members)
+        fits = (delayed(member.fit)(X, self.classes_[codes]) for member in members)
         self.estimators_ = list(Parallel(n_jobs=self.n_jobs)(fits))
-        return self
 
-    def _scores(self, X: Any) -> np.ndarray:
-        """Return the mean of the members' log probabilities."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False, reset=False)
+    def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield the mean of the members' log probabilities."""
         logs = np.zeros((X.shape[0], len(self.classes_)))
         for member in self.estimators_:
             logs += np.log(np.maximum(member.predict_proba(X), self.min_probability))
-        return logs / len(self.estimators_)
-
-    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
-        return softmax(scores, axis=1)
+        yield slice(0, X.shape[0]), logs / len(self.estimators_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from eigenbench.classifiers.early_stopping import EarlyStopping
 from eigenbench.classifiers.label_losses import LOSSES, PROBABILITIES
 from eigenbench.classifiers.label_threshold import choose_threshold
 from eigenbench.classifiers.logistic_decoder import (
@@ -26,8 +27,7 @@ from eigenbench.classifiers.logistic_decoder import (
     prior_logits,
     second_moment,
 )
-from eigenbench.classifiers.many_labels import DTYPES, ManyLabelClassifier
-from eigenbench.classifiers.second_order_logistic import hold_out
+from eigenbench.classifiers.many_labels import ManyLabelClassifier
 from eigenbench.embeddings.labels.label_matrix import is_indicator, label_matrix
 from eigenbench.embeddings.labels.rembrandt import Rembrandt
 from eigenbench.linalg.ridge_system import RidgeSystem
@@ -52,7 +52,7 @@ class _Part(NamedTuple):
         return _Part(self.X[rows], self.Y[rows], self.labels[rows])
 
 
-class LabelEmbeddingClassifier(ManyLabelClassifier):
+class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     r"""Predict an embedding of the labels (or of the inputs) and decode it by logistic regression.
 
     The steps of [1]_, Algorithm 3: fit an embedding R of the labels; regress YR on X; map the predicted
@@ -150,15 +150,13 @@ class LabelEmbeddingClassifier(ManyLabelClassifier):
     _maps_rows: ClassVar[bool] = False
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
+        **EarlyStopping._parameter_constraints,
         "embedding": [HasMethods(["fit", "transform"]), None],
         "feature_map": [HasMethods(["fit", "transform"]), None],
         "loss": [StrOptions({"auto", "multinomial", "independent"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "refit": ["boolean"],
         "threshold": [StrOptions({"micro_f1", "hamming_loss"}), Interval(Real, 0, 1, closed="neither")],
         "cache_size": [Interval(Real, 0, None, closed="left")],
@@ -218,14 +216,15 @@ class LabelEmbeddingClassifier(ManyLabelClassifier):
             one label, or if the data hold NaN or infinity.
         """
         self._validate_params()
-        X, Y = validate_data(self, X, Y, accept_sparse="csr", dtype=DTYPES, multi_output=True)
+        X, Y = validate_data(self, X, Y, **self._row_checks, multi_output=True)
         labels, self.classes_ = label_matrix(Y, np.float32)
         self._remember_targets(Y, multilabel=is_indicator(Y))
         self.loss_ = self._checked_loss(labels)
         self.threshold_ = self._initial_threshold()
         rng = check_random_state(self.random_state)
         rows = _Part(X, Y if self._multilabel else np.ravel(Y), labels)
-        held_out = self._held_out(labels, rng)
+        strata = np.zeros(X.shape[0], dtype=np.int64) if self._multilabel else labels.indices
+        held_out = self._held_out(strata, rng)
         seed = int(rng.randint(np.iinfo(np.int32).max))
         if not held_out.any():
             self._train(rows, None, self.max_iter, seed)
@@ -251,14 +250,6 @@ class LabelEmbeddingClassifier(ManyLabelClassifier):
                 f'{np.diff(labels.indptr)[odd[0]]}: use "independent".'
             )
         return self.loss
-
-    def _held_out(self, labels: sparse.csr_array, rng: np.random.RandomState) -> np.ndarray:
-        """Mark the held-out rows; none may be marked where rows are too few."""
-        n = labels.shape[0]
-        if not self.early_stopping:
-            return np.zeros(n, dtype=bool)
-        strata = np.zeros(n, dtype=np.int64) if self._multilabel else labels.indices
-        return hold_out(strata, self.validation_fraction, rng)
 
     def _train(self, rows: _Part, held_out: _Part | None, n_epochs: int, seed: int) -> None:
         """Fit everything on ``rows``; with held-out rows choose the number of epochs and the threshold."""
@@ -329,12 +320,11 @@ class LabelEmbeddingClassifier(ManyLabelClassifier):
     def _chosen_threshold(self, held_out: _Part) -> float:
         blocks = (
             (PROBABILITIES[self.loss_](logits), held_out.labels[here])
-            for here, logits in self._logit_blocks(held_out.X)
+            for here, logits in self._score_blocks(held_out.X)
         )
         return choose_threshold(blocks, str(self.threshold))
 
-    def _logit_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield (rows, logits) of checked X."""
+    def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         features_of = self._features_of()
         c, D = self.coef_.shape
         for here in row_slices(X.shape[0], 4 * max(c, D), LOGIT_BYTES):

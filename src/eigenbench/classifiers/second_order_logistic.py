@@ -10,10 +10,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import softmax
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from eigenbench.classifiers.early_stopping import EarlyStopping
 from eigenbench.classifiers.streamed import StreamedClassifier
 from eigenbench.linalg.accumulation import accumulate
 from eigenbench.linalg.ridge_system import RidgeSystem
@@ -43,7 +43,7 @@ class _Evaluation(NamedTuple):
     gradient: np.ndarray
 
 
-class SecondOrderLogistic(StreamedClassifier):
+class SecondOrderLogistic(EarlyStopping, StreamedClassifier):
     r"""Multinomial logistic regression by L-BFGS on whitened features.
 
     Minimises :math:`C \sum_i \ell(y_i, f_i) + \frac12 \|W\|^2`, the objective of scikit-learn's
@@ -130,12 +130,10 @@ class SecondOrderLogistic(StreamedClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
         **StreamedClassifier._parameter_constraints,
+        **EarlyStopping._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "preconditioner_rows": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "random_state": ["random_state"],
     }
@@ -167,31 +165,9 @@ class SecondOrderLogistic(StreamedClassifier):
         self.cache_size = cache_size
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> SecondOrderLogistic:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Class labels of any type, at least two different ones.
-
-        Returns
-        -------
-        SecondOrderLogistic
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If there is one class only, if the data hold NaN or infinity, or if X and y differ in length.
-        """
-        X, codes = self._validated(X, y)
+    def _fit_codes(self, X: Any, codes: np.ndarray) -> None:
         rng = check_random_state(self.random_state)
-        held_out = np.zeros(len(codes), dtype=bool)
-        if self.early_stopping:
-            held_out = hold_out(codes, self.validation_fraction, rng)
+        held_out = self._held_out(codes, rng)
         if held_out.any() and self.feature_map is not None:
             self._fit_map(X[~held_out], self.classes_[codes[~held_out]])
         else:
@@ -200,7 +176,6 @@ class SecondOrderLogistic(StreamedClassifier):
         objective = _Objective(blocks, codes, held_out, len(self.classes_), self.C, self.fit_intercept)
         objective.precondition(self._sampled(blocks, rng))
         self._minimise(objective)
-        return self
 
     def _sampled(self, blocks: FeatureBlocks, rng: np.random.RandomState) -> FeatureBlocks:
         """Return the features that make the preconditioner."""
@@ -246,12 +221,6 @@ class SecondOrderLogistic(StreamedClassifier):
             minimize(evaluate, np.zeros(objective.shape).ravel(), jac=True, method="L-BFGS-B", options=limits)
         self.n_iter_ = len(losses)
         self.loss_curve_, self.validation_curve_ = np.array(losses), np.array(held_out_losses)
-
-    def _block_scores(self, features: np.ndarray) -> np.ndarray:
-        return features @ self.coef_.T.astype(features.dtype) + self.intercept_
-
-    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
-        return softmax(scores, axis=1)
 
 
 class _Ended(Exception):
@@ -337,30 +306,3 @@ def _log_losses(logits: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.n
     gradient /= total[:, None]
     gradient[own] -= 1
     return np.log(total) - own_logits, gradient
-
-
-def hold_out(codes: np.ndarray, fraction: float, rng: np.random.RandomState) -> np.ndarray:
-    """Mark a random part of the rows, the same share of every class to within one row.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-        Class position of each row.
-    fraction : float
-        Share of rows to mark, between 0 and 1.
-    rng : RandomState
-        Source of the draw.
-
-    Returns
-    -------
-    ndarray of shape (n,), bool
-        At least one row of every class stays unmarked.
-    """
-    order = rng.permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]
-    marks = np.floor(np.arange(1, len(codes) + 1) * fraction) > np.floor(np.arange(len(codes)) * fraction)
-    held_out = np.zeros(len(codes), dtype=bool)
-    held_out[order] = marks
-    first_of_class = order[np.unique(codes[order], return_index=True)[1]]
-    held_out[first_of_class] = False
-    return held_out

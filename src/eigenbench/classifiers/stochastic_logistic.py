@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
-from scipy.special import softmax
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from eigenbench.classifiers.early_stopping import EarlyStopping
 from eigenbench.classifiers.label_losses import multinomial_loss
 from eigenbench.classifiers.logistic_decoder import StochasticDescent, descend, mean_loss, prior_logits
-from eigenbench.classifiers.second_order_logistic import hold_out
 from eigenbench.classifiers.streamed import StreamedClassifier
 from eigenbench.linalg.ridge_system import RidgeSystem
 from eigenbench.linalg.row_blocks import BLOCK_BYTES, dense_block, row_slices
@@ -31,7 +30,7 @@ SMALLEST_SHARE = 128
 _Parts = list[tuple[np.ndarray, np.ndarray]]
 
 
-class StochasticLogistic(StreamedClassifier):
+class StochasticLogistic(EarlyStopping, StreamedClassifier):
     r"""Multinomial logistic regression by stochastic gradients in whitened coordinates.
 
     As for :class:`SecondOrderLogistic`, a Cholesky factor L of the second moment of the features is the
@@ -114,14 +113,12 @@ class StochasticLogistic(StreamedClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
         **StreamedClassifier._parameter_constraints,
+        **EarlyStopping._parameter_constraints,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "preconditioner_rows": [Interval(Integral, 1, None, closed="left")],
         "ridge": [Interval(Real, 0, None, closed="neither")],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
 
@@ -154,31 +151,9 @@ class StochasticLogistic(StreamedClassifier):
         self.cache_size = cache_size
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> StochasticLogistic:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Class labels of any type, at least two different ones.
-
-        Returns
-        -------
-        StochasticLogistic
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If there is one class only, if the data hold NaN or infinity, or if X and y differ in length.
-        """
-        X, codes = self._validated(X, y)
+    def _fit_codes(self, X: Any, codes: np.ndarray) -> None:
         rng = check_random_state(self.random_state)
-        held_out = np.zeros(len(codes), dtype=bool)
-        if self.early_stopping:
-            held_out = hold_out(codes, self.validation_fraction, rng)
+        held_out = self._held_out(codes, rng)
         rows = np.flatnonzero(~held_out)
         everything = len(rows) == len(codes)
         self._fit_map(X if everything else X[rows], self.classes_[codes[rows]])
@@ -193,7 +168,6 @@ class StochasticLogistic(StreamedClassifier):
                 kept = max(0.0, self.cache_size - features.kept_megabytes)
                 watched = whitened(unseen, cache_size=kept), labels[unseen]
             self._descend(features, labels[rows], watched, rng)
-        return self
 
     def _preconditioner(self, X: Any, rows: np.ndarray, rng: np.random.RandomState) -> RidgeSystem:
         """Return the factored second moment of the features of some of the rows."""
@@ -237,12 +211,6 @@ class StochasticLogistic(StreamedClassifier):
         self.intercept_ = found.weights[-1] + shift if self.fit_intercept else np.zeros(len(self.classes_))
         self.n_iter_ = found.best_epoch
         self.loss_curve_, self.validation_curve_ = found.losses, found.held_out_losses
-
-    def _block_scores(self, features: np.ndarray) -> np.ndarray:
-        return features @ self.coef_.T.astype(features.dtype) + self.intercept_
-
-    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
-        return softmax(scores, axis=1)
 
 
 def _features(X: Any, feature_map: Any) -> np.ndarray:

@@ -6,14 +6,13 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+
+from eigenbench.embeddings.row_transformer import LinearEmbedding
 
 
-class RandomDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RandomDirections(LinearEmbedding):
     """Project on directions drawn uniformly from the unit sphere.
 
     The reference row "Random" of Table 2 in [1]_: the same number of directions as GEM has detectors, the
@@ -75,32 +74,12 @@ class RandomDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             The estimator itself.
         """
         self._validate_params()
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = self._training_rows(X)
         rng = check_random_state(self.random_state)
         directions = rng.standard_normal((self.n_components, X.shape[1]))
         self.components_ = directions / np.linalg.norm(directions, axis=1, keepdims=True)
         self._n_features_out = self.n_components
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Project the rows of X.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            The data; sparse data is not made dense.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, k)
-            ``X @ components_.T`` in the type of X.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return np.asarray(safe_sparse_dot(X, self.components_.T.astype(X.dtype, copy=False)))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
+        return self.components_.T, None

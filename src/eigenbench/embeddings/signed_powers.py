@@ -7,15 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from eigenbench.embeddings.row_transformer import RowTransformer
 
 #: Rows expanded at a time: input and output of one step stay in the processor's cache.
 _CHUNK_BYTES = 2**20
 
 
-class SignedPowers(TransformerMixin, BaseEstimator):
+class SignedPowers(RowTransformer):
     r"""Expand every input z into :math:`\max(0, \delta z)^p` for both signs :math:`\delta` and all powers p.
 
     With the default powers this is the nonlinearity of GEM: a cubic in :math:`|z|^{1/2}` with one piece
@@ -88,7 +89,7 @@ class SignedPowers(TransformerMixin, BaseEstimator):
         powers = np.asarray(self.powers, dtype=float)
         if powers.ndim != 1 or powers.size == 0 or not np.all((powers > 0) & np.isfinite(powers)):
             raise ValueError(f"powers must be a non-empty list of positive numbers, got {self.powers!r}.")
-        validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        self._training_rows(X)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -104,8 +105,7 @@ class SignedPowers(TransformerMixin, BaseEstimator):
         ndarray or CSR matrix of shape (n_samples, 2 * len(powers) * m)
             The expanded features, of the type of X.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = self._fitted_rows(X)
         if sparse.issparse(X):
             return self._transform_sparse(X)
         width = X.shape[1]
@@ -159,12 +159,6 @@ class SignedPowers(TransformerMixin, BaseEstimator):
             [f"{name}_{side}_{p:g}" for side in ("pos", "neg") for p in self.powers for name in names],
             dtype=object,
         )
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _raise_root(root: np.ndarray, power: float, out: np.ndarray) -> np.ndarray:

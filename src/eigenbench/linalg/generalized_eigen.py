@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import linalg
 
+from eigenbench.linalg.signs import make_peaks_positive
+
 #: From this size on, the few wanted vectors come from a block Krylov iteration, not a dense reduction.
 DENSE_LIMIT = 1000
 
@@ -62,8 +64,7 @@ class SharedDenominator:
         vectors = linalg.solve_triangular(
             self._factor, reduced, lower=True, trans="T", overwrite_b=True, check_finite=False
         )
-        peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(n_vectors)]
-        return values, vectors * np.where(peaks < 0, -1.0, 1.0)
+        return values, make_peaks_positive(vectors)
 
     def whitened(self, rows: np.ndarray) -> np.ndarray:
         """Return L⁻¹x for every row x of an array (n, d), as rows: where N has become the identity."""

@@ -8,6 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import linalg
 
+from eigenbench.linalg.signs import make_peaks_positive
+
 logger = logging.getLogger(__name__)
 
 
@@ -61,7 +63,4 @@ def leading_eigenpairs(
         logger.info("subspace iteration %d/%d", iteration + 1, n_iter + 1)
     factor, triangle = linalg.qr(image, mode="economic", overwrite_a=True, check_finite=False)
     rotation, values, _ = linalg.svd(triangle, overwrite_a=True, check_finite=False)
-    vectors = factor @ rotation[:, :k]
-    peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(k)]
-    vectors *= np.where(peaks < 0, -1.0, 1.0)
-    return values[:k], vectors
+    return values[:k], make_peaks_positive(factor @ rotation[:, :k])

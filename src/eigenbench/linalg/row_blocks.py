@@ -8,6 +8,10 @@ from typing import Any
 
 import numpy as np
 
+#: Types of rows that methods use as they are; rows of other types become the first of them.
+FLOAT_TYPES = [np.float64, np.float32]
+ROW_TYPES = [*FLOAT_TYPES, np.uint8]
+
 #: Bytes of one dense row block: large enough for BLAS to run at full rate, small beside any data set.
 BLOCK_BYTES = 128 * 2**20
 

@@ -76,8 +76,7 @@ def test_types_sparse_rows_and_blocks(model, monkeypatch):
     assert narrow.dtype == np.float32
     assert_allclose(narrow, F, atol=2e-4)
     # A row is mapped alone: neither the other rows nor the size of the blocks matters.
-    monkeypatch.setattr("eigenbench.embeddings.kernel_features.unit_rows.BLOCK_BYTES", 1)
-    monkeypatch.setattr("eigenbench.embeddings.kernel_features.random_fourier.BLOCK_BYTES", 1)
+    monkeypatch.setattr("eigenbench.embeddings.kernel_features.random_map.BLOCK_BYTES", 1)
     assert_allclose(model.transform(X[::-1])[::-1], F, atol=1e-12)
 
 

@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from eigenbench.embeddings.constraints.constraint_operators import ConstraintOperators
 from eigenbench.embeddings.constraints.equivalence_constraints import (
@@ -204,9 +203,7 @@ class HyperbolicPCA(HyperbolicSubspace):
         """
         self._validate_params()
         etas = self._etas()
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
-        )
+        X, y = self._training_rows(X, y, ensure_min_samples=2)
         check_classification_targets(y)
         _, codes = np.unique(y, return_inverse=True)
         self.n_constraints_ = len(codes)

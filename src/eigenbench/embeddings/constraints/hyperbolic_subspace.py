@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.embeddings.constraints.constraint_operators import ConstraintOperators
 from eigenbench.embeddings.constraints.equivalence_constraints import (
@@ -28,7 +28,9 @@ from eigenbench.embeddings.constraints.margin_risk import (
     projection_risk_bound,
 )
 from eigenbench.embeddings.constraints.positive_eigenspace import PositiveEigenspaces
+from eigenbench.embeddings.row_transformer import RowTransformer
 from eigenbench.linalg.row_blocks import row_slices
+from eigenbench.linalg.signs import make_peaks_positive
 
 #: Values of η₋₁ among which the risk on the training pairs decides by default.
 ETA_GRID = tuple(np.geomspace(0.005, 1, 12).round(4).tolist())
@@ -39,7 +41,7 @@ ALTERNATING, FIRST_THRESHOLD = "alternating", 0.3
 _KERNELS = {*PAIRWISE_KERNEL_FUNCTIONS, "half_rbf"}
 
 
-class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
     """Base of the estimators of a hyperbolic subspace; the parameters are those of `HyperbolicPCA`."""
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
@@ -120,7 +122,7 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         self._validate_params()
         etas = self._etas()
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = self._training_rows(X, ensure_min_samples=2)
         pairs, positive = check_pairs(pairs, r, X.shape[0])
         used, flat = np.unique(pairs, return_inverse=True)
         X, pairs = X[used], flat.reshape(pairs.shape)
@@ -241,8 +243,7 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _keep(self, coefficients: np.ndarray, support: Any) -> None:
         if support is not None and self.kernel == "linear":
             coefficients = np.asarray(safe_sparse_dot(support.T, coefficients))
-        peaks = coefficients[np.abs(coefficients).argmax(axis=0), np.arange(coefficients.shape[1])]
-        coefficients = coefficients * np.where(peaks < 0, -1.0, 1.0)
+        coefficients = make_peaks_positive(coefficients)
         if self.kernel == "linear":
             self.components_ = np.ascontiguousarray(coefficients.T)
         else:
@@ -263,8 +264,7 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         ndarray of shape (n_samples, d)
             float32 for float32 input, else float64. Kernels are evaluated in float64, in row blocks.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = self._fitted_rows(X)
         if self.kernel == "linear":
             return np.asarray(safe_sparse_dot(X, self.components_.T.astype(X.dtype, copy=False)))
         coordinates = np.empty((X.shape[0], self.n_components_), dtype=X.dtype)
@@ -304,7 +304,5 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

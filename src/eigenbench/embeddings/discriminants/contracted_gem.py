@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array
 
-from eigenbench.embeddings.discriminants.detector_embedding import ROW_TYPES, Detectors
+from eigenbench.embeddings.discriminants.detector_embedding import DetectorEmbedding
 from eigenbench.embeddings.discriminants.gem import GEM
 from eigenbench.embeddings.discriminants.sir import slice_codes
 from eigenbench.linalg.accumulation import accumulate
 from eigenbench.linalg.row_blocks import FeatureBlocks
+from eigenbench.linalg.signs import make_peaks_positive
 from eigenbench.moments import ClassMoments
 
 #: What is smaller than this, relative to the target, is taken for zero.
 _ROUNDING = 1e-12
 
 
-class ContractedGEM(Detectors):
+class ContractedGEM(DetectorEmbedding):
     r"""Project on directions that are large where a contraction of the target is large, and small elsewhere.
 
     A vector u contracts a target :math:`y \in R^q` to the number :math:`t = u^\top (y - \bar y)` and so the
@@ -95,9 +96,7 @@ class ContractedGEM(Detectors):
     """
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
-        "gamma": [Interval(Real, 0, None, closed="left")],
-        "theta": [Interval(Real, 0, None, closed="left")],
-        "top": [Interval(Integral, 1, None, closed="left")],
+        **DetectorEmbedding._parameter_constraints,
         "n_slices": [Interval(Integral, 2, None, closed="left"), None],
         "contractions": [StrOptions({"principal"}), "array-like"],
         "n_contractions": [Interval(Integral, 1, None, closed="left"), None],
@@ -143,16 +142,7 @@ class ContractedGEM(Detectors):
             ``theta``.
         """
         self._validate_params()
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=ROW_TYPES,
-            multi_output=True,
-            y_numeric=True,
-            ensure_min_samples=2,
-        )
+        X, y = self._training_rows(X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
         groups, weights = self._groups(self._contract(y))
         start = partial(_WeightedMoments, len(self.contractions_))
         found = accumulate(FeatureBlocks(X, None), start, groups, weights, label="moments")
@@ -179,9 +169,7 @@ class ContractedGEM(Detectors):
             variances, axes = linalg.eigh(Y.T @ Y)
             varying = np.count_nonzero(variances > _ROUNDING * variances[-1])
             count = min(self.n_contractions or q, max(varying, 1))
-            axes = axes[:, ::-1][:, :count].T
-            peaks = axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)]
-            return axes * np.where(peaks < 0, -1.0, 1.0)[:, None]
+            return make_peaks_positive(axes[:, ::-1][:, :count]).T
         vectors = check_array(self.contractions, dtype=np.float64, input_name="contractions")
         if vectors.shape[1] != q:
             raise ValueError(

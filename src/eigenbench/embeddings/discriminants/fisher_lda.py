@@ -71,7 +71,7 @@ class FisherLDA(MomentEmbedding):
         self.n_components = n_components
         self.gamma = gamma
 
-    def _solve(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _directions(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n_classes = len(moments.classes)
         if n_classes < 2:
             raise ValueError(f"FisherLDA compares class means and needs two classes, got {n_classes} class.")

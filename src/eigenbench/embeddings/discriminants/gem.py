@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -96,9 +96,7 @@ class GEM(ClassDetectors):
     """
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
-        "gamma": [Interval(Real, 0, None, closed="left")],
-        "theta": [Interval(Real, 0, None, closed="left")],
-        "top": [Interval(Integral, 1, None, closed="left")],
+        **ClassDetectors._parameter_constraints,
         "pairs": [StrOptions({"all", "hypercube", "uniform", "stratified", "nearest"})],
         "n_pairs": [Interval(Integral, 1, None, closed="left"), None],
         "denominator": [StrOptions({"second_moment", "covariance"})],
@@ -128,7 +126,7 @@ class GEM(ClassDetectors):
     def _draws_at_random(cls, params: dict[str, Any]) -> bool:
         return params["pairs"] not in ("all", "nearest")
 
-    def _solve(self, moments: ClassMoments) -> None:
+    def _find(self, moments: ClassMoments) -> None:
         pairs = self._select_pairs(moments)
         found = self._solve_pairs(moments, pairs)
         values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
@@ -162,8 +160,8 @@ class GEM(ClassDetectors):
             logger.info("GEM: pair %d/%d", len(found), len(pairs))
         return [found[index] for index in range(len(pairs))]
 
-    def _shift(self) -> np.ndarray | None:
-        return self.offsets_ if self.denominator == "covariance" else None
+    def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
+        return self.detectors_, self.offsets_ if self.denominator == "covariance" else None
 
 
 def class_denominator(

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
-from typing import Any
+from abc import abstractmethod
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from eigenbench.embeddings.row_transformer import LinearEmbedding, MomentFit
+from eigenbench.linalg.row_blocks import ROW_TYPES
+from eigenbench.linalg.signs import make_peaks_positive
 from eigenbench.moments import ClassMoments
 
-_DTYPES = [np.float64, np.float32, np.uint8]
 
-
-class MomentEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
+class MomentEmbedding(MomentFit, LinearEmbedding):
     """Base of embeddings that maximise a ratio vᵀSv / vᵀNv of two sums of class moments."""
 
     components_: np.ndarray
     eigenvalues_: np.ndarray
 
+    _row_types: ClassVar[list] = ROW_TYPES
+
     @abstractmethod
-    def _solve(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _directions(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return eigenvalues (k,), vectors as columns (d, k), and the point (d,) that maps to zero."""
 
     def fit(self, X: Any, y: Any = None) -> Any:
@@ -47,11 +47,14 @@ class MomentEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             If the data hold NaN or infinity, or a matrix that has to be inverted is singular.
         """
         self._validate_params()
-        if not self._needs_labels():
-            X = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES)
-            return self._fit(ClassMoments.of(X, np.zeros(X.shape[0], dtype=np.int64)))
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_DTYPES)
-        return self._fit(ClassMoments.of(X, self._groups(y)))
+        if self._needs_labels():
+            X, y = self._training_rows(X, y)
+            groups = self._groups(y)
+        else:
+            X = self._training_rows(X)
+            groups = np.zeros(X.shape[0], dtype=np.int64)
+        self._solve(ClassMoments.of(X, groups))
+        return self
 
     def _needs_labels(self) -> bool:
         return True
@@ -60,63 +63,17 @@ class MomentEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Return what rows are grouped by."""
         return y
 
-    def fit_moments(self, moments: ClassMoments) -> Any:
-        """Find the directions from class moments; the result is that of ``fit`` on their rows.
-
-        Parameters
-        ----------
-        moments : ClassMoments
-            Moments of the training rows.
-
-        Returns
-        -------
-        object
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            As for ``fit``.
-        """
-        self._validate_params()
-        self.n_features_in_ = moments.n_features
-        return self._fit(moments)
-
-    def _fit(self, moments: ClassMoments) -> Any:
-        values, vectors, origin = self._solve(moments)
-        peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-        self.eigenvalues_ = values
-        self.components_ = np.ascontiguousarray((vectors * np.where(peaks < 0, -1.0, 1.0)).T)
-        self.mean_ = origin
+    def _solve(self, moments: ClassMoments) -> None:
+        self.eigenvalues_, vectors, self.mean_ = self._directions(moments)
+        self.components_ = np.ascontiguousarray(make_peaks_positive(vectors).T)
         self._n_features_out = len(self.components_)
-        return self
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Project the rows of X on the directions.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            The data; sparse data is not made dense.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, k)
-            ``(X - mean_) @ components_.T``: float64 for float64 input, else float32.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, reset=False)
-        dtype = np.float64 if X.dtype == np.float64 else np.float32
-        components = self.components_.astype(dtype, copy=False)
-        projections = np.asarray(safe_sparse_dot(X.astype(dtype, copy=False), components.T))
-        projections -= (self.components_ @ self.mean_).astype(dtype)
-        return projections
+    def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
+        return self.components_.T, -(self.components_ @ self.mean_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.required = self._needs_labels()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from numbers import Integral, Real
+from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
@@ -90,9 +90,7 @@ class NeighborhoodGEM(ClassDetectors):
     """
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
-        "gamma": [Interval(Real, 0, None, closed="left")],
-        "theta": [Interval(Real, 0, None, closed="left")],
-        "top": [Interval(Integral, 1, None, closed="left")],
+        **ClassDetectors._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
@@ -112,7 +110,7 @@ class NeighborhoodGEM(ClassDetectors):
         self.n_components = n_components
         self.n_neighbors = n_neighbors
 
-    def _solve(self, moments: ClassMoments) -> None:
+    def _find(self, moments: ClassMoments) -> None:
         neighbors = self._nearest_classes(moments)
         top = self.top if self.n_components is None else -(-self.n_components // len(neighbors))
         top = min(top, moments.n_features)

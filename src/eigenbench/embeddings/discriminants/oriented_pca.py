@@ -78,7 +78,7 @@ class OrientedPCA(MomentEmbedding):
     def _needs_labels(self) -> bool:
         return self.noise_label is not None
 
-    def _solve(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _directions(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         d = moments.n_features
         signal, noise = moments.total() / moments.counts.sum(), np.eye(d)
         if self.noise_label is not None:

@@ -61,7 +61,7 @@ class PerClassPCA(MomentEmbedding):
     def __init__(self, n_components: int = 5) -> None:
         self.n_components = n_components
 
-    def _solve(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _directions(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         d = moments.n_features
         k = min(self.n_components, d)
         found = [

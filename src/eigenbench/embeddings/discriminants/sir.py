@@ -85,7 +85,7 @@ class SIR(MomentEmbedding):
             return y
         return slice_codes(y, self.n_slices)
 
-    def _solve(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _directions(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n_slices = len(moments.classes)
         if n_slices < 2:
             raise ValueError(f"SIR compares the means of slices and needs two, got {n_slices} class.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -92,9 +92,7 @@ class SubclassGEM(LabelDetectors):
     """
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
-        "gamma": [Interval(Real, 0, None, closed="left")],
-        "theta": [Interval(Real, 0, None, closed="left")],
-        "top": [Interval(Integral, 1, None, closed="left")],
+        **LabelDetectors._parameter_constraints,
         "n_subclasses": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
@@ -118,8 +116,7 @@ class SubclassGEM(LabelDetectors):
     def _draws_at_random(cls, params: dict[str, Any]) -> bool:
         return params["n_subclasses"] > 1
 
-    def _fit_rows(self, X: Any, y: np.ndarray) -> SubclassGEM:
-        self._validate_params()
+    def _fit_rows(self, X: Any, y: np.ndarray) -> None:
         self.classes_, codes = np.unique(y, return_inverse=True)
         self._check_number(len(self.classes_))
         denominators = self._denominators(X, y)
@@ -137,8 +134,6 @@ class SubclassGEM(LabelDetectors):
         self.detectors_ = np.ascontiguousarray(vectors[:, kept])
         self.eigenvalues_ = values[kept]
         self.pairs_, self.subclasses_ = self.classes_[owner[:, :2]], owner[:, 2]
-        self._n_features_out = self.detectors_.shape[1]
-        return self
 
     def _denominators(self, X: Any, y: np.ndarray) -> list[SharedDenominator]:
         moments = ClassMoments.of(X, y)

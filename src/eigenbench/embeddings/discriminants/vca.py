@@ -64,7 +64,7 @@ class VCA(MomentEmbedding):
     def _needs_labels(self) -> bool:
         return False
 
-    def _solve(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _directions(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         k = min(self.n_components, moments.n_features)
         second = moments.total() / moments.counts.sum()
         values, vectors = linalg.eigh(second, subset_by_index=(0, k - 1), overwrite_a=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,11 +10,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.embeddings.kernel_features.random_maclaurin import RandomMaclaurin
 from eigenbench.embeddings.kernel_features.tensor_sketch import TensorSketch
-from eigenbench.embeddings.kernel_features.unit_rows import UnitRowMap
+from eigenbench.embeddings.kernel_features.unit_rows import PolynomialKernelMap
 from eigenbench.linalg.hadamard import SubsampledHadamard, next_power_of_two
 
 
-class CRAFT(UnitRowMap):
+class CRAFT(PolynomialKernelMap):
     r"""Approximate the polynomial kernel on the sphere by a wide random map and a projection.
 
     Random features for a polynomial kernel are many and nearly rank deficient. CRAFT maps rows to E > D
@@ -66,9 +66,7 @@ class CRAFT(UnitRowMap):
     """
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
-        **UnitRowMap._parameter_constraints,
-        "degree": [Interval(Integral, 1, None, closed="left")],
-        "a": [Interval(Real, 2, None, closed="left")],
+        **PolynomialKernelMap._parameter_constraints,
         "base": [StrOptions({"maclaurin", "tensor_sketch"})],
         "up_components": [Interval(Integral, 1, None, closed="left"), None],
     }

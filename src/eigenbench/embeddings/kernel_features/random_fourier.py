@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import spatial
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eigenbench.embeddings.kernel_features.frequencies import Projections, draw_phases, trigonometric_features
-from eigenbench.embeddings.kernel_features.unit_rows import BLOCK_BYTES
-from eigenbench.linalg.row_blocks import row_slices
+from eigenbench.embeddings.kernel_features.random_map import RandomMap
 
 _SAMPLE_ROWS = 1_000
 
 
-class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RandomFourierFeatures(RandomMap):
     r"""Approximate a shift-invariant kernel by cosines and sines of random projections.
 
     With frequencies w drawn from the Fourier transform of the kernel,
@@ -81,13 +77,12 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     """
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
+        **RandomMap._parameter_constraints,
         "kernel": [StrOptions({"gaussian", "laplacian", "matern"})],
         "length_scale": [Interval(Real, 0, None, closed="neither"), StrOptions({"median"})],
         "length_factor": [Interval(Real, 0, None, closed="neither")],
         "nu": [Interval(Real, 0, None, closed="neither")],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
         "orthogonal": ["boolean"],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -109,42 +104,18 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.orthogonal = orthogonal
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> RandomFourierFeatures:
-        """Draw the frequencies, after finding the length scale when it is "median".
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            Rows of the width and type to map.
-        y : ignored
-            Present for the scikit-learn interface.
-
-        Returns
-        -------
-        RandomFourierFeatures
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If ``orthogonal`` is asked of the Laplacian kernel, or if the median distance is zero.
-        """
-        self._validate_params()
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    def _draw(self, X: Any, rng: np.random.RandomState) -> None:
         if self.orthogonal and self.kernel == "laplacian":
             raise ValueError(
                 "orthogonal=True needs frequencies that are uniform in direction, which those of "
                 "kernel='laplacian' are not; kernel='matern' with nu=0.5 is its 2-norm counterpart."
             )
-        rng = check_random_state(self.random_state)
         length = self._median_distance(X, rng) if self.length_scale == "median" else float(self.length_scale)
         self.length_scale_ = length * float(self.length_factor)
         n, self.phases_ = draw_phases(True, self.n_components, rng)
-        self.projections_ = self._draw(n, X, rng)
-        self._n_features_out = self.n_components
-        return self
+        self.projections_ = self._frequencies(n, X, rng)
 
-    def _draw(self, n: int, X: Any, rng: np.random.RandomState) -> Projections:
+    def _frequencies(self, n: int, X: Any, rng: np.random.RandomState) -> Projections:
         width = X.shape[1]
         if self.kernel == "laplacian":
             frequencies = rng.standard_cauchy((width, n)) / self.length_scale_
@@ -167,30 +138,9 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             )
         return float(median)
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Map rows to features.
+    def _arrays(self, dtype: np.dtype) -> np.ndarray:
+        return self.projections_.astype(dtype)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            The rows; sparse rows are not made dense.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            The features in the type of X, float32 or float64.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        features = np.empty((X.shape[0], self.n_components), dtype=X.dtype)
-        stored = self.projections_.astype(X.dtype)
+    def _map_block(self, block: Any, arrays: np.ndarray, out: np.ndarray) -> None:
         scale = np.sqrt(2 / self.n_components)
-        for rows in row_slices(X.shape[0], self.n_components * X.dtype.itemsize, BLOCK_BYTES):
-            trigonometric_features(self.projections_, stored, self.phases_, scale, X[rows], features[rows])
-        return features
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        trigonometric_features(self.projections_, arrays, self.phases_, scale, block, out)

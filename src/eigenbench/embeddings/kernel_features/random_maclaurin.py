@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 
 from eigenbench.embeddings.kernel_features.spherical_kernels import maclaurin_coefficients
-from eigenbench.embeddings.kernel_features.unit_rows import UnitRowMap
+from eigenbench.embeddings.kernel_features.unit_rows import PolynomialKernelMap
 
 
-class RandomMaclaurin(UnitRowMap):
+class RandomMaclaurin(PolynomialKernelMap):
     r"""Approximate the polynomial kernel on the sphere by random Maclaurin features.
 
     The kernel is :math:`\alpha (q + x^\top y)^p = \sum_n a_n (x^\top y)^n`, q = a²/2 − 1, α = (2/a²)^p. A
@@ -68,9 +66,7 @@ class RandomMaclaurin(UnitRowMap):
     """
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
-        **UnitRowMap._parameter_constraints,
-        "degree": [Interval(Integral, 1, None, closed="left")],
-        "a": [Interval(Real, 2, None, closed="left")],
+        **PolynomialKernelMap._parameter_constraints,
         "h01": ["boolean"],
     }
 

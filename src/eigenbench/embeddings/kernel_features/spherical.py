@@ -16,7 +16,7 @@ from eigenbench.embeddings.kernel_features.frequencies import (
 )
 from eigenbench.embeddings.kernel_features.spherical_density import fit_radial_density
 from eigenbench.embeddings.kernel_features.spherical_kernels import spherical_polynomial
-from eigenbench.embeddings.kernel_features.unit_rows import UnitRowMap, unit_rows
+from eigenbench.embeddings.kernel_features.unit_rows import PolynomialKernelMap, unit_rows
 
 _GRID_POINTS = 201
 _SAMPLE_ROWS = 1_000
@@ -24,7 +24,7 @@ _SAMPLE_ROWS = 1_000
 _UNIFORM_SHARE = 0.01
 
 
-class SphericalRandomFeatures(UnitRowMap):
+class SphericalRandomFeatures(PolynomialKernelMap):
     r"""Approximate a radial kernel on the unit sphere by random Fourier features.
 
     The polynomial kernel :math:`K(z) = (1 - z^2/a^2)^p = \alpha (q + x^\top y)^p`, z = ‖x − y‖, q = a²/2 − 1,
@@ -111,9 +111,8 @@ class SphericalRandomFeatures(UnitRowMap):
     """
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
-        **UnitRowMap._parameter_constraints,
+        **PolynomialKernelMap._parameter_constraints,
         "degree": [Interval(Real, 1, None, closed="left")],
-        "a": [Interval(Real, 2, None, closed="left")],
         "n_gaussians": [Interval(Integral, 1, None, closed="left")],
         "kernel": [callable, None],
         "n_starts": [Interval(Integral, 1, None, closed="left")],

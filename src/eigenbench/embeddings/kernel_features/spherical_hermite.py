@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from eigenbench.embeddings.kernel_features.frequencies import orthogonal_directions
-from eigenbench.embeddings.kernel_features.unit_rows import BLOCK_BYTES, UnitRowMap, unit_rows
+from eigenbench.embeddings.kernel_features.random_map import BLOCK_BYTES
+from eigenbench.embeddings.kernel_features.unit_rows import PolynomialKernelMap, unit_rows
 from eigenbench.linalg.row_blocks import row_slices
 
 _SAMPLE_ROWS = 256
 _SAMPLE_DIRECTIONS = 512
 
 
-class SphericalHermiteFeatures(UnitRowMap):
+class SphericalHermiteFeatures(PolynomialKernelMap):
     r"""Approximate the polynomial kernel on the sphere without bias, with one projection for two features.
 
     A unit row x is extended to :math:`X = (x, \sqrt q) / \sqrt{q + 1}`, q = a²/2 − 1, so that the kernel
@@ -101,9 +101,7 @@ class SphericalHermiteFeatures(UnitRowMap):
     """
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
-        **UnitRowMap._parameter_constraints,
-        "degree": [Interval(Integral, 1, None, closed="left")],
-        "a": [Interval(Real, 2, None, closed="left")],
+        **PolynomialKernelMap._parameter_constraints,
         "expand_about": [StrOptions({"mean", "origin"})],
     }
 

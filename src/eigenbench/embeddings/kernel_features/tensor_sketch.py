@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import fft, sparse
-from sklearn.utils._param_validation import Interval
 
-from eigenbench.embeddings.kernel_features.unit_rows import UnitRowMap
+from eigenbench.embeddings.kernel_features.unit_rows import PolynomialKernelMap
 
 
-class TensorSketch(UnitRowMap):
+class TensorSketch(PolynomialKernelMap):
     r"""Approximate the polynomial kernel on the sphere by Tensor Sketch.
 
     With the constant coordinate √q, q = a²/2 − 1, the kernel :math:`\alpha (q + x^\top y)^p` is a p-th power
@@ -60,12 +58,6 @@ class TensorSketch(UnitRowMap):
     >>> TensorSketch(3, n_components=64, random_state=0).fit_transform(np.eye(4)).shape
     (4, 64)
     """
-
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        **UnitRowMap._parameter_constraints,
-        "degree": [Interval(Integral, 1, None, closed="left")],
-        "a": [Interval(Real, 2, None, closed="left")],
-    }
 
     def __init__(
         self,

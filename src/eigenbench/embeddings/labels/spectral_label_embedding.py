@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
@@ -11,33 +11,31 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eigenbench.embeddings.labels.label_matrix import label_matrix
 from eigenbench.embeddings.labels.moment_products import MomentProducts
+from eigenbench.embeddings.row_transformer import LinearEmbedding, MomentFit
 from eigenbench.linalg.accumulation import accumulate
 from eigenbench.linalg.conjugate_gradients import StreamedRidge
 from eigenbench.linalg.randomized_eigen import leading_eigenpairs
 from eigenbench.linalg.ridge_system import DOUBLE_PRECISION_LIMIT, RidgeSystem
-from eigenbench.linalg.row_blocks import FeatureBlocks
+from eigenbench.linalg.row_blocks import ROW_TYPES, FeatureBlocks
 from eigenbench.linalg.row_products import LabelledRows
 from eigenbench.moments import ClassMoments
 
 #: Maps columns to as many: solutions of linear systems, or products.
 ColumnMap = Callable[[np.ndarray], np.ndarray]
 
-_DTYPES = [np.float64, np.float32, np.uint8]
 
-
-class LabelEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
+class LabelEmbedding(MomentFit, LinearEmbedding):
     """Base of embeddings V (c, k) of labels; ``transform`` predicts Y V by ridge regression on X."""
 
     embedding_: np.ndarray
+
+    _row_types: ClassVar[list] = ROW_TYPES
 
     # Moments hold one label of each row, and targets here may be several.
     _moments_suffice: ClassVar[bool] = False
@@ -102,7 +100,7 @@ class LabelEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             or if the data hold NaN or infinity.
         """
         self._validate_params()
-        X, Y = validate_data(self, X, Y, accept_sparse="csr", dtype=_DTYPES, multi_output=True)
+        X, Y = self._training_rows(X, Y, multi_output=True)
         if sparse.issparse(X) and X.dtype == np.uint8:
             X = X.astype(np.float32)
         indicators, classes = label_matrix(Y, np.float64 if X.dtype == np.float64 else np.float32)
@@ -117,47 +115,29 @@ class LabelEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         else:
             self.penalty_ = float(self.ridge * rows.diagonal.mean())
             solve = StreamedRidge(rows, self.penalty_, tol=self.cg_tol, max_iter=self.cg_max_iter)
-        self._fit(rows, solve, classes)
+        self._regress(rows, solve, classes)
         self._report(solve)
         return self
 
-    def fit_moments(self, moments: ClassMoments) -> Any:
-        """Find the embedding from class moments; the result is that of ``fit`` on their rows.
-
-        Parameters
-        ----------
-        moments : ClassMoments
-            Moments of the training rows.
-
-        Returns
-        -------
-        object
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            As for ``fit``, or if ``solver="cg"``, which needs the rows.
-        """
-        self._validate_params()
+    def _solve(self, moments: ClassMoments) -> None:
         if self.solver == "cg":
             raise ValueError('solver="cg" works on rows; class moments are solved with "cholesky" or "auto".')
-        self.n_features_in_ = moments.n_features
         products = MomentProducts(moments, fit_intercept=self.fit_intercept)
         system = RidgeSystem.of_sums(
             moments.total(), moments.sums.sum(axis=0), products.n_rows, fit_intercept=self.fit_intercept
         )
         solve = self._factored(system)
-        self._fit(products, solve, moments.classes)
+        self._regress(products, solve, moments.classes)
         self._report(solve)
-        return self
 
     def _factored(self, system: RidgeSystem) -> ColumnMap:
         # RidgeSystem counts its penalty in mean variances, which are 1/n of the diagonal's mean.
         self.penalty_ = system.factor(self.ridge * system.n_rows).penalty
         return system.apply_inverse
 
-    def _fit(self, products: LabelledRows | MomentProducts, solve: ColumnMap, classes: np.ndarray) -> None:
+    def _regress(
+        self, products: LabelledRows | MomentProducts, solve: ColumnMap, classes: np.ndarray
+    ) -> None:
         if self.n_components > products.n_labels:
             raise ValueError(
                 f"n_components={self.n_components} exceeds the number of labels, {products.n_labels}."
@@ -187,32 +167,13 @@ class LabelEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 stacklevel=3,
             )
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Predict the embedded labels of the rows of X.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            The data; sparse data is not made dense.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            ``X @ coef_.T + intercept_``: float64 for float64 input, else float32.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, reset=False)
-        dtype = np.float64 if X.dtype == np.float64 else np.float32
-        outputs = np.asarray(safe_sparse_dot(X.astype(dtype, copy=False), self.coef_.T.astype(dtype)))
-        outputs += self.intercept_.astype(dtype)
-        return outputs
+    def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
+        return self.coef_.T, self.intercept_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
