@@ -9,9 +9,9 @@ from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_limits
 
 from eigenbench import GEM, RandomFourierFeatures, StochasticLogistic
+from eigenbench.classifiers.early_stopping import hold_out
 from eigenbench.classifiers.label_losses import multinomial_loss
 from eigenbench.classifiers.logistic_decoder import StochasticDescent, WhitenedFeatures, second_moment
-from eigenbench.classifiers.early_stopping import hold_out
 from eigenbench.classifiers.stochastic_logistic import _PreconditionedFeatures
 from eigenbench.linalg.row_threads import RowThreads
 
