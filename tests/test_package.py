@@ -42,6 +42,24 @@ def test_what_every_command_does_imports_no_numerics(code):
     assert done.stdout.strip() == "[]"
 
 
+def test_checking_parameters_imports_only_what_the_suite_names(tmp_path):
+    path = tmp_path / "one.yaml"
+    path.write_text(
+        "title: t\nexperiments:\n  main: {dataset: digits, methods: {m: {steps: [SignedPowers]}}, "
+        "classifiers: [CalibratedLeastSquares]}\n"
+    )
+    code = (
+        "import sys; from pathlib import Path; from eigenbench.registry import COMPONENTS\n"
+        "from eigenbench.experiments.suite_file import check_parameters, load_suite\n"
+        f"path = Path({str(path)!r}); check_parameters(load_suite(path), path)\n"
+        "own = {item.module for item in COMPONENTS.values() if item.module.startswith('eigenbench')}\n"
+        "print(sorted(own & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    named = "['eigenbench.classifiers.calibrated_least_squares', 'eigenbench.embeddings.signed_powers']"
+    assert done.stdout.strip() == named
+
+
 def test_docstring_examples_run():
     """The examples in public docstrings are part of the documentation: they must be true."""
     command = [sys.executable, "-m", "pytest", "-q", "--doctest-modules", "-p", "no:cacheprovider"]
