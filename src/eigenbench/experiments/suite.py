@@ -266,9 +266,10 @@ class ExperimentSpec(_Model):
     def _measured_numbers(
         cls, numbers: tuple[PublishedNumber, ...], info: ValidationInfo
     ) -> tuple[PublishedNumber, ...]:
+        metrics = _metrics(info.data)
         for index, number in enumerate(numbers):
             try:
-                _check_metric(number.metric, _metrics(info.data))
+                _check_metric(number.metric, metrics)
                 _check_reference("method", number.method, list(info.data.get("methods", ())))
                 _check_reference("classifier", number.classifier, list(info.data.get("classifiers", ())))
             except ValueError as error:

@@ -48,7 +48,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
 )
 
 
-def _refuse(loader: Any, node: yaml.Node) -> Any:
+def _refuse_date(loader: Any, node: yaml.Node) -> Any:
     raise yaml.constructor.ConstructorError(
         None, None, f"{node.value!r:.40} is a date: put it in quotes if it is a text", node.start_mark
     )
@@ -83,7 +83,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
             ) from None
 
 
-_Loader.add_constructor("tag:yaml.org,2002:timestamp", _refuse)
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _refuse_date)
 
 
 def read_yaml(path: Path) -> Any:
@@ -119,15 +119,13 @@ def read_yaml(path: Path) -> Any:
 def _check_extent(text: str) -> None:
     """Raise where a document is too deep or too large with its aliases written out, or has a tag."""
     anchored: dict[str, _Extent] = {}
-    document = _Extent(None)
-    path = [document]
+    path = [_Extent(None)]
     for event in yaml.parse(text, Loader=_Loader):
         problem = None
         if tag := getattr(event, "tag", None):
             problem = f"the tag {tag!r:.40} is not allowed: write the value without it"
         if isinstance(event, yaml.CollectionStartEvent):
-            path.append(_Extent(event.anchor, levels=1))
-            document.values += 1
+            path.append(_Extent(event.anchor, values=1, levels=1))
         elif isinstance(event, yaml.CollectionEndEvent):
             closed = path.pop()
             path[-1].add(closed)
@@ -144,7 +142,7 @@ def _check_extent(text: str) -> None:
                 problem = f"the alias *{event.anchor:.40} names nothing before it, or what it is part of"
         if len(path) - 2 + path[-1].levels > MAX_DEPTH:
             problem = f"more than {MAX_DEPTH} levels of mappings and lists"
-        if document.values > MAX_VALUES or path[-1].values > MAX_VALUES:
+        if path[-1].values > MAX_VALUES:
             problem = f"more than {MAX_VALUES} values, with aliases written out"
         if problem:
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)  # type: ignore[arg-type]
@@ -152,7 +150,7 @@ def _check_extent(text: str) -> None:
 
 @dataclass
 class _Extent:
-    """The values and levels in a collection, or in the document, with aliases written out."""
+    """The values and levels of a value, or so far of an open collection, with aliases written out."""
 
     anchor: str | None
     values: int = 0

@@ -114,7 +114,7 @@ def _best(
     data: UnitRows,
     settings: Settings,
 ) -> tuple[NDArray[Any], float, float]:
-    """Solve for each C from the result of the one before; return the result of least held-out error."""
+    """Solve for each C from the result for the C before; return the result of least held-out error."""
     found, path, errors = None, [], []
     for C in settings.C:
         found = part.minimise(C, start=found, tol=settings.tol)

@@ -67,8 +67,8 @@ def draw_tasks(trial: Trial) -> tuple[Task, Task]:
     generator = np.random.default_rng([trial.seed, 0x7472])
     everything = _Pool((own.X_train, own.X_test), (own.y_train, own.y_test), own.classes)
     source_pool = _Pool((own.X_train,), (own.y_train,), own.classes) if settings.by_part else everything
-    apart = settings.by_part or settings.target is not None
-    target_pool = _Pool((other.X_test,), (other.y_test,), other.classes) if apart else everything
+    separate = settings.by_part or settings.target is not None
+    target_pool = _Pool((other.X_test,), (other.y_test,), other.classes) if separate else everything
     for name in settings.exclude:
         if name not in own.classes:
             raise ValueError(f"exclude: there is no class {name!r}; the classes are {', '.join(own.classes)}")
