@@ -1,9 +1,11 @@
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
 from eigenbench.experiments.plan import make_plan
 from eigenbench.experiments.suite import Suite, SuiteError
-from eigenbench.experiments.suite_file import load_suite
+from eigenbench.experiments.suite_file import check_parameters, load_suite
 from eigenbench.protocols.available import PROTOCOLS
 
 EXPERIMENT = {
@@ -78,3 +80,23 @@ def test_the_error_names_file_and_place(tmp_path):
     )
     with pytest.raises(SuiteError, match=r"s.yaml: experiments.main.*size"):
         load_suite(path)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "settings", "words"),
+    [
+        ("ensemble", {"params": {"rigde": 1.0}}, "CalibratedLeastSquares has no parameter 'rigde'"),
+        ("sweep", {"sizes": [8, 16], "params": {"rigde": 1.0}}, "Did you mean 'ridge'"),
+        (
+            "paired_comparison",
+            {"reference": "a", "variants": {"a": {}, "b": {"gem": {"GEM": {"gama": 1}}}}},
+            "GEM has no parameter 'gama'. Did you mean 'gamma'",
+        ),
+    ],
+)
+def test_a_wrong_parameter_in_the_settings_is_named(protocol, settings, words):
+    wrong = suite(protocol=protocol, settings=settings)
+    with pytest.raises(SuiteError) as error:
+        check_parameters(wrong, Path("s.yaml"))
+    assert str(error.value).startswith("s.yaml: experiments.main.settings: ")
+    assert words in str(error.value)

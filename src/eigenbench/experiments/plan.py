@@ -151,7 +151,8 @@ def _methods(
         if protocol is None:
             yield MethodPlan(spec, seeds, share_of(spec, entry, len(seeds)))
         else:
-            rows, features = sum(entry.expect.rows.values()), entry.expect.features
-            values = protocol.settings().model_validate(experiment.settings).work(rows, features)
+            assert experiment.protocol_settings is not None
+            rows = sum(entry.expect.rows.values())
+            values = experiment.protocol_settings.work(rows, entry.expect.features)
             share = "fit" if protocol.exclusive else share_of(spec, entry, len(seeds), values)
             yield MethodPlan(spec, seeds, share, protocol.exclusive)

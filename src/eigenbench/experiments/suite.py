@@ -37,7 +37,7 @@ from eigenbench.experiments.suite_types import (
     check_distinct,
 )
 from eigenbench.protocols.available import PROTOCOLS
-from eigenbench.protocols.base import Several
+from eigenbench.protocols.base import ProtocolSettings, Several
 from eigenbench.registry import COMPONENTS, RECIPES, component, near_match
 
 #: Metrics of multilabel data that can choose among candidates, and whether more is better.
@@ -248,7 +248,7 @@ class ExperimentSpec(_Model):
             complete = kind.model_validate(settings)
         except ValidationError as error:
             raise SettingsError(error, kind.model_fields) from None
-        for item in complete.components():
+        for item, _ in complete.components():
             _check_reference("component", item, list(COMPONENTS))
         return complete.model_dump(mode="json")
 
@@ -307,20 +307,26 @@ class ExperimentSpec(_Model):
         return tuple(self.classifiers) or (NO_CLASSIFIER,)
 
     @property
+    def protocol_settings(self) -> ProtocolSettings | None:
+        """The settings as an instance of the protocol's own class."""
+        return _protocol_settings(self.protocol, self.settings)
+
+    @property
     def datasets(self) -> tuple[str, ...]:
         """The experiment's dataset, then those that its protocol reads beside it."""
-        if self.protocol is None:
-            return (self.dataset,)
-        extra = PROTOCOLS[self.protocol].settings().model_validate(self.settings).datasets()
-        return tuple(dict.fromkeys((self.dataset, *extra)))
+        settings = self.protocol_settings
+        return tuple(dict.fromkeys((self.dataset, *(settings.datasets() if settings else ()))))
+
+
+def _protocol_settings(protocol: str | None, settings: Params) -> ProtocolSettings | None:
+    return None if protocol is None else PROTOCOLS[protocol].settings().model_validate(settings)
 
 
 def _metrics(fields: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the metrics of an experiment with these fields; none where a field that decides is missing."""
     if not fields.keys() >= {"protocol", "settings", "validation"}:
         return ()
-    if fields["protocol"] is not None:
-        settings = PROTOCOLS[fields["protocol"]].settings().model_validate(fields["settings"])
+    if settings := _protocol_settings(fields["protocol"], fields["settings"]):
         return tuple(sorted(settings.metrics(), key=lambda name: name != settings.headline))
     chosen_by = fields["validation"].metric
     if fields["validation"].multilabel:

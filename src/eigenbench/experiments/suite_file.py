@@ -280,6 +280,10 @@ def check_parameters(suite: Suite, path: Path) -> None:
                     )
                 _check_names([parameter], by_step[step_name].component, f"{place}.grid")
             _check_nested(itertools.chain(*method.grid.values()), f"{place}.grid")
+        place = f"{path}: experiments.{experiment_name}.settings"
+        for name, params in experiment.protocol_settings.components() if experiment.protocol_settings else ():
+            _check_names(params, name, place)
+            _check_nested(params.values(), place)
         for classifier_name, classifier in experiment.classifiers.items():
             place = f"{path}: experiments.{experiment_name}.classifiers.{classifier_name}"
             _check_names([*classifier.params, *classifier.grid], classifier.component, place)

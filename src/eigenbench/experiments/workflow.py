@@ -82,6 +82,11 @@ class Workflow:
         self.reports = self.config.reports_dir
         self.catalogue = load_catalogue()
         self.suite_paths = {path.stem: path for path in sorted(suites_dir.glob("*.yaml"))}
+        if taken := {"all", "paper"} & set(self.suite_paths):
+            name = taken.pop()
+            raise SuiteError(
+                f"{self.suite_paths[name]}: {name!r} is a target of the workflow: rename the file"
+            )
         for name in self.config.suites:
             if name not in self.suite_paths:
                 hint = near_match(name, list(self.suite_paths))

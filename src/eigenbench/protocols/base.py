@@ -33,16 +33,16 @@ class ProtocolSettings(BaseModel):
     headline: ClassVar[str]
     exclusive: ClassVar[bool] = False
 
+    def components(self) -> tuple[tuple[str, dict[str, Any]], ...]:
+        """Return name and parameters of each registered component that the settings name."""
+        return ()
+
     def metrics(self) -> tuple[str, ...]:
         """Return the names of the metrics that these settings give; ``*`` in one stands for any text."""
         raise NotImplementedError
 
     def datasets(self) -> tuple[str, ...]:
         """Return the datasets that the protocol reads beside the experiment's own."""
-        return ()
-
-    def components(self) -> tuple[str, ...]:
-        """Return the names that stand for components, to be checked before any work."""
         return ()
 
     def work(self, rows: int, features: int) -> int:

@@ -40,6 +40,10 @@ class Settings(ProtocolSettings):
             raise ValueError(f"{len(self.variants)} variants need as many members, there are {self.members}")
         return self
 
+    def components(self) -> tuple[tuple[str, dict[str, Any]], ...]:
+        """Return the classifier."""
+        return ((self.classifier, self.params),)
+
     def metrics(self) -> tuple[str, ...]:
         """Return the names of the ensemble's errors and losses, and of its members'."""
         return ("error", "test_errors", "log_loss", "member_error", "member_log_loss")

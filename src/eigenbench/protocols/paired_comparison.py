@@ -62,10 +62,13 @@ class Settings(ProtocolSettings):
                     )
         return self
 
-    def components(self) -> tuple[str, ...]:
-        """Return the names of the variants' steps."""
-        steps = [item for changes in self.variants.values() for item in changes.items()]
-        return tuple(name for key, step in steps if "__" not in key for name in step)
+    def components(self) -> tuple[tuple[str, dict[str, Any]], ...]:
+        """Return the classifier, and the steps that variants replace."""
+        steps = [
+            step for changes in self.variants.values() for key, step in changes.items() if "__" not in key
+        ]
+        named = [(name, params or {}) for step in steps for name, params in step.items()]
+        return ((self.classifier, self.params), *named)
 
     def metrics(self) -> tuple[str, ...]:
         """Return the names of each variant's error, number of features, and difference to the reference."""

@@ -67,6 +67,10 @@ class Settings(ProtocolSettings):
                 raise ValueError(f"'values' of {name} must ascend, by at least one 'unit' each")
         return self
 
+    def components(self) -> tuple[tuple[str, dict[str, Any]], ...]:
+        """Return the classifier."""
+        return ((self.classifier, self.params),)
+
     def metrics(self) -> tuple[str, ...]:
         """Return the names of the error, and of the best place on the axis where a parameter is varied."""
         return ("test_error",) if self.sizes else ("validation_error", f"best_{self.axis}")
