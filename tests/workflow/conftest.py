@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,12 +32,14 @@ class Workflow:
         self.folder = folder
         self.suites_dir = suites_dir
         self.suites = suites
+        self.config: list[str] = []
 
     def command(self, *arguments: str) -> list[str]:
         return [
             *(sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile")),
             *("--directory", str(self.folder), "--cores", "2", *arguments),
             *("--config", f"suites_dir={self.suites_dir}", f"suites=[{','.join(self.suites)}]"),
+            *self.config,
         ]
 
     def environment(self, **extra: str) -> dict[str, str]:
@@ -74,7 +77,14 @@ class Workflow:
         return self.results()[columns]
 
     def records(self) -> list[Path]:
-        return sorted((self.folder / "results" / "records").glob("*/*.json"))
+        return sorted((self.folder / "results").glob("*/*/*/seed-*/**/record.json"))
+
+    def planned(self, *arguments: str, **extra: str) -> set[str]:
+        """What a dry run says that it would do: the message of every job but the last."""
+        done = self.run("--dry-run", *arguments, **extra)
+        assert done.returncode == 0, done.stdout[-4000:]
+        messages = re.findall(r"^ *Job \d+: (.+)$", done.stdout, flags=re.MULTILINE)
+        return {message for message in messages if message != "all done"}
 
 
 @pytest.fixture(scope="session")

@@ -36,10 +36,10 @@ def test_kill_at_any_moment_then_the_same_command_finishes_with_the_same_records
     reference, _ = finished
     workflow = make_workflow(tmp_path)
     killed_at = 0
-    total = sum(1 for _ in (reference.folder / "results").rglob("*.json"))
+    total = len(reference.records())
     process = workflow.start()
     while process.poll() is None:
-        killed_at = sum(1 for _ in (tmp_path / "results").rglob("*.json"))
+        killed_at = len(workflow.records())
         if killed_at >= progress * total:
             break
         time.sleep(0.02)
@@ -53,7 +53,7 @@ def test_kill_at_any_moment_then_the_same_command_finishes_with_the_same_records
 
 def test_when_snakemake_alone_is_killed_its_jobs_end_too(tmp_path, make_workflow):
     slow = experiment(
-        methods={"gem": {"steps": [{"GEM": {"top": 20}}, "SignedPowers"]}}, seeds=list(range(40)), pack=True
+        methods={"gem": {"steps": [{"GEM": {"top": 20}}, "SignedPowers"]}}, seeds=list(range(40))
     )
     workflow = make_workflow(tmp_path, write_suite(tmp_path / "suites", {"slow": slow}))
     process = workflow.start()
@@ -71,12 +71,12 @@ def wait_until(condition, seconds):
 
 
 def jobs_of(folder):
-    """Process ids of unit jobs that work in a folder."""
+    """Process ids of fits that work in a folder."""
     listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
     return [
         int(line.split()[0])
         for line in listed.splitlines()
-        if "eigenbench.experiments embed" in line
+        if "eigenbench.experiments.fit" in line
         and "snakemake" not in line
         and _works_in(int(line.split()[0]), folder)
     ]
@@ -100,7 +100,7 @@ def test_a_misspelt_method_stops_the_run_before_any_work(tmp_path, make_workflow
     assert not (work / "results").exists()
 
 
-def test_a_dataset_that_cannot_be_had_is_not_run_and_the_rest_goes_on(tmp_path, make_workflow):
+def test_a_dataset_that_no_source_gives_is_not_run_and_the_rest_goes_on(tmp_path, make_workflow):
     suites = write_suite(tmp_path / "suites", {"far": experiment(dataset="orl_faces"), "near": experiment()})
     workflow = make_workflow(tmp_path, suites)
     done = workflow.run()
@@ -109,9 +109,9 @@ def test_a_dataset_that_cannot_be_had_is_not_run_and_the_rest_goes_on(tmp_path, 
     assert status["orl_faces"] == "not_run"
     assert status["digits"] == "ok"
     assert "orl_faces" in (tmp_path / "reports" / "index.html").read_text()
-    again = workflow.run("--dry-run")
-    assert "download orl_faces" in again.stdout, "the next run tries again"
-    assert "download digits" not in again.stdout
+    planned = workflow.planned()
+    assert "download orl_faces" in planned, "the next run tries again"
+    assert "download digits" not in planned
 
 
 def test_one_run_at_a_time(tmp_path, make_workflow):
@@ -135,7 +135,7 @@ def test_an_unreachable_tracking_server_loses_nothing_and_is_tried_again(tmp_pat
     assert (tmp_path / "reports" / "index.html").exists(), "the report does not wait for MLflow"
     again = workflow.run()
     assert again.returncode == 0, again.stdout[-4000:]
-    assert len(list((tmp_path / "results" / "tracked" / "tiny").iterdir())) == 1
+    assert (tmp_path / "results" / "tiny" / "main" / "tracked.json").exists()
 
 
 @contextmanager
@@ -154,19 +154,38 @@ def file_system(folder, options):
         subprocess.run(["umount", "--lazy", str(folder)], check=False)
 
 
-def test_a_full_disk_is_a_clear_error_and_the_run_goes_on_later(tmp_path, make_workflow):
-    suites = write_suite(tmp_path / "suites", {"main": experiment()})
-    small = tmp_path / "small"
-    small.mkdir()
-    with file_system(small, "size=400k"):
-        workflow = make_workflow(small, suites)
+def test_a_full_disk_is_a_fault_of_the_machine_and_never_a_result(tmp_path, make_workflow):
+    methods = {f"random{n}": {"steps": [{"RandomDirections": {"n_components": n}}]} for n in (50, 60, 70)}
+    suites = write_suite(tmp_path / "suites", {"main": experiment(methods=methods)})
+    results = tmp_path / "results"
+    results.mkdir()
+    with file_system(results, "size=100k"):
+        workflow = make_workflow(tmp_path, suites)
         done = workflow.run()
         assert done.returncode != 0
         assert "No space left on device" in done.stdout
-        subprocess.run(["mount", "-o", "remount,size=200m", str(small)], check=True)
+        assert all(b'"failed"' not in path.read_bytes() for path in workflow.records())
+        subprocess.run(["mount", "-o", "remount,size=200m", str(results)], check=True)
         again = workflow.run()
         assert again.returncode == 0, again.stdout[-6000:]
         assert set(workflow.results().status) == {"ok"}
+
+
+def test_a_run_over_its_time_limit_is_a_failed_record(tmp_path, make_workflow):
+    limited = experiment(
+        methods={
+            "quick": {},
+            "slow": {"steps": [{"GEM": {"top": 40}}, "SignedPowers"]},
+        },
+        time_limit=1.0,
+    )
+    workflow = make_workflow(tmp_path, write_suite(tmp_path / "suites", {"main": limited}))
+    done = workflow.run()
+    assert done.returncode == 0, done.stdout[-6000:]
+    results = workflow.results()
+    assert set(results[results.method == "slow"].status) == {"failed"}
+    record = next(path for path in workflow.records() if "/slow/" in str(path))
+    assert "longer than the time limit of 1 s" in record.read_text()
 
 
 def test_a_read_only_report_folder_is_named_and_nothing_is_lost(copied, finished):
@@ -179,17 +198,3 @@ def test_a_read_only_report_folder_is_named_and_nothing_is_lost(copied, finished
         assert "reports: cannot write there (Read-only file system)" in done.stdout
     assert copied.run().returncode == 0
     pd.testing.assert_frame_equal(copied.metrics(), finished[0].metrics())
-
-
-def test_damaged_prepared_data_fails_its_runs_and_can_be_made_again(tmp_path, make_workflow):
-    workflow = make_workflow(tmp_path, write_suite(tmp_path / "suites", {"main": experiment()}))
-    assert workflow.run("--until", "prepare").returncode == 0
-    array = min((tmp_path / "data" / "prepared" / "digits").glob("X_*.npy"))
-    array.write_bytes(array.read_bytes()[:100])
-    done = workflow.run()
-    assert done.returncode == 0, done.stdout[-6000:]
-    assert set(workflow.results().status) == {"failed"}
-    assert array.name in done.stdout
-    done = workflow.run("--forcerun", "prepare")
-    assert done.returncode == 0, done.stdout[-6000:]
-    assert set(workflow.results().status) == {"ok"}

@@ -1,0 +1,173 @@
+"""Results are never stale: what is missing, damaged or made by other code is made again, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import eigenbench
+
+pytestmark = pytest.mark.workflow
+
+FITS = {"train tiny/grid/identity", "train tiny/grid/gem", "train tiny/grid/broken", "train tiny/single/gem"}
+FITS |= {"train tiny/single/random"}
+MEASURED = {"measure tiny/measured/random"}
+AFTER = {"report reports/", "track tiny, grid", "track tiny, single", "track tiny, measured"}
+
+
+def fits(planned):
+    return {message for message in planned if message.split()[0] in ("train", "measure")}
+
+
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [
+        ("experiments/scoring.py", FITS),
+        ("experiments/search.py", FITS),
+        ("experiments/model_file.py", FITS),
+        ("experiments/record_run.py", FITS | MEASURED),
+        ("protocols/kernel_error.py", MEASURED),
+        (
+            "embeddings/discriminants/gem.py",
+            {"train tiny/grid/gem", "train tiny/grid/broken", "train tiny/single/gem"},
+        ),
+        ("embeddings/random_directions.py", {"train tiny/single/random"} | MEASURED),
+        ("embeddings/kernel_features/spherical.py", set()),
+        ("experiments/suite.py", set()),
+        ("registry.py", set()),
+    ],
+)
+def test_edited_code_plans_the_jobs_that_run_it_and_no_other(finished, tmp_path, module, expected):
+    source = tmp_path / "src" / "eigenbench"
+    shutil.copytree(eigenbench.__path__[0], source, ignore=shutil.ignore_patterns("__pycache__"))
+    config = Path(eigenbench.__path__[0]).parents[1] / "config"
+    (tmp_path / "config").symlink_to(config)
+    path = source / module
+    path.write_text(path.read_text() + "\n_EDITED = True\n")
+    assert fits(finished[0].planned(PYTHONPATH=str(source.parent))) == expected
+
+
+def test_another_comment_plans_nothing(finished, tmp_path):
+    source = tmp_path / "src" / "eigenbench"
+    shutil.copytree(eigenbench.__path__[0], source, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "config").symlink_to(Path(eigenbench.__path__[0]).parents[1] / "config")
+    for path in source.glob("experiments/*.py"):
+        path.write_text(path.read_text() + "\n# A comment.\n")
+    assert finished[0].planned(PYTHONPATH=str(source.parent)) == set()
+
+
+def test_whatever_is_removed_is_planned_again(copied):
+    results = copied.folder / "results" / "tiny"
+    (results / "grid/gem/seed-0/LogisticRegression/model.skops").unlink()
+    (results / "single/random/seed-0/features.skops").unlink()
+    (results / "single/gem/seed-0/CalibratedLeastSquares/predictions.npz").unlink()
+    (copied.folder / "reports" / "comparison.csv").unlink()
+    shutil.rmtree(results / "grid" / "identity")
+    planned = copied.planned()
+    removed = {"grid/gem", "single/random", "single/gem", "grid/identity"}
+    assert fits(planned) == {f"train tiny/{name}" for name in removed}
+    assert "report reports/" in planned
+
+
+@pytest.mark.parametrize("name", ["index.html", "results.csv", "comparison.csv", "figures"])
+def test_a_removed_part_of_the_report_is_rendered_again(copied, name):
+    path = copied.folder / "reports" / name
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert copied.planned() == {"report reports/"}
+
+
+def test_a_forced_rule_runs_again(copied):
+    assert fits(copied.planned("--forcerun", "train_tiny_single")) >= {
+        "train tiny/single/gem",
+        "train tiny/single/random",
+    }
+
+
+def test_delete_all_output_leaves_logs_downloads_and_the_store(copied):
+    assert copied.run("--delete-all-output").returncode == 0
+    left = {
+        path.relative_to(copied.folder).parts[0]
+        for path in copied.folder.rglob("*")
+        if path.is_file() and ".snakemake" not in path.parts
+    }
+    assert left == {"logs", "mlflow.db", "mlartifacts", "data"} & left
+    kept = [path for path in (copied.folder / "data").rglob("*") if path.is_file()]
+    assert all("raw" in path.parts for path in kept), kept
+
+
+def test_one_command_repairs_everything(copied, finished):
+    """Records edited and cut, a model cut, a part of the results and MLflow's file deleted: one more run."""
+    results = copied.folder / "results" / "tiny"
+    edited = results / "grid/gem/seed-0/LogisticRegression/record.json"
+    record = json.loads(edited.read_text())
+    edited.write_text(edited.read_text().replace(str(record["metrics"]["test_error"]), "0.0001"))
+    cut = results / "grid/identity/seed-0/LogisticRegression/record.json"
+    cut.write_bytes(cut.read_bytes()[:200])
+    model = results / "single/gem/seed-0/CalibratedLeastSquares/model.skops"
+    model.write_bytes(model.read_bytes()[:-10])
+    shutil.rmtree(results / "single" / "random")
+    (copied.folder / "data" / "prepared" / "digits.json").write_text("{")
+    (copied.folder / "mlflow.db").unlink()
+    done = copied.run()
+    assert done.returncode == 0, done.stdout[-6000:]
+    for path in (edited, cut):
+        assert f"{path.relative_to(copied.folder)}: damaged or changed" in done.stdout
+    pd.testing.assert_frame_equal(copied.metrics(), finished[0].metrics())
+    with closing(sqlite3.connect(copied.folder / "mlflow.db")) as connection:
+        query = "SELECT value FROM tags JOIN runs USING (run_uuid) WHERE key = 'run_key'"
+        keys = [value for (value,) in connection.execute(f"{query} AND lifecycle_stage = 'active'")]
+    assert sorted(keys) == sorted(finished[0].metrics().run_key.unique())
+    assert copied.planned() == set()
+
+
+def test_altered_prepared_data_are_prepared_again(copied, finished):
+    array = copied.folder / "data" / "prepared" / "digits" / "X_all.npy"
+    before = array.stat()
+    content = np.load(array)
+    np.save(array, content[::-1])
+    os.utime(array, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert array.stat().st_size == before.st_size
+    planned = copied.planned()
+    assert "prepare digits" in planned
+    assert fits(planned) == FITS | MEASURED
+
+
+def test_one_run_can_be_asked_for_by_its_path(tmp_path, make_workflow):
+    workflow = make_workflow(tmp_path)
+    record = "results/tiny/single/gem/seed-0/CalibratedLeastSquares/record.json"
+    assert workflow.planned(record) == {"download digits", "prepare digits", "train tiny/single/gem"}
+
+
+def test_a_suite_that_is_not_the_default_has_a_report_of_its_own(finished, tmp_path, make_workflow):
+    workflow = make_workflow(tmp_path, finished[0].suites_dir, suites=())
+    assert "report reports/tiny/" in workflow.planned("tiny")
+
+
+def test_snakemakes_own_views_show_the_project(finished, tmp_path):
+    workflow, _ = finished
+    rules = workflow.run("--rulegraph").stdout
+    for rule in ("download", "prepare", "train_tiny_grid", "measure_tiny_measured", "track", "report"):
+        assert f'"{rule}"' in rules
+    summary = workflow.run("--summary").stdout
+    assert "results/tiny/grid/gem/seed-1/LogisticRegression/record.json" in summary
+    page = tmp_path / "report.html"
+    done = workflow.run("--report", str(page))
+    assert done.returncode == 0, done.stdout[-3000:]
+    text = page.read_text()
+    assert "Every measured number beside the published one" in text
+    assert "tiny-grid-time" in text
+
+
+def test_a_results_folder_of_an_earlier_version_gets_one_sentence(tmp_path, make_workflow):
+    (tmp_path / "results" / "artifacts" / "train").mkdir(parents=True)
+    done = make_workflow(tmp_path).run("--dry-run")
+    assert done.returncode != 0
+    assert "results: written by an earlier version of eigenbench" in done.stdout
