@@ -1,6 +1,7 @@
 """Damaged files for the readers: whatever the bytes, a reader gives rows or raises MalformedData."""
 
 import tempfile
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,3 +45,16 @@ def reads_or_complains(reader: Callable[[Path], Rows], data: bytes) -> None:
         complaint = None
         assert rows.features.shape[0] == rows.labels.shape[0]
     assert complaint is None or all(complaint)
+
+
+def peak_bytes(action: Callable[[], object]) -> int:
+    """Return the most memory that Python and numpy held at once during a call."""
+    tracemalloc.start()
+    try:
+        action()
+    except MalformedData:
+        pass
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    return peak

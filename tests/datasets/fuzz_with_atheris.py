@@ -64,6 +64,8 @@ def mat():
 
 
 IMAGES = pack_tar([("a/1.pgm", test_pgm.pgm(np.full((3, 2), 10, np.uint8)))])
+R_MLDR = test_r_data.r_file(t=test_r_data.mldr(test_r_data.FEATURES, test_r_data.LABELS))
+PICKLED = bz2.compress(test_pickled_arrays.python2_pickle(X=np.eye(2)))
 TARGETS = {
     "idx": (read_idx_array, test_idx.idx(test_idx.IMAGES)),
     "svmlight": (partial(read_svmlight, n_features=9), b"1 1:0.5 3:-2e3\n-1 2:1\n"),
@@ -75,9 +77,9 @@ TARGETS = {
     "phones": (of_bytes(parse_phones), b"0 3050 h#\n3050 4559 sh\n"),
     "arff": (partial(read_arff, n_labels=2), test_arff.text_of(np.eye(4))),
     "pgm": (read_pgm_tar, IMAGES),
-    "r_matrix": (read_r_matrix, test_r_data.r_file(zip=test_r_data.MATRIX)),
-    "r_mldr": (read_r_mldr, test_r_data.r_file(t=test_r_data.mldr(test_r_data.FEATURES, test_r_data.LABELS))),
-    "pickled_arrays": (read_arrays, bz2.compress(test_pickled_arrays.python2_pickle(X=np.eye(2)))),
+    "r_matrix": (partial(read_r_matrix, n_values=100), test_r_data.r_file(zip=test_r_data.MATRIX)),
+    "r_mldr": (partial(read_r_mldr, n_values=100), R_MLDR),
+    "pickled_arrays": (partial(read_arrays, limit=10_000), PICKLED),
     "table": (read_table, b"1,2.5,a\n3,4,b\n"),
     "mat": (partial(read_mat, features="X", labels="Y"), mat()),
     "parquet": (_scanned, test_letters.parquet()),

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from damage import damaged, read_bytes, reads_or_complains
+from damage import damaged, peak_bytes, read_bytes, reads_or_complains
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -66,6 +66,31 @@ def test_other_attributes_and_missing_data_are_refused():
         read_bytes(read, HEADER.replace("f1 numeric", "f1 string").encode())
     with pytest.raises(MalformedData, match="no @data line"):
         read_bytes(read, HEADER.replace("@data", "").encode())
+
+
+def test_many_labels_stay_sparse(tmp_path):
+    n_rows, n_labels = 3000, 4000
+    attributes = "".join(f"@attribute L{i} {{0,1}}\n" for i in range(n_labels))
+    rows = "".join(f"{{0 1,{1 + i} 1}}\n" for i in range(n_rows))
+    path = tmp_path / "many.arff"
+    path.write_text(f"@relation many\n@attribute a numeric\n{attributes}@data\n{rows}")
+
+    def read_all():
+        labels = read_arff(path, n_labels=n_labels).labels
+        assert labels.indices.tolist() == list(range(n_rows))
+
+    assert peak_bytes(read_all) < n_rows * n_labels // 2
+
+
+def test_an_explicit_zero_is_no_label():
+    rows = read_bytes(read, (HEADER + "{2 0,3 1}\n").encode())
+    assert rows.labels.toarray().tolist() == [[0, 1]]
+    assert rows.labels.nnz == 1
+
+
+def test_a_long_number_is_refused_in_linear_time():
+    with pytest.raises(MalformedData, match="is not a row"):
+        read_bytes(read, (HEADER + "{0 " + "1" * 1_000_000 + "x}\n").encode())
 
 
 @given(damaged(text_of(np.array([[1.0, 0, 0, 1], [0, 1, 1, 0]]))))

@@ -52,8 +52,9 @@ def test_sphere_round_trip(samples, order, size):
     ],
 )
 def test_what_is_wrong_is_said(data, message):
-    with pytest.raises(MalformedData, match=message):
+    with pytest.raises(MalformedData, match=message) as caught:
         parse_recording("file", data)
+    assert caught.value.file == "file"
 
 
 @pytest.mark.parametrize("coding", ["-s26 pcm,embedded-shorten-v2.00", "-s4 ulaw"])

@@ -1,13 +1,14 @@
 import numpy as np
 import pytest
-from damage import damaged, read_bytes, reads_or_complains
+from damage import damaged, peak_bytes, read_bytes, reads_or_complains
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from eigenbench.datasets import MalformedData
 from eigenbench.datasets.archives import pack_tar
-from eigenbench.datasets.readers.pgm import natural_key, read_pgm, read_pgm_tar
+from eigenbench.datasets.natural_order import natural_key
+from eigenbench.datasets.readers.pgm import read_pgm, read_pgm_tar
 
 
 def pgm(image):
@@ -35,6 +36,37 @@ def test_a_pair_that_was_there_before_the_copy_is_kept_where_the_image_is_smooth
     np.testing.assert_array_equal(read_pgm("image", copy), image)
 
 
+def smoothest(image):
+    """The image that is read from a text-mode copy, by trying every place."""
+    short = image.tobytes().replace(b"\r\n", b"\n")
+    pieces = image.tobytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n").split(b"\r\n")
+    assert len(short) == image.size - 1
+    candidates = [b"\n".join(pieces[:i]) + b"\r\n" + b"\n".join(pieces[i:]) for i in range(1, len(pieces))]
+    images = [np.frombuffer(one, np.uint8).reshape(image.shape).astype(int) for one in candidates]
+    return min(images, key=lambda one: np.abs(np.diff(one, axis=0)).sum())
+
+
+@given(
+    hnp.arrays(
+        np.uint8,
+        hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=7).filter(lambda s: s[0] * s[1] > 1),
+        elements=st.sampled_from([8, 10, 10, 11, 200]),
+    ),
+    st.data(),
+)
+def test_the_pair_is_put_back_where_trying_every_place_would(image, data):
+    place = data.draw(st.integers(0, image.size - 2))
+    image.ravel()[place : place + 2] = 13, 10
+    copy = pgm(image).replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+    np.testing.assert_array_equal(read_pgm("image", copy), smoothest(image))
+
+
+def test_line_ends_in_every_pixel_need_memory_in_proportion():
+    for short in (0, 1):
+        data = b"P5\r\n200 200\r\n255\r\n" + b"\r\n" * (40_000 - short)
+        assert peak_bytes(lambda data=data: read_pgm("image", data)) < 100 * len(data)
+
+
 def test_rows_follow_the_natural_order_of_names():
     content = {
         f"faces/s{i}/{j}.pgm": pgm(np.full((2, 3), 20 * i + j, np.uint8)) for i in (10, 2) for j in (1, 10, 9)
@@ -53,11 +85,14 @@ def test_images_of_different_sizes_are_refused():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
+        (b"P6\n1 1\n255\n123", "doesn't start a binary PGM"),
+        (b"P5\n99999 99999\n255\n123", "DecompressionBomb"),
+        (b"P5\n9000 9000\n255\n123", "3 pixels"),
         (b"P2\n2 2\n255\n1 2 3 4", "doesn't start a binary PGM"),
         (b"P5\n2 2\n255\n123", "3 pixels, not 2 x 2"),
         (b"P5\n2 2\n255\n12345", "5 pixels, not 2 x 2"),
-        (b"P5\n2 2\n65535\n12345678", "largest value 65535"),
-        (b"P5\n0 2\n255\n", "size 0 x 2"),
+        (b"P5\n2 2\n65535\n12345678", "mode 'I' instead of 'L'"),
+        (b"P5\n0 2\n255\n", r"header: .*0 2"),
     ],
 )
 def test_the_fault_is_named(data, message):
@@ -79,6 +114,11 @@ def test_a_damaged_tar_ends_in_malformed_data(data):
 @given(damaged(pgm(np.arange(6, dtype=np.uint8).reshape(2, 3))))
 def test_a_damaged_image_ends_in_malformed_data(data):
     reads_or_complains(read_pgm_tar, pack_tar([("a/1.pgm", data)]))
+
+
+def test_numbers_in_names_may_have_any_length():
+    names = ["s" + "9" * 5000, "s1" + "0" * 5000, "s10", "s2", "s02", "s"]
+    assert sorted(names, key=natural_key) == ["s", "s02", "s2", "s10", names[0], names[1]]
 
 
 @given(st.lists(st.text("s0123456789٣²", max_size=5)))

@@ -1,16 +1,19 @@
 import bz2
 import os
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
-from damage import damaged, read_bytes, reads_or_complains
+from damage import damaged, peak_bytes, read_bytes, reads_or_complains
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from eigenbench.datasets import MalformedData
 from eigenbench.datasets.readers.pickled_arrays import read_arrays, read_pickled_arrays
+
+READ = partial(read_pickled_arrays, n_values=100)
 
 
 def python2_array(array):
@@ -35,7 +38,7 @@ def python2_pickle(**arrays):
 
 def read_plain(path):
     path.write_bytes(bz2.compress(path.read_bytes()))
-    return read_pickled_arrays(path)
+    return READ(path)
 
 
 ARRAYS = hnp.arrays(
@@ -48,7 +51,7 @@ ARRAYS = hnp.arrays(
 @given(ARRAYS, st.booleans())
 def test_round_trip(array, fortran):
     array = np.asfortranarray(array) if fortran else array
-    result = read_bytes(read_arrays, bz2.compress(python2_pickle(X=array)))
+    result = read_bytes(partial(read_arrays, limit=10_000), bz2.compress(python2_pickle(X=array)))
     assert set(result) == {"X"}
     assert result["X"].dtype == array.dtype
     np.testing.assert_array_equal(result["X"], array)
@@ -99,7 +102,7 @@ def test_the_fault_is_named(data, message):
 
 def test_other_content_than_bzip2_is_refused():
     with pytest.raises(MalformedData):
-        read_bytes(read_pickled_arrays, b"not bzip2")
+        read_bytes(READ, b"not bzip2")
 
 
 @pytest.mark.filterwarnings("ignore:.*invalid.* escape sequence:DeprecationWarning")
@@ -110,4 +113,13 @@ def test_damage_ends_in_malformed_data(data):
 
 @given(damaged(bz2.compress(python2_pickle(X=np.eye(2), y=np.eye(2)))))
 def test_damaged_compression_ends_in_malformed_data(data):
-    reads_or_complains(read_pickled_arrays, data)
+    reads_or_complains(READ, data)
+
+
+@pytest.mark.parametrize("endless", [b"I1\n", b"0"], ids=["many instructions", "a long line"])
+def test_a_file_that_expands_beyond_its_dataset_is_refused(endless, tmp_path):
+    path = tmp_path / "bomb.bz2"
+    path.write_bytes(bz2.compress(b"(dp0\nS'X'\np1\n" + endless * (1 << 24)))
+    with pytest.raises(MalformedData, match="expands to more than the"):
+        READ(path)
+    assert peak_bytes(lambda: READ(path)) < 1 << 23

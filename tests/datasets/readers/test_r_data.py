@@ -1,17 +1,23 @@
+import gzip
+import lzma
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import rdata
-from damage import damaged, read_bytes, reads_or_complains
+from damage import damaged, peak_bytes, read_bytes, reads_or_complains
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from eigenbench.datasets import MalformedData
-from eigenbench.datasets.readers.r_data import read_r_matrix, read_r_mldr
+from eigenbench.datasets.readers import r_data
+
+read_r_matrix = partial(r_data.read_r_matrix, n_values=100)
+read_r_mldr = partial(r_data.read_r_mldr, n_values=100)
 
 
 def r_file(**variables):
@@ -69,6 +75,19 @@ def test_mldr_round_trip():
 def test_the_fault_is_named(reader, variables, message):
     with pytest.raises(MalformedData, match=message):
         read_bytes(reader, r_file(**variables))
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+def test_compression_is_undone_once_and_up_to_the_expected_size(compress, tmp_path):
+    valid = r_file(zip=MATRIX)
+    np.testing.assert_array_equal(read_bytes(read_r_matrix, compress(valid)).labels, MATRIX[:, 0])
+    with pytest.raises(MalformedData, match="not readable as R data"):
+        read_bytes(read_r_matrix, compress(compress(valid)))
+    path = tmp_path / "bomb.rda"
+    path.write_bytes(compress(valid + bytes(1 << 26)))
+    with pytest.raises(MalformedData, match="expands to more than the"):
+        read_r_matrix(path)
+    assert peak_bytes(lambda: read_r_matrix(path)) < 1 << 24
 
 
 @settings(deadline=None)

@@ -82,6 +82,11 @@ def test_the_line_of_the_fault_is_named(line, message):
     assert "line 2" in str(caught.value) or "row 1" in str(caught.value)
 
 
+def test_a_long_number_is_refused_in_linear_time():
+    with pytest.raises(MalformedData, match="is not"):
+        read_bytes(svmlight, b"1 1:" + b"1" * 1_000_000 + b"x\n")
+
+
 def test_an_empty_file_is_refused():
     with pytest.raises(MalformedData, match="empty"):
         read_bytes(vw, b"")

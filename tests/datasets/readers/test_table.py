@@ -37,17 +37,33 @@ def test_whole_numbered_labels_become_integers():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"1,2,a\n1,x,b\n", "line 2: could not convert string 'x'"),
-        (b"1,2,a\n1,2,a\n1,b\n", "line 3: the number of columns changed from 2 to 1"),
-        (b"1,2,a\n\n1,2,a\n", "line 2: '' has no features or no label"),
-        (b"1,2,a\n1,2,\n", "line 2: '1,2,' has no features or no label"),
-        (b"1,2,a\n1,\xff,a\n", "not UTF-8"),
-        (b"", "the file is empty"),
+        (b"1,2,a\n1,x,b\n", "line 2: .*invalid value 'x'"),
+        (b"1,2,a\n1,2,a\n1,b\n", "line 3: .*Expected 3 columns, got 2"),
+        (b"1,2,a\n1,2,3,a\n", "line 2: .*Expected 3 columns, got 4"),
+        (b"1,2,a\n\n1,2,a\n", "line 2: .*invalid value ''"),
+        (b"1,2,a\n1,,a\n", "line 2: .*invalid value ''"),
+        (b"1,2,a\n1,2,\n", "line 2: no label"),
+        (b"1,2,a\n1,2, \n", "line 2: no label"),
+        (b"1,2,a\n1,\xff,a\n", "line 2: .*invalid value"),
+        (b"1,2,a\n1,2,\xff\n", "line 2: .*invalid UTF8"),
+        (b"a\nb\n", "line 1: no features or no label"),
+        (b"\n1,2,a\n", "line 1: no features or no label"),
+        (b"", "line 1: no features or no label"),
     ],
 )
 def test_the_line_of_the_fault_is_named(data, message):
     with pytest.raises(MalformedData, match=message):
         read_bytes(read_table, data)
+
+
+def test_blanks_around_values_signs_and_line_ends_do_not_matter():
+    rows = read_bytes(read_table, b"+1, 2 , a\r\n-3,4e2,b ")
+    np.testing.assert_array_equal(rows.features, [[1, 2], [-3, 400]])
+    assert rows.labels.tolist() == ["a", "b"]
+
+
+def test_quotes_are_text():
+    assert read_bytes(read_table, b'1,"a\n2,b"\n').labels.tolist() == ['"a', 'b"']
 
 
 @given(damaged(VALID))

@@ -39,14 +39,18 @@ _PLAIN: dict[str, Callable[..., Rows]] = {
     "pgm_tar": read_pgm_tar,
     "hmc": read_hmc,
     "lshtc": read_lshtc,
-    "r_matrix": read_r_matrix,
-    "r_mldr": read_r_mldr,
-    "pickled_arrays": read_pickled_arrays,
     "matrix_and_labels": read_matrix_and_labels,
     "xmc": read_xmc,
     "handwritten_letters": read_handwritten_letters,
     "planted_labels": read_planted_labels,
 }
+
+_BOUNDED: dict[str, Callable[..., Rows]] = {
+    "r_matrix": read_r_matrix,
+    "r_mldr": read_r_mldr,
+    "pickled_arrays": read_pickled_arrays,
+}
+"""Readers of compressed files, which expand no more than the catalogue's counts need."""
 
 
 def read_part(entry: Entry, part: Part, paths: Sequence[Path]) -> Rows:
@@ -68,6 +72,10 @@ def read_part(entry: Entry, part: Part, paths: Sequence[Path]) -> Rows:
         case PrintedFormat() as printed:
             alphabet = printed.train if part == "train" else printed.test
             return print_characters(*paths, style=printed, alphabet=alphabet)
+    expect = entry.expect
+    if entry.format.reader in _BOUNDED:
+        n_columns = expect.features + (expect.classes if entry.target == "multilabel" else 1)
+        return _BOUNDED[entry.format.reader](*paths, n_values=expect.rows[part] * n_columns)
     if entry.format.reader == "svmlight":
-        return read_svmlight(*paths, n_features=entry.expect.features)
+        return read_svmlight(*paths, n_features=expect.features)
     return _PLAIN[entry.format.reader](*paths)

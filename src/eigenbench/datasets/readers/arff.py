@@ -1,6 +1,10 @@
-"""Sparse ARFF as Mulan writes it: numeric or 0/1 attributes, the last ones being the labels."""
+"""Sparse ARFF as Mulan writes it: numeric or 0/1 attributes, the last ones being the labels.
+
+Parsed here because SciPy reads no sparse ARFF, and liac-arff has had no release since 2020.
+"""
 
 import re
+from array import array
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +20,7 @@ _ATTRIBUTE = re.compile(
     r"(numeric|real|integer|\{\s*0\s*,\s*1\s*\})\s*",
     re.IGNORECASE,
 )
-_PAIR = r"(\d{1,9})\s+([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+_PAIR = r"(\d{1,9})\s+([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)"
 _ROW = re.compile(rf"\{{\s*(?:{_PAIR}\s*(?:,\s*{_PAIR}\s*)*)?\}}", re.ASCII)
 _PAIRS = re.compile(_PAIR, re.ASCII)
 
@@ -50,11 +54,8 @@ def read_arff(path: Path, *, n_labels: int) -> Rows:
             raise MalformedData(path.name, "header", f"{len(names)} attributes, of which {n_labels} labels")
         matrix = _read_rows(path, content, len(names))
     n_features = len(names) - n_labels
-    return Rows(
-        matrix[:, :n_features].astype(np.float32),
-        indicator(path, matrix[:, n_features:].toarray()),
-        tuple(names[n_features:]),
-    )
+    labels = indicator(path, matrix[:, n_features:])
+    return Rows(matrix[:, :n_features].astype(np.float32), labels, tuple(names[n_features:]))
 
 
 def _read_header(path: Path, content: Iterator[tuple[int, str]]) -> list[str]:
@@ -75,9 +76,7 @@ def _read_header(path: Path, content: Iterator[tuple[int, str]]) -> list[str]:
 
 
 def _read_rows(path: Path, content: Iterable[tuple[int, str]], width: int) -> csr_array:
-    columns: list[int] = []
-    values: list[float] = []
-    ends = [0]
+    columns, values, ends = array("i"), array("d"), array("q", [0])
     for number, line in content:
         if _ROW.fullmatch(line) is None:
             raise MalformedData(path.name, f"line {number}", f"{line[:60]!r} is not a row {{index value, …}}")
@@ -87,9 +86,10 @@ def _read_rows(path: Path, content: Iterable[tuple[int, str]], width: int) -> cs
             raise MalformedData(
                 path.name, f"line {number}", f"indices must ascend up to {width - 1}: {line[:60]!r}"
             )
-        columns += row
-        values += [float(value) for _, value in pairs]
+        columns.extend(row)
+        values.extend(float(value) for _, value in pairs)
         ends.append(len(columns))
     if len(ends) == 1:
         raise MalformedData(path.name, "end of file", "no rows after @data")
-    return csr_array((values, columns, ends), shape=(len(ends) - 1, width), dtype=np.float64)
+    blocks = (np.asarray(values), np.asarray(columns), np.asarray(ends))
+    return csr_array(blocks, shape=(len(ends) - 1, width))

@@ -1,4 +1,7 @@
-"""Speech recordings, RIFF ``.wav`` and NIST SPHERE, and the phone labels that lie beside them in TIMIT."""
+"""Speech recordings, RIFF ``.wav`` and NIST SPHERE, and the phone labels that lie beside them in TIMIT.
+
+SPHERE is parsed here because libsndfile (soundfile) takes a truncated recording for a shorter one.
+"""
 
 import io
 import re
@@ -128,14 +131,14 @@ def _read_sphere(name: str, stream: io.BytesIO) -> Recording:
     if coding != "pcm":
         raise MalformedData(name, "header", f"sample_coding is {coding!r} instead of 'pcm'", _CONVERT)
     wanted = {"channel_count": 1, "sample_n_bytes": 2}
-    for name, value in wanted.items():
-        if fields.get(name, value) != value:
-            raise MalformedData(name, "header", f"{name} is {fields[name]!r} instead of {value}")
+    for field, value in wanted.items():
+        if fields.get(field, value) != value:
+            raise MalformedData(name, "header", f"{field} is {fields[field]!r} instead of {value}")
     order = {"01": "<i2", "10": ">i2"}.get(str(fields.get("sample_byte_format")))
     n, rate = fields.get("sample_count"), fields.get("sample_rate")
     if order is None or not isinstance(n, int) or not isinstance(rate, int) or n < 0 or rate <= 0:
-        names = ("sample_byte_format", "sample_count", "sample_rate")
-        problem = ", ".join(f"{name} is {fields.get(name)!r}" for name in names)
+        needed = ("sample_byte_format", "sample_count", "sample_rate")
+        problem = ", ".join(f"{field} is {fields.get(field)!r}" for field in needed)
         raise MalformedData(name, "header", problem)
     return Recording(_samples(name, stream.read(), n, order), rate)
 
@@ -158,8 +161,8 @@ def _sphere_header(name: str, stream: io.BytesIO) -> dict[str, int | str]:
         match = _SPHERE_FIELD.fullmatch(entry.rstrip())
         if match is None:
             raise MalformedData(name, f"line {number}", f"{entry[:60]!r} is not 'name -type value'")
-        name, whole, real, characters = match.groups()
-        fields[name] = int(whole) if whole is not None else real if real is not None else characters
+        field, whole, real, characters = match.groups()
+        fields[field] = int(whole) if whole is not None else real if real is not None else characters
     return fields
 
 

@@ -36,13 +36,19 @@ class Rows:
     label_edges: np.ndarray | None = None
 
 
-def indicator(path: Path, dense: np.ndarray) -> csr_array:
-    """Return a 0/1 matrix as a uint8 CSR array, or raise `MalformedData` with the place of another value."""
-    wrong = np.argwhere((dense != 0) & (dense != 1))
+def indicator(path: Path, labels: Matrix) -> csr_array:
+    """Return a 0/1 matrix as a uint8 CSR array, or raise `MalformedData` with the place of another value.
+
+    ``labels`` may be dense or sparse; a sparse one is never made dense.
+    """
+    matrix = csr_array(labels)
+    matrix.eliminate_zeros()
+    wrong = np.flatnonzero(matrix.data != 1)
     if len(wrong):
-        row, column = wrong[0]
-        raise MalformedData(path.name, f"row {row}, label {column}", f"{dense[row, column]} is not 0 or 1")
-    return csr_array(dense.astype(np.uint8))
+        row = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
+        place = f"row {row}, label {matrix.indices[wrong[0]]}"
+        raise MalformedData(path.name, place, f"{matrix.data[wrong[0]]} is not 0 or 1")
+    return matrix.astype(np.uint8)
 
 
 def integer_labels(path: Path, values: np.ndarray) -> np.ndarray:

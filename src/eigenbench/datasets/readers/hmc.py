@@ -1,4 +1,7 @@
-"""ARFF of hierarchical multilabel data: numbers, then a class that is a set of nodes of a label graph."""
+"""ARFF of hierarchical multilabel data: numbers, then a class that is a set of nodes of a label graph.
+
+Parsed here because no library knows the attribute type ``hierarchical``.
+"""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +14,7 @@ from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.base import Rows
 
 _ATTRIBUTE = re.compile(r"@attribute\s+\S+\s+(?:numeric|real|integer|\{([^{}]+)\})\s*", re.IGNORECASE)
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _CLASS = re.compile(r"@attribute\s+class\s+hierarchical\s+([\w/.,-]+)\s*", re.IGNORECASE | re.ASCII)
 _ROOT = "root"
 _Attribute = tuple[str, ...]

@@ -2,7 +2,6 @@
 
 import gzip
 import struct
-import zlib
 from math import prod
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.base import Rows
+from eigenbench.datasets.readers.expansion import read_expanded
 
 _UINT8 = 0x08
 
@@ -88,21 +88,12 @@ def read_emnist(images: Path, labels: Path) -> Rows:
     MalformedData
         As `read_idx`, damaged compression, or images that aren't matrices.
     """
-    pixels, codes = (parse_idx(path.name, _expand(path)) for path in (images, labels))
+    pixels, codes = (
+        parse_idx(path.name, read_expanded(path, gzip.open, _LARGEST_IDX)) for path in (images, labels)
+    )
     if pixels.ndim != 3 or codes.ndim != 1 or len(pixels) != len(codes):
         raise MalformedData(
             labels.name, "header", f"labels of shape {codes.shape} for images of shape {pixels.shape}"
         )
     upright = np.ascontiguousarray(pixels.transpose(0, 2, 1))
     return Rows(upright.reshape(len(pixels), prod(pixels.shape[1:])), codes.astype(np.int64))
-
-
-def _expand(path: Path) -> bytes:
-    try:
-        with gzip.open(path) as stream:
-            data = stream.read(_LARGEST_IDX + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise MalformedData(path.name, "compressed stream", str(error)) from error
-    if len(data) > _LARGEST_IDX:
-        raise MalformedData(path.name, f"byte {_LARGEST_IDX}", "expands to more than an idx file should")
-    return data

@@ -1,4 +1,7 @@
-"""MATLAB 5 files with one matrix of examples and one of labels."""
+"""MATLAB 5 files with one matrix of examples and one of labels.
+
+Parsed here because SciPy's parser, in C, ends the process with a segmentation fault on a damaged file.
+"""
 
 import struct
 import zlib
@@ -62,8 +65,7 @@ class _DamagedError(ValueError):
 
 
 def _load(path: Path, names: tuple[str, str]) -> dict[str, np.ndarray]:
-    """Return the wanted variables. SciPy's parser, in C, can be crashed by a damaged file: this one reads
-    the few element types that numeric matrices are made of and refuses all else."""
+    """Return the wanted variables; only the element types that numeric matrices are made of are read."""
     content = path.read_bytes()
     found: dict[str, np.ndarray] = {}
     try:

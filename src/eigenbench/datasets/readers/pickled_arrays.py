@@ -6,23 +6,29 @@ build a dict of plain numpy arrays; it looks up no name and calls nothing, so no
 
 import bz2
 import codecs
+import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.base import Rows, indicator
+from eigenbench.datasets.readers.expansion import read_expanded
 
 _MARK = object()
 _GLOBALS = frozenset({b"numpy.core.multiarray _reconstruct", b"numpy ndarray", b"numpy dtype"})
 _DTYPES = frozenset({"i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "b1"})
-_LONGEST_LINE = 1 << 31
+
+_BYTES_PER_VALUE = 40
+"""A number of 8 bytes, each written as up to 4 characters, and something beside them."""
+
+_SLACK_BYTES = 1 << 20
+
 _COMPLAINTS = (
     EOFError,
-    OSError,
     ValueError,
     TypeError,
     LookupError,
@@ -30,7 +36,7 @@ _COMPLAINTS = (
     ArithmeticError,
     MemoryError,
 )
-"""What decompression, and instructions with wrong operands, raise."""
+"""What instructions with wrong operands raise."""
 
 
 @dataclass
@@ -49,13 +55,15 @@ class _Array:
     value: np.ndarray | None = None
 
 
-def read_pickled_arrays(path: Path) -> Rows:
+def read_pickled_arrays(path: Path, *, n_values: int) -> Rows:
     """Read a bzip2-compressed pickle of ``{'X': array, 'y': array}``, as old scikit-multilearn ships them.
 
     Parameters
     ----------
     path : Path
         The file.
+    n_values : int
+        Rows times features and labels that there should be; a file that expands to much more is refused.
 
     Returns
     -------
@@ -67,7 +75,7 @@ def read_pickled_arrays(path: Path) -> Rows:
     MalformedData
         Truncated or damaged content, any other object in the pickle, or arrays that don't fit together.
     """
-    content = read_arrays(path)
+    content = read_arrays(path, n_values * _BYTES_PER_VALUE + _SLACK_BYTES)
     if set(content) != {"X", "y"}:
         raise MalformedData(path.name, "content", f"keys {sorted(content)}, expected X and y")
     features, labels = content["X"], content["y"]
@@ -79,16 +87,14 @@ def read_pickled_arrays(path: Path) -> Rows:
         return Rows(features.astype(np.float32), indicator(path, labels))
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return the dict of arrays that a bzip2-compressed protocol-0 pickle holds."""
-    with bz2.open(path, "rb") as stream:
-        machine = _Machine()
-        try:
-            content = machine.run(cast(BinaryIO, stream))
-        except _COMPLAINTS as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            raise MalformedData(path.name, f"instruction {machine.count}", _describe(error)) from error
+def read_arrays(path: Path, limit: int) -> dict[str, np.ndarray]:
+    """Return the dict of arrays of a bzip2-compressed protocol-0 pickle of at most ``limit`` bytes."""
+    stream = io.BytesIO(read_expanded(path, bz2.open, limit))
+    machine = _Machine()
+    try:
+        content = machine.run(stream)
+    except _COMPLAINTS as error:
+        raise MalformedData(path.name, f"instruction {machine.count}", _describe(error)) from error
     arrays = {key: item.value for key, item in content.items() if isinstance(item, _Array)}
     if len(arrays) != len(content) or any(array is None for array in arrays.values()):
         raise MalformedData(path.name, "content", "not a dict of arrays")
@@ -193,7 +199,7 @@ class _Machine:
 
 
 def _line(stream: BinaryIO) -> bytes:
-    line = stream.readline(_LONGEST_LINE)
+    line = stream.readline()
     if not line.endswith(b"\n"):
         raise EOFError("the file ends inside a line")
     return line[:-1]

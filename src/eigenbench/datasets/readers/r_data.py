@@ -1,7 +1,10 @@
 """R's binary data files: a matrix whose first column is the label, or a multilabel ``mldr`` object."""
 
+import bz2
+import gzip
+import lzma
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +13,30 @@ from scipy.sparse import csc_array, csr_array
 
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.base import Rows, indicator, integer_labels
+from eigenbench.datasets.readers.expansion import read_expanded
+
+_OPENERS: dict[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\0": lzma.open,
+}
+_MAGIC = (b"RDX2\n", b"RDX3\n", b"RDA2\n", b"RDA3\n")
+
+_BYTES_PER_VALUE = 16
+"""Twice those of a number, for what is beside the dataset: names, row names, statistics of the labels."""
+
+_SLACK_BYTES = 1 << 20
 
 
-def read_r_matrix(path: Path) -> Rows:
+def read_r_matrix(path: Path, *, n_values: int) -> Rows:
     """Read the only object of a file, a numeric matrix with the class label in its first column.
 
     Parameters
     ----------
     path : Path
         An ``.RData`` file.
+    n_values : int
+        Rows times columns that the matrix should have; a file that expands to much more is refused.
 
     Returns
     -------
@@ -30,7 +48,7 @@ def read_r_matrix(path: Path) -> Rows:
     MalformedData
         The file is damaged or holds something else.
     """
-    matrix = _only_object(path)
+    matrix = _only_object(path, n_values)
     shape = _attributes(matrix).get(b"dim")
     values = matrix.value
     if shape is None or not _is_numeric(matrix) or not _is_numeric(shape) or len(shape.value) != 2:
@@ -43,7 +61,7 @@ def read_r_matrix(path: Path) -> Rows:
         return Rows(table[:, 1:].astype(np.float32), integer_labels(path, table[:, 0]))
 
 
-def read_r_mldr(path: Path) -> Rows:
+def read_r_mldr(path: Path, *, n_values: int) -> Rows:
     """Read the only object of a file, an ``mldr`` list as R's multilabel packages write it.
 
     Parameters
@@ -51,6 +69,8 @@ def read_r_mldr(path: Path) -> Rows:
     path : Path
         An ``.rda`` file. Its list has the items ``dataset``, a data frame with one numeric column per
         attribute, and ``labels``, a data frame whose column ``index`` numbers the label attributes from 1.
+    n_values : int
+        Rows times attributes that there should be; a file that expands to much more is refused.
 
     Returns
     -------
@@ -66,7 +86,7 @@ def read_r_mldr(path: Path) -> Rows:
     -----
     The file is dense: parsing needs memory for three times rows x attributes x 8 bytes.
     """
-    mldr = _named_items(path, _only_object(path))
+    mldr = _named_items(path, _only_object(path, n_values))
     columns = _named_items(path, mldr.get(b"dataset"))
     index = _named_items(path, mldr.get(b"labels")).get(b"index")
     if index is None or not _is_numeric(index) or not columns or not all(map(_is_numeric, columns.values())):
@@ -83,7 +103,7 @@ def read_r_mldr(path: Path) -> Rows:
     n_features = int(numbers[0])
     return Rows(
         _from_columns(vectors[:n_features]),
-        indicator(path, np.stack(vectors[n_features : n_features + len(numbers)], axis=1)),
+        indicator(path, _from_columns(vectors[n_features : n_features + len(numbers)])),
         tuple(names[number].decode("latin-1") for number in numbers),
     )
 
@@ -97,18 +117,15 @@ def _from_columns(vectors: list[np.ndarray]) -> csr_array:
     return csr_array(csc_array((np.concatenate(data), np.concatenate(rows), ends), shape=shape))
 
 
-def _only_object(path: Path) -> Any:
+def _only_object(path: Path, n_values: int) -> Any:
     """Return the parsed value of the file's only variable; nothing of R is evaluated."""
     import rdata
 
+    content = _content(path, n_values * _BYTES_PER_VALUE + _SLACK_BYTES)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # the parser only warns about content that it doesn't know
-            parsed = rdata.parser.parse_file(path, expand_altrep=False)
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise MalformedData(path.name, "file", str(error)) from error
+            parsed = rdata.parser.parse_data(content, expand_altrep=False)
     except Exception as error:  # the parser meets damaged input with whatever its parts raise
         raise MalformedData(
             path.name, "file", f"not readable as R data ({type(error).__name__}: {error})"
@@ -117,6 +134,17 @@ def _only_object(path: Path) -> Any:
     if len(items) != 1:
         raise MalformedData(path.name, "file", f"{len(items)} variables instead of one")
     return items[0][1]
+
+
+def _content(path: Path, limit: int) -> bytes:
+    """Return the file without its compression; rdata would expand it, and what is in it, without a bound."""
+    with path.open("rb") as file:
+        start = file.read(8)
+    opener = next((opener for magic, opener in _OPENERS.items() if start.startswith(magic)), None)
+    content = read_expanded(path, opener, limit) if opener else path.read_bytes()
+    if not content.startswith(_MAGIC):
+        raise MalformedData(path.name, "byte 0", f"not readable as R data: it starts with {content[:8]!r}")
+    return content
 
 
 def _pairs(node: Any) -> Iterator[tuple[bytes | None, Any]]:

@@ -1,6 +1,7 @@
 """Sparse text with one label: svmlight, ``label index:value …``, and VW, ``label | index:value …``.
 
-`PairLines`, which gathers such pairs into a matrix, serves the multilabel formats too.
+`PairLines`, which gathers such pairs into a matrix, serves the multilabel formats too. Parsed here because
+scikit-learn's svmlight loader takes NaN, comments and empty lines, names no line, and reads no VW or XMC.
 """
 
 import re
@@ -13,7 +14,7 @@ from scipy.sparse import csr_array
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.base import Rows, integer_labels
 
-NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+NUMBER = rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 PAIRS = rb"((?:\s+\d{1,9}:" + NUMBER + rb")*)\s*"
 _SVMLIGHT = re.compile(rb"(" + NUMBER + rb")" + PAIRS)
 _VW = re.compile(rb"(" + NUMBER + rb")\s+\|((?:\s+\d{1,9}(?::" + NUMBER + rb")?)*)\s*")

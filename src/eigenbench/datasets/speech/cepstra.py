@@ -1,4 +1,7 @@
-"""Mel-frequency cepstra of speech, their derivatives, and frames with their neighbours."""
+"""Mel-frequency cepstra of speech, their derivatives, and frames with their neighbours.
+
+Computed here because librosa and python_speech_features define filters, window or logarithm differently.
+"""
 
 from __future__ import annotations
 
