@@ -50,6 +50,16 @@ def test_capitals_come_first_each_in_the_order_of_its_file():
     assert rows.features.dtype == np.uint8
 
 
+def test_more_rows_than_there_can_be_are_not_expanded():
+    rows = 70_000
+    column = pa.array(np.zeros(rows, dtype=np.uint8))
+    content = io.BytesIO()
+    pq.write_table(pa.table(dict.fromkeys(map(str, range(785)), column)), content)
+    assert len(content.getvalue()) < rows * 785 // 20
+    with pytest.raises(MalformedData, match="70000 rows, more than"):
+        read(content.getvalue())
+
+
 def test_a_drawing_fits_the_box_and_has_its_centre_of_mass_in_the_middle():
     image = draw_strokes([[[100, 200], [300, 250]], [[120, 220], [130, 240]]])
     assert image.shape == (28, 28)

@@ -15,6 +15,9 @@ _SIDE, _BOX = 28, 20
 _PEN = 2.2
 _OVERSAMPLING = 8
 
+_MOST_CAPITALS = 1 << 16
+"""A few bytes of parquet can stand for any number of equal rows."""
+
 
 def read_handwritten_letters(capitals: Path, strokes: Path) -> Rows:
     """Read scanned capitals and draw handwritten lower-case letters beside them.
@@ -88,14 +91,19 @@ def draw_strokes(strokes: list[list[list[float]]]) -> np.ndarray:
 def _scanned(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Return the images, ordered by letter, and the letters' numbers."""
     from pyarrow import ArrowException
-    from pyarrow.parquet import read_table
+    from pyarrow.parquet import ParquetFile
 
     names = [str(number) for number in range(1 + _SIDE * _SIDE)]
     try:
         with path.open("rb") as stream:
-            table = read_table(stream)
-        if table.column_names != names or any(str(column.type) != "uint8" for column in table.columns):
-            raise MalformedData(path.name, "columns", "not a number and 784 pixels, all of them bytes")
+            file = ParquetFile(stream)
+            schema = file.schema_arrow
+            if schema.names != names or any(str(kind) != "uint8" for kind in schema.types):
+                raise MalformedData(path.name, "columns", "not a number and 784 pixels, all of them bytes")
+            if file.metadata.num_rows > _MOST_CAPITALS:
+                problem = f"{file.metadata.num_rows} rows, more than {_MOST_CAPITALS}"
+                raise MalformedData(path.name, "rows", problem)
+            table = file.read()
         values = np.stack([column.to_numpy() for column in table.columns], axis=1)
     except (ArrowException, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:
