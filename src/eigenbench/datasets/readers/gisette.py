@@ -1,4 +1,4 @@
-"""GISETTE rebuilt from MNIST: products of pixels that tell 4 from 9, hidden among probes.
+"""GISETTE rebuilt from MNIST: products of pixels that distinguish 4 from 9, hidden among probes.
 
 What is published of GISETTE's making (I. Guyon, Design of experiments of the NIPS 2003 variable selection
 benchmark, 2003, and the data set's page at the UCI repository): the digits 4 and 9 of MNIST, as many of each;

@@ -85,7 +85,7 @@ def _header(name: str, content: bytes) -> tuple[int, tuple[int, int]]:
     if image.mode != "L" or 0 in image.size:
         problem = f"size {image.size[0]} x {image.size[1]}, Pillow's mode {image.mode!r} instead of 'L'"
         raise MalformedData(name, "header", problem)
-    return image.tile[0].offset, image.size
+    return image.tile[0][2], image.size
 
 
 def _with_one_pair(data: bytes, content: bytes, start: int, width: int) -> bytes:

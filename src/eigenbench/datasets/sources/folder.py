@@ -2,8 +2,8 @@
 
 import hashlib
 import os
-import stat
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -28,48 +28,58 @@ def pack_folder(source: FolderSource, staging: StagingArea, limit: int) -> Path:
     MalformedData
         More than ``limit`` bytes.
     """
-    folder, files = _folder_and_files(source)
-    size = sum(path.stat().st_size for path in files)
+    folder, names = _folder_and_names(source)
+    size = sum((folder / name).stat().st_size for name in names)
     if size > limit:
         raise MalformedData(source.folder, "files", f"{size} bytes in all, more than {limit}")
     packed = staging.folder / f"{folder.name}.tar"
-    staging.say(f"packing {len(files)} files of {folder}")
+    staging.say(f"packing {len(names)} files of {folder}")
     with packed.open("wb") as stream:
-        _write_tar(folder, files, stream)
+        _write_tar(folder, names, stream)
     return packed
 
 
 def folder_sum(source: FolderSource) -> str:
     """Return the SHA-256 of the tar that `pack_folder` makes, without keeping it."""
-    folder, files = _folder_and_files(source)
+    folder, names = _folder_and_names(source)
     with Path(os.devnull).open("wb") as nowhere:
         sink = HashingWriter(nowhere, folder.name)
-        _write_tar(folder, files, cast(BinaryIO, sink))
+        _write_tar(folder, names, cast(BinaryIO, sink))
     return sink.sha256
 
 
 def folder_stamp(source: FolderSource) -> str:
     """Return one stamp for names and stamps of all files that `pack_folder` takes."""
-    folder, files = _folder_and_files(source)
-    lines = [f"{path.relative_to(folder).as_posix()} {stamp_of(path)}\n" for path in files]
+    folder, names = _folder_and_names(source)
+    lines = [f"{name} {stamp_of(folder / name)}\n" for name in names]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def _folder_and_files(source: FolderSource) -> tuple[Path, list[Path]]:
+def _folder_and_names(source: FolderSource) -> tuple[Path, list[str]]:
+    """Return the folder and the sorted names of its files, relative to it."""
     folder = mirror_folder() / source.folder
     if not folder.is_dir():
         raise SourceUnavailable(f"no folder {folder}")
-    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in source.suffixes)
-    files = [path for path in paths if stat.S_ISREG(path.lstat().st_mode)]
-    if not files:
+    found = _names_below(str(folder), "", source.suffixes)
+    names = sorted(found, key=lambda name: name.split("/"))
+    if not names:
         raise SourceUnavailable(f"no file with suffix {' or '.join(source.suffixes)} below {folder}")
-    return folder, files
+    return folder, names
 
 
-def _write_tar(folder: Path, files: list[Path], stream: BinaryIO) -> None:
+def _names_below(folder: str, prefix: str, suffixes: tuple[str, ...]) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _names_below(entry.path, f"{prefix}{entry.name}/", suffixes)
+            elif entry.is_file(follow_symlinks=False) and Path(entry.name).suffix.lower() in suffixes:
+                yield prefix + entry.name
+
+
+def _write_tar(folder: Path, names: list[str], stream: BinaryIO) -> None:
     with tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as tar:
-        for path in files:
-            info = tarfile.TarInfo(path.relative_to(folder).as_posix())
-            info.size = path.stat().st_size
-            with path.open("rb") as content:
+        for name in names:
+            info = tarfile.TarInfo(name)
+            with (folder / name).open("rb") as content:
+                info.size = os.fstat(content.fileno()).st_size
                 tar.addfile(info, content)

@@ -30,7 +30,7 @@ def mel_cepstra(samples: NDArray[np.int16], rate: int, n_cepstra: int = 13) -> N
     """Compute mel-frequency cepstral coefficients.
 
     Windows of 25 ms every 10 ms, pre-emphasis 0.97, Hamming window, power spectrum, 26 triangular filters
-    whose corners are equally far apart on the mel scale between 0 and half the rate, logarithm, orthonormal
+    whose corners are equally spaced on the mel scale between 0 and half the rate, logarithm, orthonormal
     cosine transform.
 
     Parameters
