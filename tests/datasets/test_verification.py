@@ -353,6 +353,14 @@ def test_an_edited_file_of_a_folder_is_noticed(mirror):
     assert fetch("t", catalogue=catalogue, progress=False).files[0].sha256 != second.sha256
 
 
+def test_names_that_are_no_text_are_packed_too(mirror):
+    catalogue = own_entry({"folder": "words", "suffixes": [".csv"]})
+    write_recordings(mirror, "x")
+    before = fetch("t", catalogue=catalogue, progress=False).files[0]
+    (mirror / "words" / os.fsdecode(b"\xff.csv")).write_text("1,x\n")
+    assert fetch("t", catalogue=catalogue, progress=False).files[0].sha256 != before.sha256
+
+
 def test_the_prepared_rows_are_those_of_the_edited_file(mirror):
     (mirror / "table.csv").write_bytes(TABLE)
     prepared_values(PLAIN)

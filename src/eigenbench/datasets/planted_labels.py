@@ -46,7 +46,7 @@ class PlantedLabels(StrictModel):
     Each row has one of ``rank`` topics. Its words are drawn from a law common to all rows or, each with
     probability ``topic_share``, from the topic's own words; its labels are drawn from the topic's own
     labels. Words and labels follow Zipf-Mandelbrot laws with exponent 1. Given the topic, words and labels
-    are independent, so the prediction covariance :math:`E[E[y|x] E[y|x]^\top]` of rows whose words determine the
+    are independent, so the prediction covariance :math:`E[E[y|x] E[y|x]^\top]` of rows whose words show the
     topic is :math:`\sum_t \pi_t F_t F_t^\top`, of rank ``rank``: the space that a label embedding should
     find. The labels themselves have no such structure where rows have one label each: their second moment is
     diagonal. X holds 1 + ln(count), rows scaled to unit length.

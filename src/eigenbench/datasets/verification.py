@@ -31,6 +31,12 @@ def verify_prepared(folder: Path) -> None:
         No card or a damaged one, or a file that is missing.
     OSError
         The operating system can't read a file.
+
+    Examples
+    --------
+    >>> from eigenbench.datasets import prepare, resolve_data_dir, verify_prepared
+    >>> _ = prepare("digits", progress=False)
+    >>> verify_prepared(resolve_data_dir() / "prepared" / "digits")
     """
     _verified_card(folder)
 
@@ -66,6 +72,13 @@ def is_current(
     Notes
     -----
     About a millisecond while no file was touched; else every touched file is read once.
+
+    Examples
+    --------
+    >>> from eigenbench.datasets import is_current, prepare
+    >>> _ = prepare("digits", progress=False)
+    >>> is_current("digits")
+    True
     """
     entry = (catalogue or load_catalogue()).entry(name)
     data = resolve_data_dir(data_dir)

@@ -38,7 +38,9 @@ def read_matrix_and_labels(matrix: Path, labels: Path) -> Rows:
 
 
 def _numbers(path: Path, dtype: type) -> np.ndarray:
-    if not path.read_bytes()[:1].strip(b"\n"):
+    with path.open("rb") as text:
+        first = text.read(1)
+    if first in (b"", b"\n"):
         raise MalformedData(path.name, "line 1", "the file or its first line is empty")
     try:
         return np.loadtxt(path, dtype=dtype, comments=None, ndmin=2, encoding="ascii")

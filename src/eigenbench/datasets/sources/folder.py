@@ -52,7 +52,7 @@ def folder_stamp(source: FolderSource) -> str:
     """Return one stamp for names and stamps of all files that `pack_folder` takes."""
     folder, names = _folder_and_names(source)
     lines = [f"{name} {stamp_of(folder / name)}\n" for name in names]
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
+    return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 
 
 def _folder_and_names(source: FolderSource) -> tuple[Path, list[str]]:
