@@ -1,4 +1,4 @@
-"""Settings that must stand before NumPy is imported."""
+"""Settings that must stand before NumPy is imported, and limits where it was imported earlier."""
 
 import os
 
@@ -7,6 +7,10 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 from hypothesis import settings  # noqa: E402
+from threadpoolctl import threadpool_limits  # noqa: E402
+
+# Without pytest-xdist (-n 0) the warning filters of pyproject.toml have imported scikit-learn before this.
+threadpool_limits(1)
 
 # A loaded machine is no failure.
 settings.register_profile("eigenbench", deadline=None)

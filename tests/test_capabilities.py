@@ -18,7 +18,7 @@ from eigenbench.registry import COMPONENTS, Component, MissingExtraError, as_ste
 FAST = {
     "FeatureUnion": {"transformer_list": [("pca", PCA(2, random_state=0))]},
     "FisherLDA": {"gamma": 0.1},
-    "MMC_Supervised": {"n_constraints": 20, "max_iter": 5},
+    "MMC_Supervised": {"n_constraints": 20, "max_iter": 2, "max_proj": 50},
     "NCA": {"max_iter": 5},
     "Rembrandt": {"n_components": 3},
     "PLST": {"n_components": 3},

@@ -7,8 +7,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.random_projection import GaussianRandomProjection
-from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenbench import GEM, CalibratedLeastSquares, GeometricMeanEnsemble, SignedPowers
 
@@ -23,16 +21,6 @@ def digits():
 def projected(digits):
     member = make_pipeline(GaussianRandomProjection(8), GaussianNB())
     return GeometricMeanEnsemble(member, n_estimators=4, random_state=3).fit(*digits[:2])
-
-
-@parametrize_with_checks(
-    [
-        GeometricMeanEnsemble(LogisticRegression(), n_estimators=2),
-        GeometricMeanEnsemble(DecisionTreeClassifier(max_features=1), n_estimators=2),
-    ]
-)
-def test_scikit_learns_contract(estimator, check):
-    check(estimator)
 
 
 def test_probabilities_are_the_renormalised_geometric_mean(projected, digits):

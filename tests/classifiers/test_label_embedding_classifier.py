@@ -14,7 +14,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, hamming_loss
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenbench import PLST, CompressedSensing, LabelEmbeddingClassifier, RandomFourierFeatures, Rembrandt
 from eigenbench.classifiers.label_losses import independent_loss, multinomial_loss
@@ -24,11 +23,6 @@ from eigenbench.embeddings.labels.label_matrix import class_indicators
 from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.experiments.pipelines import build
 from eigenbench.experiments.suite import StepSpec
-
-
-@parametrize_with_checks([LabelEmbeddingClassifier()])
-def test_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

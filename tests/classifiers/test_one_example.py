@@ -8,15 +8,9 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenbench.classifiers import one_example
 from eigenbench.classifiers.one_example import OneExampleNearestNeighbour
-
-
-@parametrize_with_checks([OneExampleNearestNeighbour()])
-def test_contract(estimator, check):
-    check(estimator)
 
 
 def enumerated(distances, y, tested):

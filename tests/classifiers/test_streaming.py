@@ -7,7 +7,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import eigenbench.linalg.row_blocks as row_blocks
 from eigenbench import GEM, CalibratedLeastSquares, SecondOrderLogistic, SignedPowers, StochasticLogistic
@@ -17,19 +16,6 @@ CLASSIFIERS = [
     SecondOrderLogistic(max_iter=15, random_state=0),
     StochasticLogistic(random_state=0),
 ]
-
-
-@parametrize_with_checks(
-    [
-        CalibratedLeastSquares(),
-        SecondOrderLogistic(),
-        SecondOrderLogistic(early_stopping=False),
-        StochasticLogistic(),
-        StochasticLogistic(early_stopping=False, fit_intercept=False),
-    ]
-)
-def test_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(params=CLASSIFIERS, ids=lambda classifier: type(classifier).__name__)

@@ -62,7 +62,7 @@ def test_structured_directions_are_orthogonal_and_nearly_uniform():
     W = np.empty((64, 200))
     hadamard_projections(np.eye(64), signs, W)
     assert_allclose(W[:, 64:128].T @ W[:, 64:128], np.eye(64), atol=1e-12)
-    # Fourth moments tell a uniform direction from a sign vector: E w⁴ = 3/(d(d + 2)) against 1/d².
+    # Fourth moments distinguish a uniform direction from a sign vector: E w⁴ = 3/(d(d + 2)) against 1/d².
     assert_allclose(np.mean(W**4) * 64 * 66, 3, rtol=0.1)
     padded = np.empty((48, 128))
     hadamard_projections(np.eye(48), hadamard_signs(48, 128, np.random.RandomState(0)), padded)

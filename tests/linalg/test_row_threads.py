@@ -1,4 +1,4 @@
-"""Threads over shares of rows: their number, their settings, and what they leave behind."""
+"""Threads over shares of rows: their number, their settings, and what they leave changed."""
 
 import threading
 

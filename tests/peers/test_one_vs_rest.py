@@ -2,15 +2,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.peers.one_vs_rest import OneVsRestLogistic
-
-
-@parametrize_with_checks([OneVsRestLogistic()])
-def test_contract(estimator, check):
-    check(estimator)
 
 
 def test_each_label_has_the_model_it_would_have_alone():

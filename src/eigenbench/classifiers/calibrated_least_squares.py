@@ -216,7 +216,7 @@ class _Scores:
         self._parts += other._parts
 
     def write_to(self, scores: np.ndarray) -> None:
-        """Bring home the parts that other processes have changed."""
+        """Copy the parts that other processes have changed into ``scores``."""
         stop = 0
         for part in self._parts:
             start, stop = stop, stop + len(part)

@@ -54,9 +54,9 @@ class OneExampleNearestNeighbour(ClassifierMixin, BaseEstimator):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from eigenbench.classifiers.one_example import OneExampleNearestNeighbour
-    >>> X, y = load_digits(return_X_y=True)
+    >>> X, y = load_digits(n_class=5, return_X_y=True)
     >>> round(OneExampleNearestNeighbour().fit(X, y).leave_rest_out_error(), 4)
-    0.3539
+    0.234
     """
 
     _parameter_constraints: ClassVar[dict[str, list]] = {"metric": [StrOptions(_METRICS), callable]}
@@ -103,7 +103,7 @@ class OneExampleNearestNeighbour(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_queries, d)
-            Queries, apart from the fitted rows.
+            Queries, none of them among the fitted rows.
 
         Returns
         -------
@@ -130,7 +130,7 @@ class OneExampleNearestNeighbour(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_queries, d)
-            Queries, apart from the fitted rows.
+            Queries, none of them among the fitted rows.
         y : array-like of shape (n_queries,)
             Their labels; one that was not seen in ``fit`` is always an error.
 

@@ -89,7 +89,7 @@ class FeatureBlocks:
     dtype : numpy dtype
         float32 or float64, the type of the blocks.
     token : str
-        Tells this object from any other, also in another process.
+        Identifies this object among all, also those of other processes.
 
     Examples
     --------

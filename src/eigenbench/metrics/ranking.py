@@ -35,14 +35,14 @@ def inverse_propensities(
     Examples
     --------
     >>> inverse_propensities(np.array([1, 100]), 1000).round(2)
-    array([6.91, 1.76])
+    array([6.91, 1.77])
     """
     constant = (np.log(n_rows) - 1) * (b + 1) ** a
     return 1 + constant * (np.asarray(counts, dtype=np.float64) + b) ** -a
 
 
 def hits(truth: csr_array, labels: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Tell for each of the labels of shape (n, k) whether its row of the indicator (n, c) has it.
+    """Return for each label (n, k) whether its row of the indicator matrix (n, c) has it.
 
     Costs O((n k + nnz) log nnz) time, no dense n x c array.
     """

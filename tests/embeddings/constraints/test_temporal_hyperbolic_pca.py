@@ -2,16 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenbench import HyperbolicPCA, TemporalHyperbolicPCA
 from eigenbench.classifiers.one_example import OneExampleNearestNeighbour
-
-
-# White noise has no temporal structure: a large weight of the negative pairs leaves directions to find.
-@parametrize_with_checks([TemporalHyperbolicPCA(eta_negative=3.0)])
-def test_contract(estimator, check):
-    check(estimator)
 
 
 def turning(n_objects=4, n_views=24, n_features=6, seed=0):
@@ -86,5 +79,5 @@ def test_views_of_new_objects_come_together_without_any_label():
 
 
 def test_a_sequence_shorter_than_the_gap_is_an_error():
-    with pytest.raises(ValueError, match="24 rows hold no pair that is 30 apart"):
+    with pytest.raises(ValueError, match="24 rows hold no pair at a distance of 30"):
         TemporalHyperbolicPCA(gap=30).fit(turning(n_objects=1))

@@ -8,15 +8,9 @@ from scipy import linalg, sparse
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenbench import GEM, SignedPowers
 from eigenbench.embeddings.discriminants.contracted_gem import ContractedGEM
-
-
-@parametrize_with_checks([ContractedGEM(top=2), ContractedGEM(top=2, n_slices=3)])
-def test_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenbench.embeddings.kernel_features.craft import CRAFT
 from eigenbench.embeddings.kernel_features.random_fourier import RandomFourierFeatures
@@ -36,20 +35,6 @@ FOURIER = [
     RandomFourierFeatures("laplacian"),
     RandomFourierFeatures("matern", orthogonal=True),
 ]
-
-
-@parametrize_with_checks(
-    [
-        RandomMaclaurin(),
-        CRAFT(n_components=32),
-        TensorSketch(n_components=33),
-        SphericalHermiteFeatures(n_components=33),
-        SphericalRandomFeatures(n_components=33, n_starts=1),
-        RandomFourierFeatures(length_scale=1.0, n_components=33),
-    ]
-)
-def test_contract(estimator, check):
-    check(estimator)
 
 
 def unit(rng, n, d):

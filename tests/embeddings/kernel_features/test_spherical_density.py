@@ -79,7 +79,7 @@ def test_the_fit_is_close_to_the_best_of_all_densities(d, degree):
 def test_a_gaussian_is_found_and_its_radii_are_nearly_chi():
     d = 20
     density = fit(np.exp(-0.49 * Z**2), d, n_gaussians=3)
-    assert density.error < 1e-7, "neighbouring widths are hard to tell apart from the curve alone"
+    assert density.error < 1e-7, "the curve alone hardly distinguishes neighbouring widths"
     radii = density.sample((np.arange(20_000) + 0.5) / 20_000)
     assert_allclose(np.mean(radii**2) / (2 * 0.49), d, rtol=0.02)
 

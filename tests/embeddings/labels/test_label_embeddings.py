@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenbench import PLST, ClassMoments, CompressedSensing, Rembrandt
 from eigenbench.embeddings.labels.label_matrix import label_matrix
@@ -15,11 +14,6 @@ from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.linalg.row_products import LabelledRows
 
 K = 4
-
-
-@parametrize_with_checks([Rembrandt(2), Rembrandt(2, solver="cg"), PLST(2), CompressedSensing(2)])
-def test_contract(estimator, check):
-    check(estimator)
 
 
 def text_like(n=600, d=80, c=30, *, multilabel=False, seed=0):

@@ -99,7 +99,7 @@ class ConstraintOperators:
 
     @classmethod
     def from_moments(cls, moments: ClassMoments, *, balanced: bool = True) -> ConstraintOperators:
-        """Take all pairs of the rows behind class moments: c·k² flops, 32·k² bytes.
+        """Take all pairs of the rows whose class moments are given: c·k² flops, 32·k² bytes.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ class HyperbolicPCA(HyperbolicSubspace):
     :math:`\hat T = \sum w\,\eta_r (\psi(x)-\psi(x'))(\psi(x)-\psi(x'))^\top` over pairs of rows, where η is
     positive for pairs of different labels (r = −1) and negative for pairs of equal labels (r = +1) [1]_. The
     level sets of T̂ are hyperboloids; hyperbolic geometry plays no part. What is learned on some classes
-    serves to tell other classes apart, down to a single example of each.
+    serves to separate other classes, down to a single example of each.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class HyperbolicPCA(HyperbolicSubspace):
     Examples
     --------
     Twenty periodic patterns, each shifted at random, teach what a shift leaves alike; five new ones are then
-    told apart from one example each.
+    recognised from one example each.
 
     >>> import numpy as np
     >>> from sklearn.preprocessing import normalize

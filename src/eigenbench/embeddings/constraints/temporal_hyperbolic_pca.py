@@ -17,16 +17,16 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
 
     A row and each of the next ``lag`` rows make positive pairs; a row and rows drawn at random that are
     farther away in time make negative pairs, as many. Where the sequence turns from one object to the next,
-    some positive pairs are wrong, and some negative pairs show one object: nothing tells the method so.
+    some positive pairs are wrong, and some negative pairs show one object; the method does not know which.
 
     Parameters
     ----------
     n_components : int, default=20
         As in `HyperbolicPCA`, like every parameter that is not explained here.
     lag : int, default=5
-        How far apart in time, in rows, a positive pair can be.
+        Largest distance in time, in rows, of a positive pair.
     gap : int or None, default=None
-        How far apart a negative pair must be; None takes ``lag + 1``.
+        Smallest distance in time of a negative pair; None takes ``lag + 1``.
     kernel, gamma, degree, coef0, kernel_params, form, eta_negative, threshold, margin, balanced
         See `HyperbolicPCA`.
     random_state : int, RandomState instance or None, default=None
@@ -117,7 +117,7 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
         Raises
         ------
         ValueError
-            If there are so few rows that no two are ``gap`` apart, or as in `HyperbolicPCA.fit_pairs`.
+            If there are no more than ``gap`` rows, or as in `HyperbolicPCA.fit_pairs`.
         """
         self._validate_params()
         X = check_array(
@@ -148,7 +148,7 @@ def _far_pairs(n_rows: int, gap: int, n_pairs: int, rng: np.random.RandomState) 
     """Draw pairs (i, j) with j − i ≥ gap, all equally likely, with replacement."""
     if n_rows <= gap:
         raise ValueError(
-            f"{n_rows} rows hold no pair that is {gap} apart in time: give more rows, or lower lag or gap."
+            f"{n_rows} rows hold no pair at a distance of {gap} in time: give more rows, or lower lag or gap."
         )
     later = np.arange(n_rows - gap, 0, -1)
     ends = np.cumsum(later)

@@ -1,0 +1,73 @@
+"""Every estimator of this package keeps scikit-learn's contract."""
+
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from eigenbench import DoublyStochasticLogistic, GeometricMeanEnsemble
+from eigenbench.classifiers.one_example import OneExampleNearestNeighbour
+from eigenbench.registry import COMPONENTS, MissingExtraError
+
+#: Settings in which a component takes another way through its code, or that small random data ask for;
+#: the defaults for all others.
+VARIANTS = {
+    "GEM": [{}, {"pairs": "nearest", "denominator": "covariance"}],
+    "ContractedGEM": [{"top": 2}, {"top": 2, "n_slices": 3}],
+    "NeighborhoodGEM": [{"top": 2}],
+    "SubclassGEM": [{"top": 2, "n_subclasses": 2}],
+    "FisherLDA": [{"gamma": 0.1}],
+    "SIR": [{"gamma": 0.1}],
+    "PerClassPCA": [{"n_components": 1}],
+    "SignedPowers": [{}, {"offset": 1}],
+    "HyperbolicPCA": [{}, {"kernel": "half_rbf"}, {"form": "kernel"}],
+    # White noise has no temporal structure: a large weight of the negative pairs leaves directions to find.
+    "TemporalHyperbolicPCA": [{"eta_negative": 3.0}],
+    "Rembrandt": [{"n_components": 2}, {"n_components": 2, "solver": "cg"}],
+    "PLST": [{"n_components": 2}],
+    "CompressedSensing": [{"n_components": 2}],
+    "CRAFT": [{"n_components": 32}],
+    "TensorSketch": [{"n_components": 33}],
+    "SphericalHermiteFeatures": [{"n_components": 33}],
+    "SphericalRandomFeatures": [{"n_components": 33, "n_gaussians": 4, "n_starts": 1}],
+    "RandomFourierFeatures": [{"length_scale": 1.0, "n_components": 33}],
+    "SecondOrderLogistic": [{}, {"early_stopping": False}],
+    "StochasticLogistic": [{}, {"early_stopping": False, "fit_intercept": False}],
+    "VowpalWabbitOAA": [{"bits": 12}],
+    "VowpalWabbitLOMTree": [{"bits": 12}],
+    "NapkinXCPLT": [{"random_state": 0}],
+}
+
+#: Those that no suite names.
+UNREGISTERED = [
+    DoublyStochasticLogistic(n_components=128, block_size=32),
+    DoublyStochasticLogistic(n_components=128, block_size=32, keep_maps=False, max_iter=5),
+    GeometricMeanEnsemble(LogisticRegression(), n_estimators=2),
+    GeometricMeanEnsemble(DecisionTreeClassifier(max_features=1), n_estimators=2),
+    OneExampleNearestNeighbour(),
+]
+
+#: metric-learn's own classes, of which only the checks of inputs are ours.
+FOREIGN = {"eigenbench.peers.metric_learners"}
+
+
+def registered():
+    """Yield every component of this package, in its variants, whose package is installed."""
+    for name, component in COMPONENTS.items():
+        if component.module.startswith("eigenbench.") and component.module not in FOREIGN:
+            try:
+                cls = component.load()
+            except MissingExtraError:
+                continue
+            for params in VARIANTS.get(name, [{}]):
+                yield cls(**params)
+
+
+@pytest.mark.contract
+@parametrize_with_checks([*registered(), *UNREGISTERED])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def test_every_variant_is_of_a_component():
+    assert set(VARIANTS) <= set(COMPONENTS)
