@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 
 def is_indicator(Y: Any) -> bool:
-    """Return whether Y is an indicator matrix, dense or sparse, and not a vector (or column) of class labels."""
+    """Return whether Y is an indicator matrix, dense or sparse, not a vector (or column) of class labels."""
     return Y.ndim == 2 and (sparse.issparse(Y) or Y.shape[1] > 1)
 
 
