@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import eigenbench.moments as moments_module
-from eigenbench import ClassMoments
+from eigenbench import GEM, ClassMoments, FisherLDA
 
 FIELDS = ("classes", "counts", "sums", "second_moments")
 
@@ -208,3 +208,42 @@ def test_files_of_another_kind_are_refused(tmp_path):
     np.savez(tmp_path / "pickled.npz", classes=np.array([{}], dtype=object))
     with pytest.raises(ValueError, match=r"pickled\.npz"):
         ClassMoments.load(tmp_path / "pickled.npz")
+
+
+def shifted_rows(mean, n=6000):
+    """Three classes of 20 features with a spread of about one around a mean, in float32."""
+    rng = np.random.RandomState(0)
+    y = rng.randint(3, size=n)
+    X = rng.randn(n, 20) * np.linspace(0.5, 1.5, 20) + rng.randn(3, 20)[y] + mean
+    X[:, 3] -= mean
+    return X.astype(np.float32), y
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e3, -3e3, 1e5])
+def test_single_precision_keeps_the_covariance_whatever_the_mean(mean, monkeypatch):
+    X, y = shifted_rows(mean)
+    monkeypatch.setattr(moments_module, "row_slices", lambda n, _: [slice(0, 2500), slice(2500, n)])
+    found, exact = ClassMoments().update(X, y), ClassMoments().update(X.astype(np.float64), y)
+    assert_array_equal(found.counts, exact.counts)
+    assert_allclose(found.second_moments, exact.second_moments, rtol=1e-6, atol=1e-6 * len(X))
+    for i in range(3):
+        rows = X[y == i].astype(np.float64)
+        # What float64 itself loses of a raw second moment grows with the square of the mean.
+        tolerance = 1e-5 + 1e-15 * mean**2
+        assert_allclose(found.covariance(i), np.cov(rows.T, bias=True), atol=tolerance)
+
+
+@pytest.mark.parametrize("mean", [1e3, 3e3])
+@pytest.mark.parametrize("model", [GEM(0.0, top=2, denominator="covariance"), FisherLDA()], ids=str)
+def test_directions_of_rows_with_a_large_mean_are_those_of_double_precision(model, mean):
+    X, y = shifted_rows(mean)
+    found, exact = (model.fit(rows, y)._linear_map()[0].copy() for rows in (X, X.astype(np.float64)))
+    cosines = np.sum(found * exact, axis=0) / np.linalg.norm(found, axis=0) / np.linalg.norm(exact, axis=0)
+    assert_allclose(cosines, 1, atol=1e-8)
+
+
+def test_constant_features_and_single_rows_are_exact_in_single_precision():
+    X = np.array([[1e6 + 1, 0.1, 0], [1e6 + 3, 0.1, 0], [7, 0.1, 5]], dtype=np.float32)
+    found = ClassMoments().update(X, [0, 0, 1])
+    exact = ClassMoments().update(X.astype(np.float64), [0, 0, 1])
+    assert_allclose(found.second_moments, exact.second_moments, rtol=1e-14)

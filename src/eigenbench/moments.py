@@ -14,6 +14,9 @@ from sklearn.utils import assert_all_finite, check_array, check_consistent_lengt
 from eigenbench.linalg.accumulation import accumulate
 from eigenbench.linalg.row_blocks import FeatureBlocks, dense_block, row_slices
 
+#: A feature of float32 rows whose mean is larger than this, in standard deviations, has rows shifted first.
+LARGE_MEAN = 10.0
+
 _FIELDS = ("classes", "counts", "sums", "second_moments")
 
 
@@ -40,7 +43,9 @@ class ClassMoments:
     -----
     The state takes 8·c·d² bytes. ``update`` costs n·d² flops in symmetric rank-k products (BLAS syrk) and
     one row block of memory beside the state. Products are made in float32 within a block when the input is
-    float32 or integer, in float64 otherwise, and are accumulated in float64.
+    float32 or integer, in float64 otherwise, and are accumulated in float64. Where a feature's mean is more
+    than ten standard deviations in a block, float32 products are made about the mean, so that the covariance
+    keeps its digits.
 
     Examples
     --------
@@ -113,8 +118,13 @@ class ClassMoments:
         product = None
         for index, members in zip(present, np.split(order, starts[1:]), strict=True):
             rows = dense_block(block[members])
+            total = rows.sum(axis=0, dtype=np.float64)
             self.counts[index] += len(members)
-            self.sums[index] += rows.sum(axis=0, dtype=np.float64)
+            self.sums[index] += total
+            shift = _shift(rows, total)
+            if shift is not None:
+                rows = rows - shift
+                self._moments[index] += _moved_by(shift.astype(np.float64), total, len(members))
             syrk = blas.ssyrk if rows.dtype == np.float32 else blas.dsyrk
             product = syrk(1.0, rows.T, c=product, overwrite_c=True)
             self._moments[index] += product.T
@@ -305,6 +315,30 @@ def _label_array(y: Any) -> np.ndarray:
         y = y.astype(str) if all(isinstance(label, str) for label in y) else np.asarray(y.tolist())
     assert_all_finite(y, input_name="y")
     return y
+
+
+def _shift(rows: np.ndarray, total: np.ndarray) -> np.ndarray | None:
+    """Return what to subtract from float32 rows of this sum before products are made, None for nothing.
+
+    Raw products of a feature of mean m and variance v keep v to about m²/v times the rounding of their type.
+    The shift is the mean to within a standard deviation, with few digits: subtracting it is almost exact, and
+    exact for integers.
+    """
+    if rows.dtype != np.float32:
+        return None
+    mean = total / len(rows)
+    variance = np.einsum("nd,nd->d", rows, rows, dtype=np.float64) / len(rows) - mean**2
+    if not (mean**2 > LARGE_MEAN**2 * variance).any():
+        return None
+    least = (np.finfo(np.float32).eps * mean) ** 2 + np.finfo(np.float64).tiny
+    step = 2.0 ** np.floor(0.5 * np.log2(np.maximum(variance, least)))
+    return (step * np.rint(mean / step)).astype(np.float32)
+
+
+def _moved_by(shift: np.ndarray, total: np.ndarray, n: int) -> np.ndarray:
+    """Return the second moment of n rows of this sum less that of the rows minus a shift."""
+    half = np.outer(total - 0.5 * n * shift, shift)
+    return half + half.T
 
 
 def _mirror_lower(matrix: np.ndarray) -> None:
