@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import threading
 
@@ -47,19 +48,28 @@ def test_a_truncated_record_is_named_and_does_not_sink_the_rest(run, tmp_path, r
     assert run_key not in (tmp_path / "reports" / "results.csv").read_text(encoding="utf-8")
 
 
+def test_an_edited_record_is_named_and_left_out(run, tmp_path, results_dir, capsys):
+    path = min((results_dir / "quick").rglob("record.json"))
+    run_key = read_record(path).run_key
+    path.write_text(re.sub(r'"test_errors": [0-9.]+', '"test_errors": 1.0', path.read_text()))
+    assert run() == 0
+    assert f"{path}: was changed after it was written" in capsys.readouterr().err
+    assert run_key not in (tmp_path / "reports" / "results.csv").read_text(encoding="utf-8")
+
+
 def test_a_record_of_other_settings_does_not_count_however_new(suite_path, results_dir, make_record):
     changes = {"run_key": "0" * 16, "metrics": {"test_errors": 1.0}}
     write(results_dir, make_record("mnist", "gem", "CalibratedLeastSquares", 0, finished="2027", **changes))
     assert "0" * 16 not in {record.run_key for record in read_inputs([suite_path], results_dir).records}
 
 
-def test_a_run_that_the_suite_dropped_does_not_count(suite_path, results_dir, records, make_record):
+def test_a_run_that_the_suite_dropped_does_not_count(suite_path, results_dir, few, make_record):
     write(results_dir, make_record("mnist", "gem", "CalibratedLeastSquares", 7))
     write(
         results_dir, make_record("mnist", "gem", "CalibratedLeastSquares", 0, method="old", run_key="e" * 16)
     )
     found = read_inputs([suite_path], results_dir).records
-    assert sorted(record.run_key for record in found) == sorted(record.run_key for record in records)
+    assert sorted(record.run_key for record in found) == sorted(record.run_key for record in few)
 
 
 def test_other_suites_are_shown_when_they_have_records(suite_path, results_dir, make_record, tmp_path):

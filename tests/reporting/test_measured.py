@@ -202,9 +202,19 @@ def test_the_terminal_shows_the_headline_metric_at_every_size(measured, runs, pi
     assert ["broken", "failed", "failed", "failed"] in lines
     assert ["raw", "0.5500", "–"] in lines
     assert ["projected", "0.3110", "1.250"] in lines
+    sketch = next(i for i, line in enumerate(lines) if line[:1] == ["sketch"])
+    assert lines[sketch + 1] == ["2", "of", "3", "seeds"] * 3
 
 
 def test_a_headline_that_no_record_has_is_shown_as_missing(measured, runs):
     spec = measured.experiments["transfer"].model_copy(update={"headline": "nn_error_at_3"})
     groups = group_runs([measured], runs)["measured", "transfer"]
     assert measure_tables(spec, groups)[0].columns[0].best == best_groups(spec, groups) == []
+
+
+def test_the_best_has_all_its_seeds(measured, runs):
+    """Without one of its runs, the method with the smallest errors is passed over."""
+    fewer = [run for run in runs if (run.method, run.seed) != ("spherical", 0)]
+    errors, ranks = tables(measured, fewer, "kernel")
+    for column in errors.columns + ranks.columns:
+        assert [group.method for group in column.best] == ["maclaurin"]

@@ -9,6 +9,7 @@ import resource
 import tempfile
 from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from html_page import Page
@@ -18,7 +19,12 @@ from eigenbench.reporting import site
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.site import Report, ReportError, render
 
-FILES = ("index.html", "results.csv", "comparison.csv")
+
+def content(folder):
+    """Return every file in a folder by its name."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
 
 
 @pytest.fixture
@@ -127,11 +133,51 @@ def test_names_and_messages_are_escaped(build, make_record, broken):
     assert all(not name.startswith("on") for _, attributes in page.tags for name in attributes)
 
 
-def test_the_same_runs_give_the_same_bytes(build, tmp_path, records):
-    build("one")
-    build("two", chosen=random.Random(0).sample(records, len(records)))
-    for name in FILES:
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+def test_the_same_runs_give_the_same_bytes(report, build, tmp_path, records):
+    build(chosen=random.Random(0).sample(records, len(records)))
+    assert content(tmp_path / "reports") == content(report.page.parent)
+
+
+def test_every_figure_is_a_file_of_its_own(report, text):
+    assert [figure.path.name for figure in report.figures] == [
+        f"quick-{experiment}-{what}.svg"
+        for experiment in ("mnist", "digits")
+        for what in ("time", "dimension", "learning-curves")
+    ]
+    assert sorted(report.page.parent.glob("figures/*")) == sorted(figure.path for figure in report.figures)
+    assert text.count("<svg") == len(report.figures)
+    for figure in report.figures:
+        svg = figure.path.read_text(encoding="utf-8")
+        assert svg in text
+        assert ElementTree.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
+        assert figure.description
+        assert figure.caption in Page(text).text
+        assert (figure.suite, figure.experiment) in (("quick", "mnist"), ("quick", "digits"))
+
+
+def test_figures_of_an_earlier_report_go(build, few, tmp_path):
+    build(chosen=few)
+    assert len(content(tmp_path / "reports" / "figures")) == 3
+    build(chosen=[])
+    assert sorted(content(tmp_path / "reports")) == ["comparison.csv", "index.html", "results.csv"]
+    assert (tmp_path / "reports" / "figures").is_dir()
+
+
+def test_a_mean_over_some_seeds_says_so_everywhere_and_is_never_the_best(build, make_record, broken):
+    failure = Failure(stage="train", type="TimeLimitError", message="ran over its time limit of 5 s")
+    pca = {"metrics": {"test_error": 0.02}}
+    chosen = [make_record("digits", "pca", "LinearSVC", seed, **pca) for seed in range(2)]
+    chosen += [make_record("digits", "pca", "LinearSVC", 2, **broken("failed", failure))]
+    worse = {"metrics": {"test_error": 0.5}}
+    chosen += [make_record("digits", "gem", "LinearSVC", seed, **worse) for seed in range(3)]
+    text = build(chosen=chosen)
+    page = Page(text).text
+    assert re.findall(r'<span class="best">([^<]+)</span>', text) == ["50.00"]
+    assert "reproduced (2 of 3 seeds)" in page
+    assert '<td class="n best">2.00' not in text
+    assert page.count("Not over all seeds: pca + LinearSVC (2 of 3 seeds).") == 2
+    assert "pca 2 of 3 seeds LinearSVC" in page, "in the table of times"
+    assert "TimeLimitError: ran over its time limit" in page
 
 
 def test_no_record_at_all_still_gives_a_page(build):
@@ -147,17 +193,17 @@ def test_numbers_that_are_not_finite_do_not_sink_the_page(build, make_record):
     assert Page(build(chosen=chosen)).text.count("off") >= 1
 
 
-def test_a_full_disk_leaves_the_old_files_whole(build, tmp_path, records):
-    build()
-    before = {name: (tmp_path / "reports" / name).read_bytes() for name in FILES}
+def test_a_full_disk_leaves_the_old_files_whole(build, tmp_path, few):
+    build(chosen=few)
+    before = content(tmp_path / "reports")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
     try:
         with pytest.raises(ReportError, match=f"{tmp_path / 'reports'}: cannot write the report"):
-            build(chosen=records[:-5])
+            build(chosen=few[:-1])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert {path.name: path.read_bytes() for path in (tmp_path / "reports").iterdir()} == before
+    assert content(tmp_path / "reports") == before
 
 
 @pytest.fixture
@@ -181,6 +227,6 @@ def read_only():
                 os.seteuid(0)
 
 
-def test_a_read_only_folder_is_named(suite, records, suite_path, read_only):
+def test_a_read_only_folder_is_named(suite, few, suite_path, read_only):
     with pytest.raises(ReportError, match=f"{read_only}: cannot write the report .*writable"):
-        render([suite], records, reports_dir=read_only, suite_paths={"quick": suite_path})
+        render([suite], few, reports_dir=read_only, suite_paths={"quick": suite_path})

@@ -10,6 +10,7 @@ import pytest
 
 from eigenbench.experiments.record import Failure
 from eigenbench.reporting.comparison import comparison_csv
+from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.results import results_csv
 
 RESULTS = (
@@ -100,3 +101,25 @@ def test_comparison_names_a_metric_that_the_records_lack(suite, make_record):
 def test_records_of_another_experiment_do_not_count(suite, make_record):
     stray = make_record("mnist", "gem", "CalibratedLeastSquares", 0, experiment="other")
     assert rows_of(comparison_csv([suite], [stray]))[1]["verdict"] == "not run (no record yet)"
+
+
+def test_a_verdict_on_some_of_the_seeds_says_so(suite, make_record):
+    runs = [make_record("digits", "pca", "LinearSVC", seed, metrics={"test_error": 0.02}) for seed in (0, 2)]
+    row = rows_of(comparison_csv([suite], runs))[5]
+    assert (row["verdict"], row["n_seeds"]) == ("reproduced (2 of 3 seeds)", "2")
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", "=cmd|' /C calc'!A0"])
+def test_no_cell_is_a_formula(suite, make_record, text):
+    shown = "'" + text.replace("\r", "\n")
+    record = make_record("mnist", "gem", "CalibratedLeastSquares", 0, method=text)
+    assert rows_of(results_csv([record]))[0]["method"] == shown
+    number = suite.experiments["mnist"].published[1].model_copy(update={"source": text})
+    experiment = suite.experiments["mnist"].model_copy(update={"published": [number]})
+    changed = suite.model_copy(update={"experiments": {"mnist": experiment}})
+    assert rows_of(comparison_csv([changed], []))[0]["source"] == shown
+
+
+@pytest.mark.parametrize("value", ["-1", "+1", "-1.5e-3", "a=b", "–", "1-NN", -1.0, 3])
+def test_numbers_and_other_text_stay(value):
+    assert csv_text(["a"], [[value]]) == f"a\n{value}\n"

@@ -39,8 +39,8 @@ def test_every_published_number_has_a_line(suite, records, pipe):
 
 
 def test_brackets_in_names_are_not_markup(suite, make_record, pipe):
-    record = make_record("digits", "gem", "LinearSVC", 0, method="[red]x[/red]")
-    print_summary([suite], [record], report=Path("[bold]/index.html"), console=pipe)
+    runs = [make_record("digits", "gem", "LinearSVC", seed, method="[red]x[/red]") for seed in range(3)]
+    print_summary([suite], runs, report=Path("[bold]/index.html"), console=pipe)
     text = pipe.file.getvalue()
     assert "[red]x[/red]" in text
     assert "[bold]/index.html" in text
@@ -58,3 +58,26 @@ def test_a_terminal_without_unicode_is_no_error(suite, monkeypatch):
     print_comparison([suite], [])
     ascii_only.flush()
     assert b"Dropout: not run (a neural network, only quoted)" in ascii_only.buffer.getvalue()
+
+
+def test_a_mean_over_some_seeds_says_so_and_is_not_the_best(suite, make_record, pipe):
+    """The method that fails with one seed has the fewest errors with the others."""
+    pca = {"metrics": {"test_error": 0.02}}
+    runs = [make_record("digits", "pca", "LinearSVC", seed, **pca) for seed in range(2)]
+    runs += [
+        make_record("digits", "gem", "LinearSVC", seed, metrics={"test_error": 0.5}) for seed in range(3)
+    ]
+    print_comparison([suite], runs, pipe)
+    print_summary([suite], runs, report=Path("r"), console=pipe)
+    lines = [line.split() for line in pipe.file.getvalue().splitlines()]
+    [shown] = [line for line in lines if line[:1] == ["pca"] and "reproduced" in line][:1]
+    assert shown[-4:] == ["2", "of", "3", "reproduced"]
+    assert ["pca:", "reproduced", "(2", "of", "3", "seeds)"] in lines
+    [best] = [line for line in lines if line[:1] == ["digits"]]
+    assert best[1] == "gem"
+
+
+def test_no_best_run_without_all_its_seeds(suite, make_record, pipe):
+    runs = [make_record("digits", "pca", "LinearSVC", 0)]
+    print_summary([suite], runs, report=Path("r"), console=pipe)
+    assert "none with all seeds" in pipe.file.getvalue()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -15,8 +16,10 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from eigenbench.experiments.model_file import save_model
+from eigenbench.experiments.record import Confusion
 from eigenbench.tracking import TrackingError, TrackingUnavailable, import_records
 from eigenbench.tracking.__main__ import main
+from eigenbench.tracking.confusion import write_picture, write_table
 
 
 def runs_of(uri, suite="tiny"):
@@ -288,9 +291,6 @@ def test_importing_the_package_does_not_import_mlflow():
 
 @pytest.mark.parametrize("n_classes", [2, 10, 1000])
 def test_the_picture_has_a_square_for_every_class(results, tmp_path, n_classes):
-    from eigenbench.experiments.record import Confusion
-    from eigenbench.tracking.confusion import write_picture
-
     matrix = np.eye(n_classes, dtype=int).tolist()
     confusion = Confusion(labels=[f"class {i}" for i in range(n_classes)], matrix=matrix)
     write_picture(tmp_path / "confusion.png", confusion)
@@ -298,3 +298,11 @@ def test_the_picture_has_a_square_for_every_class(results, tmp_path, n_classes):
     dark = (pixels == (8, 48, 107)).all(axis=2)
     assert dark.any(axis=1).sum() >= n_classes
     assert 300 <= pixels.shape[1] <= 1300
+
+
+def test_the_table_of_a_confusion_matrix_holds_no_formula(tmp_path):
+    confusion = Confusion(labels=["=1+1", "-1"], matrix=[[3, 0], [1, 2]])
+    write_table(tmp_path / "confusion.csv", confusion)
+    with (tmp_path / "confusion.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.reader(stream))
+    assert rows == [["true \\ predicted", "'=1+1", "-1"], ["'=1+1", "3", "0"], ["-1", "1", "2"]]

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 #: A cell that begins with one of these is run as a formula by spreadsheets.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Write rows as CSV with line feeds; the same rows always give the same text.
 
-    Text that a spreadsheet would run as a formula gets an apostrophe in front, unless it is a number. None
-    becomes an empty cell.
+    Text that a spreadsheet would run as a formula gets an apostrophe in front, unless it is a number. Carriage
+    returns become line feeds. None becomes an empty cell.
 
     Examples
     --------
@@ -24,15 +24,15 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([_inert(value) for value in row] for row in rows)
+    writer.writerows([_inert(value) for value in row] for row in (header, *rows))
     return stream.getvalue()
 
 
 def _inert(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith(_FORMULA_STARTS) and not _is_number(value):
-        return f"'{value}"
-    return value
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) and not _is_number(text) else text
 
 
 def _is_number(text: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenbench.experiments.record import Confusion
+from eigenbench.reporting.csv_files import csv_text
 
 _PIXELS = 720
 _CELL_WITH_COUNT = 28
@@ -19,10 +19,9 @@ _TITLE = "Test examples: rows true, columns predicted; darker = larger share of 
 
 def write_table(path: Path, confusion: Confusion) -> None:
     """Write the counts as CSV: one row per true class, one column per predicted class."""
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(["true \\ predicted", *confusion.labels])
-        writer.writerows([label, *row] for label, row in zip(confusion.labels, confusion.matrix, strict=True))
+    rows = [[label, *row] for label, row in zip(confusion.labels, confusion.matrix, strict=True)]
+    text = csv_text(["true \\ predicted", *confusion.labels], rows)
+    path.write_text(text, encoding="utf-8", newline="")
 
 
 def write_picture(path: Path, confusion: Confusion) -> None:
