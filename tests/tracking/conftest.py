@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +53,15 @@ def store_uri(tmp_path, empty_store, monkeypatch) -> str:
     return f"sqlite:///{tmp_path / 'mlflow.db'}"
 
 
+@pytest.fixture(scope="session")
+def results_in(fitted) -> Callable[[Path], Results]:
+    """Return the function that makes a results folder."""
+    return lambda folder: Results(folder, fitted)
+
+
 @pytest.fixture
-def results(tmp_path, fitted) -> Results:
-    return Results(tmp_path / "results", fitted)
+def results(tmp_path, results_in) -> Results:
+    return results_in(tmp_path / "results")
 
 
 class Results:

@@ -16,13 +16,26 @@ from eigenbench.tracking.__main__ import main
 from eigenbench.tracking.receipts import receipt_is_current
 
 
-@pytest.fixture
-def receipt(results, store_uri, tmp_path, monkeypatch):
-    """Write the receipt of two imported records."""
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", store_uri)
-    path = tmp_path / "tracked" / "receipt.json"
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory, results_in, empty_store):
+    """Give a folder with two records, the store that they were imported into, and the receipt of that."""
+    folder = tmp_path_factory.mktemp("imported")
+    shutil.copy(empty_store, folder / "mlflow.db")
+    results = results_in(folder / "results")
     records = [str(results.record(seed, model=None)) for seed in range(2)]
-    assert main(["--results-dir", str(results.folder), "--receipt", str(path), *records]) == 0
+    options = ["--results-dir", str(results.folder), "--tracking-uri", f"sqlite:///{folder / 'mlflow.db'}"]
+    assert main([*options, "--receipt", str(folder / "receipt.json"), *records]) == 0
+    return folder
+
+
+@pytest.fixture
+def receipt(imported, results, store_uri, tmp_path, monkeypatch):
+    """Put a copy of the store and of the receipt into a folder of the test."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", store_uri)
+    shutil.copy(imported / "mlflow.db", tmp_path)
+    shutil.copytree(imported / "results" / "records", results.folder / "records")
+    path = tmp_path / "receipt.json"
+    path.write_text((imported / "receipt.json").read_text().replace(str(imported), str(tmp_path)))
     assert receipt_is_current(path)
     return path
 

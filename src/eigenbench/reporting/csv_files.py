@@ -14,8 +14,8 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Write rows as CSV with line feeds; the same rows always give the same text.
 
-    Text that a spreadsheet would run as a formula gets an apostrophe in front, unless it is a number. Carriage
-    returns become line feeds. None becomes an empty cell.
+    Text that a spreadsheet would run as a formula gets an apostrophe in front, unless it is a number.
+    Carriage returns become line feeds. None becomes an empty cell.
 
     Examples
     --------

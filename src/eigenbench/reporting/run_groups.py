@@ -46,7 +46,7 @@ class RunGroup:
 
     @property
     def state(self) -> str:
-        """What stands in a table in place of a number: a dash where no such number was measured."""
+        """What a table shows in place of a number: a dash where no such number was measured."""
         if self.finished:
             return "–"
         return self.records[0].status.replace("_", " ") if self.records else "no record"

@@ -22,8 +22,8 @@ def write_exhibits(folder: Path, exhibits: Sequence[Exhibit]) -> None:
         picture = as_png(exhibit)
         if picture is not None:
             (folder / _FOLDER).mkdir(exist_ok=True)
-            (folder / _FOLDER / f"{place:02d}-{_words(exhibit.title)}.png").write_bytes(picture)
+            (folder / _FOLDER / f"{place:02d}-{_file_name(exhibit.title)}.png").write_bytes(picture)
 
 
-def _words(title: str) -> str:
+def _file_name(title: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", title).strip("-").lower()[:_NAME_LENGTH]

@@ -1,4 +1,4 @@
-"""Import records into MLflow: each becomes one run, however the last import ended, whoever else imports."""
+"""Import records into MLflow: each becomes one run, also after a killed import and beside other imports."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ImportSummary:
     def count(self, entry: _Entry, known: Iterable[KnownRun]) -> None:
         """Count a record under what the store had of it."""
         ended = [run for run in known if run.ended]
-        if entry.standing(ended):
+        if entry.current_run(ended):
             self.unchanged += 1
         elif ended:
             self.replaced += 1
@@ -170,7 +170,7 @@ class _Entry:
     sha256: str
     end_time: int
 
-    def standing(self, known: Iterable[KnownRun]) -> KnownRun | None:
+    def current_run(self, known: Iterable[KnownRun]) -> KnownRun | None:
         """Return the run that makes importing this record unnecessary."""
         return latest_run(
             run
@@ -238,9 +238,9 @@ class _Importer:
         self.known: dict[str, dict[str, list[KnownRun]]] = {}
 
     def add(self, entry: _Entry) -> None:
-        """Import one record unless the store has it, and remove whatever else stands for it there."""
+        """Import one record unless the store has it, and remove its other runs."""
         known = self._known_runs(entry.suite).setdefault(entry.run_key, [])
-        kept = entry.standing(known)
+        kept = entry.current_run(known)
         if kept is None:
             run_id = self._log(entry)
             kept = KnownRun(run_id, entry.sha256, ended=True, elsewhere=False, end_time=entry.end_time)

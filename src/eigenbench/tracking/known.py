@@ -92,7 +92,7 @@ def known_runs(
 
 
 def latest_run(ended: Iterable[KnownRun]) -> KnownRun | None:
-    """Return which of several runs of one record stays: the latest, the same whoever asks."""
+    """Return which of several runs of one record stays: the latest, and of two of one time the larger id."""
     return max(ended, key=lambda run: (run.end_time, run.run_id), default=None)
 
 

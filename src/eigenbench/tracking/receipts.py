@@ -1,4 +1,4 @@
-"""Receipts: files that say which records an MLflow store has, and that lose their worth with that store."""
+"""Receipts: which records an MLflow store has, and whether it still is that store."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def receipt_is_current(path: Path, tracking_uri: str | None = None) -> bool:
     """
     try:
         return _is_current(json.loads(path.read_bytes()), store.resolve_uri(tracking_uri))
-    except Exception:  # whatever is wrong with the receipt or the store: importing again explains or mends it
+    except Exception:  # of the receipt or the store; the next import repairs it or says what is wrong
         return False
 
 

@@ -1,4 +1,4 @@
-"""A record in MLflow's words: the parameters, metrics, tags and dataset of its run."""
+"""A record in MLflow's terms: the parameters, metrics, tags and dataset of its run."""
 
 from __future__ import annotations
 
