@@ -149,6 +149,15 @@ def test_a_record_whose_model_is_gone_is_set_aside(results, store_uri):
         assert not path.exists()
 
 
+def test_a_model_that_cannot_be_read_stays_with_its_record(results, store_uri):
+    path = results.record()
+    results.model.unlink()
+    results.model.mkdir()
+    summary = do_import(results, [path], store_uri)
+    assert f"{results.model} cannot be read (Is a directory)" in summary.failed[str(path)]
+    assert path.exists()
+
+
 def test_replaced_runs_are_counted_and_can_be_removed(results, store_uri, capsys):
     """The command that the documentation names removes runs, models and files."""
     arguments = ["--results-dir", str(results.folder), "--tracking-uri", store_uri]

@@ -297,7 +297,10 @@ class _Importer:
             problem = f"its model {file} is missing"
             raise _UnfitRecord(f"{path}: {problem}; {_set_aside(path)}") from error
         except OSError as error:
-            raise _UnfitRecord(f"{path}: its model {file} cannot be read ({error.strerror})") from error
+            raise _UnfitRecord(
+                f"{path}: its model {file} cannot be read ({error.strerror}); make it readable, or "
+                f"delete it, and run the same snakemake command again"
+            ) from error
         if digest != info.sha256:
             problem = f"its model {file} has SHA-256 {digest}, the record says {info.sha256}"
             raise _UnfitRecord(f"{path}: {problem}; {_set_aside(path, file)}")
