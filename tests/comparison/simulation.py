@@ -56,12 +56,11 @@ def difficulties(generator, mean, shape, concentration=1.0):
     return generator.beta(concentration * mean, concentration * (1 - mean), shape)
 
 
-def seeds_on_rows(generator, n_seeds, n_rows, seed_deviation):
-    """Errors (seeds, rows) of a randomized method: rows and seeds shift the logit of an error."""
-    logit = -4 + 2 * generator.standard_normal(n_rows)
-    return generator.random((n_seeds, n_rows)) < expit(
-        logit + seed_deviation * generator.standard_normal((n_seeds, 1))
-    )
+def seeds_on_rows(generator, n_seeds, n_rows, seed_deviation, n_methods=1):
+    """Errors (methods, seeds, rows) of equally good randomized methods: rows and seeds shift the logit."""
+    seeds = seed_deviation * generator.standard_normal((n_methods, n_seeds, 1))
+    rows = -4 + 2 * generator.standard_normal(n_rows)
+    return generator.random((n_methods, n_seeds, n_rows)) < expit(rows + seeds)
 
 
 def seeds_on_rows_rate(seed_deviation):
@@ -72,5 +71,8 @@ def seeds_on_rows_rate(seed_deviation):
 
 def table_of_equal_methods(generator, n_datasets, n_methods):
     """Errors of methods that differ by chance only; datasets differ in difficulty and in noise."""
-    level, noise = generator.uniform(0.05, 0.4, (n_datasets, 1)), generator.uniform(0.005, 0.05, (n_datasets, 1))
+    level, noise = (
+        generator.uniform(0.05, 0.4, (n_datasets, 1)),
+        generator.uniform(0.005, 0.05, (n_datasets, 1)),
+    )
     return level + noise * generator.standard_normal((n_datasets, n_methods))

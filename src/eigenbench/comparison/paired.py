@@ -215,7 +215,7 @@ def compare_with_reference(
     Parameters
     ----------
     errors : DataFrame
-        Errors, one line per split and one column per method; NaN where a run failed or is missing.
+        Errors, one line per split and one column per method; NaN or infinite where a run failed.
     reference : str
         The method to compare with. The best *of this table* is no such method: choosing it is a selection, and
         Holm's correction does not cover it (14 % of tables without a difference had a rejection); see
@@ -245,11 +245,12 @@ def compare_with_reference(
     gem       -0.05 -0.088 -0.012    0.029   0.029          0
     nca         NaN    NaN    NaN      NaN     NaN          1
     """
-    if reference not in errors or errors[reference].isna().any():
+    failed = ~np.isfinite(errors)
+    if reference not in errors or failed[reference].any():
         raise ValueError(f"the reference {reference!r} needs an error in each of the {len(errors)} splits")
     lines = {}
     for method in errors.columns.drop(reference):
-        missing = int(errors[method].isna().sum())
+        missing = int(failed[method].sum())
         found = CorrectedT(*[np.nan] * 5)
         if not missing:
             differences = errors[method] - errors[reference]
@@ -262,7 +263,7 @@ def compare_with_reference(
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Correct p-values for their number, by Holm (1979); NaN, where no test was made, stays NaN.
+    """Correct p-values for their number, by Holm (1979); NaN, where there was no test, stays NaN.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def sum_over_splits(
     Raises
     ------
     ValueError
-        If a split tests no row or a row twice, if a run belongs to no split, or if its losses are not one finite
+        If there is no split, if one tests no row or a row twice, if a run belongs to no split, or if its losses are not one finite
         number for each test row.
 
     Examples
@@ -69,11 +69,13 @@ def sum_over_splits(
     >>> losses.totals, losses.n_tests, losses.missing
     (array([[0., 0., 2.]]), array([1, 1, 2]), {'pca': (1,)})
     """
+    if not test_rows:
+        raise ValueError("no split: there are no test rows to sum losses on")
     places = {split: np.asarray(rows) for split, rows in test_rows.items()}
     for split, rows in places.items():
         if rows.ndim != 1 or not rows.size or len(np.unique(rows)) < len(rows):
             raise ValueError(f"split {split!r} tests no row, or one row twice")
-    numbers = np.unique(np.concatenate(list(places.values()))) if places else np.empty(0, dtype=np.int64)
+    numbers, n_tests = np.unique(np.concatenate(list(places.values())), return_counts=True)
     places = {split: np.searchsorted(numbers, rows) for split, rows in places.items()}
 
     missing = {
@@ -88,9 +90,6 @@ def sum_over_splits(
             checked = _checked(losses, method, split, places)
             if method not in missing:
                 totals[methods.index(method), places[split]] += checked
-    n_tests = np.bincount(
-        np.concatenate([*places.values(), np.empty(0, dtype=np.intp)]), minlength=len(numbers)
-    )
     return RowLosses(methods, totals, n_tests, missing)
 
 

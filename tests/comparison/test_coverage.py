@@ -1,0 +1,92 @@
+"""How often intervals hold the truth; the shares stand in their docstrings.
+
+``pytest tests/comparison/test_coverage.py -m slow -s`` repeats them and prints what it found.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from simulation import (
+    N_TEST,
+    N_TRAIN,
+    difficulties,
+    errors_by_split,
+    nearest_centroid_error,
+    nearest_centroid_runs,
+    seeds_on_rows,
+    seeds_on_rows_rate,
+)
+
+from eigenbench.comparison.intervals import Interval, rows_and_seeds, rows_and_splits, wilson
+from eigenbench.comparison.paired import paired_bootstrap
+
+SEED = 19
+
+
+def simulations(n_quick, n_full):
+    return pytest.mark.parametrize("n", [n_quick, pytest.param(n_full, marks=pytest.mark.slow)])
+
+
+def coverage(n, truth, intervals):
+    """Share of n simulations whose intervals hold the truth, by name; the first must have the nominal share."""
+    generator = np.random.default_rng(SEED)
+    found = pd.DataFrame(
+        [{name: i.low <= truth <= i.high for name, i in intervals(generator).items()} for _ in range(n)]
+    ).mean()
+    print(f"\n{n} simulations:", found.round(4).to_dict())
+    assert found.iloc[0] >= 0.93 - (0 if n >= 1000 else 4 * np.sqrt(0.05 * 0.95 / n))
+    assert found.iloc[0] <= 0.98 or n < 1000
+    return found
+
+
+def student(values):
+    """The interval over seeds or splits alone."""
+    mean, half_width = np.mean(values), stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
+    return Interval(mean, mean - half_width, mean + half_width)
+
+
+@simulations(200, 10_000)
+def test_wilson(n):
+    def intervals(generator):
+        n_errors = generator.binomial(100, 0.03)
+        share = n_errors / 100
+        half_width = stats.norm.ppf(0.975) * np.sqrt(share * (1 - share) / 100)
+        return {
+            "wilson": wilson(n_errors, 100),
+            "normal": Interval(share, share - half_width, share + half_width),
+        }
+
+    found = coverage(n, 0.03, intervals)
+    assert found["normal"] < 0.9
+
+
+@simulations(200, 1000)
+@pytest.mark.parametrize("seed_deviation", [0.0, 0.2, 0.5])
+def test_rows_and_seeds(n, seed_deviation):
+    def intervals(generator):
+        wrong = seeds_on_rows(generator, 5, 300, seed_deviation)[0]
+        return {"both": rows_and_seeds(wrong), "seeds": student(wrong.mean(axis=1))}
+
+    found = coverage(n, seeds_on_rows_rate(seed_deviation), intervals)
+    assert found["seeds"] < found["both"]
+
+
+@simulations(200, 1000)
+def test_rows_and_splits(n):
+    def intervals(generator):
+        (errors,) = errors_by_split(nearest_centroid_runs(generator, [0.25])[0])
+        return {"both": rows_and_splits(errors, n_train=N_TRAIN, n_test=N_TEST), "splits": student(errors)}
+
+    found = coverage(n, nearest_centroid_error(0.25), intervals)
+    assert found["splits"] < 0.88
+
+
+@simulations(100, 1000)
+def test_paired_bootstrap(n):
+    def intervals(generator):
+        hard = difficulties(generator, 0.1, 300)
+        first, second = generator.random((2, 300)) < np.stack([hard, 0.7 * hard])
+        return {"bootstrap": paired_bootstrap(first, second, n_resamples=1000)}
+
+    coverage(n, 0.03, intervals)

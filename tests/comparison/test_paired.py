@@ -1,0 +1,162 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
+from statsmodels.stats.multitest import multipletests
+
+from eigenbench.comparison.paired import (
+    compare_with_reference,
+    corrected_resampled_t,
+    holm,
+    mcnemar,
+    paired_bootstrap,
+)
+
+wrong_pairs = hnp.arrays(bool, st.tuples(st.just(2), st.integers(1, 60)))
+differences = hnp.arrays(float, st.integers(2, 12), elements=st.integers(-50, 50).map(lambda n: n / 100))
+
+
+@given(wrong_pairs)
+def test_mid_p_is_the_exact_p_less_the_probability_of_what_was_seen(wrong):
+    found = mcnemar(*wrong)
+    table = [[0, found.only_first], [found.only_second, 0]]
+    exact = statsmodels_mcnemar(table, exact=True).pvalue
+    n = found.only_first + found.only_second
+    seen = stats.binom.pmf(found.only_first, n, 0.5)
+    # Where both counts are equal, twice a tail counts their probability twice: the p-value is 1 all the same.
+    expected = 1.0 if found.only_first == found.only_second else exact - seen
+    assert found.p_value == pytest.approx(expected)
+
+
+@given(wrong_pairs, st.randoms(use_true_random=False))
+def test_mcnemar_knows_no_order(wrong, random):
+    found, mirrored = mcnemar(*wrong), mcnemar(*wrong[::-1])
+    assert (mirrored.only_first, mirrored.only_second) == (found.only_second, found.only_first)
+    assert mirrored.p_value == found.p_value
+    order = random.sample(range(wrong.shape[1]), wrong.shape[1])
+    assert mcnemar(*wrong[:, order]) == found
+
+
+@given(st.integers(2, 40), st.data())
+def test_a_more_uneven_split_of_the_same_rows_has_a_smaller_p(n, data):
+    only_first = data.draw(st.integers(0, n // 2 - 1))
+    uneven, even = (
+        mcnemar(np.arange(n) < k, np.arange(n) >= k).p_value for k in (only_first, only_first + 1)
+    )
+    assert uneven < even or even == pytest.approx(1)
+
+
+@pytest.mark.parametrize("wrong", [[True], [False], [True, False, True]])
+def test_methods_that_err_alike_do_not_differ(wrong):
+    assert mcnemar(wrong, wrong).p_value == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [([0, 1], [1, 0]), ([True], [True, False]), ([[True]], [[True]]), ([True, None], [True, False])],
+)
+def test_mcnemar_takes_booleans_of_one_test_set(first, second):
+    with pytest.raises(ValueError, match="booleans of one length"):
+        mcnemar(first, second)
+
+
+@given(differences, st.integers(1, 1000), st.integers(1, 1000))
+def test_corrected_t_is_the_paired_t_with_a_larger_variance(values, n_train, n_test):
+    found = corrected_resampled_t(values, n_train=n_train, n_test=n_test)
+    if np.ptp(values) == 0:
+        assert found.p_value == 1 if values[0] == 0 else np.isnan(found.p_value)
+        return
+    paired = stats.ttest_1samp(values, 0)
+    inflation = np.sqrt(1 + len(values) * n_test / n_train)
+    assert found.statistic == pytest.approx(paired.statistic / inflation)
+    assert found.p_value >= paired.pvalue * (1 - 1e-9)
+    low, high = paired.confidence_interval(0.95)
+    assert found.high - found.low == pytest.approx((high - low) * inflation)
+    assert (found.low <= 0 <= found.high) == (found.p_value >= 0.05)
+
+
+def test_more_test_rows_per_training_row_make_splits_say_less():
+    p_values = [
+        corrected_resampled_t([0.01, 0.02, 0.03, 0.02, 0.01], n_train=100, n_test=n_test).p_value
+        for n_test in (1, 10, 50, 100)
+    ]
+    assert p_values == sorted(p_values)
+
+
+@pytest.mark.parametrize("values", [[0.1], [], [0.1, np.nan], [0.1, np.inf], [[0.1, 0.2]]])
+def test_corrected_t_needs_finite_differences_of_two_splits(values):
+    with pytest.raises(ValueError, match="at least two splits"):
+        corrected_resampled_t(values, n_train=7, n_test=3)
+
+
+def test_corrected_t_needs_the_sizes_of_a_split():
+    with pytest.raises(ValueError, match="training and test rows"):
+        corrected_resampled_t([0.1, 0.2], n_train=0, n_test=3)
+
+
+def test_bootstrap_agrees_with_the_normal_interval_on_many_rows():
+    generator = np.random.default_rng(0)
+    first, second = generator.random((2, 5000)) < [[0.2], [0.1]]
+    found = paired_bootstrap(first, second)
+    difference = first.astype(float) - second
+    half_width = 1.96 * stats.sem(difference)
+    np.testing.assert_allclose([found.low, found.high], difference.mean() + [-half_width, half_width], atol=1e-3)
+
+
+@given(hnp.arrays(float, st.tuples(st.just(2), st.integers(2, 20)), elements=st.floats(-5, 5)))
+def test_bootstrap_is_seeded_and_holds_the_difference(losses):
+    found = paired_bootstrap(*losses, n_resamples=200)
+    assert paired_bootstrap(*losses, n_resamples=200) == found
+    differences = losses[0] - losses[1]
+    assert differences.min() - 1e-9 <= found.low <= found.high <= differences.max() + 1e-9
+
+
+def test_bootstrap_without_discordant_rows_is_a_point():
+    found = paired_bootstrap([True, False, True], [True, False, True])
+    assert (found.estimate, found.low, found.high) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("losses", [([1.0], [0.0]), ([1.0, np.nan], [0.0, 0.0]), ([1.0, 0.0], [0.0])])
+def test_bootstrap_needs_finite_losses_of_two_rows(losses):
+    with pytest.raises(ValueError, match=r"at least two rows|finite losses"):
+        paired_bootstrap(*losses)
+
+
+@given(hnp.arrays(float, st.integers(1, 15), elements=st.floats(0, 1)))
+def test_holm_is_statsmodels_on_the_tests_made(p_values):
+    with_gap = np.insert(p_values, 0, np.nan)
+    corrected = holm(with_gap)
+    assert np.isnan(corrected[0])
+    np.testing.assert_allclose(corrected[1:], multipletests(p_values, method="holm")[1])
+
+
+def test_holm_of_no_test_is_none():
+    assert np.isnan(holm([np.nan, np.nan])).all()
+
+
+def test_methods_with_failed_runs_have_no_difference():
+    generator = np.random.default_rng(0)
+    errors = pd.DataFrame(generator.uniform(0.1, 0.2, (5, 4)), columns=["pca", "gem", "vca", "nca"])
+    errors.loc[2, "vca"] = np.nan
+    errors.loc[3, "nca"] = np.inf
+    found = compare_with_reference(errors, "pca", n_train=70, n_test=30)
+    assert found["n_missing"].to_dict() == {"gem": 0, "vca": 1, "nca": 1}
+    assert found.loc[["vca", "nca"]].drop(columns="n_missing").isna().all(axis=None)
+    alone = corrected_resampled_t(errors["gem"] - errors["pca"], n_train=70, n_test=30)
+    assert found.loc["gem", "p_value"] == found.loc["gem", "p_holm"] == alone.p_value
+
+
+def test_a_reference_with_failed_runs_is_none():
+    errors = pd.DataFrame({"pca": [0.1, np.inf], "gem": [0.1, 0.2]})
+    for reference in ("pca", "vca"):
+        with pytest.raises(ValueError, match=f"reference '{reference}' needs an error in each of the 2 splits"):
+            compare_with_reference(errors, reference, n_train=70, n_test=30)
+
+
+def test_one_method_has_nothing_to_compare():
+    errors = pd.DataFrame({"pca": [0.1, 0.2]})
+    assert compare_with_reference(errors, "pca", n_train=70, n_test=30).empty
