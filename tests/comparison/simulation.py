@@ -1,4 +1,4 @@
-"""Simulated results whose truth is known: learners on drawn data, rows of varying difficulty, tables of errors."""
+"""Simulated results whose truth is known: learners on drawn data, rows of unequal difficulty, tables."""
 
 import numpy as np
 from scipy.special import expit
@@ -11,8 +11,8 @@ SHARED, OWN = 4, 4
 def nearest_centroid_runs(generator, shifts, n_splits=5):
     """Runs of nearest-centroid learners on two normal classes, over splits of one dataset.
 
-    Learner j sees features that all share and `OWN` of its own; the classes differ by 2 * shifts[j] in each of its
-    own. Learners of equal shifts are equally good.
+    Learner j sees features that all share and `OWN` of its own; the classes differ by 2 * shifts[j] in each
+    of its own. Learners of equal shifts are equally good.
     """
     labels = generator.integers(0, 2, N_ROWS)
     shift = np.concatenate([np.full(SHARED, 0.25), np.repeat(shifts, OWN)])
@@ -34,7 +34,7 @@ def nearest_centroid_runs(generator, shifts, n_splits=5):
 
 
 def nearest_centroid_error(shift, n_draws=20_000, seed=0):
-    """Expected error of one of these learners, trained on new rows: a mean of exact errors of trained models."""
+    """Expected error of one of these learners, trained on new rows: a mean of exact errors of models."""
     generator = np.random.default_rng(seed)
     mean = np.concatenate([np.full(SHARED, 0.25), np.full(OWN, shift)])
     n_ones = generator.binomial(N_TRAIN, 0.5, (n_draws, 1))

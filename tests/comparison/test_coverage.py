@@ -29,7 +29,7 @@ def simulations(n_quick, n_full):
 
 
 def coverage(n, truth, intervals):
-    """Share of n simulations whose intervals hold the truth, by name; the first must have the nominal share."""
+    """Share of n simulations whose intervals hold the truth; that of the first must be near .95."""
     generator = np.random.default_rng(SEED)
     found = pd.DataFrame(
         [{name: i.low <= truth <= i.high for name, i in intervals(generator).items()} for _ in range(n)]

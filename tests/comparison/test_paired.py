@@ -104,7 +104,8 @@ def test_bootstrap_agrees_with_the_normal_interval_on_many_rows():
     found = paired_bootstrap(first, second)
     difference = first.astype(float) - second
     half_width = 1.96 * stats.sem(difference)
-    np.testing.assert_allclose([found.low, found.high], difference.mean() + [-half_width, half_width], atol=1e-3)
+    expected = difference.mean() + half_width * np.array([-1, 1])
+    np.testing.assert_allclose([found.low, found.high], expected, atol=1e-3)
 
 
 @given(hnp.arrays(float, st.tuples(st.just(2), st.integers(2, 20)), elements=st.floats(-5, 5)))
@@ -153,7 +154,9 @@ def test_methods_with_failed_runs_have_no_difference():
 def test_a_reference_with_failed_runs_is_none():
     errors = pd.DataFrame({"pca": [0.1, np.inf], "gem": [0.1, 0.2]})
     for reference in ("pca", "vca"):
-        with pytest.raises(ValueError, match=f"reference '{reference}' needs an error in each of the 2 splits"):
+        with pytest.raises(
+            ValueError, match=f"reference '{reference}' needs an error in each of the 2 splits"
+        ):
             compare_with_reference(errors, reference, n_train=70, n_test=30)
 
 

@@ -76,7 +76,9 @@ def test_methods_that_err_alike_share_their_finding(totals, data):
 def test_relabelled_methods_keep_their_findings():
     generator = np.random.default_rng(1)
     rows = {0: np.arange(400)}
-    wrong = {name: generator.random(400) < rate for name, rate in zip("abcd", (0.1, 0.11, 0.3, 0.4), strict=True)}
+    wrong = {
+        name: generator.random(400) < rate for name, rate in zip("abcd", (0.1, 0.11, 0.3, 0.4), strict=True)
+    }
     runs = {name: {0: values} for name, values in wrong.items()}
     names = dict(zip("abcd", "zyxw", strict=True))
     found = tie_group(sum_over_splits(runs, rows))["finding"]
@@ -88,7 +90,9 @@ def test_relabelled_methods_keep_their_findings():
 def test_a_higher_level_keeps_fewer_methods():
     generator = np.random.default_rng(3)
     totals = generator.binomial(3, np.linspace(0.1, 0.3, 12)[:, None], (12, 150))
-    groups = [set(t.index[t["tied"]]) for t in (tie_group(losses_of(totals), level=a) for a in (0.01, 0.1, 0.5))]
+    groups = [
+        set(t.index[t["tied"]]) for t in (tie_group(losses_of(totals), level=a) for a in (0.01, 0.1, 0.5))
+    ]
     assert groups[0] >= groups[1] >= groups[2]
     assert groups[0] > groups[2]
 

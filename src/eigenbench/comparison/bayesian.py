@@ -17,10 +17,10 @@ def bayesian_signed_rank(
 ) -> pd.DataFrame:
     """Compute for each pair of methods how probable it is that one is better, or both are equivalent.
 
-    The distribution of differences over datasets has a Dirichlet process as its prior, with one pseudo-dataset of
-    difference 0 [1]_. A sample of the posterior weighs the datasets; the mean of two differences drawn with these
-    weights is below the region of practical equivalence, in it or above it, and the most probable of the three
-    gets the sample [2]_.
+    The distribution of differences over datasets has a Dirichlet process as its prior, with one
+    pseudo-dataset of difference 0 [1]_. A sample of the posterior weighs the datasets; the mean of two
+    differences drawn with these weights is below the region of practical equivalence, in it or above it, and
+    the most probable of the three gets the sample [2]_.
 
     Parameters
     ----------
@@ -50,14 +50,14 @@ def bayesian_signed_rank(
 
     Notes
     -----
-    Cost: 435 pairs on 24 datasets in about @seconds@; samples x N**2 x pairs products.
+    Cost: 435 pairs on 24 datasets in about a second; samples x N**2 x pairs products.
 
     References
     ----------
-    .. [1] A. Benavoli, F. Mangili, G. Corani, M. Zaffalon and F. Ruggeri, "A Bayesian Wilcoxon signed-rank test
-       based on the Dirichlet process", ICML 2014.
-    .. [2] A. Benavoli, G. Corani, J. Demšar and M. Zaffalon, "Time for a change: a tutorial for comparing multiple
-       classifiers through Bayesian analysis", JMLR 18 (2017).
+    .. [1] A. Benavoli, F. Mangili, G. Corani, M. Zaffalon and F. Ruggeri, "A Bayesian Wilcoxon signed-rank
+       test based on the Dirichlet process", ICML 2014.
+    .. [2] A. Benavoli, G. Corani, J. Demšar and M. Zaffalon, "Time for a change: a tutorial for comparing
+       multiple classifiers through Bayesian analysis", JMLR 18 (2017).
 
     Examples
     --------

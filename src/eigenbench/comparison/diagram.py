@@ -33,8 +33,8 @@ def critical_difference_diagram(mean_ranks: pd.Series, differ: ArrayLike) -> Cri
     mean_ranks : Series
         Mean rank by method.
     differ : array of bool, shape (m, m)
-        Whether two methods differ significantly, in the order of ``mean_ranks``; symmetric: by Nemenyi's critical
-        difference or from corrected p-values.
+        Whether two methods differ significantly, in the order of ``mean_ranks``; symmetric: by Nemenyi's
+        critical difference or from corrected p-values.
 
     Returns
     -------

@@ -43,8 +43,8 @@ def resampled_means(
 ) -> NDArray[np.float64]:
     """Compute the mean losses of methods on resampled rows; a row brings all its losses along.
 
-    Rows on which all methods have the same losses are drawn as one kind, which changes no distribution; so the
-    result does not depend on the order of rows.
+    Rows on which all methods have the same losses are drawn as one kind, which changes no distribution; so
+    the result does not depend on the order of rows.
 
     Parameters
     ----------
@@ -71,7 +71,8 @@ def resampled_metric(metric: Metric, n_rows: int, n_resamples: int, seed: int) -
     Parameters
     ----------
     metric : callable
-        Takes the weights of the rows, integers of shape (n,), and returns the metric of each method, shape (m,).
+        Takes the weights of the rows, integers of shape (n,), and returns the metric of each method, shape
+        (m,).
     n_rows, n_resamples, seed : int
         Number of rows n, number of resamples B and seed of the draws.
 

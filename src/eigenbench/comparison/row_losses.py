@@ -48,8 +48,8 @@ def sum_over_splits(
         Losses by method and split, in the order of the split's test rows: booleans (wrong or not) or finite
         numbers. A failed run is left out.
     test_rows : mapping of int to array of int, shape (n_test,)
-        Numbers of the test rows in the dataset, by split; a fixed test set with several seeds has the same rows
-        in every split.
+        Numbers of the test rows in the dataset, by split; a fixed test set with several seeds has the same
+        rows in every split.
 
     Returns
     -------
@@ -59,8 +59,8 @@ def sum_over_splits(
     Raises
     ------
     ValueError
-        If there is no split, if one tests no row or a row twice, if a run belongs to no split, or if its losses are not one finite
-        number for each test row.
+        If there is no split, if one tests no row or a row twice, if a run belongs to no split, or if its
+        losses are not one finite number for each test row.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def _checked(
     values = np.asarray(losses, dtype=np.float64)
     if values.shape != places[split].shape or not np.isfinite(values).all():
         raise ValueError(
-            f"method {method!r}, split {split!r}: expected {len(places[split])} finite losses, one for each test "
-            f"row, got shape {values.shape}; leave a failed run out"
+            f"method {method!r}, split {split!r}: expected {len(places[split])} finite losses, one for each "
+            f"test row, got shape {values.shape}; leave a failed run out"
         )
     return values

@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-#: Errors and differences that agree to so many decimals are equal: means of the same counts differ by rounding.
+#: Errors that agree to so many decimals are equal: means of the same counts may differ by rounding.
 _DECIMALS = 12
 
 MIN_DATASETS = 5
@@ -48,19 +48,19 @@ def complete_table(errors: pd.DataFrame, *, min_methods: int = 2) -> pd.DataFram
         raise ValueError("a dataset or a method stands twice in the table of errors")
     if n_datasets < MIN_DATASETS:
         raise RefusedComparison(
-            f"{n_datasets} dataset(s) are too few to compare methods over datasets: at least {MIN_DATASETS} are "
-            "needed."
+            f"{n_datasets} datasets are too few to compare methods over datasets: "
+            f"at least {MIN_DATASETS} are needed."
         )
     if n_methods < min_methods:
-        raise RefusedComparison(f"{n_methods} method(s) are too few: this test needs at least {min_methods}.")
+        raise RefusedComparison(f"{n_methods} methods are too few: this test needs at least {min_methods}.")
     table = errors.astype(np.float64).round(_DECIMALS)
     absent = table.isna().to_numpy()
     if absent.any():
         row, column = np.argwhere(absent)[0]
         raise RefusedComparison(
-            f"The table is incomplete: {absent.sum()} of {absent.size} errors are missing, the first that of "
-            f"{errors.columns[column]!r} on {errors.index[row]!r}; compare methods on the datasets that all of them "
-            "ran on."
+            f"The table is incomplete: of {absent.size} errors, {absent.sum()} missing, the first that of "
+            f"{errors.columns[column]!r} on {errors.index[row]!r}; compare methods on the datasets that all of "
+            "them ran on."
         )
     if np.isneginf(table.to_numpy()).any():
         raise ValueError("an error is minus infinity; a failed run is plus infinity")
@@ -85,9 +85,8 @@ def pairwise_differences(table: pd.DataFrame) -> pd.DataFrame:
     first, second = np.array(pairs).T
     errors = table.to_numpy()
     with np.errstate(invalid="ignore"):
-        differences = np.nan_to_num(
-            (errors[:, first] - errors[:, second]).round(_DECIMALS), posinf=np.inf, neginf=-np.inf
-        )
+        differences = (errors[:, first] - errors[:, second]).round(_DECIMALS)
+    differences[np.isnan(differences)] = 0
     names = pd.MultiIndex.from_arrays(
         [table.columns[first], table.columns[second]], names=["first", "second"]
     )

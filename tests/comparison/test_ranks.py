@@ -1,0 +1,176 @@
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+import scikit_posthocs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from table import table
+
+from eigenbench.comparison.ranks import (
+    friedman,
+    mean_ranks,
+    nemenyi_critical_difference,
+    wilcoxon_holm,
+    win_tie_loss,
+)
+from eigenbench.comparison.tables import RefusedComparison
+
+coarse_tables = hnp.arrays(
+    np.int64, st.tuples(st.integers(5, 8), st.integers(3, 4)), elements=st.integers(0, 4)
+).map(lambda values: pd.DataFrame(values / 10))
+
+STATISTICS = [mean_ranks, friedman, wilcoxon_holm, win_tie_loss]
+
+
+@given(coarse_tables)
+def test_ranks_and_friedman_are_those_of_scipy(errors):
+    ranks = stats.rankdata(errors, axis=1).mean(axis=0)
+    found = mean_ranks(errors)
+    np.testing.assert_allclose(found["mean_rank"].sort_index(), ranks)
+    assert found["mean_rank"].is_monotonic_increasing
+    if (errors.nunique(axis=1) == 1).all():
+        assert friedman(errors).p_value == 1
+    else:
+        expected = stats.friedmanchisquare(*errors.to_numpy().T)
+        np.testing.assert_allclose([friedman(errors).statistic, friedman(errors).p_value], expected)
+
+
+@settings(max_examples=25)
+@given(coarse_tables)
+def test_p_values_are_shares_of_all_choices_of_signs(errors):
+    """Against every one of the 2**n tables with the signs of differences changed."""
+    found = wilcoxon_holm(errors)
+    for first, second in found.index:
+        difference = np.round(errors[first] - errors[second], 9)
+        ranks = stats.rankdata(np.abs(difference))
+        signs = np.array(list(product((-1, 1), repeat=len(ranks))))
+        observed = np.sign(difference) @ ranks
+        # Pratt: datasets without a difference are ranked and then count for neither side.
+        all_signs = signs[:, difference != 0] @ ranks[difference != 0]
+        expected = np.mean(np.abs(all_signs) >= abs(observed) - 1e-9)
+        assert found.loc[(first, second), "p_value"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n_datasets", [5, 24, 60, 200])
+def test_without_ties_wilcoxon_is_that_of_scipy(n_datasets):
+    errors = table(n_datasets, 5)
+    found = wilcoxon_holm(errors)
+    expected = [stats.wilcoxon(errors[a] - errors[b], method="exact").pvalue for a, b in found.index]
+    np.testing.assert_allclose(found["p_value"], expected)
+    np.testing.assert_allclose(found["p_holm"], multipletests(expected, method="holm")[1])
+
+
+def test_five_datasets_cannot_reject():
+    errors = table(5, 2, spread=0)
+    assert wilcoxon_holm(errors)["p_value"].item() == 0.0625
+
+
+def test_methods_that_tie_everywhere_do_not_differ():
+    errors = pd.DataFrame(0.25, index=range(24), columns=["a", "b", "c"])
+    assert (wilcoxon_holm(errors) == 1).all(axis=None)
+    assert friedman(errors).p_value == 1
+    assert (mean_ranks(errors)["mean_rank"] == 2).all()
+    assert (win_tie_loss(errors)["ties"] == 24).all()
+
+
+def test_rounding_of_means_breaks_no_tie():
+    errors = pd.DataFrame({"a": [0.1 + 0.2] * 6, "b": [0.3] * 6})
+    assert win_tie_loss(errors)["ties"].item() == 6
+    assert (mean_ranks(errors)["mean_rank"] == 1.5).all()
+
+
+def test_critical_difference_separates_what_scikit_posthocs_separates():
+    errors = table(24, 6, seed=2)
+    ranks = errors.rank(axis=1).mean()
+    p_values = scikit_posthocs.posthoc_nemenyi_friedman(errors)
+    for level in (0.01, 0.05, 0.3):
+        differ = np.abs(np.subtract.outer(ranks.to_numpy(), ranks.to_numpy()))
+        assert ((differ > nemenyi_critical_difference(6, 24, level=level)) == (p_values < level)).all(
+            axis=None
+        )
+
+
+def test_critical_difference_of_the_tutorial():
+    """q = 2.343 for 3 classifiers and 2.569 for 4: Table 5 of Demšar (2006)."""
+    for k, q in ((3, 2.343), (4, 2.569)):
+        expected = q * np.sqrt(k * (k + 1) / (6 * 14))
+        assert nemenyi_critical_difference(k, 14) == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize(("n_methods", "n_datasets"), [(1, 10), (3, 0)])
+def test_no_critical_difference_of_nothing(n_methods, n_datasets):
+    with pytest.raises(ValueError, match="no critical difference"):
+        nemenyi_critical_difference(n_methods, n_datasets)
+
+
+def test_failed_runs_rank_last_and_are_counted():
+    errors = table(6, 3)
+    errors.iloc[0, 0] = errors.iloc[1, 0] = errors.iloc[1, 1] = np.inf
+    found = mean_ranks(errors)
+    assert found["n_failed"].to_dict() == {"m0": 2, "m1": 1, "m2": 0}
+    worst = errors.replace(np.inf, 9.0)
+    assert found["mean_rank"].equals(mean_ranks(worst)["mean_rank"])
+    both_failed = errors.assign(m0=np.inf, m1=np.inf)
+    assert wilcoxon_holm(both_failed)["p_value"].tolist() == [1, 0.03125, 0.03125]
+    assert win_tie_loss(errors).equals(win_tie_loss(worst))
+
+
+def test_wins_ties_and_losses_add_up():
+    errors = table(9, 4)
+    for margin in (0.0, 0.01):
+        found = win_tie_loss(errors, margin=margin)
+        assert (found.sum(axis=1) == 9).all()
+        swapped = win_tie_loss(errors[errors.columns[::-1]], margin=margin)
+        for first, second in found.index:
+            wins, ties, losses = found.loc[(first, second)]
+            assert tuple(swapped.loc[(second, first)]) == (losses, ties, wins)
+    assert (win_tie_loss(errors, margin=1)["ties"] == 9).all()
+
+
+@settings(max_examples=10)
+@given(st.permutations(range(8)))
+def test_the_order_of_datasets_changes_nothing(order):
+    errors = table(8, 3)
+    for statistic in STATISTICS:
+        expected, found = statistic(errors), statistic(errors.iloc[list(order)])
+        if isinstance(expected, pd.DataFrame):
+            pd.testing.assert_frame_equal(found, expected)
+        else:
+            assert found.p_value == pytest.approx(expected.p_value)
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+class TestRefusals:
+    def test_too_few_datasets(self, statistic):
+        with pytest.raises(RefusedComparison, match="4 datasets are too few") as refused:
+            statistic(table(4, 3))
+        assert str(refused.value).endswith(".")
+
+    def test_incomplete_tables(self, statistic):
+        errors = table(6, 3)
+        errors.iloc[2, 1] = np.nan
+        with pytest.raises(
+            RefusedComparison, match="of 18 errors, 1 missing, the first that of 'm1' on 'data2'"
+        ):
+            statistic(errors)
+
+    def test_repeated_names(self, statistic):
+        errors = table(6, 3)
+        errors.columns = ["a", "b", "a"]
+        with pytest.raises(ValueError, match="stands twice"):
+            statistic(errors)
+
+    def test_minus_infinity(self, statistic):
+        with pytest.raises(ValueError, match="minus infinity"):
+            statistic(-table(6, 3) / 0)
+
+
+@pytest.mark.parametrize(("statistic", "n"), [(friedman, 2), (wilcoxon_holm, 1), (win_tie_loss, 1)])
+def test_too_few_methods(statistic, n):
+    with pytest.raises(RefusedComparison, match="too few: this test needs at least"):
+        statistic(table(6, n))
