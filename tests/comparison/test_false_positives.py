@@ -78,7 +78,7 @@ def test_splits_of_one_dataset(n):
     assert found["pooled"] > 0.1 - chance
 
 
-@simulations(100, 2000)
+@simulations(100, 1000)
 def test_tables_over_datasets(n):
     critical = nemenyi_critical_difference(6, 24)
 
@@ -114,7 +114,7 @@ def test_tie_groups_keep_the_best(n, n_best, n_worse):
     assert found["all"] >= 0.9 - chance
 
 
-@simulations(60, 1000)
+@simulations(40, 300)
 def test_tie_groups_do_not_hold_the_noise_of_seeds(n):
     """The limit that the docstring states: equal methods whose seeds differ much are told from each other."""
 

@@ -94,7 +94,8 @@ def rows_and_seeds(wrong: ArrayLike, *, level: float = 0.95) -> Interval:
     -----
     Coverage over 1,000 simulations (seed 19; 5 seeds, 300 rows, mean rate .07, rows and seeds shift the logit
     of an error by normal variables, those of seeds with standard deviation 0, .2 and .5): .971, .956 and
-    .948; that of Student's t over seeds alone is .840, .876 and .902. Repeat by ``tests/comparison/test_coverage.py`` with ``-m slow``.
+    .948; that of Student's t over seeds alone is .840, .876 and .902. Repeat by
+    ``tests/comparison/test_coverage.py`` with ``-m slow``.
 
     References
     ----------
@@ -155,7 +156,8 @@ def rows_and_splits(errors: ArrayLike, *, n_train: int, n_test: int, level: floa
     Notes
     -----
     Coverage over 1,000 simulations (seed 19; nearest centroids on 200 rows of two normal classes, 5 splits of
-    70/30): .956; that of Student's t without the correction is .803. Repeat by ``tests/comparison/test_coverage.py`` with ``-m slow``.
+    70/30): .956; that of Student's t without the correction is .803. Repeat by
+    ``tests/comparison/test_coverage.py`` with ``-m slow``.
 
     References
     ----------

@@ -59,7 +59,8 @@ def mcnemar(first_wrong: ArrayLike, second_wrong: ArrayLike) -> McNemar:
     -----
     False positives at the level of 5 % over 10,000 simulations without a difference (seed 19; 300 rows,
     beta-distributed difficulty of mean .1): 4.6 %, where the exact test has 3.2 %. Pooled over 5 overlapping
-    test sets of nearest-centroid learners it has 16 %. Repeat by ``tests/comparison/test_false_positives.py`` with ``-m slow``.
+    test sets of nearest-centroid learners it has 16 %. Repeat by ``tests/comparison/test_false_positives.py``
+    with ``-m slow``.
 
     References
     ----------
@@ -178,8 +179,9 @@ def corrected_resampled_t(
     Notes
     -----
     False positives at the level of 5 % over 5,000 simulations without a difference (seed 19; nearest
-    centroids that share 4 features and have 4 equally good ones each, 200 rows, 5 splits of 70/30):
-    3.8 %; without the correction 16 %. So the test claims at most its level. Repeat by ``tests/comparison/test_false_positives.py`` with ``-m slow``.
+    centroids that share 4 features and have 4 equally good ones each, 200 rows, 5 splits of 70/30): 3.8 %;
+    without the correction 16 %. So the test claims at most its level. Repeat by
+    ``tests/comparison/test_false_positives.py`` with ``-m slow``.
 
     References
     ----------

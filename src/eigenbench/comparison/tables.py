@@ -59,8 +59,8 @@ def complete_table(errors: pd.DataFrame, *, min_methods: int = 2) -> pd.DataFram
         row, column = np.argwhere(absent)[0]
         raise RefusedComparison(
             f"The table is incomplete: of {absent.size} errors, {absent.sum()} missing, the first that of "
-            f"{errors.columns[column]!r} on {errors.index[row]!r}; compare methods on the datasets that all of "
-            "them ran on."
+            f"{errors.columns[column]!r} on {errors.index[row]!r}; compare methods on datasets that "
+            "all of them ran on."
         )
     if np.isneginf(table.to_numpy()).any():
         raise ValueError("an error is minus infinity; a failed run is plus infinity")
