@@ -5,13 +5,13 @@ import signal
 
 import numpy as np
 import pytest
+from eigenbench.experiments.job import JobContext, TaskKilledError, run_unit
+from eigenbench.experiments.workspace import Workspace
 
 from eigenbench.atomic_files import write_json
 from eigenbench.experiments import stages
-from eigenbench.experiments.job import JobContext, TaskKilledError, run_unit
 from eigenbench.experiments.plan import make_plan
 from eigenbench.experiments.suite import Suite
-from eigenbench.experiments.workspace import Workspace
 
 
 @pytest.fixture

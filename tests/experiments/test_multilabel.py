@@ -4,20 +4,20 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from eigenbench.experiments.code_hash import unit_code_hash
+from eigenbench.experiments.parts import holdout_split
+from eigenbench.experiments.stages import StageRunner, select_candidate
+from eigenbench.experiments.workspace import Workspace
 from scipy.sparse import csr_array
 from sklearn.metrics import f1_score
 
 from eigenbench.atomic_files import write_json
 from eigenbench.datasets import load_catalogue
 from eigenbench.experiments import stages
-from eigenbench.experiments.code_hash import unit_code_hash
 from eigenbench.experiments.model_file import load_model
-from eigenbench.experiments.parts import holdout_split
 from eigenbench.experiments.plan import make_plan, plan_suite
-from eigenbench.experiments.stages import StageRunner, select_candidate
 from eigenbench.experiments.suite import Suite, SuiteError
 from eigenbench.experiments.suite_file import check_parameters
-from eigenbench.experiments.workspace import Workspace
 
 N_LABELS = 6
 

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
+from eigenbench.experiments.code_hash import unit_code_hash
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline, make_union
 
 from eigenbench import GEM, SignedPowers, SubclassGEM
-from eigenbench.experiments.code_hash import unit_code_hash
 from eigenbench.experiments.pipelines import build, fit_features
 from eigenbench.experiments.plan import make_plan
 from eigenbench.experiments.suite import StepSpec, Suite, SuiteError
