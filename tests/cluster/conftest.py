@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -16,12 +17,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
 
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.experiments.plan import plan_suite
+from eigenbench.experiments.runs import Run
 from eigenbench.experiments.suite_file import load_suite
 
 HERE = Path(__file__).resolve().parent
@@ -44,15 +47,20 @@ def wait_until(condition: Callable[[], object], seconds: float = 120) -> None:
 
 @dataclass(frozen=True)
 class SlurmJob:
-    """A row of what ``squeue`` knows about a job, ended ones included."""
+    """A row of what ``squeue`` knows about a job, ended ones included, and which Snakemake jobs it runs."""
 
     id: str
     state: str
     minutes: int
     memory_mb: int
     cpus: int
-    comment: str
     node: str
+    targets: tuple[str, ...]
+
+    @property
+    def names(self) -> set[str]:
+        """The rules of its Snakemake jobs, and the values of their wildcards."""
+        return set(re.split(r"[:=,/]", ",".join(self.targets)))
 
 
 class Slurm:
@@ -63,6 +71,7 @@ class Slurm:
     def __init__(self, folder: Path):
         self.folder = folder
         self.daemons: dict[str, subprocess.Popen[bytes]] = {}
+        self._targets: dict[str, tuple[str, ...]] = {}
 
     def start(self) -> None:
         for name in ("controller", *self.NODES):
@@ -139,13 +148,11 @@ class Slurm:
 
     def jobs(self) -> list[SlurmJob]:
         """All jobs so far, in the order of their submission."""
-        listed = self._ask(
-            "squeue", "--noheader", "--states=all", "--sort=i", "--format=%i|%T|%l|%m|%C|%k|%N"
-        )
-        return [_parse_job(line) for line in listed.splitlines()]
+        listed = self._ask("squeue", "--noheader", "--states=all", "--sort=i", "--format=%i|%T|%l|%m|%C|%N")
+        return [self._parse_job(line) for line in listed.splitlines()]
 
     def jobs_of(self, name: str) -> list[SlurmJob]:
-        return [job for job in self.jobs() if name in re.split(r"[_.]", job.comment)]
+        return [job for job in self.jobs() if name in job.names]
 
     def cancel(self, job: SlurmJob) -> None:
         subprocess.run(["scancel", job.id], check=True)
@@ -173,19 +180,26 @@ class Slurm:
         wait_until(there, 180)
         return self.jobs_of(name)[attempt - 1]
 
+    def _parse_job(self, line: str) -> SlurmJob:
+        job_id, state, limit, memory, cpus, node = line.split("|")
+        days, _, clock = limit.rpartition("-")
+        hours, minutes, seconds = ([0, 0, 0] + [int(part) for part in clock.split(":")])[-3:]
+        whole = int(days or 0) * 1440 + hours * 60 + minutes + (seconds > 0)
+        megabytes = int(float(memory[:-1]) * {"M": 1, "G": 1024}[memory[-1]])
+        return SlurmJob(job_id, state, whole, megabytes, int(cpus), node, self._targets_of(job_id))
+
+    def _targets_of(self, job_id: str) -> tuple[str, ...]:
+        """Return the Snakemake jobs that a job's script names, as ``rule:wildcard=value,...``."""
+        if not self._targets.get(job_id):
+            words = shlex.split(self._ask("scontrol", "write", "batch_script", job_id, "-"), comments=True)
+            after = words[words.index("--target-jobs") + 1 :] if "--target-jobs" in words else []
+            self._targets[job_id] = tuple(takewhile(lambda word: not word.startswith("-"), after))
+        return self._targets[job_id]
+
     @staticmethod
     def _ask(*command: str) -> str:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         return done.stdout if done.returncode == 0 else ""
-
-
-def _parse_job(line: str) -> SlurmJob:
-    job_id, state, limit, memory, cpus, comment, node = line.split("|")
-    days, _, clock = limit.rpartition("-")
-    hours, minutes, seconds = ([0, 0, 0] + [int(part) for part in clock.split(":")])[-3:]
-    whole = int(days or 0) * 1440 + hours * 60 + minutes + (seconds > 0)
-    megabytes = int(float(memory[:-1]) * {"M": 1, "G": 1024}[memory[-1]])
-    return SlurmJob(job_id, state, whole, megabytes, int(cpus), comment, node)
 
 
 def _free_ports(count: int) -> list[int]:
@@ -197,19 +211,22 @@ def _free_ports(count: int) -> list[int]:
 
 
 class Workflow:
-    """The command ``snakemake`` on one of the suites beside this file, with its results in one folder."""
+    """The command ``snakemake`` on a suite, by default one beside this file, with its results in one folder."""
 
-    def __init__(self, folder: Path, suite: str, profile: str | None = None):
+    def __init__(
+        self, folder: Path, suite: str, profile: str | None = None, suites_dir: Path = HERE / "suites"
+    ):
         self.folder = folder
         self.suite = suite
         self.profile = profile
+        self.suites_dir = suites_dir
 
     def command(self, *arguments: str) -> list[str]:
         profile = ["--profile", str(REPOSITORY / "profiles" / self.profile)] if self.profile else []
         return [
             *(sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile")),
             *("--directory", str(self.folder), "--cores", "2", *profile, *arguments),
-            *("--config", f"suites_dir={HERE / 'suites'}", f"suites=[{self.suite}]"),
+            *("--config", f"suites_dir={self.suites_dir}", f"suites=[{self.suite}]"),
         ]
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
@@ -244,13 +261,21 @@ class Workflow:
     def printed(self) -> str:
         return (self.folder / "printed.log").read_text()
 
-    def record_files(self) -> list[Path]:
-        return list((self.folder / "results" / "records").glob("*/*"))
+    @property
+    def results(self) -> Path:
+        return self.folder / "results"
+
+    def records(self) -> list[str]:
+        """The record files that there are, by their paths below the results folder."""
+        return sorted(str(path.relative_to(self.results)) for path in self.results.rglob("record.json*"))
+
+    def planned_runs(self) -> list[Run]:
+        """The runs of the suite."""
+        return plan_suite(load_suite(self.suites_dir / f"{self.suite}.yaml"), load_catalogue()).runs
 
     def planned_records(self) -> list[str]:
-        """The names of the record files that the suite is to have."""
-        path = HERE / "suites" / f"{self.suite}.yaml"
-        return [f"{cell.run_key}.json" for cell in plan_suite(load_suite(path), load_catalogue()).cells]
+        """The record files that the suite is to have, by their paths below the results folder."""
+        return sorted(run.record for run in self.planned_runs())
 
 
 def tasks_of(job: SlurmJob) -> list[int]:
@@ -259,7 +284,7 @@ def tasks_of(job: SlurmJob) -> list[int]:
     return sorted(
         process
         for process, command, variables in _processes()
-        if inside in variables and "eigenbench.experiments" in command
+        if inside in variables and any(word.startswith("eigenbench.experiments.") for word in command)
     )
 
 

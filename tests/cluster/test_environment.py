@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -34,13 +35,19 @@ def pinned(tmp_path, monkeypatch):
     return log
 
 
-def test_every_job_runs_in_the_environment_of_the_module(pinned, tmp_path, make_workflow):
-    workflow = make_workflow(tmp_path / "run", "single")
+@pytest.mark.parametrize(
+    ("suite", "jobs"),
+    [("single", {"fit": 2}), ("stages", {"moment_files": 2, "embed": 2, "search": 2, "train": 1})],
+)
+def test_every_job_runs_in_the_environment_of_the_module(pinned, tmp_path, make_workflow, suite, jobs):
+    workflow = make_workflow(tmp_path / "run", suite)
     workflow.run("--sdm", "env-modules")
-    verbs = [line.split()[2] for line in pinned.read_text().splitlines() if "eigenbench.experiments" in line]
-    assert sorted(set(verbs)) == ["download", "embed", "evaluate", "moments", "prepare", "record", "train"]
-    assert verbs.count("train") == 2
-    assert len(workflow.record_files()) == 2
+    started = (line.split() for line in pinned.read_text().splitlines())
+    modules = Counter(words[1].removeprefix("eigenbench.") for words in started if words[0] == "-m")
+    fits = {name.removeprefix("experiments."): count for name, count in modules.items() if "." in name}
+    assert fits == {"download": 1, "prepare": 1} | jobs
+    assert (modules["tracking"], modules["reporting"]) == (1, 1)
+    assert workflow.records() == workflow.planned_records()
 
 
 def test_without_it_the_environment_is_not_used(pinned, tmp_path, make_workflow):

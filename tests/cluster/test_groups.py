@@ -1,83 +1,92 @@
-"""Which jobs share a cluster job."""
+"""Which jobs share a cluster job: what a dry run with a cluster's profile prints."""
 
-from graphlib import TopologicalSorter
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
-from eigenbench.experiments.dag import Dag
-from eigenbench.experiments.plan import RUNS_PER_GROUP
+pytestmark = pytest.mark.workflow
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
-
-def make_dag(suites_dir, suites):
-    return Dag({"suites": suites}, REPOSITORY / "config" / "config.yaml", suites_dir, check=False)
-
-
-def group_graph(dag):
-    """Return what each cluster job waits for: a group, or a unit that is a job of its own."""
-    graph = {}
-    for plan in dag.plans.values():
-        for unit in plan.units.values():
-            here = dag.unit_group(unit.id) or unit.id
-            needed = {dag.unit_group(other.id) or other.id for other in plan.upstream(unit)}
-            graph.setdefault(here, set()).update(needed - {here})
-    return graph
-
-
-def write(folder, **experiment):
-    base = {"dataset": "digits", "classifiers": {"CalibratedLeastSquares": {"grid": {"ridge": [0.1, 1.0]}}}}
-    suite = {"title": "A test", "experiments": {"main": base | experiment}}
-    (folder / "test.yaml").write_text(yaml.safe_dump(suite))
-    return make_dag(folder, ["test"])
+CLASSIFIERS = {"CalibratedLeastSquares": {"grid": {"ridge": [0.1, 1.0]}}, "SecondOrderLogistic": {}}
 
 
 @pytest.fixture
-def methods():
-    steps = {f"random{n}": [{"RandomDirections": {"n_components": n}}] for n in range(10, 20)}
-    return {name: {"steps": value} for name, value in steps.items()}
+def plan(tmp_path, need_plugin, make_workflow):
+    """Return a function from an experiment to its groups and its other jobs, as lists of messages."""
+    need_plugin("slurm")
+
+    def make(*arguments, **experiment):
+        suite = {"title": "A test", "experiments": {"main": {"dataset": "digits", **experiment}}}
+        (tmp_path / "test.yaml").write_text(yaml.safe_dump(suite))
+        workflow = make_workflow(tmp_path / "run", "test", "slurm", tmp_path)
+        return read(workflow.run("--dry-run", *arguments))
+
+    return make
 
 
-def test_no_group_of_the_suites_here_waits_for_itself():
-    dag = make_dag(REPOSITORY / "config" / "suites", ["quick"])
-    assert dag.groups
-    TopologicalSorter(group_graph(dag)).prepare()
+def read(printed):
+    """Return the groups of a dry run, each the messages of its jobs, and the messages of all other jobs."""
+    groups, alone = [], []
+    for line in printed.splitlines():
+        if "Group job method" in line:
+            groups.append([])
+        elif job := re.match(r"( *)Job \d+: (.*)", line):
+            (groups[-1] if job[1] else alone).append(job[2])
+    return groups, alone
 
 
-def test_candidates_and_records_of_a_method_are_in_its_group(tmp_path, methods):
-    dag = write(tmp_path, methods=methods)
-    plan = dag.plans["test"]
-    for cell in plan.cells:
-        groups = {dag.unit_group(unit.id) for unit in plan.behind(cell)}
-        assert groups == {f"test.main.{cell.method}"} == {dag.record_group("test", cell.run_key)}
+def random_methods(count):
+    return {
+        f"random{n}": {"steps": [{"RandomDirections": {"n_components": n}}]} for n in range(10, 10 + count)
+    }
 
 
-def test_a_large_packed_experiment_is_cut_between_methods(tmp_path, methods):
-    dag = write(tmp_path, methods=methods, pack=True, seeds=list(range(25)))
-    plan = dag.plans["test"]
-    found = {}
-    for cell in plan.cells:
-        found.setdefault(plan.group_of[cell.run_key], []).append(cell.method)
-    assert all(RUNS_PER_GROUP <= len(runs) < RUNS_PER_GROUP + 25 for runs in list(found.values())[:-1])
-    assert sum(len(set(runs)) for runs in found.values()) == len(methods), "a method is in one group"
-    for cell in plan.cells:
-        own = plan.group_of[cell.run_key]
-        assert {dag.unit_group(unit.id) for unit in plan.behind(cell)} == {own}, "its units hold nothing else"
-    TopologicalSorter(group_graph(dag)).prepare()
+def test_small_methods_share_jobs_by_four_with_all_their_seeds(plan):
+    groups, alone = plan(methods=random_methods(10), classifiers=CLASSIFIERS, seeds=[0, 1, 2])
+    assert sorted(map(len, groups)) == [2, 4, 4]
+    assert sorted(sum(groups, [])) == [f"train test/main/{name}" for name in random_methods(10)]
+    assert sorted(alone) == [
+        *("all done", "download digits", "prepare digits"),
+        *("report reports/", "track test, main"),
+    ]
 
 
-def test_what_serves_many_methods_or_is_long_is_a_job_of_its_own(tmp_path):
-    gem = {"gem": {"steps": ["GEM"]}}
-    small = write(tmp_path, methods=gem)
-    alone = {unit.stage for unit in small.plans["test"].units.values() if small.unit_group(unit.id) is None}
-    assert alone == {"moments"}
-    entries = small.catalogue.datasets.items()
-    dataset = next(name for name, entry in entries if entry.target == "multiclass" and _values(entry) > 10**8)
-    large = write(tmp_path, methods=gem, dataset=dataset)
-    assert all(large.unit_group(unit.id) is None for unit in large.plans["test"].units.values())
+def test_large_runs_of_a_method_and_seed_share_a_job_and_moments_have_their_own(plan):
+    steps = [{"GEM": {"top": 300}}, "SignedPowers"]
+    options = ("--group-components", "method=1")
+    groups, alone = plan(*options, methods={"gem": {"steps": steps}}, classifiers=CLASSIFIERS, seeds=[0, 1])
+    place = "test/main/gem"
+    assert sorted(map(sorted, groups)) == [
+        [
+            f"embed {place}, seed {seed}",
+            f"embed {place}, seed {seed}/search/point-0",
+            *(f"search {place}, CalibratedLeastSquares, seed {seed}, point {point}" for point in (0, 1)),
+            *(f"train {place}, {classifier}, seed {seed}" for classifier in CLASSIFIERS),
+        ]
+        for seed in (0, 1)
+    ]
+    assert sum(message.startswith("moments digits") for message in alone) == 4
 
 
-def _values(entry):
-    return sum(entry.expect.rows.values()) * entry.expect.features
+def test_measurements_of_time_are_never_beside_other_work(plan):
+    methods = random_methods(5)
+    groups, alone = plan(methods=methods, protocol="map_speed")
+    assert groups == []
+    assert sum(message.startswith("measure test/main/") for message in alone) == 5
+
+
+def test_no_group_of_the_suites_here_waits_for_itself(tmp_path, need_plugin, make_workflow):
+    need_plugin("slurm")
+    suites = REPOSITORY / "config" / "suites"
+    names = ",".join(path.stem for path in sorted(suites.glob("*.yaml")))
+    groups, _ = read(make_workflow(tmp_path / "run", names, "slurm", suites).run("--dry-run"))
+    assert groups
+    assert max(len({method_and_seed(message) for message in group}) for group in groups) <= 4
+
+
+def method_and_seed(message):
+    """Return what connects the jobs of a group: the folder, and the seed where a job makes only one."""
+    return re.match(r"\w+ ([^,]+)", message)[1], *re.findall(r"seed[ -](\d+)", message)

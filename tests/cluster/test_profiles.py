@@ -20,7 +20,8 @@ def test_no_profile_is_forgotten():
 def test_a_dry_run_with_the_profile_plans_the_suite(profile, tmp_path, need_plugin, make_workflow):
     need_plugin(PLUGINS[profile])
     printed = make_workflow(tmp_path, "single", profile).run("--dry-run")
-    assert "train digits · gem" in printed
+    assert "Group job method" in printed
+    assert "train single/methods/gem" in printed
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ import pytest
 
 pytestmark = pytest.mark.cluster
 
-# First requests that are too small: the workflow's own are generous.
-TOO_SMALL = [
+# First requests that are too small, as the workflow's own are generous, and a SLURM job for each method.
+OPTIONS = [
     *("--set-resources", "prepare:mem_mb=20*100**(attempt-1)", "moments:runtime=attempt"),
     *("--slurm-init-seconds-before-status-checks", "2"),
+    *("--group-components", "method=1"),
 ]
 
 
@@ -20,11 +21,11 @@ def faulty(slurm, tmp_path_factory, need_plugin, make_workflow):
     """A run on SLURM in which each fault happens, and the jobs that SLURM saw."""
     need_plugin("slurm")
     workflow = make_workflow(tmp_path_factory.mktemp("faulty"), "faults", "slurm")
-    with workflow.started(*TOO_SMALL) as process:
-        slurm.freeze("moments")
+    with workflow.started(*OPTIONS) as process:
+        slurm.freeze("train-split-0")
         lost = slurm.freeze("lost")
         slurm.cancel(slurm.freeze("cancelled"))
-        slurm.wait_for("moments", "TIMEOUT")
+        slurm.wait_for("train-split-0", "TIMEOUT")
         slurm.kill_node(lost.node)
         slurm.wait_for("lost", "NODE_FAIL")
         slurm.wait_for("lost", "RUNNING", attempt=2)
@@ -34,14 +35,14 @@ def faulty(slurm, tmp_path_factory, need_plugin, make_workflow):
     return workflow, slurm.jobs()
 
 
-def attempts(faulty, word):
-    return [job for job in faulty[1] if word in job.comment]
+def attempts(faulty, name):
+    return [job for job in faulty[1] if name in job.names]
 
 
 def test_every_record_is_there_once(faulty):
     workflow, _ = faulty
-    assert sorted(path.name for path in workflow.record_files()) == sorted(workflow.planned_records())
-    records = [json.loads(path.read_bytes()) for path in workflow.record_files()]
+    assert workflow.records() == workflow.planned_records()
+    records = [json.loads((workflow.results / name).read_bytes()) for name in workflow.records()]
     assert {record["status"] for record in records} == {"ok"}
     results = pd.read_csv(workflow.folder / "reports" / "results.csv")
     assert not results.duplicated(["run_key", "metric"]).any()
@@ -53,7 +54,7 @@ def test_every_record_is_in_mlflow_once(faulty):
     client = mlflow.MlflowClient(f"sqlite:///{workflow.folder}/mlflow.db")
     (experiment,) = (each for each in client.search_experiments() if each.name == "faults")
     keys = [run.data.tags["run_key"] for run in client.search_runs([experiment.experiment_id])]
-    assert sorted(f"{key}.json" for key in keys) == sorted(workflow.planned_records())
+    assert sorted(keys) == sorted(run.key for run in workflow.planned_runs())
 
 
 def test_a_job_out_of_memory_asks_for_more(faulty, slurm):
@@ -65,30 +66,37 @@ def test_a_job_out_of_memory_asks_for_more(faulty, slurm):
 
 
 def test_a_job_out_of_time_asks_for_more(faulty):
-    first, *_, last = attempts(faulty, "moments")
+    first, *_, last = attempts(faulty, "train-split-0")
     assert (first.state, first.minutes) == ("TIMEOUT", 1)
     assert last.state == "COMPLETED"
     assert last.minutes > first.minutes
 
 
 def test_a_cancelled_job_is_submitted_again(faulty):
-    first, *_, last = attempts(faulty, ".cancelled")
+    first, *_, last = attempts(faulty, "cancelled")
     assert first.state == "CANCELLED"
     assert last.state == "COMPLETED"
     assert last.memory_mb >= 2 * first.memory_mb
 
 
 def test_a_job_of_a_failed_node_is_submitted_again(faulty):
-    first, *_, last = attempts(faulty, ".lost")
+    first, *_, last = attempts(faulty, "lost")
     assert first.state == "NODE_FAIL"
     assert last.state == "COMPLETED"
 
 
-def test_a_method_and_a_packed_experiment_are_one_job_each(faulty):
-    done = [job.comment for job in faulty[1] if job.state == "COMPLETED"]
-    for group in ("methods.gem", "methods.plain", "packed.0"):
-        assert sum(f"faults.{group}" in comment for comment in done) == 1, done
-    assert len(done) == 2 + 4 + 1, "prepare, moments, four methods and the packed experiment"
+def test_runs_that_belong_together_are_one_job(faulty):
+    completed = (job.targets for job in faulty[1] if job.state == "COMPLETED")
+    rules = sorted(sorted(target.partition(":")[0] for target in targets) for targets in completed)
+    assert rules == [
+        ["embed", "embed", "search", "search", "train"],
+        ["moments"],
+        ["moments"],
+        ["prepare"],
+        *[["train_faults_methods"]] * 2,
+        ["train_faults_methods_2"],
+        ["train_faults_seeds"],
+    ]
 
 
 def test_hooks_run_once_in_the_process_that_submits(faulty):
