@@ -74,7 +74,7 @@ def boosted_maps(train, y, test, n_components, gamma, softness, n_rounds):
 
 def faces(seed):
     """AT&T faces, a quarter of the height and width: 31 subjects to train on, 9 new ones."""
-    from eigenbench.datasets.dataset import load
+    from eigenbench.datasets import load
 
     data = load("orl_faces")
     X = np.vstack([data.X_train, data.X_test]).reshape(-1, 28, 4, 23, 4).mean(axis=(2, 4)).reshape(-1, 644)

@@ -12,7 +12,9 @@ from sklearn.svm import LinearSVC
 
 from eigenbench import ClassMoments, capabilities
 from eigenbench.classifiers.streamed import StreamedClassifier
-from eigenbench.registry import COMPONENTS, Component, MissingExtraError, as_step
+from eigenbench.component_loading import MissingExtraError
+from eigenbench.experiments.steps import as_step
+from eigenbench.registry import COMPONENTS, Component
 
 #: Parameters that make a component fast on the small rows below, or that it needs.
 FAST = {
@@ -86,7 +88,7 @@ CLASSES = installed()
 
 def steps_of(value):
     """Yield every step in the content of a suite file, at any depth."""
-    if (step := as_step(value)) is not None and not {"params", "grid"} & set(step[1]):
+    if (step := as_step(value, COMPONENTS)) is not None and not {"params", "grid"} & set(step[1]):
         yield step
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from steps_of(item)
@@ -153,8 +155,6 @@ def test_what_draws_depends_on_the_seed(name, params, rows):
 
 def test_a_new_class_with_a_random_state_is_seeded():
     assert capabilities.draws(Noise, {"scale": 2.0})
-    noise = Component("Noise", __name__, "embedding", "a new line of the registry")
-    assert noise.path == f"{__name__}:Noise"
     assert capabilities.draws(type("Louder", (Noise,), {}), {})
 
 

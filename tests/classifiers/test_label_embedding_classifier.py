@@ -20,9 +20,11 @@ from eigenbench.classifiers.label_losses import independent_loss, multinomial_lo
 from eigenbench.classifiers.label_threshold import choose_threshold
 from eigenbench.classifiers.logistic_decoder import WhitenedFeatures, prior_logits, second_moment
 from eigenbench.embeddings.labels.label_matrix import class_indicators
+from eigenbench.experiments.job_spec import Component, JobSpec
 from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.experiments.pipelines import build
-from eigenbench.experiments.suite import StepSpec
+from eigenbench.experiments.steps import Step
+from eigenbench.registry import COMPONENTS
 
 
 @pytest.fixture(scope="module")
@@ -316,7 +318,9 @@ def test_built_from_a_suite_saved_and_read_again(kernel, tmp_path, multilabel):
     params = {"embedding": {"Rembrandt": {"n_components": 4}}, "max_iter": 2}
     if kernel:
         params["feature_map"] = {"RandomFourierFeatures": {"kernel": kernel, "n_components": 15}}
-    model = build(StepSpec(component="LabelEmbeddingClassifier", params=params), seed=7)
+    names = ("LabelEmbeddingClassifier", "Rembrandt", "RandomFourierFeatures")
+    job = JobSpec(dataset="d", components={name: Component(module=COMPONENTS[name].module) for name in names})
+    model = build(job, Step(component="LabelEmbeddingClassifier", params=params), seed=7)
     assert model.random_state == model.embedding.random_state == 7
     model.fit(X, sparse.csr_array(Y))
     save_model(tmp_path / "model.skops", model)

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from eigenbench.protocols.base import Trial
+from eigenbench.registry import component
 
 
 class ProjectedPowers(TransformerMixin, BaseEstimator):
@@ -53,6 +54,9 @@ def make_trial():
                     return Pipeline([("passthrough", "passthrough")])
                 return make_pipeline(*before, method(**{"random_state": seed, **last}))
 
-            return Trial(self.settings, build, lambda name="main": dataset, seed)
+            def load(name):
+                return component(name).load()
+
+            return Trial(self.settings, build, load, lambda name="main": dataset, seed)
 
     return MakeTrial

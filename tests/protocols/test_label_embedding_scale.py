@@ -39,7 +39,7 @@ def run(monkeypatch):
 
     def run(**settings):
         build = lambda **last: make_pipeline(Planted(**last))  # noqa: E731
-        return measure(Trial(Settings(**settings), build, lambda name="main": dataset, 0))
+        return measure(Trial(Settings(**settings), build, None, lambda name="main": dataset, 0))
 
     return run
 

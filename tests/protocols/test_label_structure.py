@@ -49,7 +49,13 @@ def trial(method, settings=None, edges="families", unused=0):
         classes=names,
         label_edges=np.array(graph) if edges == "families" else None,
     )
-    return Trial(settings or Settings(), lambda **last: make_pipeline(method), lambda name="d": dataset, 0)
+    return Trial(
+        settings=settings or Settings(),
+        build=lambda **last: make_pipeline(method),
+        load=None,
+        data=lambda name="d": dataset,
+        seed=0,
+    )
 
 
 def test_an_embedding_in_the_order_of_the_families():

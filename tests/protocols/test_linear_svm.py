@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from eigenbench.experiments.parts import holdout_split
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, LinearSVC
 
+from eigenbench.datasets.splits import holdout_split
 from eigenbench.protocols import support_vector_machines
 from eigenbench.protocols.linear_svm import Settings, measure
 

@@ -7,8 +7,9 @@ from scipy.sparse import csr_array
 
 from eigenbench.datasets.catalogue import Entry, Part
 from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.matrix import Matrix
 from eigenbench.datasets.natural_order import natural_key
-from eigenbench.datasets.readers import Matrix, Rows
+from eigenbench.datasets.readers import Rows
 
 
 def check_rows(entry: Entry, part: Part, rows: Rows) -> None:

@@ -1,17 +1,16 @@
 """The card of a prepared dataset: what it is, where it came from and the hashes of everything."""
 
-import hashlib
 from pathlib import Path
 from typing import Literal
 
 from pydantic import ValidationError
 
-from eigenbench.datasets.catalogue import AnySplit, Entry, FileName, Sha256
 from eigenbench.datasets.manifest import RawFileOrigin
-from eigenbench.datasets.strict_model import StrictModel
+from eigenbench.datasets.split_kinds import AnySplit
+from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel
 
 CARD = "card.json"
-_FORMAT_VERSION = 2
+LABEL_EDGES = "label_edges.npy"
 
 
 class ArrayRecord(StrictModel):
@@ -69,15 +68,6 @@ class Card(StrictModel):
     sources: tuple[RawFileOrigin, ...]
     arrays: dict[FileName, ArrayRecord]
     recipe: Sha256
-
-
-def recipe_of(entry: Entry) -> str:
-    """Return the hash of what determines arrays and card: the entry without its sources, and our format."""
-    # What is left out here does not change the arrays; new keys of this kind keep old data valid.
-    what = entry.model_dump_json(
-        exclude={"files": {"__all__": {"sources"}}, "supplied": True, "expect": {"exact_rows"}}
-    )
-    return hashlib.sha256(f"{_FORMAT_VERSION}{what}".encode()).hexdigest()
 
 
 def read_card(folder: Path) -> Card | None:

@@ -11,7 +11,8 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationError,
 
 from eigenbench.datasets.errors import CatalogueError
 from eigenbench.datasets.formats import AnyFormat
-from eigenbench.datasets.strict_model import StrictModel
+from eigenbench.datasets.split_kinds import AnySplit, OfficialSplit
+from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel
 
 
 def _relative(path: str) -> str:
@@ -22,9 +23,7 @@ def _relative(path: str) -> str:
 
 
 RelativePath = Annotated[str, AfterValidator(_relative)]
-FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")]
 DatasetName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Part = Literal["train", "test", "all"]
 Step = Literal[
     "gzip", "bzip2", "xz", "drop_first_line", "label_last", "sort_lines", "pack_tar", "adult_to_a9a"
@@ -191,38 +190,6 @@ class RawFile(StrictModel):
     sha256: Sha256 | None = None
     bytes: Annotated[int, Field(gt=0)] | None = None
     sources: Annotated[tuple[AnySource, ...], Field(min_length=1)]
-
-
-class OfficialSplit(StrictModel):
-    """The publisher's files for training and test."""
-
-    kind: Literal["official"] = "official"
-
-
-class FirstSplit(StrictModel):
-    """The first ``n_train`` rows are the training set, the others the test set; rows keep their order."""
-
-    kind: Literal["first"]
-    n_train: Annotated[int, Field(gt=0)]
-
-
-class RandomSplit(StrictModel):
-    """A random permutation drawn from the split seed; its end is the test set.
-
-    Attributes
-    ----------
-    test_fraction : float
-        Share of the rows, in (0, 1).
-    stratify : bool
-        Take that share of each class.
-    """
-
-    kind: Literal["random"]
-    test_fraction: Annotated[float, Field(gt=0, lt=1)]
-    stratify: bool = False
-
-
-AnySplit = Annotated[OfficialSplit | FirstSplit | RandomSplit, Field(discriminator="kind")]
 
 
 class Expectation(StrictModel):

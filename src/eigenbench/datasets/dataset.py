@@ -8,14 +8,11 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from eigenbench.datasets.card import CARD, Card, read_card
-from eigenbench.datasets.catalogue import RandomSplit
+from eigenbench.datasets.card import CARD, LABEL_EDGES, Card, read_card
 from eigenbench.datasets.errors import MalformedData, prepare_again
-from eigenbench.datasets.preparing import LABEL_EDGES, prepare
-from eigenbench.datasets.readers import Matrix
+from eigenbench.datasets.matrix import Matrix
+from eigenbench.datasets.split_kinds import RandomSplit
 from eigenbench.datasets.splits import random_split
-from eigenbench.datasets.storage import prepared_folder, resolve_data_dir
-from eigenbench.datasets.verification import is_current
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,39 +50,6 @@ class Dataset:
     def __repr__(self) -> str:
         shapes = f"train {self.X_train.shape}, test {self.X_test.shape}"
         return f"Dataset({self.name!r}, {shapes}, {len(self.classes)} classes)"
-
-
-def load(name: str, *, data_dir: str | os.PathLike[str] | None = None, split_seed: int = 0) -> Dataset:
-    """Return a dataset of the catalogue, fetched and prepared when it isn't yet.
-
-    Parameters
-    ----------
-    name : str
-        Dataset name, see ``eigenbench list datasets``.
-    data_dir : path-like, optional
-        Default: ``$EIGENBENCH_DATA``, else the user's cache folder.
-    split_seed : int, default=0
-        Draws the split of a dataset without an official one; ignored by the others.
-
-    Returns
-    -------
-    Dataset
-        See `open_prepared`.
-
-    Raises
-    ------
-    DatasetError
-        As `prepare` and `open_prepared` raise them.
-
-    Examples
-    --------
-    >>> from eigenbench.datasets import load
-    >>> load("digits")
-    Dataset('digits', train (1347, 64), test (450, 64), 10 classes)
-    """
-    if not is_current(name, data_dir):
-        prepare(name, data_dir=data_dir)
-    return open_prepared(prepared_folder(resolve_data_dir(data_dir), name), split_seed=split_seed)
 
 
 def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled: bool = True) -> Dataset:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from eigenbench.datasets.catalogue import Sha256
 from eigenbench.datasets.errors import StorageError
 from eigenbench.datasets.storage import sha256_of, write_atomically
-from eigenbench.datasets.strict_model import StrictModel
+from eigenbench.datasets.strict_model import Sha256, StrictModel
 
 STAMPS = "stamps.json"
 

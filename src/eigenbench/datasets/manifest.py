@@ -5,8 +5,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from eigenbench.datasets.catalogue import Sha256
-from eigenbench.datasets.strict_model import StrictModel
+from eigenbench.datasets.strict_model import Sha256, StrictModel
 
 MANIFEST = "manifest.json"
 

@@ -10,13 +10,15 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from eigenbench.datasets.assembly import check_rows, encode_labels, stored_features
-from eigenbench.datasets.card import CARD, ArrayRecord, Card, read_card, recipe_of
-from eigenbench.datasets.catalogue import Catalogue, Entry, FirstSplit, Part, RandomSplit, load_catalogue
+from eigenbench.datasets.card import CARD, LABEL_EDGES, ArrayRecord, Card, read_card
+from eigenbench.datasets.catalogue import Catalogue, Entry, Part, load_catalogue
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.fetching import fetch
 from eigenbench.datasets.file_sums import STAMPS, FileSums
 from eigenbench.datasets.manifest import Manifest, RawFileOrigin
-from eigenbench.datasets.readers import Matrix, Rows, read_part
+from eigenbench.datasets.matrix import Matrix
+from eigenbench.datasets.readers import Rows, read_part
+from eigenbench.datasets.split_kinds import FirstSplit, RandomSplit
 from eigenbench.datasets.splits import random_split
 from eigenbench.datasets.storage import (
     CHUNK,
@@ -28,9 +30,7 @@ from eigenbench.datasets.storage import (
     storage_errors,
     write_atomically,
 )
-from eigenbench.datasets.verification import is_current
-
-LABEL_EDGES = "label_edges.npy"
+from eigenbench.datasets.up_to_date import is_current, recipe_of
 
 
 def prepare(

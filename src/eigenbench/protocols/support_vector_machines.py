@@ -14,8 +14,8 @@ from sklearn.svm import SVC
 
 from eigenbench.classifiers.squared_hinge import SquaredHinge, decision_values
 from eigenbench.classifiers.squared_hinge_dual import SquaredHingeDual, inner_products
+from eigenbench.datasets.splits import holdout_split
 from eigenbench.embeddings.kernel_features.spherical_kernels import spherical_polynomial_kernel
-from eigenbench.experiments.parts import holdout_split
 from eigenbench.linalg.row_blocks import row_slices
 from eigenbench.protocols.base import Trial
 

@@ -14,7 +14,7 @@ from eigenbench.datasets.formats import (
     VwFormat,
 )
 from eigenbench.datasets.readers.arff import read_arff
-from eigenbench.datasets.readers.base import Matrix, Rows
+from eigenbench.datasets.readers.base import Rows
 from eigenbench.datasets.readers.gisette import read_gisette_rebuilt
 from eigenbench.datasets.readers.hmc import read_hmc
 from eigenbench.datasets.readers.idx import read_emnist, read_idx
@@ -31,7 +31,7 @@ from eigenbench.datasets.readers.sparse_text import read_svmlight, read_vw
 from eigenbench.datasets.readers.speech_corpus import read_speech_corpus
 from eigenbench.datasets.readers.table import read_table
 
-__all__ = ["Matrix", "Rows", "read_part"]
+__all__ = ["Rows", "read_part"]
 
 _PLAIN: dict[str, Callable[..., Rows]] = {
     "idx": read_idx,

@@ -2,15 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from eigenbench.datasets.errors import MalformedData
-
-Matrix = Any
-"""An ndarray or a csr_array; what they have in common has no type of its own."""
+from eigenbench.datasets.matrix import Matrix
 
 
 @dataclass(frozen=True)
