@@ -14,7 +14,7 @@ from eigenbench import ClassMoments, capabilities
 from eigenbench.classifiers.streamed import StreamedClassifier
 from eigenbench.component_loading import MissingExtraError
 from eigenbench.experiments.steps import as_step
-from eigenbench.registry import COMPONENTS, Component
+from eigenbench.registry import COMPONENTS
 
 #: Parameters that make a component fast on the small rows below, or that it needs.
 FAST = {
@@ -180,10 +180,3 @@ def test_what_takes_moments_gives_the_same_by_moments(name, rows):
 def test_streaming_classifiers_are_those_of_the_base_class(name):
     cls = CLASSES[name]
     assert capabilities.streams(cls) == issubclass(cls, StreamedClassifier)
-
-
-def test_a_component_whose_package_is_missing_counts_as_seeded():
-    absent = Component("Absent", "eigenbench_has_no_such_module", "embedding", "", extra="peers")
-    assert absent.draws({})
-    assert not absent.uses_moments
-    assert not absent.streams

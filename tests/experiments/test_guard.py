@@ -19,13 +19,25 @@ time.sleep(60)
 
 def test_a_second_run_is_refused_and_a_killed_one_leaves_no_lock(tmp_path):
     path = tmp_path / "lock"
+    assert RunLock(path).is_free()
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True)
     assert holder.stdout.readline() == "held\n"
+    assert not RunLock(path).is_free()
     with pytest.raises(RuntimeError, match=f"process {holder.pid}"):
         RunLock(path).acquire()
     os.kill(holder.pid, signal.SIGKILL)
     holder.wait()
+    assert RunLock(path).is_free()
     RunLock(path).acquire()
+
+
+def test_asking_takes_no_lock(tmp_path):
+    lock = RunLock(tmp_path / "lock")
+    assert lock.is_free()
+    assert not lock.path.exists()
+    lock.path.touch()
+    assert lock.is_free()
+    RunLock(lock.path).acquire()
 
 
 def test_a_folder_that_cannot_be_written_is_named_with_its_key(tmp_path):

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
-
-from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.experiments.cells import with_params
 from eigenbench.experiments.parts import shard_rows
+from eigenbench.experiments.tasks import content_key
+
+from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.experiments.plan import default_shards, make_plan
 from eigenbench.experiments.suite import StepSpec, Suite
-from eigenbench.experiments.tasks import content_key
 
 SPLITS = {"digits": True, "mnist": False}
 

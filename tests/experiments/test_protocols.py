@@ -1,26 +1,25 @@
-from pathlib import Path
-
 import pytest
 from pydantic import ValidationError
+from small_jobs import plan_of, suite_of
 
-from eigenbench.experiments.plan import make_plan
-from eigenbench.experiments.suite import Suite, SuiteError
-from eigenbench.experiments.suite_file import check_parameters, load_suite
+from eigenbench.experiments.suite import SuiteError
+from eigenbench.experiments.suite_file import load_suite
 from eigenbench.protocols.available import PROTOCOLS
 
 EXPERIMENT = {
-    "dataset": "digits",
     "protocol": "kernel_error",
     "settings": {"degree": 3, "sizes": [8, 16]},
-    "methods": {"random": {"steps": [{"RandomDirections": {"n_components": 8}}]}},
+    "classifiers": {},
     "seeds": [0, 1],
 }
 
 
-def suite(**changes):
-    return Suite.model_validate(
-        {"name": "s", "title": "t", "experiments": {"main": {**EXPERIMENT, **changes}}}
-    )
+def plan(**changes):
+    return plan_of(**EXPERIMENT | changes)
+
+
+def experiment(**changes):
+    return suite_of(**EXPERIMENT | changes).experiments["main"]
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -32,28 +31,34 @@ def test_every_protocol_can_be_loaded_and_explains_itself(name):
     assert protocol.headline
 
 
-def test_a_protocol_needs_one_task_a_seed_and_no_classifier():
-    plan = make_plan(suite(), {"digits": True})
-    assert [(cell.classifier, cell.seed, cell.final.stage) for cell in plan.cells] == [
-        ("none", 0, "measure"),
-        ("none", 1, "measure"),
-    ]
-    assert len({cell.run_key for cell in plan.cells}) == 2
-    assert {unit.stage for unit in plan.units.values()} == {"measure"}
+def test_a_protocol_needs_one_run_a_seed_and_no_classifier():
+    method = plan()
+    assert [(run.classifier, run.seed) for run in method.runs] == [("none", 0), ("none", 1)]
+    assert len({run.key for run in method.runs}) == 2
+    assert method.results(1) == ["seed-1/record.json"]
+    assert method.embeddings(1) == method.search_embeddings(1) == []
+    assert method.spec.validation is None
+    assert not method.spec.shares_embedding
 
 
 def test_settings_left_out_are_part_of_the_key():
-    given = suite(settings={"degree": 3, "sizes": [8, 16], "a": 4.0})
-    keys = [make_plan(s, {"digits": True}).cells[0].run_key for s in (suite(), given)]
-    assert keys[0] == keys[1]
-    other = make_plan(suite(settings={"degree": 3, "sizes": [8, 16], "a": 2.0}), {"digits": True})
-    assert other.cells[0].run_key != keys[0]
+    given = plan(settings={"degree": 3, "sizes": [8, 16], "a": 4.0})
+    assert given.runs == plan().runs
+    other = plan(settings={"degree": 3, "sizes": [8, 16], "a": 2.0})
+    assert not {run.key for run in other.runs} & {run.key for run in given.runs}
+
+
+def test_a_protocol_that_measures_time_has_the_machine_for_itself():
+    steps = {"random": {"steps": [{"RandomMaclaurin": {"n_components": 8}}]}}
+    method = plan(protocol="map_speed", settings={}, methods=steps)
+    assert (method.share, method.exclusive) == ("fit", True)
+    assert not plan().exclusive
 
 
 def test_the_headline_is_the_protocols_own_unless_named():
-    assert suite(settings={"degree": 3}).experiments["main"].headline == PROTOCOLS["kernel_error"].headline
-    assert suite().experiments["main"].headline == "kernel_mse_at_16", "a size that is measured"
-    assert suite(headline="effective_rank_at_16").experiments["main"].headline == "effective_rank_at_16"
+    assert experiment(settings={"degree": 3}).headline == PROTOCOLS["kernel_error"].headline
+    assert experiment().headline == "kernel_mse_at_16", "a size that is measured"
+    assert experiment(headline="effective_rank_at_16").headline == "effective_rank_at_16"
 
 
 @pytest.mark.parametrize(
@@ -65,11 +70,28 @@ def test_the_headline_is_the_protocols_own_unless_named():
         ({"classifiers": ["CalibratedLeastSquares"]}, "takes no 'classifiers'"),
         ({"methods": {"random": {"steps": ["GEM"], "grid": {"gem__gamma": [1]}}}}, "no 'grid'"),
         ({"protocol": None, "classifiers": ["CalibratedLeastSquares"]}, "'settings' belong to a 'protocol'"),
+        (
+            {
+                "protocol": "paired_comparison",
+                "settings": {"variants": {"a": {}, "b": {"gem": {"NeighborGEM": {}}}}, "reference": "a"},
+            },
+            "unknown component 'NeighborGEM'. Did you mean 'NeighborhoodGEM'",
+        ),
     ],
 )
 def test_what_does_not_fit_is_an_error_that_names_it(changes, word):
     with pytest.raises(ValidationError, match=word):
-        suite(**changes)
+        suite_of(**EXPERIMENT | changes)
+
+
+def test_components_that_settings_name_are_told_to_the_job():
+    variants = {"a": {}, "b": {"gem": {"NeighborhoodGEM": {"top": 1}}}}
+    method = plan(
+        protocol="paired_comparison",
+        settings={"variants": variants, "reference": "a"},
+        methods={"gem": {"steps": ["GEM"]}},
+    )
+    assert set(method.spec.components) == {"GEM", "NeighborhoodGEM", "CalibratedLeastSquares"}
 
 
 def test_the_error_names_file_and_place(tmp_path):
@@ -80,23 +102,3 @@ def test_the_error_names_file_and_place(tmp_path):
     )
     with pytest.raises(SuiteError, match=r"s.yaml: experiments.main.*size"):
         load_suite(path)
-
-
-@pytest.mark.parametrize(
-    ("protocol", "settings", "words"),
-    [
-        ("ensemble", {"params": {"rigde": 1.0}}, "CalibratedLeastSquares has no parameter 'rigde'"),
-        ("sweep", {"sizes": [8, 16], "params": {"rigde": 1.0}}, "Did you mean 'ridge'"),
-        (
-            "paired_comparison",
-            {"reference": "a", "variants": {"a": {}, "b": {"gem": {"GEM": {"gama": 1}}}}},
-            "GEM has no parameter 'gama'. Did you mean 'gamma'",
-        ),
-    ],
-)
-def test_a_wrong_parameter_in_the_settings_is_named(protocol, settings, words):
-    wrong = suite(protocol=protocol, settings=settings)
-    with pytest.raises(SuiteError) as error:
-        check_parameters(wrong, Path("s.yaml"))
-    assert str(error.value).startswith("s.yaml: experiments.main.settings: ")
-    assert words in str(error.value)

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
-from eigenbench.experiments.suite import ExperimentSpec, SuiteError, grid_points, step_names
+from eigenbench.experiments.steps import Step, flat_params, grid_points, grid_size, step_names, with_params
+from eigenbench.experiments.suite import ExperimentSpec, SuiteError
 from eigenbench.experiments.suite_file import check_parameters, load_suite, validate_config
 from eigenbench.registry import COMPONENTS, RECIPES
 
@@ -120,7 +121,9 @@ def test_unknown_configuration_key():
 
 def test_grid_points_and_step_names():
     assert grid_points({}) == [{}]
-    assert grid_points({"a": [1, 2], "b": [3]}) == [{"a": 1, "b": 3}, {"a": 2, "b": 3}]
+    grid = {"a": [1, 2], "b": [3]}
+    assert grid_points(grid) == [{"a": 1, "b": 3}, {"a": 2, "b": 3}]
+    assert [grid_size(grid), grid_size({})] == [2, 1]
     experiment = ExperimentSpec.model_validate({"dataset": "digits", "methods": "all", "classifiers": "all"})
     assert step_names(experiment.methods["deep_gem"].steps) == [
         "gem-1",
@@ -128,6 +131,14 @@ def test_grid_points_and_step_names():
         "gem-2",
         "signedpowers-2",
     ]
+
+
+def test_a_point_of_a_grid_changes_the_parameters_of_the_steps_that_it_names():
+    steps = (Step(component="GEM", params={"top": 1}), Step(component="SignedPowers"), Step(component="GEM"))
+    changed = with_params(steps, {"gem-2__gamma": 5, "gem-1__top": 2})
+    assert [step.params for step in changed] == [{"top": 2}, {}, {"gamma": 5}]
+    assert flat_params(changed) == {"gem-1__top": 2, "gem-2__gamma": 5}
+    assert steps[0].params == {"top": 1}
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,6 @@ def test_a_variant_may_replace_a_step(make_trial, digits):
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        ({"NeighborGEM": {}}, "'gem' of variant 'b': unknown method 'NeighborGEM'"),
         ("NeighborhoodGEM", "'gem' of variant 'b' must be {Name: {parameter: value}}, not 'NeighborhoodGEM'"),
         ({}, "must be {Name: {parameter: value}}"),
     ],

@@ -126,7 +126,7 @@ class Supervisor:
         except Exception as error:
             logger.error("%s", traceback.format_exc())
             fault = machine_fault(error)
-            kind = "MemoryError" if isinstance(error, MemoryError) else type(error).__name__
+            kind = "MemoryError" if _out_of_memory(error) else type(error).__name__
             report = json.dumps({"machine_fault": fault} if fault else {"error": [kind, str(error)]})
         with os.fdopen(writer, "w") as stream:
             stream.write(report)
@@ -158,6 +158,10 @@ def machine_fault(error: BaseException) -> str | None:
         if isinstance(cause, OSError) and (cause.errno in _MACHINE_ERRORS or _is_short_write(cause)):
             return f"{type(cause).__name__}: {cause}"
     return None
+
+
+def _out_of_memory(error: BaseException) -> bool:
+    return any(isinstance(cause, MemoryError) for cause in _causes(error))
 
 
 def _is_short_write(error: OSError) -> bool:

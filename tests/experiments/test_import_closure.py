@@ -1,5 +1,6 @@
-from eigenbench.experiments import code_hash
 from eigenbench.experiments.code_hash import modules_hash
+
+from eigenbench.experiments import code_hash
 
 
 def hash_of(tmp_path, monkeypatch, text):
