@@ -101,9 +101,8 @@ def test_the_test_rows_do_not_change_what_is_chosen_or_fitted(jobs, monkeypatch)
     assert second.search == first.search
     assert second.metrics["test_error"] > first.metrics["test_error"]
     again = load_model(jobs.folder(method, CLASSIFIER) / "model.skops")
-    np.testing.assert_array_equal(
-        again.decision_function(data.X_train), weights.decision_function(data.X_train)
-    )
+    X = data.X_train
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
 def test_one_embedding_serves_all_classifiers(jobs, monkeypatch):

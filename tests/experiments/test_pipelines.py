@@ -31,7 +31,7 @@ def job(*steps):
 
 @pytest.fixture(scope="module")
 def digits():
-    return load_digits(return_X_y=True)
+    return load_digits(n_class=4, return_X_y=True)
 
 
 def test_branches_are_fitted_with_the_seed_and_stand_side_by_side(digits):

@@ -1,104 +1,301 @@
-import numpy as np
+"""From suites to runs and jobs: what a job is told is all that determines its runs, and nothing else."""
+
+import json
+
 import pytest
-from eigenbench.experiments.cells import with_params
-from eigenbench.experiments.parts import shard_rows
-from eigenbench.experiments.tasks import content_key
+import yaml
+from small_jobs import methods_of, plan_of, suite_of
 
-from eigenbench.datasets.catalogue import load_catalogue
-from eigenbench.experiments.plan import default_shards, make_plan
-from eigenbench.experiments.suite import StepSpec, Suite
+from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
+from eigenbench.experiments.job_spec import JobSpec, content_key
+from eigenbench.experiments.plan import plan_suite
+from eigenbench.experiments.suite import Suite
+from eigenbench.experiments.suite_file import load_suite
+from eigenbench.experiments.workflow import Workflow
 
-SPLITS = {"digits": True, "mnist": False}
+SUITES = default_catalogue_path().parent / "suites"
 
-
-def suite(**changes):
-    experiment = {
-        "dataset": "mnist",
-        "methods": {
-            "gem": {"steps": ["GEM", "SignedPowers"]},
-            "random": {"steps": [{"RandomDirections": {"n_components": 5}}]},
+CONTENT = {
+    "title": "t",
+    "experiments": {
+        "main": {
+            "dataset": "digits",
+            "methods": {
+                "gem": {"steps": [{"GEM": {"top": 1}}, "SignedPowers"]},
+                "random": {"steps": [{"RandomDirections": {"n_components": 5}}], "grid": {}},
+            },
+            "classifiers": {"CalibratedLeastSquares": {}, "LogisticRegression": {"grid": {"C": [0.1, 1.0]}}},
+            "seeds": [0, 1],
         },
-        "classifiers": ["CalibratedLeastSquares", "SecondOrderLogistic"],
-        "seeds": [0, 1, 2],
+        "large": {
+            "dataset": "mnist",
+            "methods": {
+                "gem": {"steps": ["GEM", "SignedPowers"]},
+                "deep": {"steps": ["GEM", "SignedPowers"]},
+            },
+            "classifiers": ["CalibratedLeastSquares", "SecondOrderLogistic"],
+            "seeds": [0, 1],
+        },
+        "kernel": {
+            "dataset": "digits",
+            "protocol": "kernel_error",
+            "settings": {"degree": 3, "sizes": [8, 16]},
+            "methods": {"maclaurin": {"steps": [{"RandomMaclaurin": {"n_components": 8}}]}},
+        },
+    },
+}
+
+
+@pytest.fixture
+def workflow(tmp_path):
+    """Plan a changed copy of the suite: ``workflow(change)``, where ``change`` edits the content."""
+
+    def plan(change=lambda content: None, name="s"):
+        content = json.loads(json.dumps(CONTENT))
+        change(content)
+        folder = tmp_path / "suites"
+        folder.mkdir(exist_ok=True)
+        for path in folder.iterdir():
+            path.unlink()
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
+        return Workflow({"suites": [name]}, tmp_path / "config.yaml", folder, check=False)
+
+    return plan
+
+
+def told(workflow):
+    """What every job is told, with its code: that of whole methods, of embeddings and of single runs."""
+    jobs = {}
+    for folder, method in workflow._methods.items():
+        verb = "measure" if method.spec.protocol else "fit"
+        jobs[folder] = (workflow.told(folder), workflow.job_code(verb, folder))
+        for classifier in ("", *method.spec.classifiers):
+            code = workflow.job_code("train" if classifier else "embed", folder, classifier)
+            jobs[folder, classifier] = (workflow.told(folder, classifier), code)
+    return jobs
+
+
+def runs(workflow):
+    return {run.folder: run.key for plan in workflow.suites.values() for run in plan.runs}
+
+
+def test_runs_are_methods_by_classifiers_by_seeds(workflow):
+    found = runs(workflow())
+    assert len(found) == 2 * 2 * 2 + 2 * 2 * 2 + 1
+    assert "s/main/gem/seed-1/LogisticRegression" in found
+    assert "s/kernel/maclaurin/seed-0" in found
+    assert len(set(found.values())) == len(found)
+
+
+def test_the_same_suite_gives_the_same_jobs(workflow):
+    first, second = workflow(), workflow()
+    assert told(first) == told(second)
+    assert runs(first) == runs(second)
+    assert first.shared_jobs == second.shared_jobs
+    assert first.large == second.large
+
+
+def test_keys_and_paths_are_unique_over_all_shipped_suites():
+    catalogue = load_catalogue()
+    plans = [plan_suite(load_suite(path), catalogue) for path in SUITES.glob("*.yaml")]
+    found = [run for plan in plans for run in plan.runs]
+    assert len(found) > 500
+    assert len({run.folder for run in found}) == len(found)
+    assert len({run.folder.casefold() for run in found}) == len(found)
+    assert len({run.key for run in found}) == len(found)
+
+
+def add_method(content):
+    content["experiments"]["main"]["methods"]["new"] = {"steps": ["NeighborhoodGEM"]}
+
+
+def add_classifier(content):
+    content["experiments"]["main"]["classifiers"]["LinearSVC"] = {}
+
+
+def add_seed(content):
+    content["experiments"]["main"]["seeds"].append(7)
+
+
+def add_experiment(content):
+    content["experiments"]["more"] = content["experiments"]["main"] | {"dataset": "mnist"}
+
+
+def reorder(content):
+    main = content["experiments"]["main"]
+    main["methods"] = dict(reversed(main["methods"].items()))
+    main["classifiers"] = dict(reversed(main["classifiers"].items()))
+
+
+def describe(content):
+    content |= {"title": "another", "description": "more words"}
+    content["experiments"]["main"] |= {"title": "one more", "headline": "test_errors"}
+    number = {"source": "A paper", "method": "gem", "classifier": "CalibratedLeastSquares"}
+    number |= {"metric": "test_errors", "value": 12, "tolerance": 3}
+    content["experiments"]["main"]["published"] = [number]
+
+
+@pytest.mark.parametrize("change", [add_method, add_seed, add_experiment, describe])
+def test_what_concerns_other_runs_changes_no_job(workflow, change):
+    before, after = told(workflow()), told(workflow(change))
+    assert {job: after[job] for job in before} == before
+    kept, new = runs(workflow()), runs(workflow(change))
+    assert kept.items() <= new.items()
+
+
+@pytest.mark.parametrize("change", [add_classifier, reorder])
+def test_another_classifier_changes_no_job_of_single_runs(workflow, change):
+    before, after = told(workflow()), told(workflow(change))
+    assert {job: after[job] for job in before if isinstance(job, tuple)} == {
+        job: before[job] for job in before if isinstance(job, tuple)
     }
-    return Suite.model_validate({"name": "s", "title": "t", "experiments": {"main": experiment | changes}})
+    assert runs(workflow()).items() <= runs(workflow(change)).items()
 
 
-def tasks(plan, stage):
-    return [task for unit in plan.units.values() if unit.stage == stage for task in unit.tasks]
+def change_method(content):
+    content["experiments"]["main"]["methods"]["gem"]["steps"][0]["GEM"]["top"] = 2
 
 
-def test_cells_are_methods_by_classifiers_by_seeds():
-    plan = make_plan(suite(), SPLITS)
-    assert len(plan.cells) == 2 * 2 * 3
-    assert len({cell.run_key for cell in plan.cells}) == 12
+def change_classifier(content):
+    content["experiments"]["main"]["classifiers"]["CalibratedLeastSquares"] = {"params": {"ridge": 3.0}}
 
 
-def test_equal_work_is_done_once():
-    plan = make_plan(suite(), SPLITS)
-    assert len(tasks(plan, "moments")) == 1
-    assert len(tasks(plan, "embed")) == 1 + 3, "GEM on an official split does not depend on the seed"
-    assert len(tasks(plan, "train")) == (1 + 3) + (3 + 3), "calibrated least squares on GEM neither"
+def change_grid(content):
+    content["experiments"]["main"]["classifiers"]["LogisticRegression"]["grid"]["C"] = [0.1, 10.0]
 
 
-def test_deterministic_cells_are_marked():
-    flags = {(c.method, c.classifier): c.deterministic for c in make_plan(suite(), SPLITS).cells}
-    assert flags["gem", "CalibratedLeastSquares"]
-    assert not flags["gem", "SecondOrderLogistic"]
-    assert not flags["random", "CalibratedLeastSquares"]
-    assert not any(c.deterministic for c in make_plan(suite(dataset="digits"), SPLITS).cells)
+def change_settings(content):
+    content["experiments"]["kernel"]["settings"]["degree"] = 4
 
 
-def test_a_random_split_makes_everything_depend_on_the_seed():
-    assert len(tasks(make_plan(suite(dataset="digits"), SPLITS), "moments")) == 3
+def change_validation(content):
+    content["experiments"]["large"]["validation"] = {"fraction": 0.5}
 
 
-@pytest.mark.parametrize("pack", [False, True])
-def test_units_cover_all_tasks_and_form_a_graph(pack):
-    method = {"steps": ["GEM", "SignedPowers"], "grid": {"gem__gamma": [0.1, 1.0]}}
-    classifier = {"CalibratedLeastSquares": {"grid": {"ridge": [0.1, 1.0, 10.0]}}}
-    plan = make_plan(suite(methods={"gem": method}, classifiers=classifier, pack=pack), SPLITS)
-    assert {key for unit in plan.units.values() for key in (task.key for task in unit.tasks)} == set(
-        plan.unit_of
+@pytest.mark.parametrize(
+    ("change", "concerned"),
+    [
+        (change_method, lambda run: run.startswith("s/main/gem/")),
+        (change_classifier, lambda run: "s/main" in run and run.endswith("CalibratedLeastSquares")),
+        (change_grid, lambda run: "s/main" in run and run.endswith("LogisticRegression")),
+        (change_settings, lambda run: run.startswith("s/kernel/")),
+        (change_validation, lambda run: run.startswith("s/large/")),
+    ],
+)
+def test_run_keys_change_with_what_determines_the_result_and_with_nothing_else(workflow, change, concerned):
+    before, after = runs(workflow()), runs(workflow(change))
+    changed = {run for run in before if before[run] != after[run]}
+    assert changed
+    assert changed == set(filter(concerned, before))
+    specs = told(workflow()), told(workflow(change))
+    for folder, job in specs[0].items():
+        if isinstance(folder, tuple) and folder[1]:
+            single = any(run.startswith(f"{folder[0]}/") and run.endswith(folder[1]) for run in changed)
+            assert (job[0] != specs[1][folder][0]) == single
+
+
+def test_an_embedding_job_is_told_nothing_of_classifiers(workflow):
+    for change in (change_classifier, change_grid, add_classifier):
+        assert told(workflow(change))["s/main/gem", ""] == told(workflow())["s/main/gem", ""]
+
+
+def test_a_time_limit_is_told_and_changes_no_key(workflow):
+    def limited(content):
+        content["time_limit"] = 7.0
+
+    assert json.loads(workflow(limited).told("s/main/gem"))["time_limit"] == 7.0
+    assert runs(workflow(limited)) == runs(workflow())
+
+
+def test_the_path_of_a_run_is_part_of_its_key(workflow):
+    here, there = runs(workflow()), runs(workflow(name="other"))
+    assert not set(here.values()) & set(there.values())
+    large = workflow().suites["s"].of("large")
+    assert large[0].spec.steps == large[1].spec.steps
+    assert not {run.key for run in large[0].runs} & {run.key for run in large[1].runs}
+
+
+def test_what_a_job_is_told_survives_the_command_line(workflow):
+    bench = workflow()
+    for folder, method in bench._methods.items():
+        assert JobSpec.model_validate_json(bench.told(folder)) == method.spec
+        for classifier in method.spec.classifiers:
+            spec = JobSpec.model_validate_json(bench.told(folder, classifier))
+            assert list(spec.classifiers) == [classifier]
+            for seed in method.seeds:
+                assert spec.key(seed, classifier) == method.spec.key(seed, classifier)
+
+
+def test_a_run_has_the_same_key_in_a_job_of_its_own_and_in_a_shared_one():
+    spec = plan_of(classifiers=["CalibratedLeastSquares", "LinearSVC"]).spec
+    for classifier in spec.classifiers:
+        assert spec.only(classifier).key(0, classifier) == spec.key(0, classifier)
+
+
+def test_shared_jobs_and_large_ones_make_every_result_once(workflow):
+    bench = workflow()
+    made = []
+    for jobs in bench.shared_jobs:
+        for name in jobs.methods:
+            method = bench.method(f"{jobs.suite}/{jobs.experiment}/{name}")
+            seeds = ["{seed}"] if method.share == "method" else method.seeds
+            for seed in seeds:
+                made += [file.replace("{method}", name).replace("{seed}", str(seed)) for file in jobs.outputs]
+    assert len(made) == len(set(made))
+    shared = [folder for folder in bench._methods if folder not in bench.large]
+    assert bench.large
+    assert shared
+    expected = {
+        file for file in bench.results_of(["s"]) if file.removeprefix("results/").startswith(tuple(shared))
+    }
+    assert set(made) == expected
+    assert {file for file in bench.results_of(["s"]) if file.endswith("record.json")} == set(
+        bench.records("s")
     )
-    ready: set[str] = set()
-    waiting = list(plan.units.values())
-    while waiting:
-        free = [unit for unit in waiting if all(other.id in ready for other in plan.upstream(unit))]
-        assert free, "the units wait for each other"
-        ready |= {unit.id for unit in free}
-        waiting = [unit for unit in waiting if unit.id not in ready]
 
 
-def test_a_search_fits_on_one_part_and_scores_on_the_other_and_never_on_test_rows():
-    classifier = {"CalibratedLeastSquares": {"grid": {"ridge": [0.1, 1.0]}}}
-    plan = make_plan(suite(classifiers=classifier, seeds=[0]), SPLITS)
-    for cell in plan.cells:
-        assert cell.select is not None
-        for evaluation in cell.select.needs:
-            assert evaluation.spec["part"]["name"] == "validation"
-            (train,) = evaluation.needs
-            assert train.spec["part"]["name"] == "fit"
-            assert all(need.spec["part"]["name"] == "fit" for need in train.needs)
-        assert cell.train.spec["part"]["name"] == "train"
-        assert cell.final.spec["part"]["name"] == "test"
-        assert cell.embed.needs == () or all(need.stage == "moments" for need in cell.embed.needs)
+def test_outputs_of_a_rule_have_its_wildcards_in_all_of_them(workflow):
+    for jobs in workflow().shared_jobs:
+        for files in (jobs.outputs, jobs.temporary, (jobs.log,)):
+            found = {("{method}" in file, "{seed}" in file) for file in files}
+            assert found <= {(True, "{seed}" in jobs.log)}
 
 
-def test_packing_makes_one_job_of_many_tasks():
-    single = make_plan(suite(), SPLITS)
-    packed = make_plan(suite(pack=True), SPLITS)
-    assert {cell.run_key for cell in single.cells} == {cell.run_key for cell in packed.cells}
-    assert sum(unit.stage == "train" for unit in packed.units.values()) == 1
-    assert sum(unit.stage == "train" for unit in single.units.values()) == 10
+def test_a_search_embeds_on_one_part_and_the_run_on_all_training_rows():
+    method = plan_of(
+        methods={"m": {"steps": ["GEM"], "grid": {"gem__gamma": [0.1, 1.0]}}},
+        classifiers={"CalibratedLeastSquares": {"grid": {"ridge": [0.1, 1.0, 10.0]}}},
+    )
+    spec = method.spec
+    assert [point.embedding for point in spec.points("CalibratedLeastSquares")] == [0, 0, 0, 1, 1, 1]
+    assert len(method.search_embeddings(0)) == 4
+    assert method.embeddings(0) == []
+    assert [steps[0].params for steps in spec.embedding_points()] == [{"gamma": 0.1}, {"gamma": 1.0}]
+    shared = plan_of(classifiers={"CalibratedLeastSquares": {"grid": {"ridge": [0.1]}}})
+    assert len(shared.embeddings(0)) == len(shared.search_embeddings(0)) == 2
 
 
-def test_run_keys_change_with_what_determines_the_result_and_with_nothing_else():
-    base = {cell.run_key for cell in make_plan(suite(), SPLITS).cells}
-    renamed = Suite.model_validate(suite().model_dump() | {"title": "another title", "name": "other"})
-    assert {cell.run_key for cell in make_plan(renamed, SPLITS).cells} == base
-    other = make_plan(suite(classifiers={"CalibratedLeastSquares": {"params": {"ridge": 3.0}}}), SPLITS)
-    assert not base & {cell.run_key for cell in other.cells}
+def test_moments_are_shared_by_the_methods_and_seeds_of_an_official_split(workflow):
+    bench = workflow()
+    first, second = (method.spec for method in bench.suites["s"].of("large"))
+    rows = [first.rows("train", seed) for seed in (0, 1)]
+    files = {file for spec in (first, second) for row in rows for file in bench.moments_of(spec, row)}
+    assert len(files) == 1
+    (file,) = files
+    spec, row = bench.moment_job("mnist", file.rpartition("/")[2].removesuffix(".npz"))
+    assert spec == JobSpec(dataset="mnist")
+    assert row.name == "train"
+    drawn = bench.method("s/main/gem").spec
+    assert len({bench.moments_of(drawn, drawn.rows("train", seed))[0] for seed in (0, 1)}) == 2
+    assert bench.moments_of(bench.method("s/main/random").spec, row) == []
+
+
+def test_a_component_whose_package_is_missing_takes_no_moments(workflow):
+    bench = workflow()
+    spec = bench.method("s/main/gem").spec
+    assert bench.uses_moments(spec)
+    absent = spec.components["GEM"].model_copy(update={"module": "eigenbench_has_none", "extra": "peers"})
+    assert not bench.uses_moments(spec.model_copy(update={"components": spec.components | {"GEM": absent}}))
 
 
 def test_content_key_ignores_the_order_of_keys():
@@ -106,52 +303,7 @@ def test_content_key_ignores_the_order_of_keys():
     assert content_key({"a": 1}) != content_key({"a": "1"})
 
 
-def test_with_params_reaches_steps_and_classifier():
-    steps = (StepSpec(component="GEM"), StepSpec(component="SignedPowers"), StepSpec(component="GEM"))
-    point = {"gem-2__gamma": 5, "classifier__ridge": 7}
-    changed, classifier = with_params(steps, StepSpec(component="CalibratedLeastSquares"), point)
-    assert [step.params for step in changed] == [{}, {}, {"gamma": 5}]
-    assert classifier.params == {"ridge": 7}
-
-
-def test_batches_hold_every_cell_once():
-    plan = make_plan(suite(pack=True, seeds=list(range(60))), SPLITS)
-    batches = plan.batches()
-    assert sorted(cell.run_key for cells in batches.values() for cell in cells) == sorted(
-        c.run_key for c in plan.cells
-    )
-    assert max(len(cells) for cells in batches.values()) <= 100
-
-
-def test_a_large_moment_pass_is_scattered_and_gathered():
-    plan = make_plan(suite(shards=3), SPLITS)
-    shards = [task for task in tasks(plan, "moments") if "shard" in task.spec]
-    (merged,) = (task for task in tasks(plan, "moments") if "merge" in task.spec)
-    assert [task.spec["shard"] for task in shards] == [0, 1, 2]
-    assert set(merged.needs) == set(shards)
-    assert all(need in (merged,) for task in tasks(plan, "embed") for need in task.needs)
-    assert len({plan.unit_of[task.key].id for task in (*shards, merged)}) == 4
-
-
-def test_packed_shards_are_done_before_the_job_that_merges_them():
-    plan = make_plan(suite(shards=3, pack=True), SPLITS)
-    (merged,) = (task for task in tasks(plan, "moments") if "merge" in task.spec)
-    unit = plan.unit_of[merged.key]
-    assert unit.tasks == (merged,)
-    assert [other.stage for other in plan.upstream(unit)] == ["moments"]
-
-
-def test_shards_follow_the_size_of_the_data():
-    entry = load_catalogue().entry("mnist")
-    assert default_shards(entry) == 1
-    large = entry.model_copy(
-        update={"expect": entry.expect.model_copy(update={"rows": {"train": 10**9}, "features": 1000})}
-    )
-    assert default_shards(large) == 50
-    assert len(tasks(make_plan(suite(), SPLITS, {"mnist": 4}), "moments")) == 5
-
-
-@pytest.mark.parametrize(("n_rows", "of"), [(10, 3), (3, 3), (1000, 7)])
-def test_shards_are_all_rows_once(n_rows, of):
-    rows = np.concatenate([np.arange(n_rows)[shard_rows(n_rows, shard, of)] for shard in range(of)])
-    assert rows.tolist() == list(range(n_rows))
+def test_the_seeds_of_a_method_win_over_those_of_the_experiment():
+    methods = methods_of(suite_of(methods={"a": {"seeds": [5]}, "b": {}}, seeds=[0, 1]))
+    assert {name: method.seeds for name, method in methods.items()} == {"a": (5,), "b": (0, 1)}
+    assert isinstance(suite_of(), Suite)
