@@ -12,7 +12,7 @@ include: "workflow/rules/common.smk"
 # The default target: the suites that config.yaml names.
 rule all:
     input:
-        f"{REPORTS}/index.html",
+        report_files(""),
         target(BENCH.config.suites),
     message:
         "all done"
@@ -33,7 +33,7 @@ for suite in BENCH.suites:
         name:
             suite
         input:
-            f"{REPORTS}/{suite}/index.html",
+            report_files(f"{suite}/"),
             target([suite]),
         message:
             "all done"
@@ -41,7 +41,7 @@ for suite in BENCH.suites:
 
 rule paper:
     input:
-        f"{REPORTS}/paper/index.html",
+        report_files("paper/"),
         target(PAPER),
     message:
         "all done"

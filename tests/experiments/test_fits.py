@@ -133,10 +133,10 @@ def test_jobs_of_one_fit_each_give_what_the_shared_job_gives(jobs, kind, tmp_pat
         write_moments(jobs.context(method.spec, rows=rows, merge=None, shard=0, of=1), path)
         moments[name] = path
     jobs.results = tmp_path / "single"
-    spec = method.spec.only(None)
+    spec = method.spec.of_embedding()
     if spec.shares_embedding:
         embed.write_embedding(jobs.context(spec), 0, moments=moments["train"])
-    spec = method.spec.only(CLASSIFIER)
+    spec = method.spec.of_run(CLASSIFIER)
     searched = None
     if spec.searches(CLASSIFIER):
         for point in range(len(spec.embedding_points())):
@@ -320,7 +320,7 @@ def test_a_failed_pass_for_moments_fails_the_embedding_with_its_reason(jobs, tmp
     write_moments(jobs.context(spec, rows='{"name": "train"}', merge=None, shard=0, of=1), path)
     with pytest.raises(MomentsError, match="X has NaN in row 7"):
         read_moments(path)
-    report = embed.write_embedding(jobs.context(spec.only(None)), 0, moments=path)
+    report = embed.write_embedding(jobs.context(spec.of_embedding()), 0, moments=path)
     assert report["status"] == "failed"
     assert "X has NaN in row 7" in report["failure"]["message"]
     assert jobs.run(plan_of(methods={"m": GEM}))[CLASSIFIER].failure.stage == "embed"

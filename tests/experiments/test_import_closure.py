@@ -99,8 +99,8 @@ JOBS = [
     ("download", None, (), ["digits"]),
     ("prepare", None, (), ["digits"]),
     ("moment_files", None, (), ["--rows", '{"name": "train"}', "--output", "moments/train.npz"]),
-    ("embed", GEM, ("",), ["--seed", "0", "--point", "1"]),
-    ("embed", "s/main/shared", ("",), ["--seed", "0", "--moments", "moments/train.npz"]),
+    ("embed", GEM, (), ["--seed", "0", "--point", "1"]),
+    ("embed", "s/main/shared", (), ["--seed", "0", "--moments", "moments/train.npz"]),
     ("search", GEM, (CLS,), ["--seed", "0", "--classifier", CLS, "--point", "1"]),
     ("train", "s/main/shared", (CLS,), ["--seed", "0", "--classifier", CLS]),
     ("fit", GEM, (), ["--seeds", "0"]),
@@ -116,7 +116,11 @@ def job_of(bench, verb, folder, classifiers, options):
         return [*options, "--data-dir", "own-data", "--log", "job.log"], closure_of(modules)
     told, code = '{"dataset": "mnist"}', bench.code(verb)
     if folder is not None:
-        told, code = bench.told(folder, *classifiers), bench.job_code(verb, folder, *classifiers)
+        whole = bench.spec(folder)
+        narrowed = whole.of_run(*classifiers) if classifiers else whole
+        if verb == "embed":
+            narrowed = whole.of_embedding()
+        told, code = narrowed.told, bench.code(verb, narrowed)
         spec = JobSpec.model_validate_json(told)
         modules += [component.module for component in spec.components.values()]
         modules += [spec.protocol] if spec.protocol else []
@@ -213,13 +217,14 @@ def codes(bench):
     found["moment_files",] = bench.code("moment_files")
     for method in ("gem", "spherical"):
         folder = f"s/main/{method}"
-        found["embed", method] = bench.job_code("embed", folder, "")
+        spec = bench.spec(folder)
+        found["embed", method] = bench.code("embed", spec.of_embedding())
         for verb in ("search", "train"):
-            found[verb, method] = bench.job_code(verb, folder, CLS)
-        found["fit", method] = bench.job_code("fit", folder)
-    found["fit", "labels"] = bench.job_code("fit", LABELS)
-    found["measure", "kernel"] = bench.job_code("measure", KERNEL)
-    found["measure", "pairs"] = bench.job_code("measure", PAIRS)
+            found[verb, method] = bench.code(verb, spec.of_run(CLS))
+        found["fit", method] = bench.code("fit", spec)
+    found["fit", "labels"] = bench.code("fit", bench.spec(LABELS))
+    found["measure", "kernel"] = bench.code("measure", bench.spec(KERNEL))
+    found["measure", "pairs"] = bench.code("measure", bench.spec(PAIRS))
     found["report",] = bench.report_code()
     return found
 

@@ -117,4 +117,4 @@ def test_a_job_is_told_where_the_components_of_branches_and_grids_are():
         "CalibratedLeastSquares",
         "RandomFourierFeatures",
     }
-    assert "RandomFourierFeatures" not in spec.only(None).components
+    assert "RandomFourierFeatures" not in spec.of_embedding().components

@@ -68,10 +68,12 @@ def told(workflow):
     jobs = {}
     for folder, method in workflow._methods.items():
         verb = "measure" if method.spec.protocol else "fit"
-        jobs[folder] = (workflow.told(folder), workflow.job_code(verb, folder))
-        for classifier in ("", *method.spec.classifiers):
-            code = workflow.job_code("train" if classifier else "embed", folder, classifier)
-            jobs[folder, classifier] = (workflow.told(folder, classifier), code)
+        jobs[folder] = (method.spec.told, workflow.code(verb, method.spec))
+        embedding = method.spec.of_embedding()
+        jobs[folder, "embedding"] = (embedding.told, workflow.code("embed", embedding))
+        for classifier in method.spec.classifiers:
+            run = method.spec.of_run(classifier)
+            jobs[folder, classifier] = (run.told, workflow.code("train", run))
     return jobs
 
 
@@ -203,7 +205,7 @@ def test_a_time_limit_is_told_and_changes_no_key(workflow):
     def limited(content):
         content["time_limit"] = 7.0
 
-    assert json.loads(workflow(limited).told("s/main/gem"))["time_limit"] == 7.0
+    assert json.loads(workflow(limited).spec("s/main/gem").told)["time_limit"] == 7.0
     assert runs(workflow(limited)) == runs(workflow())
 
 
@@ -218,9 +220,9 @@ def test_the_path_of_a_run_is_part_of_its_key(workflow):
 def test_what_a_job_is_told_survives_the_command_line(workflow):
     bench = workflow()
     for folder, method in bench._methods.items():
-        assert JobSpec.model_validate_json(bench.told(folder)) == method.spec
+        assert JobSpec.model_validate_json(bench.spec(folder).told) == method.spec
         for classifier in method.spec.classifiers:
-            spec = JobSpec.model_validate_json(bench.told(folder, classifier))
+            spec = JobSpec.model_validate_json(bench.spec(folder).of_run(classifier).told)
             assert list(spec.classifiers) == [classifier]
             for seed in method.seeds:
                 assert spec.key(seed, classifier) == method.spec.key(seed, classifier)
@@ -229,7 +231,7 @@ def test_what_a_job_is_told_survives_the_command_line(workflow):
 def test_a_run_has_the_same_key_in_a_job_of_its_own_and_in_a_shared_one():
     spec = plan_of(classifiers=["CalibratedLeastSquares", "LinearSVC"]).spec
     for classifier in spec.classifiers:
-        assert spec.only(classifier).key(0, classifier) == spec.key(0, classifier)
+        assert spec.of_run(classifier).key(0, classifier) == spec.key(0, classifier)
 
 
 def test_shared_jobs_and_large_ones_make_every_result_once(workflow):

@@ -98,7 +98,7 @@ def test_delete_all_output_leaves_logs_downloads_and_the_store(copied):
         for path in copied.folder.rglob("*")
         if path.is_file() and ".snakemake" not in path.parts
     }
-    assert left == {"logs", "mlflow.db", "mlartifacts", "data"} & left
+    assert left <= {"logs", "mlflow.db", "mlflow.db.lock", "mlartifacts", "data"}
     kept = [path for path in (copied.folder / "data").rglob("*") if path.is_file()]
     assert all("raw" in path.parts for path in kept), kept
 

@@ -58,7 +58,7 @@ wildcard_constraints:
     suite=one_of(BENCH.suites),
     experiment="[^/]+",
     folder=one_of(BENCH.large),
-    place=r"(/search/point-\d+)?",
+    place=r"(search/point-\d+/)?",
     report=one_of([f"{name}/" for name in [*BENCH.suites, "paper"]]) + "|",
 
 
@@ -66,6 +66,9 @@ wildcard_constraints:
 def job(verb):
     return f"exec {PYTHON} -m eigenbench.experiments.{verb}"
 
+
+SEED = f"{RESULTS}/{{folder}}/seed-{{seed}}"
+EMBEDDING = [f"{SEED}/{{place}}embedding.json", f"{SEED}/{{place}}features.skops"]
 
 FIT_OPTIONS = (
     " --job {params.job:q} --code {params.code} --data-dir {params.data:q}"
@@ -112,10 +115,69 @@ def attempts_left(wildcards, attempt):
 
 
 def target(suites):
-    """The files of all runs of some suites, and the receipts of their import into MLflow."""
+    """The files of all runs of some suites, their data, and the receipts of their import into MLflow."""
     return BENCH.results_of(suites) + [
         receipt for suite in suites for receipt in BENCH.receipts(suite)
     ]
+
+
+def report_files(folder):
+    """What a report consists of; folder is that of a suite, with a slash, or empty."""
+    names = ["index.html", "results.csv", "comparison.csv", "figures"]
+    return [f"{REPORTS}/{folder}{name}" for name in names]
+
+
+def moment_job(wildcards):
+    return BENCH.moment_job(wildcards.dataset, wildcards.rows)
+
+
+def shards(wildcards):
+    """The shards of a pass that is shared by several jobs."""
+    count = BENCH.shards(wildcards.dataset)
+    return collect(
+        f"{DATA}/moments/{{dataset}}/{{rows}}/shard-{{shard}}.npz",
+        **wildcards,
+        shard=range(count if count > 1 else 0),
+    )
+
+
+def embedded_rows(wildcards):
+    """The moments of the rows that an embedding is fitted on: all training rows, or those of the search."""
+    spec = BENCH.spec(wildcards.folder)
+    name = "fit" if wildcards.get("place") else "train"
+    return BENCH.moments_of(spec, spec.rows(name, int(wildcards.seed)))
+
+
+def searched_embedding(wildcards):
+    """The embedding of a candidate, fitted on the part of the training rows that the search fits on."""
+    spec = BENCH.spec(wildcards.folder)
+    if not spec.steps:
+        return []
+    point = spec.points(wildcards.classifier)[int(wildcards.point)].embedding
+    return collect(EMBEDDING, **{**wildcards, "place": f"search/point-{point}/"})
+
+
+def shared_embedding(wildcards):
+    if BENCH.spec(wildcards.folder).shares_embedding:
+        return collect(EMBEDDING, **wildcards, place="")
+    return []
+
+
+def moments_of_chosen(wildcards):
+    """The moments for an embedding whose parameters are searched, and which the job itself therefore fits."""
+    spec = BENCH.spec(wildcards.folder)
+    return embedded_rows(wildcards) if spec.grid else []
+
+
+def reported(wildcards):
+    """The suites of a report: one, those of the papers, or, at the top, those that config.yaml names."""
+    name = wildcards.report.rstrip("/")
+    return BENCH.config.suites if not name else PAPER if name == "paper" else [name]
+
+
+def small_spec(jobs, wildcards):
+    """What determines the results of a method whose runs share jobs."""
+    return BENCH.spec(f"{jobs.suite}/{jobs.experiment}/{wildcards.method}")
 
 
 onstart:

@@ -50,19 +50,15 @@ rule prepare:
         + " {wildcards.dataset:q} --data-dir {params.data:q} --log {log:q}"
 
 
-def moment_job(wildcards):
-    return BENCH.moment_job(wildcards.dataset, wildcards.rows)
-
-
-MOMENT_OPTIONS = FIT_OPTIONS + " --rows {params.rows:q} --output {output[0]:q}"
+MOMENT_OPTIONS = f"{FIT_OPTIONS} --rows {{params.rows:q}} --output {{output.moments:q}}"
 
 
 rule moments_shard:
     input:
         rules.prepare.output[0],
     output:
-        temp(f"{DATA}/moments/{{dataset}}/{{rows}}/shard-{{shard}}.npz"),
-        temp(f"{DATA}/moments/{{dataset}}/{{rows}}/shard-{{shard}}.json"),
+        moments=temp(f"{DATA}/moments/{{dataset}}/{{rows}}/shard-{{shard}}.npz"),
+        report=temp(f"{DATA}/moments/{{dataset}}/{{rows}}/shard-{{shard}}.json"),
     log:
         "logs/moments/{dataset}/{rows}/shard-{shard}.log",
     retries: RETRIES
@@ -88,24 +84,14 @@ rule moments_shard:
         + " --shard {wildcards.shard} --of {params.of}"
 
 
-def shards(wildcards):
-    """The shards of a pass that is shared by several jobs."""
-    count = BENCH.shards(wildcards.dataset)
-    return collect(
-        rules.moments_shard.output[0],
-        **wildcards,
-        shard=range(count if count > 1 else 0),
-    )
-
-
 # One pass over the rows for all embeddings that are fitted on class moments.
 rule moments:
     input:
         rules.prepare.output[0],
         shards=shards,
     output:
-        f"{DATA}/moments/{{dataset}}/{{rows}}.npz",
-        f"{DATA}/moments/{{dataset}}/{{rows}}.json",
+        moments=f"{DATA}/moments/{{dataset}}/{{rows}}.npz",
+        report=f"{DATA}/moments/{{dataset}}/{{rows}}.json",
     log:
         "logs/moments/{dataset}/{rows}.log",
     retries: RETRIES

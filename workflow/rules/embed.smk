@@ -1,24 +1,15 @@
 # Large work: every fit is a job of its own. `folder` is suite/experiment/method.
-SEED = f"{RESULTS}/{{folder}}/seed-{{seed}}"
-
-
-def embedded_rows(wildcards):
-    """The moments of the rows that an embedding is fitted on: all training rows, or those of the search."""
-    spec = BENCH.method(wildcards.folder).spec
-    name = "fit" if wildcards.get("place") else "train"
-    return BENCH.moments_of(spec, spec.rows(name, int(wildcards.seed)))
 
 
 # The embedding that all classifiers share; below search/, one point of the method's grid, for the search.
 rule embed:
     input:
-        lambda w: BENCH.prepared(BENCH.method(w.folder).spec),
+        lambda w: BENCH.prepared(BENCH.spec(w.folder)),
         moments=embedded_rows,
     output:
-        f"{SEED}{{place}}/embedding.json",
-        f"{SEED}{{place}}/features.skops",
+        EMBEDDING,
     log:
-        "logs/{folder}/seed-{seed}{place}/embed.log",
+        "logs/{folder}/seed-{seed}/{place}embed.log",
     retries: RETRIES
     group:
         "method"
@@ -32,12 +23,12 @@ rule embed:
     params:
         data=data_dir,
         results=results_dir,
-        job=lambda w: BENCH.told(w.folder, ""),
-        code=lambda w: BENCH.job_code("embed", w.folder, ""),
-        point=lambda w: ["--point", w.place.rpartition("-")[2]] if w.place else [],
+        job=lambda w: BENCH.spec(w.folder).of_embedding().told,
+        code=lambda w: BENCH.code("embed", BENCH.spec(w.folder).of_embedding()),
+        point=lambda w: (["--point", *re.findall(r"\d+", w.place)] if w.place else []),
         moments=lambda w, input: ["--moments", *input.moments] if input.moments else [],
     message:
-        "embed {wildcards.folder}, seed {wildcards.seed}{wildcards.place}"
+        "embed {wildcards.folder}, seed {wildcards.seed} {wildcards.place}"
     shell:
         job("embed")
         + FIT_OPTIONS

@@ -2,12 +2,6 @@ localrules:
     report,
 
 
-def reported(wildcards):
-    """The suites of a report: one, those of the papers, or, at the top, those that config.yaml names."""
-    name = wildcards.report.rstrip("/")
-    return BENCH.config.suites if not name else PAPER if name == "paper" else [name]
-
-
 rule report:
     input:
         lambda w: [record for suite in reported(w) for record in BENCH.records(suite)],

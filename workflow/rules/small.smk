@@ -7,9 +7,7 @@ for jobs in BENCH.shared_jobs:
         name:
             jobs.name
         input:
-            lambda w, jobs=jobs: BENCH.prepared(
-                BENCH.method(f"{jobs.suite}/{jobs.experiment}/{w.method}").spec
-            ),
+            lambda w, jobs=jobs: BENCH.prepared(small_spec(jobs, w)),
         output:
             jobs.outputs,
             [temp(file) for file in jobs.temporary],
@@ -31,12 +29,8 @@ for jobs in BENCH.shared_jobs:
             verb=jobs.verb,
             data=data_dir,
             results=results_dir,
-            job=lambda w, jobs=jobs: BENCH.told(
-                f"{jobs.suite}/{jobs.experiment}/{w.method}"
-            ),
-            code=lambda w, jobs=jobs: BENCH.job_code(
-                jobs.verb, f"{jobs.suite}/{jobs.experiment}/{w.method}"
-            ),
+            job=lambda w, jobs=jobs: small_spec(jobs, w).told,
+            code=lambda w, jobs=jobs: BENCH.code(jobs.verb, small_spec(jobs, w)),
             seeds=lambda w, jobs=jobs: w.get("seed")
             or BENCH.method(f"{jobs.suite}/{jobs.experiment}/{w.method}").seeds,
         message:

@@ -1,20 +1,9 @@
 RUN = f"{SEED}/{{classifier}}"
 
 
-def searched_embedding(wildcards):
-    """The embedding of a candidate, fitted on the part of the training rows that the search fits on."""
-    spec = BENCH.method(wildcards.folder).spec
-    if not spec.steps:
-        return []
-    point = spec.points(wildcards.classifier)[int(wildcards.point)].embedding
-    return collect(
-        rules.embed.output, **{**wildcards, "place": f"/search/point-{point}"}
-    )
-
-
 rule search:
     input:
-        lambda w: BENCH.prepared(BENCH.method(w.folder).spec),
+        lambda w: BENCH.prepared(BENCH.spec(w.folder)),
         searched_embedding,
     output:
         f"{RUN}/search/point-{{point}}.json",
@@ -33,8 +22,8 @@ rule search:
     params:
         data=data_dir,
         results=results_dir,
-        job=lambda w: BENCH.told(w.folder, w.classifier),
-        code=lambda w: BENCH.job_code("search", w.folder, w.classifier),
+        job=lambda w: BENCH.spec(w.folder).of_run(w.classifier).told,
+        code=lambda w: BENCH.code("search", BENCH.spec(w.folder).of_run(w.classifier)),
     message:
         "search {wildcards.folder}, {wildcards.classifier}, seed {wildcards.seed}, point {wildcards.point}"
     shell:
@@ -44,21 +33,9 @@ rule search:
         " --point {wildcards.point}"
 
 
-def shared_embedding(wildcards):
-    if BENCH.method(wildcards.folder).spec.shares_embedding:
-        return collect(rules.embed.output, **wildcards, place="")
-    return []
-
-
-def moments_of_chosen(wildcards):
-    """The moments for an embedding whose parameters are searched, and which the job itself therefore fits."""
-    spec = BENCH.method(wildcards.folder).spec
-    return embedded_rows(wildcards) if spec.grid else []
-
-
 rule train:
     input:
-        lambda w: BENCH.prepared(BENCH.method(w.folder).spec),
+        lambda w: BENCH.prepared(BENCH.spec(w.folder)),
         shared_embedding,
         moments=moments_of_chosen,
         search=lambda w: collect(
@@ -83,8 +60,8 @@ rule train:
     params:
         data=data_dir,
         results=results_dir,
-        job=lambda w: BENCH.told(w.folder, w.classifier),
-        code=lambda w: BENCH.job_code("train", w.folder, w.classifier),
+        job=lambda w: BENCH.spec(w.folder).of_run(w.classifier).told,
+        code=lambda w: BENCH.code("train", BENCH.spec(w.folder).of_run(w.classifier)),
         search=lambda w, input: ["--search", *input.search] if input.search else [],
         moments=lambda w, input: ["--moments", *input.moments] if input.moments else [],
     message:
@@ -99,7 +76,7 @@ rule train:
 # A protocol in place of a classifier.
 rule measure:
     input:
-        lambda w: BENCH.prepared(BENCH.method(w.folder).spec),
+        lambda w: BENCH.prepared(BENCH.spec(w.folder)),
     output:
         f"{SEED}/record.json",
     log:
@@ -115,8 +92,8 @@ rule measure:
     params:
         data=data_dir,
         results=results_dir,
-        job=lambda w: BENCH.told(w.folder),
-        code=lambda w: BENCH.job_code("measure", w.folder),
+        job=lambda w: BENCH.spec(w.folder).told,
+        code=lambda w: BENCH.code("measure", BENCH.spec(w.folder)),
     message:
         "measure {wildcards.folder}, seed {wildcards.seed}"
     shell:

@@ -107,14 +107,24 @@ class JobSpec(_Model):
         """Whether one embedding, fitted on all training rows, serves every classifier of a seed."""
         return bool(self.steps) and not self.grid and self.protocol is None
 
-    def only(self, classifier: str | None) -> JobSpec:
-        """Return what determines the runs of one classifier, or, for None, the embedding that all share."""
-        chosen = {} if classifier in (None, NO_CLASSIFIER) else {classifier: self.classifiers[classifier]}
-        narrowed = self.model_copy(update={"classifiers": chosen})
-        if classifier is None:
-            narrowed = narrowed.model_copy(update={"propensity": None})
+    def of_run(self, classifier: str) -> JobSpec:
+        """Return what determines the runs of one classifier, or, for that of none, of a protocol."""
+        chosen = {} if classifier == NO_CLASSIFIER else {classifier: self.classifiers[classifier]}
+        return self._narrowed(classifiers=chosen)
+
+    def of_embedding(self) -> JobSpec:
+        """Return what determines the embedding, which all classifiers share."""
+        return self._narrowed(classifiers={}, propensity=None)
+
+    def _narrowed(self, **changes: Any) -> JobSpec:
+        narrowed = self.model_copy(update=changes)
         used = named_components(narrowed, self.components)
         return narrowed.model_copy(update={"components": {name: self.components[name] for name in used}})
+
+    @property
+    def told(self) -> str:
+        """It as JSON, for the command line of a job."""
+        return self.model_dump_json(exclude_defaults=True)
 
     def embedding_points(self) -> list[tuple[Step, ...]]:
         """Return the steps at each point of the method's grid; the steps themselves where there is none."""
@@ -149,7 +159,7 @@ class JobSpec(_Model):
 
     def key(self, seed: int, classifier: str) -> str:
         """Return the content key of a run: 16 hexadecimal digits."""
-        content = self.only(classifier).model_dump(mode="json", exclude={"components", "time_limit"})
+        content = self.of_run(classifier).model_dump(mode="json", exclude={"components", "time_limit"})
         return content_key([content, seed])
 
 

@@ -26,7 +26,7 @@ def build(job: JobSpec, step: Step, seed: int | None) -> Any:
     params = {name: _built(job, value, seed) for name, value in step.params.items()}
     estimator = job.load(step.component)
     if seed is not None and draws(estimator, step.params):
-        params.setdefault("random_state", seed)
+        params["random_state"] = seed
     return estimator(**params)
 
 

@@ -103,6 +103,10 @@ class Workflow:
         """Return a method by its folder, ``suite/experiment/method``."""
         return self._methods[folder]
 
+    def spec(self, folder: str) -> JobSpec:
+        """Return what determines the results of a method, by its folder."""
+        return self._methods[folder].spec
+
     @property
     def large(self) -> list[str]:
         """The folders of the methods whose fits are jobs of their own."""
@@ -151,8 +155,11 @@ class Workflow:
         return kept, tuple(file for seed in seeds for file in method.search_embeddings(seed))
 
     def results_of(self, suites: Iterable[str]) -> list[str]:
-        """Return all files that the runs of some suites leave."""
-        return [
+        """Return all files that the runs of some suites leave, and the states of their datasets."""
+        suites = list(suites)
+        specs = [method.spec for suite in suites for method in self.suites[suite].methods]
+        states = dict.fromkeys(state for spec in specs for state in self.prepared(spec))
+        return [*states] + [
             f"{self.results}/{method.folder}/{file}"
             for suite in suites
             for method in self.suites[suite].methods
@@ -216,14 +223,8 @@ class Workflow:
 
     def searched_points(self, folder: str, classifier: str) -> range:
         """Return the places of the candidates of a run's search."""
-        spec = self.method(folder).spec
+        spec = self.spec(folder)
         return range(len(spec.points(classifier)) if spec.searches(classifier) else 0)
-
-    def told(self, folder: str, *classifiers: str) -> str:
-        """Return what a job is told, as JSON: of a method with some of its classifiers, or with all."""
-        spec = self.method(folder).spec
-        narrowed = spec if not classifiers else spec.only(classifiers[0] or None)
-        return narrowed.model_dump_json(exclude_defaults=True)
 
     def code(self, verb: str, spec: JobSpec | None = None) -> str:
         """Return the hash of the code that a job runs: its module, its components and its protocol."""
@@ -232,11 +233,6 @@ class Workflow:
             modules += [component.module for component in spec.components.values()]
             modules += [spec.protocol] if spec.protocol else []
         return code_hash(modules)
-
-    def job_code(self, verb: str, folder: str, *classifiers: str) -> str:
-        """Return the hash of the code of a job that works on a method."""
-        spec = self.method(folder).spec
-        return self.code(verb, spec if not classifiers else spec.only(classifiers[0] or None))
 
     def data_code(self, verb: str, dataset: str) -> str:
         """Return the hash of the code and of the catalogue entry that make a dataset."""
