@@ -70,7 +70,7 @@ def told(workflow):
         verb = "measure" if method.spec.protocol else "fit"
         jobs[folder] = (method.spec.told, workflow.code(verb, method.spec))
         embedding = method.spec.of_embedding()
-        jobs[folder, "embedding"] = (embedding.told, workflow.code("embed", embedding))
+        jobs[folder, ""] = (embedding.told, workflow.code("embed", embedding))
         for classifier in method.spec.classifiers:
             run = method.spec.of_run(classifier)
             jobs[folder, classifier] = (run.told, workflow.code("train", run))
