@@ -24,7 +24,8 @@ import numpy as np
 from joblib import parallel_config
 from sklearn.frozen import FrozenEstimator
 
-from eigenbench import ClassMoments, RandomDirections, SecondOrderLogistic, accumulation
+from eigenbench import ClassMoments, RandomDirections, SecondOrderLogistic
+from eigenbench.linalg import accumulation
 
 WORKERS = (1, 2, 4)
 

@@ -211,7 +211,7 @@ def _free_ports(count: int) -> list[int]:
 
 
 class Workflow:
-    """The command ``snakemake`` on a suite, by default one beside this file; results are in one folder."""
+    """The command ``snakemake`` on a suite, by default one beside this file, with results in one folder."""
 
     def __init__(
         self, folder: Path, suite: str, profile: str | None = None, suites_dir: Path = HERE / "suites"

@@ -1,6 +1,7 @@
 """Which jobs share a cluster job: what a dry run with a cluster's profile prints."""
 
 import re
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -47,9 +48,7 @@ def random_methods(count):
 def test_small_methods_share_jobs_by_four_with_all_their_seeds(plan):
     groups, alone = plan(methods=random_methods(10), classifiers=CLASSIFIERS, seeds=[0, 1, 2])
     assert sorted(map(len, groups)) == [2, 4, 4]
-    assert sorted(message for group in groups for message in group) == [
-        f"train test/main/{name}" for name in random_methods(10)
-    ]
+    assert sorted(chain.from_iterable(groups)) == [f"train test/main/{name}" for name in random_methods(10)]
     assert sorted(alone) == [
         *("all done", "download digits", "prepare digits"),
         *("report reports/", "track test, main"),
