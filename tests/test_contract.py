@@ -7,7 +7,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenbench import DoublyStochasticLogistic, GeometricMeanEnsemble
 from eigenbench.classifiers.one_example import OneExampleNearestNeighbour
-from eigenbench.registry import COMPONENTS, MissingExtraError
+from eigenbench.component_loading import MissingExtraError
+from eigenbench.registry import COMPONENTS
 
 #: Settings in which a component takes another way through its code, or that small random data ask for;
 #: the defaults for all others.

@@ -62,8 +62,8 @@ def test_large_runs_of_a_method_and_seed_share_a_job_and_moments_have_their_own(
     place = "test/main/gem"
     assert sorted(map(sorted, groups)) == [
         [
-            f"embed {place}, seed {seed}",
-            f"embed {place}, seed {seed}/search/point-0",
+            f"embed {place}/seed-{seed}/",
+            f"embed {place}/seed-{seed}/search/point-0/",
             *(f"search {place}, CalibratedLeastSquares, seed {seed}, point {point}" for point in (0, 1)),
             *(f"train {place}, {classifier}, seed {seed}" for classifier in CLASSIFIERS),
         ]

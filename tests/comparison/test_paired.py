@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
@@ -127,6 +127,7 @@ def test_bootstrap_needs_finite_losses_of_two_rows(losses):
         paired_bootstrap(*losses)
 
 
+@settings(max_examples=25)
 @given(hnp.arrays(float, st.integers(1, 15), elements=st.floats(0, 1)))
 def test_holm_is_statsmodels_on_the_tests_made(p_values):
     with_gap = np.insert(p_values, 0, np.nan)

@@ -343,3 +343,14 @@ def test_a_search_writes_its_embeddings_where_the_plan_says(jobs):
     files = [*method.search_embeddings(0), *method.embeddings(0), *method.results(0)]
     planned = {jobs.results / method.folder / file for file in files}
     assert {path for path in jobs.results.rglob("*") if path.is_file()} == planned
+
+
+def test_the_embedding_of_a_candidate_has_not_seen_the_rows_that_score_it(jobs):
+    method = plan_of(dataset="mnist", **KINDS["both_grids"])
+    jobs.run(method)
+    data = open_prepared(jobs.data / "prepared" / "mnist")
+    X, y = method.spec.rows("fit", 0).of(data)
+    for point, steps in enumerate(method.spec.embedding_points()):
+        expected, _ = embed.embed(method.spec, steps, X, y, 0, None)
+        features = load_model(jobs.folder(method) / "search" / f"point-{point}" / "features.skops")
+        np.testing.assert_array_equal(features.transform(data.X_test), expected.transform(data.X_test))

@@ -185,23 +185,21 @@ def test_all_that_the_import_of_a_component_or_protocol_executes_is_in_its_closu
 @pytest.fixture
 def edited(monkeypatch):
     """Give a module another text, by default one more statement, for the rest of the test."""
-    trees = {}
-    real = {name: getattr(closure, name) for name in ("_tree", "_imports", "_normalised", "_lazy_exports")}
+    texts = {}
+    real = {
+        name: getattr(closure, name) for name in ("_text", "_tree", "_imports", "_digest", "_lazy_exports")
+    }
 
     def edit(module, text=None):
         text = f"{closure._source(module).read_text()}\n_EDITED = 1\n" if text is None else text
-        trees[module] = text
+        texts[module] = text
 
     def uncached_where_edited(name):
-        return lambda module: (real[name].__wrapped__ if module in trees else real[name])(module)
+        return lambda module: (real[name].__wrapped__ if module in texts else real[name])(module)
 
-    for name in ("_imports", "_normalised", "_lazy_exports"):
+    for name in ("_tree", "_imports", "_digest", "_lazy_exports"):
         monkeypatch.setattr(closure, name, uncached_where_edited(name))
-    monkeypatch.setattr(
-        closure,
-        "_tree",
-        lambda module: ast.parse(trees[module]) if module in trees else real["_tree"](module),
-    )
+    monkeypatch.setattr(closure, "_text", lambda module: texts.get(module) or real["_text"](module))
     monkeypatch.setattr(closure, "_hash", closure._hash.__wrapped__)
     return edit
 

@@ -69,8 +69,8 @@ DIMENSIONS = {"identity": 64, "random": 600, "pca": 240, "gem": 1_620, "deep_gem
 
 SUITE_PATH = Path(__file__).with_name("quick.yaml")
 PLANNED = {
-    (cell.experiment, cell.method, cell.classifier, cell.seed): cell.run_key
-    for cell in plan_suite(load_suite(SUITE_PATH), load_catalogue()).cells
+    (run.experiment, run.method, run.classifier, run.seed): run.key
+    for run in plan_suite(load_suite(SUITE_PATH), load_catalogue()).runs
 }
 
 

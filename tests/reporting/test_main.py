@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 import shutil
-import threading
 
 import pytest
 from record_files import write
@@ -72,21 +69,6 @@ def test_a_run_that_the_suite_dropped_does_not_count(suite_path, results_dir, fe
     assert sorted(record.run_key for record in found) == sorted(record.run_key for record in few)
 
 
-def test_other_suites_are_shown_when_they_have_records(suite_path, results_dir, make_record, tmp_path):
-    folder = tmp_path / "suites"
-    folder.mkdir()
-    for name in ("quick", "second", "third", "fourth"):
-        shutil.copy(suite_path, folder / f"{name}.yaml")
-    (folder / "fourth.yaml").write_text("title: [", encoding="utf-8")
-    for name in ("second", "fourth"):
-        write(results_dir, make_record("mnist", "gem", "CalibratedLeastSquares", 0, suite=name))
-    found = read_inputs([suite_path], results_dir, all_suites_in=folder)
-    assert [suite.name for suite in found.suites] == ["quick", "second"]
-    assert {record.suite for record in found.records} == {"quick", "second"}
-    assert len(found.unreadable) == 1
-    assert "fourth.yaml" in found.unreadable[0]
-
-
 @pytest.mark.parametrize("repeated", [["--suite"], []])
 def test_several_suites_may_be_asked_for(run, suite_path, tmp_path, repeated):
     second = shutil.copy(suite_path, tmp_path / "second.yaml")
@@ -107,22 +89,3 @@ def test_a_folder_that_cannot_be_made_is_named(suite_path, tmp_path, capsys):
     (tmp_path / "file").touch()
     assert main(["--suite", str(suite_path), "--reports-dir", str(tmp_path / "file" / "reports")]) == 1
     assert str(tmp_path / "file" / "reports") in capsys.readouterr().err
-
-
-def test_a_second_report_waits_and_then_sees_the_records_of_the_first(
-    run, tmp_path, results_dir, suite_path, make_record
-):
-    """While the folder is locked nothing is read; what is there at the end of the wait counts."""
-    reports = tmp_path / "reports"
-    reports.mkdir()
-    late = make_record("digits", "identity", "LinearSVC", 2)
-    handle = os.open(reports, os.O_RDONLY)
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join(timeout=1.0)
-    assert list(reports.iterdir()) == []
-    write(results_dir, late)
-    os.close(handle)
-    thread.join()
-    assert late.run_key in (reports / "results.csv").read_text(encoding="utf-8")

@@ -122,7 +122,8 @@ class Results:
             "finished": "2026-01-02T03:05:05+00:00",
         }
         record = Record.model_validate(content | changes)
-        path = self.folder / "records" / record.suite / f"{record.run_key}.json"
+        place = self.folder / record.suite / record.experiment / record.method / f"seed-{record.seed}"
+        path = place / record.run_key / "record.json"
         write_record(path, record)
         return path
 

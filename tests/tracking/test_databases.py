@@ -99,7 +99,7 @@ def test_a_full_disk_during_an_import_loses_nothing(results, store_uri, tmp_path
     assert summary.failed == {}
     assert summary.imported + summary.unchanged == 40
     runs = MlflowClient(store_uri).search_runs(["1"])
-    assert sorted(run.data.tags["run_key"] for run in runs) == [path.stem for path in paths]
+    assert sorted(run.data.tags["run_key"] for run in runs) == [path.parent.name for path in paths]
     assert {run.info.status for run in runs} == {"FINISHED"}
 
 

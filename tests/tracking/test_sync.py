@@ -32,7 +32,7 @@ def test_pushes_all_suites_once(results, store_uri, sync, dump):
     records = [results.record(seed, suite=suite) for suite in ("one", "two") for seed in range(2)]
     assert sync("--tracking-uri", store_uri) == (0, "4 imported, 0 replaced, 0 there already, 0 failed")
     for suite in ("one", "two"):
-        assert keys(store_uri, suite) == sorted(path.stem for path in records[:2])
+        assert keys(store_uri, suite) == sorted(path.parent.name for path in records[:2])
     before = dump(store_uri)
     assert sync("--tracking-uri", store_uri) == (0, "0 imported, 0 replaced, 4 there already, 0 failed")
     assert dump(store_uri) == before

@@ -73,7 +73,7 @@ EMBEDDING = [f"{SEED}/{{place}}embedding.json", f"{SEED}/{{place}}features.skops
 FIT_OPTIONS = (
     " --job {params.job:q} --code {params.code} --data-dir {params.data:q}"
     " --results-dir {params.results:q} --threads {threads}"
-    " --attempts-left {resources.attempts_left} --log {log:q}"
+    " --attempts-left {resources.attempts_left} --workflow $PPID --log {log:q}"
 )
 
 
@@ -83,10 +83,6 @@ def data_dir(wildcards):
 
 def results_dir(wildcards):
     return RESULTS
-
-
-def reports_dir(wildcards):
-    return REPORTS
 
 
 def cores(wildcards):

@@ -12,7 +12,7 @@ rule embed:
         "logs/{folder}/seed-{seed}/{place}embed.log",
     retries: RETRIES
     group:
-        "method"
+        "fit"
     envmodules:
         MODULE,
     threads: cores
@@ -28,7 +28,7 @@ rule embed:
         point=lambda w: (["--point", *re.findall(r"\d+", w.place)] if w.place else []),
         moments=lambda w, input: ["--moments", *input.moments] if input.moments else [],
     message:
-        "embed {wildcards.folder}, seed {wildcards.seed} {wildcards.place}"
+        "embed {wildcards.folder}/seed-{wildcards.seed}/{wildcards.place}"
     shell:
         job("embed")
         + FIT_OPTIONS

@@ -41,6 +41,7 @@ rule report:
         results=results_dir,
         folder=lambda w: f"{REPORTS}/{w.report}",
         code=lambda w: BENCH.report_code(),
+        content=lambda w: BENCH.content_of(reported(w)),
     message:
         "report {params.folder}"
     shell:

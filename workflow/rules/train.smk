@@ -11,7 +11,7 @@ rule search:
         "logs/{folder}/seed-{seed}/{classifier}/search/point-{point}.log",
     retries: RETRIES
     group:
-        "method"
+        "fit"
     envmodules:
         MODULE,
     threads: cores
@@ -49,7 +49,7 @@ rule train:
         "logs/{folder}/seed-{seed}/{classifier}/train.log",
     retries: RETRIES
     group:
-        "method"
+        "fit"
     envmodules:
         MODULE,
     threads: cores

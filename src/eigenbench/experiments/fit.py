@@ -18,14 +18,15 @@ def _work(context: JobContext) -> None:
 def _fit_seed(context: JobContext, seed: int) -> None:
     spec = context.spec
     searched = [name for name in spec.classifiers if spec.searches(name)]
+    usable = context.obstacle() is None
     if spec.shares_embedding:
-        write_embedding(context, seed)
+        usable = write_embedding(context, seed)["status"] == "ok"
     if spec.steps and searched:
         for point in range(len(spec.embedding_points())):
             write_embedding(context, seed, point)
     for classifier in spec.classifiers:
         reports = None
-        if classifier in searched and context.obstacle() is None:
+        if classifier in searched and usable:
             reports = [supervised_search(context, classifier, seed, spec.points(classifier))]
         train(context, classifier, seed, reports)
 

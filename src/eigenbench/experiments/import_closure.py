@@ -33,10 +33,8 @@ def code_hash(modules: Iterable[str]) -> str:
 
 @cache
 def _hash(modules: tuple[str, ...]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(import_closure(modules)):  # all of it before the first tree is normalised
-        digest.update(f"{name}\0{_normalised(name)}\0".encode())
-    return digest.hexdigest()[:16]
+    digests = [f"{name} {_digest(name)}" for name in sorted(import_closure(modules))]
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:16]
 
 
 def import_closure(modules: Iterable[str]) -> set[str]:
@@ -59,9 +57,14 @@ def _source(module: str) -> Path | None:
 
 
 @cache
-def _tree(module: str) -> ast.Module:
+def _text(module: str) -> str:
     source = _source(module)
-    return ast.parse(source.read_text(encoding="utf-8") if source else "")
+    return source.read_text(encoding="utf-8") if source else ""
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    return ast.parse(_text(module))
 
 
 @cache
@@ -109,13 +112,13 @@ def _is_module(name: str) -> bool:
 
 
 @cache
-def _normalised(module: str) -> str:
-    """Return the syntax tree without docstrings, and without the list of names that are imported lazily."""
-    tree = _tree(module)
+def _digest(module: str) -> str:
+    """Return the hash of a syntax tree without docstrings and the list of names that are imported lazily."""
+    tree = ast.parse(_text(module))
     tree.body = [node for node in tree.body if not _is_export_list(node)]
     for node in ast.walk(tree):
         if isinstance(
             node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
         ) and ast.get_docstring(node):
             node.body = node.body[1:]
-    return ast.dump(tree)
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()

@@ -110,7 +110,9 @@ def run_job(
     options = _parser(description, more).parse_args(arguments)
     log_to(options.log)
     spec = JobSpec.model_validate_json(options.job)
-    supervisor = Supervisor(options.threads, options.log, options.attempts_left == 0, spec.time_limit)
+    supervisor = Supervisor(
+        options.threads, options.log, options.attempts_left == 0, spec.time_limit, options.workflow
+    )
     try:
         work(JobContext(spec, options, supervisor))
     except (DatasetError, MachineFaultError, OSError) as error:
@@ -132,6 +134,7 @@ def _parser(description: str | None, more: dict[str, dict[str, Any]]) -> argpars
     parser.add_argument(
         "--attempts-left", type=int, default=0, help="at 0, record a killed fit in place of failing"
     )
+    parser.add_argument("--workflow", type=int, help="the process that starts the job, and that it ends with")
     for name, keywords in more.items():
         parser.add_argument(f"--{name.replace('_', '-')}", **keywords)
     return parser

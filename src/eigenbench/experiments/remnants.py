@@ -48,7 +48,7 @@ def _has_old_records(folder: Path) -> bool:
 
 
 def _records(results: Path) -> Iterator[str]:
-    """Set damaged records aside, and those whose model or predictions are not as large as they were."""
+    """Set damaged records aside, and remove models that are not as large as their records say."""
     for record in results.glob("*/*/*/seed-*/**/record.json"):
         if not seal_is_intact(record):
             record.replace(f"{record}{_REFUSED}")

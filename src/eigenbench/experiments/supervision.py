@@ -62,12 +62,16 @@ class Supervisor:
         and the workflow tries again with more memory.
     time_limit : float or None
         Seconds that a fit may take.
+    workflow : int or None
+        The process that started the job: a fit ends when this is no longer its parent. By default, the parent
+        that the job has now.
     """
 
     threads: int
     log: Path
     last_attempt: bool
     time_limit: float | None = None
+    workflow: int | None = None
 
     def run(self, stage: str, fit: Callable[[], Report]) -> Report:
         """Fork, call ``fit`` in the child, and return what it returned with the child's peak memory.
@@ -100,7 +104,8 @@ class Supervisor:
             _die_with_parent(parent)
             self._run_in_child(fit, writer)
         os.close(writer)
-        report, in_time = _read_report(reader, child, self.time_limit)
+        workflow = os.getppid() if self.workflow is None else self.workflow
+        report, in_time = _read_report(reader, child, self.time_limit, workflow)
         _, status, usage = os.wait4(child, 0)
         peak = {"peak_rss_mb": round(usage.ru_maxrss / 1024, 1)}
         if not in_time:
@@ -175,12 +180,11 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _read_report(reader: int, child: int, time_limit: float | None) -> tuple[bytes, bool]:
+def _read_report(reader: int, child: int, time_limit: float | None, workflow: int) -> tuple[bytes, bool]:
     """Read what the child writes until it closes the pipe, and say whether that was in time.
 
     The child is ended when it takes too long, or when the workflow has ended.
     """
-    workflow = os.getppid()
     deadline = time.monotonic() + (float("inf") if time_limit is None else time_limit)
     chunks: list[bytes] = []
     with os.fdopen(reader, "rb", buffering=0) as stream:

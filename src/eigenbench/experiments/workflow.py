@@ -251,6 +251,10 @@ class Workflow:
         dense = 24 * sum(expect.rows.values()) * expect.features // 2**20
         return min(max(2000, dense), 8000) * 2 ** (attempt - 1)
 
+    def content_of(self, suites: Iterable[str]) -> str:
+        """Return the hash of some suites with all that reports show of them: titles and published numbers."""
+        return content_key([self.suites[name].suite.model_dump(mode="json") for name in suites])
+
     def report_code(self) -> str:
         """Return the hash of the code that renders reports."""
         return code_hash(["eigenbench.reporting.__main__"])
