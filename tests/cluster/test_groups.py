@@ -32,7 +32,7 @@ def read(printed):
     """Return the groups of a dry run, each the messages of its jobs, and the messages of all other jobs."""
     groups, alone = [], []
     for line in printed.splitlines():
-        if "Group job method" in line:
+        if re.search(r"Group job (method|fit)", line):
             groups.append([])
         elif job := re.match(r"( *)Job \d+: (.*)", line):
             (groups[-1] if job[1] else alone).append(job[2])
@@ -90,4 +90,4 @@ def test_no_group_of_the_suites_here_waits_for_itself(tmp_path, need_plugin, mak
 
 def method_and_seed(message):
     """Return what connects the jobs of a group: the folder, and the seed where a job makes only one."""
-    return re.match(r"\w+ ([^,]+)", message)[1], *re.findall(r"seed[ -](\d+)", message)
+    return re.match(r"\w+ ([^,]+?)(/seed-|,|$)", message)[1], *re.findall(r"seed[ -](\d+)", message)
