@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -37,9 +38,9 @@ class ProtocolSettings(BaseModel):
         """Return name and parameters of each registered component that the settings name."""
         return ()
 
+    @abstractmethod
     def metrics(self) -> tuple[str, ...]:
         """Return the names of the metrics that these settings give; ``*`` in one stands for any text."""
-        raise NotImplementedError
 
     def datasets(self) -> tuple[str, ...]:
         """Return the datasets that the protocol reads beside the experiment's own."""
