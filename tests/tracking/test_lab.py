@@ -52,7 +52,7 @@ def import_all(uri, folders):
     """Start one importer per folder at the same moment; return their receipts."""
     started = []
     for folder in folders:
-        paths = sorted(map(str, folder.glob("records/*/*.json")))
+        paths = sorted(map(str, folder.glob("*/*/*/seed-*/*/record.json")))
         command = [sys.executable, "-m", "eigenbench.tracking", "--tracking-uri", uri]
         command += ["--results-dir", str(folder), "--receipt", str(folder / "receipt.json"), *paths]
         started.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))

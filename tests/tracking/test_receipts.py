@@ -33,7 +33,7 @@ def receipt(imported, results, store_uri, tmp_path, monkeypatch):
     """Put a copy of the store and of the receipt into a folder of the test."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", store_uri)
     shutil.copy(imported / "mlflow.db", tmp_path)
-    shutil.copytree(imported / "results" / "records", results.folder / "records")
+    shutil.copytree(imported / "results", results.folder )
     path = tmp_path / "receipt.json"
     path.write_text((imported / "receipt.json").read_text().replace(str(imported), str(tmp_path)))
     assert receipt_is_current(path)
@@ -56,7 +56,7 @@ def test_a_store_that_was_deleted_ends_it_and_an_import_renews_it(receipt, resul
     (tmp_path / "mlflow.db").unlink()
     assert not receipt_is_current(receipt)
     assert not (tmp_path / "mlflow.db").exists(), "looking makes no file"
-    assert again(results, receipt, *results.folder.glob("records/*/*.json")) == 0
+    assert again(results, receipt, *results.folder.glob("*/*/*/seed-*/*/record.json")) == 0
     assert receipt_is_current(receipt)
 
 
