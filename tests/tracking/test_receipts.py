@@ -33,7 +33,7 @@ def receipt(imported, results, store_uri, tmp_path, monkeypatch):
     """Put a copy of the store and of the receipt into a folder of the test."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", store_uri)
     shutil.copy(imported / "mlflow.db", tmp_path)
-    shutil.copytree(imported / "results", results.folder )
+    shutil.copytree(imported / "results", results.folder, dirs_exist_ok=True)
     path = tmp_path / "receipt.json"
     path.write_text((imported / "receipt.json").read_text().replace(str(imported), str(tmp_path)))
     assert receipt_is_current(path)
