@@ -109,7 +109,7 @@ def test_more_values_than_one_call_takes(results, store_uri):
 def test_a_damaged_record_is_reported_and_the_rest_goes_on(results, store_uri):
     cut = results.record(1)
     cut.write_bytes(cut.read_bytes()[:200])
-    absent = results.folder  / "tiny" / "absent.json"
+    absent = results.folder / "tiny" / "absent.json"
     summary = do_import(results, [cut, absent, results.record(2)], store_uri)
     assert summary.imported == 1
     assert set(summary.failed) == {str(cut), str(absent)}
