@@ -12,10 +12,11 @@ from rich.table import Table
 
 from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
 from eigenbench.datasets.errors import DatasetError
+from eigenbench.experiments.recipes import RECIPES
 from eigenbench.experiments.suite import SuiteError
 from eigenbench.experiments.suite_file import load_suite
 from eigenbench.protocols.available import PROTOCOLS
-from eigenbench.registry import COMPONENTS, RECIPES, near_match
+from eigenbench.registry import COMPONENTS, near_match
 
 app = typer.Typer(
     help="Benchmarks of spectral and randomized embeddings. To run them: snakemake, or snakemake SUITE.",
@@ -185,9 +186,8 @@ def _dataset_rows() -> tuple[tuple[str, ...], Rows]:
 
 def _method_rows() -> tuple[tuple[str, ...], Rows]:
     rows: Rows = [(item.kind, item.name, item.summary) for item in COMPONENTS.values()]
-    for name, steps in RECIPES.items():
-        chain = " → ".join(step if isinstance(step, str) else step[0] for step in steps)
-        rows.append(("recipe", name, chain or "the inputs as they are"))
+    for name, recipe in RECIPES.items():
+        rows.append(("recipe", name, " → ".join(step.component for step in recipe.steps)))
     return ("kind", "name", "what it is"), sorted(rows, key=lambda row: row[0])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Literal
 
 from eigenbench.component_loading import load_component
 
@@ -211,6 +211,24 @@ COMPONENTS: dict[str, Component] = {
             "expansion",
             "scikit-learn's union of features, of pipelines side by side",
         ),
+        Component(
+            "Nystroem",
+            "sklearn.kernel_approximation",
+            "expansion",
+            "kernel features from sampled rows",
+        ),
+        Component(
+            "RBFSampler",
+            "sklearn.kernel_approximation",
+            "expansion",
+            "scikit-learn's Fourier features of the Gaussian kernel",
+        ),
+        Component(
+            "RandomTreesEmbedding",
+            "sklearn.ensemble",
+            "expansion",
+            "leaves of random trees",
+        ),
         Component("Normalizer", "sklearn.preprocessing", "preprocessing", "rows scaled to unit length"),
         Component(
             "CalibratedLeastSquares",
@@ -263,6 +281,37 @@ COMPONENTS: dict[str, Component] = {
         Component("LogisticRegression", "sklearn.linear_model", "classifier", "scikit-learn's multinomial"),
         Component("LinearSVC", "sklearn.svm", "classifier", "scikit-learn's linear SVM"),
         Component(
+            "SVC",
+            "sklearn.svm",
+            "classifier",
+            "scikit-learn's kernel SVM",
+        ),
+        Component(
+            "KNeighborsClassifier",
+            "sklearn.neighbors",
+            "classifier",
+            "scikit-learn's nearest neighbours",
+        ),
+        Component(
+            "HistGradientBoostingClassifier",
+            "sklearn.ensemble",
+            "classifier",
+            "scikit-learn's gradient boosting of trees",
+        ),
+        Component(
+            "RandomForestClassifier",
+            "sklearn.ensemble",
+            "classifier",
+            "scikit-learn's random forest",
+        ),
+        Component(
+            "LGBMClassifier",
+            "lightgbm",
+            "classifier",
+            "LightGBM's gradient boosting of trees",
+            extra="rivals",
+        ),
+        Component(
             "OneVsRestLogistic",
             "eigenbench.peers.one_vs_rest",
             "classifier",
@@ -297,17 +346,6 @@ COMPONENTS: dict[str, Component] = {
         ),
     )
 }
-
-#: The feature recipes that ``methods: all`` expands to: every embedding in a form that a linear
-#: classifier can use. Each step is a component name, or a pair of a name and its parameters.
-RECIPES: dict[str, tuple[str | tuple[str, dict[str, Any]], ...]] = {
-    "identity": (),
-    "random": (("RandomDirections", {"n_components": 100}), "SignedPowers"),
-    "pca": (("PCA", {"n_components": 0.95, "svd_solver": "full"}), "SignedPowers"),
-    "gem": (("GEM", {"top": 3}), "SignedPowers"),
-    "deep_gem": (("GEM", {"top": 3}), "SignedPowers", ("GEM", {"top": 2}), "SignedPowers"),
-}
-
 
 def near_match(name: str, known: list[str]) -> str:
     """Return ``" Did you mean 'x'?"`` for the closest known name, or an empty string."""

@@ -130,7 +130,7 @@ def _methods(
             grid=method.grid,
             classifiers={
                 key: Classifier(component=item.component, params=item.params, grid=item.grid)
-                for key, item in experiment.classifiers.items()
+                for key, item in experiment.classifiers_of(method_name).items()
             },
             validation=None
             if protocol

@@ -24,6 +24,7 @@ from pydantic import (
 )
 
 from eigenbench.experiments import steps
+from eigenbench.experiments.recipes import RECIPES, of_width
 from eigenbench.experiments.runs import NO_CLASSIFIER
 from eigenbench.experiments.suite_types import (
     FolderName,
@@ -38,7 +39,7 @@ from eigenbench.experiments.suite_types import (
 )
 from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.protocols.base import ProtocolSettings, Several
-from eigenbench.registry import COMPONENTS, RECIPES, component, near_match
+from eigenbench.registry import COMPONENTS, component, near_match
 
 #: Metrics of multilabel data that can choose among candidates, and whether more is better.
 MULTILABEL_METRICS: dict[str, bool] = {
@@ -115,11 +116,15 @@ class MethodSpec(_Model):
 
 
 class ClassifierSpec(_Model):
-    """A classifier and its search grid, with keys ``parameter``."""
+    """A classifier and its search grid, with keys ``parameter``.
+
+    ``methods`` are those that it is trained on; all of the experiment unless given.
+    """
 
     component: str
     params: Params = {}
     grid: Grid = {}
+    methods: Several[Identifier] | None = None
 
     @model_validator(mode="after")
     def _is_classifier(self) -> ClassifierSpec:
@@ -189,11 +194,14 @@ class PublishedNumber(_Model):
 class ExperimentSpec(_Model):
     """Methods × classifiers × seeds on one dataset; with a ``protocol``, methods × seeds.
 
-    ``protocol`` names what is measured in place of a classifier's error, with its ``settings``.
-    ``headline`` is the metric that tables show. ``time_limit`` bounds the seconds of one run.
+    ``methods: all`` are the recipes of `eigenbench.experiments.recipes`; with ``n_features`` those that can be
+    brought to that number of features. ``protocol`` names what is measured in place of a classifier's error,
+    with its ``settings``. ``headline`` is the metric that tables show. ``time_limit`` bounds the seconds of
+    one run.
     """
 
     dataset: Identifier
+    n_features: Annotated[int, Field(ge=6)] | None = None
     title: str | None = None
     protocol: str | None = None
     settings: Annotated[Params, Field(validate_default=True)] = {}
@@ -212,8 +220,11 @@ class ExperimentSpec(_Model):
         if not isinstance(value, dict):
             return value
         value = dict(value)
+        width = value.get("n_features")
         if value.get("methods") == "all":
-            value["methods"] = {name: {"steps": list(steps)} for name, steps in RECIPES.items()}
+            value["methods"] = _recipes(width if isinstance(width, int) else None)
+        elif width is not None:
+            raise ValueError("'n_features' belongs to 'methods: all'")
         classifiers = value.get("classifiers")
         if classifiers == "all":
             classifiers = [name for name, item in COMPONENTS.items() if item.kind == "classifier"]
@@ -271,7 +282,11 @@ class ExperimentSpec(_Model):
             try:
                 _check_metric(number.metric, metrics)
                 _check_reference("method", number.method, list(info.data.get("methods", ())))
-                _check_reference("classifier", number.classifier, list(info.data.get("classifiers", ())))
+                classifiers = info.data.get("classifiers", {})
+                _check_reference("classifier", number.classifier, list(classifiers))
+                chosen = classifiers.get(number.classifier)
+                if chosen and chosen.methods and number.method not in chosen.methods:
+                    raise ValueError(f"{number.classifier} is not trained on {number.method}")
             except ValueError as error:
                 raise ValueError(f"number {index} ({number.source!r:.60}): {error}") from None
         return numbers
@@ -286,6 +301,12 @@ class ExperimentSpec(_Model):
         for number in self.published:
             if number.method and number.classifier is None and len(self.classifiers) > 1:
                 raise ValueError(f"published {number.source!r}: name the 'classifier', there are several")
+        for name, classifier in self.classifiers.items():
+            for method_name in classifier.methods or ():
+                _check_reference(f"method of classifier {name}", method_name, list(self.methods))
+        for method_name in self.methods if self.classifiers else ():
+            if not self.classifiers_of(method_name):
+                raise ValueError(f"no classifier is trained on the method {method_name}")
         for (method_name, method), (name, classifier) in itertools.product(
             self.methods.items(), self.classifiers.items()
         ):
@@ -301,10 +322,17 @@ class ExperimentSpec(_Model):
         """The metrics that runs can give, the default headline first; ``*`` stands for any text."""
         return _metrics(dict(self))
 
-    @property
-    def classifier_names(self) -> tuple[str, ...]:
-        """The names that records have in their field ``classifier``."""
-        return tuple(self.classifiers) or (NO_CLASSIFIER,)
+    def classifiers_of(self, method: str) -> dict[str, ClassifierSpec]:
+        """Return the classifiers that are trained on a method."""
+        return {
+            name: spec
+            for name, spec in self.classifiers.items()
+            if spec.methods is None or method in spec.methods
+        }
+
+    def classifier_names(self, method: str) -> tuple[str, ...]:
+        """Return the names that records of a method have in their field ``classifier``."""
+        return tuple(self.classifiers_of(method)) or (NO_CLASSIFIER,)
 
     @property
     def protocol_settings(self) -> ProtocolSettings | None:
@@ -316,6 +344,17 @@ class ExperimentSpec(_Model):
         """The experiment's dataset, then those that its protocol reads beside it."""
         settings = self.protocol_settings
         return tuple(dict.fromkeys((self.dataset, *(settings.datasets() if settings else ()))))
+
+
+def _recipes(n_features: int | None) -> dict[str, Any]:
+    """Return the recipes as methods of a suite, all or those that make a number of features."""
+    found = {
+        name: recipe if n_features is None else of_width(recipe, n_features)
+        for name, recipe in RECIPES.items()
+    }
+    return {
+        name: {"steps": recipe.steps, "grid": recipe.grid} for name, recipe in found.items() if recipe
+    }
 
 
 def _protocol_settings(protocol: str | None, settings: Params) -> ProtocolSettings | None:

@@ -137,7 +137,7 @@ def group_runs(suites: Iterable[Suite], records: Iterable[Record]) -> dict[tuple
             declared = [
                 (method, classifier)
                 for method in experiment.methods
-                for classifier in experiment.classifier_names
+                for classifier in experiment.classifier_names(method)
             ]
             extra = sorted(
                 key[2:] for key in by_key if key[:2] == (suite.name, name) and key[2:] not in declared
