@@ -5,6 +5,15 @@ from small_table import table_entry
 from eigenbench.datasets import CatalogueError, load_catalogue
 from eigenbench.datasets.catalogue import default_catalogue_path
 
+PRINTED = {
+    "reader": "printed",
+    "train": {"characters": "ab", "images": 2},
+    "size": 8,
+    "extent": 0.5,
+    "blur": 0,
+    "seed": 0,
+}
+
 
 def write(path, **entries):
     path.write_text(yaml.safe_dump({"datasets": entries}))
@@ -60,6 +69,9 @@ def test_an_unknown_dataset_names_the_nearest():
         ({"scale": 2.0}, "takes no scale"),
         ({"target": "multilabel"}, "can't be stratified"),
         ({"split": {"kind": "random", "test_fraction": 1.5}}, "less than 1"),
+        ({"split": {"kind": "random", "test_fraction": 0.5, "max_train": 0}}, "greater than 0"),
+        ({"split": {"kind": "sampled", "max_train": 2, "max_test": 2}}, "needs parts"),
+        ({"format": PRINTED}, "needs the characters of \\['all'\\], and of nothing else"),
     ],
 )
 def test_an_inconsistent_entry_is_refused(tmp_path, change, message):

@@ -71,6 +71,21 @@ def test_features_and_labels_stay_together(prepared):
     assert len(data.X_test) == 9
 
 
+def test_rows_of_official_files_are_sampled_by_the_seed(prepared):
+    changes = {
+        "parts": {"train": ["table.csv"], "test": ["table.csv"]},
+        "expect": {"rows": {"train": 30, "test": 30}, "features": 2, "classes": 3},
+        "split": {"kind": "sampled", "max_train": 12, "max_test": 6, "stratify": True},
+    }
+    data = [open_prepared(prepared(**changes), split_seed=seed) for seed in (0, 1)]
+    for one in data:
+        assert (one.card.n_train, one.card.n_test) == (len(one.X_train), len(one.X_test)) == (12, 6)
+        assert np.bincount(one.y_train).tolist() == [4, 4, 4]
+        np.testing.assert_array_equal(one.X_train[:, 0].astype(int) % 3, one.y_train)
+        np.testing.assert_array_equal(one.X_test[:, 0].astype(int) % 3, one.y_test)
+    assert data[0].X_train.tolist() != data[1].X_train.tolist()
+
+
 def test_float_arrays_of_a_fixed_split_are_read_only_maps(prepared):
     data = open_prepared(prepared(split={"kind": "first", "n_train": 20}))
     assert isinstance(data.X_train, np.memmap)

@@ -2,7 +2,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigenbench.datasets.splits import random_split
+from eigenbench.datasets.split_kinds import RandomSplit, SampledSplit
+from eigenbench.datasets.splits import draw_split, random_split
 
 
 @given(st.integers(2, 300), st.floats(0.01, 0.9), st.integers(0, 2**32))
@@ -36,3 +37,50 @@ def test_stratified_splits_take_the_share_of_every_class(sizes, seed):
     train, test = random_split(len(codes), 0.25, seed, codes)
     assert sorted([*train, *test]) == list(range(len(codes)))
     assert np.bincount(codes[test]).tolist() == [max(1, round(size * 0.25)) for size in sizes]
+
+
+CLASS_SIZES = st.lists(st.integers(4, 40), min_size=2, max_size=5)
+
+
+@given(CLASS_SIZES, st.integers(1, 60), st.integers(1, 60), st.integers(0, 100))
+def test_a_bounded_split_has_the_sizes_and_each_class_its_share(sizes, max_train, max_test, seed):
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    bounded = RandomSplit(
+        kind="random", test_fraction=0.5, stratify=True, max_train=max_train, max_test=max_test
+    )
+    whole = random_split(len(codes), 0.5, seed, codes)
+    for rows, all_rows, most in zip(
+        draw_split(bounded, seed, codes), whole, (max_train, max_test), strict=True
+    ):
+        assert len(rows) == min(most, len(all_rows))
+        assert np.isin(rows, all_rows).all()
+        assert len(np.unique(rows)) == len(rows)
+        shares = np.bincount(codes[all_rows]) * (len(rows) / len(all_rows))
+        assert (np.abs(np.bincount(codes[rows], minlength=len(sizes)) - shares) < 1).all()
+
+
+@given(CLASS_SIZES, CLASS_SIZES, st.booleans(), st.integers(0, 100))
+def test_sampled_rows_are_of_their_own_file_and_the_seed_draws_them(train_sizes, test_sizes, stratify, seed):
+    codes = [np.repeat(np.arange(len(sizes)), sizes) for sizes in (train_sizes, test_sizes)]
+    split = SampledSplit(kind="sampled", max_train=7, max_test=5, stratify=stratify)
+    drawn, again = draw_split(split, seed, *codes), draw_split(split, seed, *codes)
+    for rows, same, of_file, size in zip(drawn, again, codes, (7, 5), strict=True):
+        assert len(np.unique(rows)) == len(rows) == size
+        assert rows.max() < len(of_file)
+        np.testing.assert_array_equal(rows, same)
+
+
+def test_every_row_of_a_file_can_be_sampled():
+    split = SampledSplit(kind="sampled", max_train=5, max_test=5)
+    drawn = [draw_split(split, seed, np.zeros(20), np.zeros(20)) for seed in range(60)]
+    for part in (0, 1):
+        assert set(np.concatenate([rows[part] for rows in drawn])) == set(range(20))
+
+
+def test_a_split_without_sizes_is_written_as_before_there_were_sizes():
+    split = RandomSplit(kind="random", test_fraction=0.25, stratify=True)
+    assert split.model_dump() == {"kind": "random", "test_fraction": 0.25, "stratify": True}
+    assert str(split) == "0.25 of each class for the test, drawn by the seed"
+    bounded = split.model_copy(update={"max_train": 2000})
+    assert bounded.model_dump()["max_train"] == 2000
+    assert str(bounded) == "0.25 of each class for the test, at most 2,000 training rows, drawn by the seed"

@@ -10,8 +10,8 @@ import yaml
 from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationError, model_validator
 
 from eigenbench.datasets.errors import CatalogueError
-from eigenbench.datasets.formats import AnyFormat
-from eigenbench.datasets.split_kinds import AnySplit, OfficialSplit
+from eigenbench.datasets.formats import AnyFormat, PrintedFormat
+from eigenbench.datasets.split_kinds import AnySplit, OfficialSplit, RandomSplit, SampledSplit
 from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel
 
 
@@ -247,6 +247,14 @@ class Entry(StrictModel):
     files: dict[FileName, RawFile]
     supplied: str | None = None
 
+    @property
+    def rows_of_a_run(self) -> int:
+        """Training and test rows of one split, at most."""
+        rows, split = sum(self.expect.rows.values()), self.split
+        if isinstance(split, RandomSplit | SampledSplit) and split.max_train and split.max_test:
+            return min(rows, split.max_train + split.max_test)
+        return rows
+
     @model_validator(mode="after")
     def _has_checked_sources(self) -> "Entry":
         for name, file in self.files.items():
@@ -266,7 +274,7 @@ class Entry(StrictModel):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> "Entry":
-        wanted = {"train", "test"} if self.split.kind == "official" else {"all"}
+        wanted = {"train", "test"} if self.split.kind in ("official", "sampled") else {"all"}
         if set(self.parts) != wanted or set(self.expect.rows) != wanted:
             raise ValueError(f"split {self.split.kind!r} needs parts and expect.rows for {sorted(wanted)}")
         used = {file for part in self.parts.values() for file in part}
@@ -274,8 +282,12 @@ class Entry(StrictModel):
             raise ValueError(f"parts name {sorted(used)}, files name {sorted(self.files)}")
         if (self.dtype == "uint8") != (self.scale is not None) or (self.sparse and self.dtype == "uint8"):
             raise ValueError("dtype uint8 needs a scale and dense features; float32 takes no scale")
-        if self.target == "multilabel" and self.split.kind == "random" and self.split.stratify:
+        if self.target == "multilabel" and getattr(self.split, "stratify", False):
             raise ValueError("a multilabel dataset can't be stratified")
+        if isinstance(self.format, PrintedFormat) and any(
+            (getattr(self.format, part) is None) != (part not in wanted) for part in ("train", "test", "all")
+        ):
+            raise ValueError(f"format printed needs the characters of {sorted(wanted)}, and of nothing else")
         return self
 
 

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from eigenbench.datasets.card import CARD, LABEL_EDGES, Card, read_card
 from eigenbench.datasets.errors import MalformedData, prepare_again
 from eigenbench.datasets.matrix import Matrix
-from eigenbench.datasets.split_kinds import RandomSplit
-from eigenbench.datasets.splits import random_split
+from eigenbench.datasets.split_kinds import RandomSplit, SampledSplit
+from eigenbench.datasets.splits import draw_split
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,11 +89,13 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled
         )
     if isinstance(card.split, RandomSplit):
         X, y = _read(folder, card, "X_all"), _read(folder, card, "y_all")
-        strata = y if card.split.stratify else None
-        train, test = random_split(X.shape[0], card.split.test_fraction, split_seed, strata)
+        train, test = draw_split(card.split, split_seed, y)
         blocks = {"X_train": X[train], "y_train": y[train], "X_test": X[test], "y_test": y[test]}
     else:
         blocks = {block: _read(folder, card, block) for block in ("X_train", "y_train", "X_test", "y_test")}
+    if isinstance(card.split, SampledSplit):
+        train, test = draw_split(card.split, split_seed, blocks["y_train"], blocks["y_test"])
+        blocks = {block: rows[train if block.endswith("train") else test] for block, rows in blocks.items()}
     if scaled and card.scale is not None:
         for block in ("X_train", "X_test"):
             blocks[block] = np.divide(blocks[block], np.float32(card.scale), dtype=np.float32)

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -47,10 +47,11 @@ def fetch(
 ) -> Manifest:
     """Bring a dataset's raw files into ``<data_dir>/raw/<name>/``, each verified, and write its manifest.
 
-    A file that is there with the right SHA-256 is kept, any other is replaced; sources are tried in the
-    catalogue's order. A file appears under its name only when it is complete and verified. A file of the
-    user's own, whose sum the catalogue doesn't have, is taken anew when its source in the mirror changed; one
-    that was put or edited in the raw folder is kept as it is.
+    A file that is there with the right SHA-256 is kept, any other is replaced: by a copy if another dataset
+    of the catalogue has fetched it, else from its sources in the catalogue's order. A file appears under
+    its name only when it is complete and verified. A file of the user's own, whose sum the catalogue
+    doesn't have, is taken anew when its source in the mirror changed; one that was put or edited in the raw
+    folder is kept as it is.
 
     Parameters
     ----------
@@ -88,12 +89,15 @@ def fetch(
     >>> fetch("digits", progress=False).files[0].name
     'digits.csv'
     """
-    entry = (catalogue or load_catalogue()).entry(name)
-    folder = make_folder(raw_folder(resolve_data_dir(data_dir), name))
+    catalogue = catalogue or load_catalogue()
+    entry = catalogue.entry(name)
+    data = resolve_data_dir(data_dir)
+    folder = make_folder(raw_folder(data, name))
     earlier, sums = read_records(folder), FileSums(folder)
     with _staging_area(folder, name, progress) as staging:
         records = tuple(
             _keep(folder / file, raw, earlier, sums)
+            or _copy_from_another(folder / file, raw, catalogue, sums)
             or _fetch_file(folder / file, raw, staging, sums, entry.supplied)
             for file, raw in entry.files.items()
         )
@@ -126,6 +130,24 @@ def _keep(path: Path, raw: RawFile, earlier: dict[str, FileRecord], sums: FileSu
         return _record(path, found, "found", "already in the raw folder")
     unchanged = raw.sha256 is not None or own_file_is_unchanged(path, raw, record, sums)
     return record if unchanged else None
+
+
+def _copy_from_another(path: Path, raw: RawFile, catalogue: Catalogue, sums: FileSums) -> FileRecord | None:
+    """Copy a file of known sum from the raw folder of another dataset; return its record there."""
+    for name in catalogue.datasets:
+        folder = path.parent.with_name(name)
+        record = read_records(folder).get(path.name) if folder != path.parent else None
+        if record is None or record.sha256 != raw.sha256:
+            continue
+        other = folder / path.name
+        with suppress(FileNotFoundError, MalformedData, ChecksumMismatch):
+            with atomic_writer(path, raw.bytes) as sink:
+                decode(other, (), sink, record.bytes)
+                if sink.sha256 != raw.sha256:
+                    raise ChecksumMismatch(path.name, record.sha256, sink.sha256, str(other))
+            sums.written(path, record.sha256)
+            return record
+    return None
 
 
 def _fetch_file(

@@ -10,17 +10,16 @@ from eigenbench.datasets.strict_model import StrictModel
 class PlainFormat(StrictModel):
     """A format without options.
 
-    Files of numbers: idx (``emnist``: compressed, with transposed images), svmlight, a tar of pgm images, R
-    data, pickled arrays, a matrix beside its labels. Sparse text with lists of labels: ``xmc``, that of the
-    extreme classification repository, and ``lshtc``, that of Kaggle's LSHTC4. ARFF with a hierarchy of labels
-    (``hmc``), several files for one part. ``planted_labels``: a recipe of SYNTHETIC documents. Pictures of
-    letters: a parquet table of pixels and the strokes of a pen, in this order.
+    Files of numbers: idx (``emnist``: compressed, with transposed images), svmlight, R data, pickled arrays,
+    a matrix beside its labels. Sparse text with lists of labels: ``xmc``, that of the extreme classification
+    repository, and ``lshtc``, that of Kaggle's LSHTC4. ARFF with a hierarchy of labels (``hmc``), several
+    files for one part. ``planted_labels``: a recipe of SYNTHETIC documents. Pictures of letters: a parquet
+    table of pixels and the strokes of a pen, in this order.
     """
 
     reader: Literal[
         "idx",
         "emnist",
-        "pgm_tar",
         "r_matrix",
         "r_mldr",
         "pickled_arrays",
@@ -35,11 +34,31 @@ class PlainFormat(StrictModel):
 
 
 class TableFormat(StrictModel):
-    """Delimited text with one label column, the first or the last."""
+    """Delimited text with one label column, the first or the last.
+
+    Attributes
+    ----------
+    one_hot : bool
+        The other columns are categories: one 0/1 feature for each value of each column.
+    """
 
     reader: Literal["table"]
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     label: Literal["first", "last"] = "last"
+    one_hot: bool = False
+
+
+class PgmFormat(StrictModel):
+    """A tar of pgm images.
+
+    Attributes
+    ----------
+    block : int
+        Side of the squares of pixels that are averaged into one.
+    """
+
+    reader: Literal["pgm_tar"]
+    block: Annotated[int, Field(gt=0)] = 1
 
 
 class VwFormat(StrictModel):
@@ -117,8 +136,8 @@ class PrintedFormat(StrictModel):
 
     Attributes
     ----------
-    train, test : Alphabet
-        What the two parts show.
+    train, test, all : Alphabet, optional
+        What each part shows; one for each of the entry's parts.
     rotated : bool
         Rotate by an angle that is uniform on the circle.
     scaled : pair of float, optional
@@ -134,8 +153,9 @@ class PrintedFormat(StrictModel):
     """
 
     reader: Literal["printed"]
-    train: Alphabet
-    test: Alphabet
+    train: Alphabet | None = None
+    test: Alphabet | None = None
+    all: Alphabet | None = None
     rotated: bool = False
     scaled: Annotated[tuple[float, float], AfterValidator(_ascending)] | None = None
     size: Annotated[int, Field(ge=8, le=128)]
@@ -147,6 +167,7 @@ class PrintedFormat(StrictModel):
 AnyFormat = Annotated[
     PlainFormat
     | TableFormat
+    | PgmFormat
     | VwFormat
     | ArffFormat
     | MatFormat

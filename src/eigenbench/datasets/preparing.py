@@ -18,8 +18,8 @@ from eigenbench.datasets.file_sums import STAMPS, FileSums
 from eigenbench.datasets.manifest import Manifest, RawFileOrigin
 from eigenbench.datasets.matrix import Matrix
 from eigenbench.datasets.readers import Rows, read_part
-from eigenbench.datasets.split_kinds import FirstSplit, RandomSplit
-from eigenbench.datasets.splits import random_split
+from eigenbench.datasets.split_kinds import FirstSplit, RandomSplit, SampledSplit
+from eigenbench.datasets.splits import draw_split
 from eigenbench.datasets.storage import (
     CHUNK,
     atomic_writer,
@@ -177,10 +177,8 @@ def _card(
     manifest: Manifest,
     arrays: dict[str, ArrayRecord],
 ) -> Card:
-    if isinstance(entry.split, RandomSplit):
-        y = targets["all"]
-        strata = y if entry.split.stratify else None
-        n_train, n_test = map(len, random_split(y.shape[0], entry.split.test_fraction, 0, strata))
+    if isinstance(entry.split, RandomSplit | SampledSplit):
+        n_train, n_test = map(len, draw_split(entry.split, 0, *targets.values()))
     else:
         n_train, n_test = targets["train"].shape[0], targets["test"].shape[0]
     return Card(

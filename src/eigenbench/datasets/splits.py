@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eigenbench.datasets.split_kinds import RandomSplit, SampledSplit
+
 
 def random_split(
     n: int, test_fraction: float, seed: int, strata: np.ndarray | None = None
@@ -45,6 +47,66 @@ def random_split(
             places = np.flatnonzero(codes == code)
             is_test[places[len(places) - _n_test(len(places), test_fraction) :]] = True
     return order[~is_test], order[is_test]
+
+
+def draw_split(
+    split: RandomSplit | SampledSplit, seed: int, *targets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the training and test rows of a split that the seed draws.
+
+    Parameters
+    ----------
+    split : RandomSplit or SampledSplit
+        Shares, sizes and whether to stratify.
+    seed : int
+        Seed of numpy's PCG64 generator.
+    *targets : ndarray or sparse array
+        Targets of all rows for a random split; of the training and of the test file for a sampled one.
+
+    Returns
+    -------
+    train, test : ndarray of int64
+        Row numbers in the order drawn. Their counts don't depend on the seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> split = RandomSplit(kind="random", test_fraction=0.5, stratify=True, max_train=4)
+    >>> y = np.repeat([0, 1], [15, 5])
+    >>> train, test = draw_split(split, 0, y)
+    >>> np.bincount(y[train]).tolist(), np.bincount(y[test]).tolist()
+    ([3, 1], [8, 2])
+    """
+    strata = targets if split.stratify else (None,) * len(targets)
+    if isinstance(split, RandomSplit):
+        train, test = random_split(targets[0].shape[0], split.test_fraction, seed, strata[0])
+        codes_train, codes_test = (None if strata[0] is None else strata[0][rows] for rows in (train, test))
+    else:
+        generator = np.random.Generator(np.random.PCG64(seed))
+        train, test = (generator.permutation(target.shape[0]) for target in targets)
+        codes_train, codes_test = (
+            None if codes is None else codes[rows] for codes, rows in zip(strata, (train, test), strict=True)
+        )
+    return train[_first(split.max_train, len(train), codes_train)], test[
+        _first(split.max_test, len(test), codes_test)
+    ]
+
+
+def _first(size: int | None, n: int, codes: np.ndarray | None) -> slice | np.ndarray:
+    """Return the places of the first ``size`` of ``n`` rows, with codes of the first of each class.
+
+    Classes share the places by largest remainders: equal remainders go to the smaller code.
+    """
+    if size is None or size >= n:
+        return slice(None)
+    if codes is None:
+        return slice(size)
+    values, of_row, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    exact = counts * size
+    quota = exact // n
+    quota[np.argsort(-(exact % n), kind="stable")[: size - quota.sum()]] += 1
+    taken = [np.flatnonzero(of_row == code)[: quota[code]] for code in range(len(values))]
+    return np.sort(np.concatenate(taken))
 
 
 def _n_test(n: int, test_fraction: float) -> int:

@@ -52,7 +52,7 @@ def share_of(spec: JobSpec, entry: Entry, n_seeds: int, values: int | None = Non
 
 def _seconds(spec: JobSpec, entry: Entry) -> float:
     """Estimate the time of all classifiers of a method with one seed."""
-    rows, features = sum(entry.expect.rows.values()), entry.expect.features
+    rows, features = entry.rows_of_a_run, entry.expect.features
     widest = max(features, *_widths(spec.steps, features, entry.expect.classes), 0)
     fits = sum(
         1 + (grid_size(spec.grid) * grid_size(classifier.grid) if spec.searches(name) else 0)
@@ -79,5 +79,5 @@ def _widths(steps: tuple[Step, ...], features: int, classes: int) -> list[int]:
 
 def shards_of(entry: Entry) -> int:
     """Return the number of jobs that share a dataset's moment pass: one for all but the largest data."""
-    flops = sum(entry.expect.rows.values()) * entry.expect.features**2
+    flops = entry.rows_of_a_run * entry.expect.features**2
     return -(-int(flops) // int(_SHARD_FLOPS))

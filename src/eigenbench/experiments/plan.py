@@ -125,7 +125,7 @@ def _methods(
             method=method_name,
             dataset=experiment.dataset,
             other_datasets=experiment.datasets[1:],
-            split_drawn=entry.split.kind == "random",
+            split_drawn=entry.split.drawn,
             steps=method.steps,
             grid=method.grid,
             classifiers={
@@ -152,7 +152,7 @@ def _methods(
             yield MethodPlan(spec, seeds, share_of(spec, entry, len(seeds)))
         else:
             assert experiment.protocol_settings is not None
-            rows = sum(entry.expect.rows.values())
+            rows = entry.rows_of_a_run
             values = experiment.protocol_settings.work(rows, entry.expect.features)
             share = "fit" if protocol.exclusive else share_of(spec, entry, len(seeds), values)
             yield MethodPlan(spec, seeds, share, protocol.exclusive)

@@ -8,6 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
+from eigenbench.datasets.split_kinds import AnySplit
 from eigenbench.experiments.environment import describe_environment
 from eigenbench.experiments.job_context import JobContext
 from eigenbench.experiments.job_spec import JobSpec, content_key
@@ -104,15 +107,10 @@ def _file(path: Path, root: Path) -> dict[str, Any]:
 def _dataset_info(state: Report) -> DatasetInfo:
     card = state["card"]
     split = card["split"]
-    if split["kind"] == "random":
-        strata = "of each class" if split["stratify"] else "of the rows"
-        text = f"{split['test_fraction']:.3g} {strata} for the test, drawn by the seed"
-    else:
-        text = "official"
     arrays = {name: record["sha256"] for name, record in card["arrays"].items()}
     return DatasetInfo(
         sha256=content_key([arrays, split], 64),
-        split=text,
+        split=str(TypeAdapter(AnySplit).validate_python(split)),
         source="; ".join(dict.fromkeys(source["source"] for source in card["sources"])),
         **{name: card[name] for name in ("name", "n_train", "n_test", "n_features", "n_classes", "licence")},
     )

@@ -76,6 +76,17 @@ def test_rows_follow_the_natural_order_of_names():
     assert rows.labels.tolist() == ["s2"] * 3 + ["s10"] * 3
 
 
+def test_blocks_of_pixels_are_averaged():
+    image = np.arange(24, dtype=np.uint8).reshape(4, 6)
+    packed = pack_tar([("a/1.pgm", pgm(image)), ("b/1.pgm", pgm(image[::-1]))])
+    rows = read_bytes(lambda path: read_pgm_tar(path, block=2), packed)
+    means = [[np.rint(image[i : i + 2, j : j + 2].mean()) for j in (0, 2, 4)] for i in (0, 2)]
+    np.testing.assert_array_equal(rows.features.reshape(2, 2, 3), [means, means[::-1]])
+    assert rows.features.dtype == np.uint8
+    with pytest.raises(MalformedData, match="blocks of 4 x 4 do not fill"):
+        read_bytes(lambda path: read_pgm_tar(path, block=4), packed)
+
+
 def test_images_of_different_sizes_are_refused():
     content = {"a/1.pgm": pgm(np.zeros((2, 3), np.uint8)), "a/2.pgm": pgm(np.zeros((3, 2), np.uint8))}
     with pytest.raises(MalformedData, match=r"'2\.pgm'.*\(3, 2\), others \(2, 3\)"):

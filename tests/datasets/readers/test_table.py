@@ -34,6 +34,18 @@ def test_whole_numbered_labels_become_integers():
     assert rows.labels.tolist() == [3, -2]
 
 
+def test_categories_become_one_feature_for_each_value():
+    rows = read_bytes(lambda path: read_table(path, one_hot=True), b"a10, x,P\na2,y ,N\na10,?,P\n")
+    assert rows.features.tolist() == [[0, 1, 0, 1, 0], [1, 0, 0, 0, 1], [0, 1, 1, 0, 0]]
+    assert rows.features.dtype == np.float32
+    assert rows.labels.tolist() == ["P", "N", "P"]
+
+
+def test_a_missing_category_is_named():
+    with pytest.raises(MalformedData, match="line 2: no value in column f1"):
+        read_bytes(lambda path: read_table(path, one_hot=True), b"a,x,P\na, ,N\n")
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -8,6 +8,7 @@ from eigenbench.datasets.formats import (
     ArffFormat,
     GisetteFormat,
     MatFormat,
+    PgmFormat,
     PrintedFormat,
     SpeechFormat,
     TableFormat,
@@ -36,7 +37,6 @@ __all__ = ["Rows", "read_part"]
 _PLAIN: dict[str, Callable[..., Rows]] = {
     "idx": read_idx,
     "emnist": read_emnist,
-    "pgm_tar": read_pgm_tar,
     "hmc": read_hmc,
     "lshtc": read_lshtc,
     "matrix_and_labels": read_matrix_and_labels,
@@ -57,7 +57,9 @@ def read_part(entry: Entry, part: Part, paths: Sequence[Path]) -> Rows:
     """Read the files of one part of a dataset with the reader that its catalogue entry names."""
     match entry.format:
         case TableFormat() as table:
-            return read_table(*paths, delimiter=table.delimiter, label=table.label)
+            return read_table(*paths, delimiter=table.delimiter, label=table.label, one_hot=table.one_hot)
+        case PgmFormat() as pgm:
+            return read_pgm_tar(*paths, block=pgm.block)
         case VwFormat() as vw:
             return read_vw(*paths, n_features=entry.expect.features, first_index=vw.first_index)
         case ArffFormat():
@@ -70,8 +72,7 @@ def read_part(entry: Entry, part: Part, paths: Sequence[Path]) -> Rows:
         case GisetteFormat() as gisette:
             return read_gisette_rebuilt(*paths, seed=gisette.seed)
         case PrintedFormat() as printed:
-            alphabet = printed.train if part == "train" else printed.test
-            return print_characters(*paths, style=printed, alphabet=alphabet)
+            return print_characters(*paths, style=printed, alphabet=getattr(printed, part))
     expect = entry.expect
     if entry.format.reader in _BOUNDED:
         n_columns = expect.features + (expect.classes if entry.target == "multilabel" else 1)

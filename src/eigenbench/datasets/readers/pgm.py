@@ -16,13 +16,15 @@ _NEWLINE = b"\n"
 _PAIR = b"\r\n"
 
 
-def read_pgm_tar(path: Path) -> Rows:
+def read_pgm_tar(path: Path, *, block: int = 1) -> Rows:
     """Read a tar of equally sized images.
 
     Parameters
     ----------
     path : Path
         Tar with members ``<class>/<image>.pgm``.
+    block : int, default=1
+        Side of the squares of pixels that are averaged into one, rounded to a whole grey level.
 
     Returns
     -------
@@ -33,7 +35,8 @@ def read_pgm_tar(path: Path) -> Rows:
     Raises
     ------
     MalformedData
-        A damaged tar or image, or images of different sizes, with the member's name.
+        A damaged tar or image, images of different sizes, or of one that ``block`` doesn't divide, with the
+        member's name.
     """
     with path.open("rb") as stream:
         members = dict(tar_members(path.name, stream, limit=path.stat().st_size))
@@ -47,7 +50,12 @@ def read_pgm_tar(path: Path) -> Rows:
                 path.name, f"member {name!r}", f"size {image.shape}, others {images[0].shape}"
             )
     labels = np.array([PurePosixPath(name).parent.name for name in names], dtype=np.str_)
-    return Rows(np.stack(images).reshape(len(images), -1), labels)
+    height, width = images[0].shape
+    if height % block or width % block:
+        problem = f"size {images[0].shape}, which blocks of {block} x {block} do not fill"
+        raise MalformedData(path.name, f"member {names[0]!r}", problem)
+    tiles = np.stack(images).reshape(len(images), height // block, block, width // block, block)
+    return Rows(np.rint(tiles.mean(axis=(2, 4))).astype(np.uint8).reshape(len(images), -1), labels)
 
 
 def read_pgm(name: str, data: bytes) -> np.ndarray:

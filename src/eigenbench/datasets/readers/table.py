@@ -1,13 +1,17 @@
-"""Delimited text with one column of class labels."""
+"""Delimited text with one column of class labels, the others numbers or categories."""
 
 import re
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.natural_order import natural_key
 from eigenbench.datasets.readers.base import Rows
+
+if TYPE_CHECKING:
+    from pyarrow import Table
 
 _BLOCK_BYTES = 1 << 24
 """What is parsed at a time; also the most that a line may have."""
@@ -15,8 +19,14 @@ _BLOCK_BYTES = 1 << 24
 _ARROW_ROW = re.compile(r"Row #(\d+): ")
 
 
-def read_table(path: Path, *, delimiter: str = ",", label: Literal["first", "last"] = "last") -> Rows:
-    """Read rows of numbers and a label.
+def read_table(
+    path: Path,
+    *,
+    delimiter: str = ",",
+    label: Literal["first", "last"] = "last",
+    one_hot: bool = False,
+) -> Rows:
+    """Read rows of numbers, or of categories, and a label.
 
     Parameters
     ----------
@@ -26,6 +36,9 @@ def read_table(path: Path, *, delimiter: str = ",", label: Literal["first", "las
         Between the columns.
     label : {"first", "last"}, default="last"
         Which column holds the label.
+    one_hot : bool, default=False
+        Take the columns for categories: one 0/1 feature for each value that a column has, column after
+        column, values in natural order.
 
     Returns
     -------
@@ -35,7 +48,8 @@ def read_table(path: Path, *, delimiter: str = ",", label: Literal["first", "las
     Raises
     ------
     MalformedData
-        A blank line, a value that is no number, a missing label or another number of columns, with its line.
+        A blank line, a value that is no number (with ``one_hot``: none at all), a missing label or another
+        number of columns, with its line.
 
     Notes
     -----
@@ -49,26 +63,36 @@ def read_table(path: Path, *, delimiter: str = ",", label: Literal["first", "las
         raise MalformedData(path.name, "line 1", f"no features or no label: nothing before a {delimiter!r}")
     names = [f"f{number}" for number in range(n_columns)]  # as Arrow generates them
     label_name = names.pop(0 if label == "first" else -1)
+    types = dict.fromkeys(names, string() if one_hot else float64()) | {label_name: string()}
     try:
         table = csv.read_csv(
             path,
             csv.ReadOptions(autogenerate_column_names=True, use_threads=False, block_size=_BLOCK_BYTES),
             csv.ParseOptions(delimiter=delimiter, quote_char=False, ignore_empty_lines=False),
-            csv.ConvertOptions(
-                column_types=dict.fromkeys(names, float64()) | {label_name: string()}, null_values=[]
-            ),
+            csv.ConvertOptions(column_types=types, null_values=[]),
         )
     except ArrowException as error:  # it names the row, counted from 1, first
         row = _ARROW_ROW.search(str(error))
         raise MalformedData(path.name, f"line {row[1]}" if row else "table", str(error)[:200]) from error
+    labels = _words(path, table, label_name, "label")
+    if one_hot:
+        columns = [np.array(_words(path, table, name, f"value in column {name}")) for name in names]
+        values = [sorted(np.unique(column), key=natural_key) for column in columns]
+        pairs = zip(columns, values, strict=True)
+        return Rows(np.hstack([np.equal.outer(*pair).astype(np.float32) for pair in pairs]), _typed(labels))
     features = np.empty((table.num_rows, len(names)), dtype=np.float32)
     with np.errstate(over="ignore"):
         for column, name in enumerate(names):
             features[:, column] = table[name].to_numpy()
-    labels = [value.strip() for value in table[label_name].to_pylist()]
-    if not all(labels):
-        raise MalformedData(path.name, f"line {labels.index('') + 1}", "no label")
     return Rows(features, _typed(labels))
+
+
+def _words(path: Path, table: "Table", name: str, what: str) -> list[str]:
+    """Return the texts of a column without the blanks around them."""
+    words = [value.strip() for value in table[name].to_pylist()]
+    if not all(words):
+        raise MalformedData(path.name, f"line {words.index('') + 1}", f"no {what}")
+    return words
 
 
 def _typed(labels: list[str]) -> np.ndarray:
