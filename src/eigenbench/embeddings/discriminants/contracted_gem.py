@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
@@ -21,6 +22,9 @@ from eigenbench.moments import ClassMoments
 
 #: What is smaller than this, relative to the target, is taken for zero.
 _ROUNDING = 1e-12
+
+#: Bytes that the second moments of all contractions may take by default.
+_LARGEST = 2**30
 
 
 class ContractedGEM(DetectorEmbedding):
@@ -44,7 +48,7 @@ class ContractedGEM(DetectorEmbedding):
         Regularisation γ ≥ 0 of the denominator, as a multiple of its mean eigenvalue.
     theta : float, default=0.0
         Only detectors with λ ≥ θ are kept.
-    top : int, default=12
+    top : int or None, default=None
         The largest number of detectors of each numerator and denominator.
     n_slices : int or None, default=None
         Slices of a contraction, all ordered pairs of which are solved; None weights rows by t.
@@ -52,7 +56,12 @@ class ContractedGEM(DetectorEmbedding):
         The vectors u as rows; "principal" takes the principal axes of the targets, so scale targets of
         different units beforehand.
     n_contractions : int or None, default=None
-        Number of principal axes, those of largest variance; None takes all along which the target varies.
+        Number of principal axes, those of largest variance; None takes all along which the target varies, but
+        no more than there are detectors for, or whose second moments fit into 1 GB, with a warning.
+    n_components : int or None, default=None
+        The largest number of detectors in all: the first of every numerator and denominator, then the second
+        and so on, and of the last round those of largest λ. Without it and ``top``, 12 of each are kept, but
+        no more than 20·d or 1,920 in all, with a warning where that binds.
 
     Attributes
     ----------
@@ -106,11 +115,12 @@ class ContractedGEM(DetectorEmbedding):
         self,
         gamma: float = 0.5,
         theta: float = 0.0,
-        top: int = 12,
+        top: int | None = None,
         *,
         n_slices: int | None = None,
         contractions: Any = "principal",
         n_contractions: int | None = None,
+        n_components: int | None = None,
     ) -> None:
         self.gamma = gamma
         self.theta = theta
@@ -118,6 +128,7 @@ class ContractedGEM(DetectorEmbedding):
         self.n_slices = n_slices
         self.contractions = contractions
         self.n_contractions = n_contractions
+        self.n_components = n_components
 
     def fit(self, X: Any, y: Any) -> ContractedGEM:
         """Find the detectors.
@@ -167,8 +178,8 @@ class ContractedGEM(DetectorEmbedding):
         q = Y.shape[1]
         if isinstance(self.contractions, str):
             variances, axes = linalg.eigh(Y.T @ Y)
-            varying = np.count_nonzero(variances > _ROUNDING * variances[-1])
-            count = min(self.n_contractions or q, max(varying, 1))
+            varying = max(1, int(np.count_nonzero(variances > _ROUNDING * variances[-1])))
+            count = min(self.n_contractions or self._affordable(varying), varying)
             return make_peaks_positive(axes[:, ::-1][:, :count]).T
         vectors = check_array(self.contractions, dtype=np.float64, input_name="contractions")
         if vectors.shape[1] != q:
@@ -176,6 +187,20 @@ class ContractedGEM(DetectorEmbedding):
                 f"contractions have {vectors.shape[1]} columns and the target has {q}: give one for each."
             )
         return vectors
+
+    def _affordable(self, varying: int) -> int:
+        """Return the default number of principal axes, of so many along which the target varies."""
+        n_groups, d = self.n_slices or 2, self.n_features_in_
+        limit = self._default_limit(d) or self.n_components or np.inf
+        in_number, in_memory = limit // (n_groups * (n_groups - 1)), _LARGEST // (8 * n_groups * d * d)
+        count = int(max(1, min(varying, in_number, in_memory)))
+        if count < varying:
+            warnings.warn(
+                f"ContractedGEM takes the first {count:,} of {varying:,} principal axes of the target: set"
+                " n_contractions to another number.",
+                stacklevel=2,
+            )
+        return count
 
     def _groups(self, contracted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the group and the weight of every row for each contraction, two arrays of shape (n, r).
@@ -192,9 +217,11 @@ class ContractedGEM(DetectorEmbedding):
         return groups, weights
 
     def _solve(self, moments: list[ClassMoments]) -> None:
-        parts = [GEM(self.gamma, top=self.top).fit_moments(contracted) for contracted in moments]
+        n_problems = sum(len(one.classes) * (len(one.classes) - 1) for one in moments)
+        top, limit = self._numbers(n_problems, self.n_features_in_)
+        parts = [GEM(self.gamma, top=top).fit_moments(contracted) for contracted in moments]
         values = np.concatenate([part.eigenvalues_ for part in parts])
-        kept = self._reaching_theta(values)
+        kept = self._first(values, top, limit)
         owner = np.repeat(np.arange(len(parts)), [len(part.eigenvalues_) for part in parts])
         self.eigenvalues_ = values[kept]
         self.detectors_ = np.hstack([part.detectors_ for part in parts])[:, kept]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -14,20 +15,66 @@ from eigenbench.embeddings.row_transformer import LinearEmbedding, MomentFit
 from eigenbench.linalg.row_blocks import ROW_TYPES
 from eigenbench.moments import ClassMoments
 
+#: The largest number of detectors by default, as a multiple of the number of inputs.
+DETECTORS_PER_INPUT = 20
+
+#: The largest number by default for any number of inputs: expanded by `SignedPowers` they make 11,520
+#: features, whose Gram matrix takes 1 GB.
+MOST_DETECTORS = 1920
+
 
 class DetectorEmbedding(LinearEmbedding):
     """Base of transformers that have found ``detectors_`` (d, m) from rows and their targets."""
 
     theta: float
+    top: int | None
+    n_components: int | None
     detectors_: np.ndarray
+
+    #: Detectors of each numerator and denominator when neither ``top`` nor ``n_components`` is given.
+    _usual_top: ClassVar[int] = 12
 
     _row_types: ClassVar[list] = ROW_TYPES
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
         "gamma": [Interval(Real, 0, None, closed="left")],
         "theta": [Interval(Real, 0, None, closed="left")],
-        "top": [Interval(Integral, 1, None, closed="left")],
+        "top": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
     }
+
+    def _default_limit(self, n_features: int) -> int | None:
+        """Return the largest number of detectors in all when none is given, None for no limit."""
+        if self.top is not None or self.n_components is not None:
+            return None
+        return min(DETECTORS_PER_INPUT * n_features, MOST_DETECTORS)
+
+    def _numbers(self, n_problems: int, n_features: int) -> tuple[int, int | None]:
+        """Return the numbers of detectors of each eigenproblem and in all, None for as many as there are."""
+        limit = self._default_limit(n_features)
+        top = self._usual_top if limit is not None else self.top or n_features
+        top = min(top, n_features)
+        if limit is not None and top * n_problems <= limit:
+            return top, None
+        if limit is not None:
+            warnings.warn(
+                f"{type(self).__name__} keeps {limit:,} detectors instead of {top * n_problems:,} ({top} of"
+                f" each of {n_problems:,} eigenproblems), because there are {n_features:,} inputs: set"
+                " n_components to another number, or top for so many of each.",
+                stacklevel=2,
+            )
+        limit = limit or self.n_components
+        return top if limit is None else min(top, -(-limit // n_problems)), limit
+
+    def _first(self, values: np.ndarray, top: int, limit: int | None) -> np.ndarray:
+        """Return which eigenvalues, ``top`` of every problem in turn, are kept, (m,).
+
+        They reach ``theta`` and are among the first ``limit``: the largest of every problem, then the second
+        of every problem and so on, and of the last round those of largest λ.
+        """
+        first = np.zeros(values.size, dtype=bool)
+        first[np.lexsort((-values, np.arange(values.size) % top))[:limit]] = True
+        return first & self._reaching_theta(values)
 
     def _reaching_theta(self, eigenvalues: np.ndarray) -> np.ndarray:
         """Return which detectors are kept, (m,); at least one has to be."""

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.embeddings.discriminants.detector_embedding import ClassDetectors
 from eigenbench.embeddings.discriminants.pairs import (
+    all_pairs,
     class_distances,
     hypercube_size,
     nearest_pairs,
@@ -39,22 +40,27 @@ class GEM(ClassDetectors):
         Regularisation γ ≥ 0 of the denominator, as a multiple of its mean eigenvalue.
     theta : float, default=0.0
         Only detectors with λ ≥ θ are kept; values above 1 drop directions that do not discriminate.
-    top : int, default=12
+    top : int or None, default=None
         The largest number of detectors per pair.
-    pairs : {"all", "hypercube", "uniform", "stratified", "nearest"}, default="all"
+    pairs : {"auto", "all", "hypercube", "uniform", "stratified", "nearest"}, default="auto"
         The ordered pairs of classes: all k(k − 1); neighbours when the classes sit at random on the
         corners of a ⌈log2 k⌉-dimensional cube; random ones; random ones with equal counts of each class as
         numerator and as denominator; each class over those whose means are nearest to its own, where the
-        second moment of all rows (with γ) is the identity. The first four are those of [1]_; with many
-        classes the last finds detectors where classes are confused, and depends on no seed.
+        second moment of all rows (with γ) is the identity. The four after "auto" are those of [1]_; with
+        many classes the last finds detectors where classes are confused, and depends on no seed. "auto"
+        takes all pairs, or where that are more than detectors in all, as many nearest ones as detectors.
     n_pairs : int or None, default=None
         Number of pairs for "uniform", "stratified" and "nearest"; None takes as many as "hypercube" would,
         or for "nearest" would on average.
     denominator : {"second_moment", "covariance"}, default="second_moment"
         With "covariance" the denominator is the covariance of class j, and each detector has an offset
         that removes the projected mean of class j (the variant in a footnote of [1]_).
+    n_components : int or None, default=None
+        The largest number of detectors in all: the first of every pair, then the second of every pair and so
+        on, and of the last round those of largest λ. Without it and ``top``, 12 per pair are kept, but no
+        more than 20·d or 1,920 in all, with a warning where that binds.
     random_state : int, RandomState instance or None, default=None
-        Seed of the pair selection; "all" and "nearest" do not depend on it.
+        Seed of the pair selection; "auto", "all" and "nearest" do not depend on it.
 
     Attributes
     ----------
@@ -97,7 +103,7 @@ class GEM(ClassDetectors):
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
         **ClassDetectors._parameter_constraints,
-        "pairs": [StrOptions({"all", "hypercube", "uniform", "stratified", "nearest"})],
+        "pairs": [StrOptions({"auto", "all", "hypercube", "uniform", "stratified", "nearest"})],
         "n_pairs": [Interval(Integral, 1, None, closed="left"), None],
         "denominator": [StrOptions({"second_moment", "covariance"})],
         "random_state": ["random_state"],
@@ -107,11 +113,12 @@ class GEM(ClassDetectors):
         self,
         gamma: float = 0.5,
         theta: float = 0.0,
-        top: int = 12,
+        top: int | None = None,
         *,
-        pairs: str = "all",
+        pairs: str = "auto",
         n_pairs: int | None = None,
         denominator: str = "second_moment",
+        n_components: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.gamma = gamma
@@ -120,18 +127,19 @@ class GEM(ClassDetectors):
         self.pairs = pairs
         self.n_pairs = n_pairs
         self.denominator = denominator
+        self.n_components = n_components
         self.random_state = random_state
 
     @classmethod
     def _draws_at_random(cls, params: dict[str, Any]) -> bool:
-        return params["pairs"] not in ("all", "nearest")
+        return params["pairs"] not in ("auto", "all", "nearest")
 
     def _find(self, moments: ClassMoments) -> None:
-        pairs = self._select_pairs(moments)
-        found = self._solve_pairs(moments, pairs)
+        pairs, top, limit = self._select_pairs(moments)
+        found = self._solve_pairs(moments, pairs, top)
         values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
-        owner = np.repeat(pairs, [len(v) for v, _ in found], axis=0)
-        kept = self._reaching_theta(values)
+        owner = np.repeat(pairs, top, axis=0)
+        kept = self._first(values, top, limit)
         self.detectors_ = np.ascontiguousarray(vectors[:, kept])
         self.eigenvalues_ = values[kept]
         self.pairs_ = moments.classes[owner[kept]]
@@ -140,17 +148,28 @@ class GEM(ClassDetectors):
             means = moments.sums / moments.counts[:, None]
             self.offsets_ -= np.einsum("md,dm->m", means[owner[kept, 1]], self.detectors_)
 
-    def _select_pairs(self, moments: ClassMoments) -> np.ndarray:
+    def _select_pairs(self, moments: ClassMoments) -> tuple[np.ndarray, int, int | None]:
+        """Return the pairs, and the largest numbers of detectors of each and in all."""
         n_classes = len(moments.classes)
-        if self.pairs != "nearest":
-            return select_pairs(self.pairs, n_classes, self.n_pairs, check_random_state(self.random_state))
-        budget = min(self.n_pairs or hypercube_size(n_classes), n_classes * (n_classes - 1))
-        return nearest_pairs(class_distances(moments, self.gamma), budget)
+        every = n_classes * (n_classes - 1)
+        if self.pairs == "auto":
+            top, limit = self._numbers(every, moments.n_features)
+            if limit is None or limit >= every:
+                return all_pairs(n_classes), top, limit
+            return nearest_pairs(class_distances(moments, self.gamma), limit), top, limit
+        if self.pairs == "nearest":
+            budget = min(self.n_pairs or hypercube_size(n_classes), every)
+            pairs = nearest_pairs(class_distances(moments, self.gamma), budget)
+        else:
+            rng = check_random_state(self.random_state)
+            pairs = select_pairs(self.pairs, n_classes, self.n_pairs, rng)
+        return pairs, *self._numbers(len(pairs), moments.n_features)
 
-    def _solve_pairs(self, moments: ClassMoments, pairs: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return eigenvalues and vectors of every pair, in the order of ``pairs``."""
+    def _solve_pairs(
+        self, moments: ClassMoments, pairs: np.ndarray, top: int
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the ``top`` eigenvalues and vectors of every pair, in the order of ``pairs``."""
         found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        top = min(self.top, moments.n_features)
         for j in np.unique(pairs[:, 1]):
             shared = class_denominator(moments, j, self.gamma, self.denominator)
             for index in np.flatnonzero(pairs[:, 1] == j).tolist():

@@ -36,11 +36,12 @@ class NeighborhoodGEM(ClassDetectors):
         Regularisation γ ≥ 0 of the denominator, as a multiple of its mean eigenvalue.
     theta : float, default=0.0
         Only detectors with λ ≥ θ are kept.
-    top : int, default=12
+    top : int or None, default=None
         The largest number of detectors per class.
     n_components : int or None, default=None
-        The largest number of detectors in all, in place of ``top``: the first of every class, then the second
-        of every class and so on, and of the last round those of largest λ.
+        The largest number of detectors in all: the first of every class, then the second of every class and
+        so on, and of the last round those of largest λ. Without it and ``top``, 12 per class are kept, but
+        no more than 20·d or 1,920 in all, with a warning where that binds.
     n_neighbors : int, default=4
         Number r of classes in a numerator; all the others if there are fewer.
 
@@ -91,7 +92,6 @@ class NeighborhoodGEM(ClassDetectors):
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
         **ClassDetectors._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
 
@@ -99,7 +99,7 @@ class NeighborhoodGEM(ClassDetectors):
         self,
         gamma: float = 0.5,
         theta: float = 0.0,
-        top: int = 12,
+        top: int | None = None,
         *,
         n_components: int | None = None,
         n_neighbors: int = 4,
@@ -112,8 +112,7 @@ class NeighborhoodGEM(ClassDetectors):
 
     def _find(self, moments: ClassMoments) -> None:
         neighbors = self._nearest_classes(moments)
-        top = self.top if self.n_components is None else -(-self.n_components // len(neighbors))
-        top = min(top, moments.n_features)
+        top, limit = self._numbers(len(neighbors), moments.n_features)
         found = []
         for j, others in enumerate(neighbors):
             numerator = np.zeros((moments.n_features, moments.n_features))
@@ -122,18 +121,11 @@ class NeighborhoodGEM(ClassDetectors):
             found.append(class_denominator(moments, j, self.gamma).top(numerator, top))
             logger.info("NeighborhoodGEM: class %d/%d", j + 1, len(neighbors))
         values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
-        kept = self._reaching_theta(values) & self._first(values, top)
+        kept = self._first(values, top, limit)
         self.neighbors_ = moments.classes[neighbors]
         self.detectors_ = np.ascontiguousarray(vectors[:, kept])
         self.eigenvalues_ = values[kept]
         self.denominators_ = np.repeat(moments.classes, top)[kept]
-
-    def _first(self, values: np.ndarray, top: int) -> np.ndarray:
-        """Return which eigenvalues, ``top`` of every class, are among the first ``n_components``."""
-        rounds = np.arange(values.size) % top
-        first = np.zeros(values.size, dtype=bool)
-        first[np.lexsort((-values, rounds))[: self.n_components]] = True
-        return first
 
     def _nearest_classes(self, moments: ClassMoments) -> np.ndarray:
         """Return positions of the nearest classes of each class, (k, r)."""

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 
 from eigenbench.embeddings.discriminants.detector_embedding import LabelDetectors
 from eigenbench.embeddings.discriminants.gem import class_denominator
-from eigenbench.linalg.generalized_eigen import SharedDenominator
+from eigenbench.embeddings.discriminants.pairs import all_pairs, class_distances, nearest_pairs
 from eigenbench.moments import ClassMoments
 
 logger = logging.getLogger(__name__)
@@ -40,11 +40,17 @@ class SubclassGEM(LabelDetectors):
         Regularisation γ ≥ 0 of the denominator, as a multiple of its mean eigenvalue.
     theta : float, default=0.0
         Only detectors with λ ≥ θ are kept.
-    top : int, default=4
+    top : int or None, default=None
         The largest number of detectors for a subclass and a class.
     n_subclasses : int, default=4
         Number of clusters of each class; a class of fewer rows has one for each of them. With 1 the detectors
         are those of GEM.
+    n_components : int or None, default=None
+        The largest number of detectors in all: the first for every subclass and class, then the second and so
+        on, and of the last round those of largest λ. Where that are fewer than subclasses times other
+        classes, a class is compared with those of the nearest means only, as in ``GEM(pairs="auto")``.
+        Without it and ``top``, 4 for each are kept, but no more than 20·d or 1,920 in all, with a warning
+        where that binds.
     random_state : int, RandomState instance or None, default=None
         Seed of k-means.
 
@@ -91,6 +97,8 @@ class SubclassGEM(LabelDetectors):
     True
     """
 
+    _usual_top: ClassVar[int] = 4
+
     _parameter_constraints: ClassVar[dict[str, list]] = {
         **LabelDetectors._parameter_constraints,
         "n_subclasses": [Interval(Integral, 1, None, closed="left")],
@@ -101,15 +109,17 @@ class SubclassGEM(LabelDetectors):
         self,
         gamma: float = 0.5,
         theta: float = 0.0,
-        top: int = 4,
+        top: int | None = None,
         *,
         n_subclasses: int = 4,
+        n_components: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.gamma = gamma
         self.theta = theta
         self.top = top
         self.n_subclasses = n_subclasses
+        self.n_components = n_components
         self.random_state = random_state
 
     @classmethod
@@ -119,30 +129,40 @@ class SubclassGEM(LabelDetectors):
     def _fit_rows(self, X: Any, y: np.ndarray) -> None:
         self.classes_, codes = np.unique(y, return_inverse=True)
         self._check_number(len(self.classes_))
-        denominators = self._denominators(X, y)
+        moments = ClassMoments.of(X, y)
+        pairs, top, limit = self._select_pairs(moments)
+        denominators = {j: class_denominator(moments, j, self.gamma) for j in np.unique(pairs[:, 1])}
+        del moments
         found, owners = [], []
-        for i, s, numerator in self._numerators(X, codes):
-            for j in range(len(denominators)):
-                if j != i:
-                    found.append(denominators[j].top(numerator, min(self.top, X.shape[1])))
-                    owners.append((i, j, s))
-            logger.info("SubclassGEM: class %d/%d, subclass %d", i + 1, len(denominators), s)
+        for i, s, numerator in self._numerators(X, codes, np.unique(pairs[:, 0])):
+            for j in pairs[pairs[:, 0] == i, 1]:
+                found.append(denominators[j].top(numerator, top))
+                owners.append((i, j, s))
+            logger.info("SubclassGEM: class %d/%d, subclass %d", i + 1, len(self.classes_), s)
         values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
         values = np.maximum(values, 0)
-        kept = self._reaching_theta(values)
-        owner = np.repeat(owners, [len(v) for v, _ in found], axis=0)[kept]
+        kept = self._first(values, top, limit)
+        owner = np.repeat(owners, top, axis=0)[kept]
         self.detectors_ = np.ascontiguousarray(vectors[:, kept])
         self.eigenvalues_ = values[kept]
         self.pairs_, self.subclasses_ = self.classes_[owner[:, :2]], owner[:, 2]
 
-    def _denominators(self, X: Any, y: np.ndarray) -> list[SharedDenominator]:
-        moments = ClassMoments.of(X, y)
-        return [class_denominator(moments, j, self.gamma) for j in range(len(moments.classes))]
+    def _select_pairs(self, moments: ClassMoments) -> tuple[np.ndarray, int, int | None]:
+        """Return the pairs of classes, and the largest numbers of detectors of each subclass and in all."""
+        n_subclasses = np.minimum(self.n_subclasses, moments.counts)
+        n_problems = int(n_subclasses.sum()) * (len(moments.classes) - 1)
+        top, limit = self._numbers(n_problems, moments.n_features)
+        if limit is None or limit >= n_problems:
+            return all_pairs(len(moments.classes)), top, limit
+        budget = max(1, limit // int(n_subclasses.max()))
+        return nearest_pairs(class_distances(moments, self.gamma), budget), top, limit
 
-    def _numerators(self, X: Any, codes: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
+    def _numerators(
+        self, X: Any, codes: np.ndarray, classes: np.ndarray
+    ) -> Iterator[tuple[int, int, np.ndarray]]:
         """Yield class and subclass, as numbers, and the second moment of the subclass."""
         rng = check_random_state(self.random_state)
-        for i in range(len(self.classes_)):
+        for i in classes:
             rows = X[codes == i]
             moments = ClassMoments.of(rows, self._subclasses(rows, rng))
             for s in range(len(moments.classes)):
