@@ -10,7 +10,6 @@ for jobs in BENCH.shared_jobs:
             lambda w, jobs=jobs: BENCH.prepared(small_spec(jobs, w)),
         output:
             jobs.outputs,
-            [temp(file) for file in jobs.temporary],
         log:
             jobs.log,
         wildcard_constraints:

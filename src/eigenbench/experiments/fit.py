@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
-from eigenbench.experiments.embed import write_embedding
+from eigenbench.experiments.embed import search_folder, write_embedding
 from eigenbench.experiments.job_context import JobContext, run_job
 from eigenbench.experiments.search import supervised_search
 from eigenbench.experiments.train import train
@@ -12,7 +13,10 @@ from eigenbench.experiments.train import train
 
 def _work(context: JobContext) -> None:
     for seed in context.options.seeds:
-        _fit_seed(context, seed)
+        try:
+            _fit_seed(context, seed)
+        finally:
+            shutil.rmtree(search_folder(context, seed), ignore_errors=True)
 
 
 def _fit_seed(context: JobContext, seed: int) -> None:

@@ -63,13 +63,6 @@ class MethodPlan:
             return []
         return [f"seed-{seed}/{name}" for name in EMBEDDING_FILES]
 
-    def search_embeddings(self, seed: int | str) -> list[str]:
-        """Return the files of the embeddings that only the search needs, below the method's folder."""
-        if not self.spec.steps or not any(map(self.spec.searches, self.spec.classifiers)):
-            return []
-        points = range(len(self.spec.embedding_points()))
-        return [f"seed-{seed}/search/point-{point}/{name}" for point in points for name in EMBEDDING_FILES]
-
     def results(self, seed: int | str) -> list[str]:
         """Return the files of the runs of a seed, below the method's folder."""
         return [file for classifier in self.classifiers for file in run_files(seed, classifier)]

@@ -38,7 +38,7 @@ class SharedJobs:
         The module that the job runs.
     methods : tuple of str
         The methods whose jobs have the outputs.
-    outputs, temporary : tuple of str
+    outputs : tuple of str
         Paths with the wildcards ``{method}`` and, where a job makes one seed, ``{seed}``.
     log, message : str
         With the same wildcards.
@@ -50,7 +50,6 @@ class SharedJobs:
     experiment: str
     methods: tuple[str, ...]
     outputs: tuple[str, ...]
-    temporary: tuple[str, ...]
     log: str
     message: str
 
@@ -121,12 +120,12 @@ class Workflow:
                 if method.share != "fit":
                     spec = method.spec
                     files = self._shared_files(method)
-                    found.setdefault((spec.suite, spec.experiment, method.share, *files), []).append(
+                    found.setdefault((spec.suite, spec.experiment, method.share, files), []).append(
                         spec.method
                     )
         names: Counter[str] = Counter()
         rules = []
-        for (suite, experiment, share, outputs, temporary), methods in found.items():
+        for (suite, experiment, share, outputs), methods in found.items():
             measured = self.method(f"{suite}/{experiment}/{methods[0]}").spec.protocol is not None
             name = re.sub(r"\W", "_", f"{'measure' if measured else 'train'}_{suite}_{experiment}")
             names[name] += 1
@@ -140,7 +139,6 @@ class Workflow:
                     experiment=experiment,
                     methods=tuple(methods),
                     outputs=tuple(f"{self.results}/{job}/{file}" for file in outputs),
-                    temporary=tuple(f"{self.results}/{job}/{file}" for file in temporary),
                     log=f"logs/{place}/{'measure' if measured else 'fit'}.log",
                     message=re.sub(r"{(\w+)}", r"{wildcards.\1}", place),
                 )
@@ -148,11 +146,10 @@ class Workflow:
         return rules
 
     @staticmethod
-    def _shared_files(method: MethodPlan) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the files of a job, those to keep and the temporary ones, below the method's folder."""
+    def _shared_files(method: MethodPlan) -> tuple[str, ...]:
+        """Return the files of a job, below the method's folder."""
         seeds: Iterable[int | str] = method.seeds if method.share == "method" else ("{seed}",)
-        kept = tuple(file for seed in seeds for file in (*method.embeddings(seed), *method.results(seed)))
-        return kept, tuple(file for seed in seeds for file in method.search_embeddings(seed))
+        return tuple(file for seed in seeds for file in (*method.embeddings(seed), *method.results(seed)))
 
     def results_of(self, suites: Iterable[str]) -> list[str]:
         """Return all files that the runs of some suites leave, and the states of their datasets."""
