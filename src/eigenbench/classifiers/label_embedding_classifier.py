@@ -30,6 +30,7 @@ from eigenbench.classifiers.logistic_decoder import (
 from eigenbench.classifiers.many_labels import ManyLabelClassifier
 from eigenbench.embeddings.labels.label_matrix import is_indicator, label_matrix
 from eigenbench.embeddings.labels.rembrandt import Rembrandt
+from eigenbench.embeddings.labels.spectral_label_embedding import LabelEmbedding
 from eigenbench.linalg.ridge_system import RidgeSystem
 from eigenbench.linalg.row_blocks import row_slices
 
@@ -105,7 +106,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     classes_ : ndarray of shape (c,)
         Class labels, or column numbers of the indicator matrix.
     embedding_, feature_map_ : transformer
-        The fitted ones; ``feature_map_`` is None without a map.
+        The fitted ones; ``feature_map_`` is None without a map. A label embedding that was fitted here has
+        no ``embedding_`` (c, k), which prediction does not need.
     coef_ : ndarray of shape (c, D), float32
         Weights Q of the features.
     intercept_ : ndarray of shape (c,), float32
@@ -302,6 +304,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         if embedding is None:
             embedding = Rembrandt(min(50, rows.labels.shape[1]))
         self.embedding_ = _seeded(embedding, seed).fit(rows.X, rows.Y)
+        if isinstance(self.embedding_, LabelEmbedding):
+            del self.embedding_.embedding_
         self.feature_map_ = None
         if self.feature_map is not None:
             self.feature_map_ = _seeded(self.feature_map, seed).fit(self.embedding_.transform(rows.X))

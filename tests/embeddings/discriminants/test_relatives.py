@@ -122,10 +122,33 @@ def test_sparse_rows_and_float32(digits, estimator):
     assert_allclose(out, dense, atol=2e-3 * np.abs(dense).max())
 
 
+def test_constant_and_repeated_features_change_nothing(digits):
+    X, y = digits[0][:, [10, 20, 30, 42, 43, 50]], digits[1]
+    rng = np.random.RandomState(0)
+    more = np.column_stack([X, np.full(len(X), 0.1), X[:, 2] * 1e5, np.zeros(len(X))])
+    for model in (FisherLDA(), SIR(n_components=4)):
+        Z = model.fit(X, y).transform(X)
+        same_up_to_sign(model.fit(more, y).transform(more), Z, atol=1e-6 * np.abs(Z).max())
+        assert model.components_.shape[1] == 9
+    wide = rng.randn(40, 100)
+    assert FisherLDA().fit(wide, y[:40]).components_.shape == (9, 100)
+
+
+def test_lda_of_raw_pixels_is_that_of_scikit_learn(digits):
+    X, y = (digits[0] * 16).astype(np.uint8), digits[1]
+    same_up_to_sign(
+        FisherLDA().fit_transform(X, y),
+        LinearDiscriminantAnalysis().fit(X, y).transform(X),
+        atol=1e-3,
+    )
+
+
 def test_what_cannot_be_solved_is_said(digits):
     X, y = digits
-    with pytest.raises(ValueError, match=r"singular.*gamma"):
-        FisherLDA().fit(X, y)
+    with pytest.raises(ValueError, match=r"the covariance within classes .* is zero"):
+        FisherLDA().fit(np.eye(10)[y], y)
+    with pytest.raises(ValueError, match=r"the covariance .* is zero"):
+        SIR().fit(np.full((len(y), 3), 0.1), y)
     with pytest.raises(ValueError, match="two classes"):
         FisherLDA().fit(X, np.zeros(len(X)))
     with pytest.raises(ValueError, match="noise_label=77"):

@@ -277,11 +277,20 @@ def test_components_beyond_the_rank_predict_nothing():
     assert_allclose(outputs, np.broadcast_to(outputs[0], outputs.shape), atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", [Rembrandt, PLST, CompressedSensing])
+def test_more_components_than_labels_are_cut_with_a_warning(kind):
+    X, y = text_like()
+    with pytest.warns(UserWarning, match=f"{kind.__name__} keeps 30 components.*n_components=50"):
+        capped = kind(random_state=0).fit(X, y)
+    exact = kind(30, random_state=0).fit(X, y)
+    assert_allclose(capped.transform(X), exact.transform(X))
+    assert capped.embedding_.shape == (30, 30)
+    assert len(capped.get_feature_names_out()) == 30
+
+
 def test_bad_input_is_named():
     X, y = text_like()
     Y = indicators(y)
-    with pytest.raises(ValueError, match=r"n_components=31 exceeds the number of labels, 30"):
-        Rembrandt(31).fit(X, Y)
     Y[4, 2] = 2
     with pytest.raises(ValueError, match=r"Y\[4, 2\] is 2\.0: an indicator matrix holds 0 and 1 only"):
         Rembrandt(K).fit(X, Y)

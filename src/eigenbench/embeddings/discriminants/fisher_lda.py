@@ -27,9 +27,10 @@ class FisherLDA(MomentEmbedding):
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of directions k; None, and any larger number, gives min(classes − 1, d).
+        Number of directions k; None, and any larger number, gives min(classes − 1, rank of the noise).
     gamma : float, default=0.0
-        Added to the noise, as a multiple of its mean eigenvalue.
+        Added to the noise, as a multiple of its mean eigenvalue. With γ = 0 directions are sought where rows
+        vary within classes: none leads along constant features, and of repeated ones the mean counts.
 
     Attributes
     ----------
@@ -45,7 +46,8 @@ class FisherLDA(MomentEmbedding):
     Notes
     -----
     One pass for :class:`~eigenbench.ClassMoments` (n·d² flops), then O(d³). Without a pass over the data
-    from moments that are there already (``fit_moments``).
+    from moments that are there already (``fit_moments``). The scale of the inputs makes no difference as
+    long as γ = 0.
 
     References
     ----------

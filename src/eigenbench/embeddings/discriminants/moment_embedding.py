@@ -9,9 +9,16 @@ import numpy as np
 from scipy import linalg
 
 from eigenbench.embeddings.row_transformer import LinearEmbedding, MomentFit
+from eigenbench.linalg.generalized_eigen import SharedDenominator
 from eigenbench.linalg.row_blocks import ROW_TYPES
 from eigenbench.linalg.signs import make_peaks_positive
 from eigenbench.moments import ClassMoments
+
+#: Share of a mean square below which what is left after subtracting the squared mean is rounding.
+_ROUNDING = 1e-13
+
+#: Eigenvalues of singular correlations, relative to the largest, that are rounding of single precision.
+RANK_TOLERANCE = 1e-7
 
 
 class MomentEmbedding(MomentFit, LinearEmbedding):
@@ -82,19 +89,45 @@ def top_generalized(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the k largest solutions of ``signal v = λ noise v``, descending, with vᵀ noise v = 1.
 
+    Where the noise is singular, as with constant, repeated or more features than rows, v is sought in its
+    range alone, and there are as many solutions as its rank if that is less than k.
+
     Raises
     ------
     ValueError
-        If the noise, called ``name`` in the message, is singular to working precision.
+        If the noise, called ``name`` in the message, is zero.
     """
-    d = len(signal)
+    if not noise.diagonal().max() > 0:
+        raise ValueError(f"{name} ({len(noise)} features) is zero: no direction can be compared with it.")
     try:
-        values, vectors = linalg.eigh(signal, noise, subset_by_index=(d - k, d - 1), check_finite=False)
-    except linalg.LinAlgError as error:
-        raise ValueError(
-            f"{name} ({d} features) is singular: increase gamma, or remove constant and repeated features."
-        ) from error
+        SharedDenominator(noise.copy())
+    except linalg.LinAlgError:
+        basis = range_basis(noise)
+        k = min(k, basis.shape[1])
+        values, vectors = _top(basis.T @ signal @ basis, None, k)
+        return values, basis @ vectors
+    return _top(signal, noise, k)
+
+
+def _top(signal: np.ndarray, noise: np.ndarray | None, k: int) -> tuple[np.ndarray, np.ndarray]:
+    d = len(signal)
+    values, vectors = linalg.eigh(signal, noise, subset_by_index=(d - k, d - 1), check_finite=False)
     return values[::-1], vectors[:, ::-1]
+
+
+def range_basis(noise: np.ndarray) -> np.ndarray:
+    """Return vectors as columns, (d, rank), that span the range of a covariance, with VᵀNV = I.
+
+    The rank is that of the correlations, so that it does not depend on the units of the features.
+    """
+    variances = noise.diagonal()
+    varying = np.flatnonzero(variances > 0)
+    scales = np.sqrt(variances[varying])
+    values, vectors = linalg.eigh(noise[np.ix_(varying, varying)] / np.outer(scales, scales))
+    kept = values > RANK_TOLERANCE * values[-1]
+    basis = np.zeros((len(noise), np.count_nonzero(kept)))
+    basis[varying] = vectors[:, kept] / np.sqrt(values[kept]) / scales[:, None]
+    return basis
 
 
 def add_ridge(matrix: np.ndarray, gamma: float) -> np.ndarray:
@@ -104,11 +137,20 @@ def add_ridge(matrix: np.ndarray, gamma: float) -> np.ndarray:
 
 
 def between_and_within(moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the mean, and the covariances of class means (weighted) and of rows within classes."""
+    """Return the mean, and the covariances of class means (weighted) and of rows within classes.
+
+    They are exactly zero for features that are constant but for rounding.
+    """
     shares = moments.counts / moments.counts.sum()
     means = moments.sums / moments.counts[:, None]
     mean = shares @ means
     centred = means - mean
     between = (centred * shares[:, None]).T @ centred
-    total = moments.total() / moments.counts.sum() - np.outer(mean, mean)
-    return mean, between, total - between
+    second_moment = moments.total() / moments.counts.sum()
+    squares = second_moment.diagonal().copy()
+    within = second_moment - np.outer(mean, mean) - between
+    for part in (between, within):
+        constant = part.diagonal() <= _ROUNDING * squares
+        part[constant] = 0
+        part[:, constant] = 0
+    return mean, between, within

@@ -29,11 +29,12 @@ class SIR(MomentEmbedding):
     Parameters
     ----------
     n_components : int, default=2
-        Number of directions k; at most min(classes − 1, d) are kept.
+        Number of directions k; at most min(classes − 1, rank of the covariance) are kept.
     n_slices : int, default=10
         Slices of a continuous target; ties stay together.
     gamma : float, default=0.0
-        Added to the covariance of x, as a multiple of its mean eigenvalue.
+        Added to the covariance of x, as a multiple of its mean eigenvalue. With γ = 0 directions are sought
+        where x varies: none leads along constant features, and of repeated ones the mean counts.
 
     Attributes
     ----------
@@ -48,7 +49,8 @@ class SIR(MomentEmbedding):
 
     Notes
     -----
-    One pass for :class:`~eigenbench.ClassMoments` (n·d² flops), then O(d³).
+    One pass for :class:`~eigenbench.ClassMoments` (n·d² flops), then O(d³). The scale of
+    the inputs makes no difference as long as γ = 0.
 
     References
     ----------

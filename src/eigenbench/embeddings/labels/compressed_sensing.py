@@ -18,7 +18,7 @@ class CompressedSensing(LabelEmbedding):
     Parameters
     ----------
     n_components : int, default=50
-        Dimension k of the embedding, at most the number of labels.
+        Dimension k of the embedding; the number of labels, with a warning, if that is smaller.
     ridge : float, default=0.1
         Penalty of the regression on X in units of the mean diagonal entry of :math:`X^\top X`, as for
         :class:`Rembrandt`.
@@ -65,6 +65,6 @@ class CompressedSensing(LabelEmbedding):
     """
 
     def _embed(
-        self, products: LabelledRows | MomentProducts, solve: ColumnMap, rng: np.random.RandomState
+        self, products: LabelledRows | MomentProducts, solve: ColumnMap, k: int, rng: np.random.RandomState
     ) -> np.ndarray:
-        return rng.standard_normal((products.n_labels, self.n_components)) / np.sqrt(self.n_components)
+        return rng.standard_normal((products.n_labels, k)) / np.sqrt(k)

@@ -19,7 +19,7 @@ class Rembrandt(SpectralLabelEmbedding):
     Parameters
     ----------
     n_components : int, default=50
-        Dimension k of the embedding, at most the number of labels.
+        Dimension k of the embedding; the number of labels, with a warning, if that is smaller.
     oversampling : int, default=20
         Directions p beyond k that the iteration carries along.
     n_iter : int, default=1

@@ -74,7 +74,7 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
 
     @abstractmethod
     def _embed(
-        self, products: LabelledRows | MomentProducts, solve: ColumnMap, rng: np.random.RandomState
+        self, products: LabelledRows | MomentProducts, solve: ColumnMap, k: int, rng: np.random.RandomState
     ) -> np.ndarray:
         """Return the embedding (c, k), float64."""
 
@@ -96,8 +96,7 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
         Raises
         ------
         ValueError
-            If ``n_components`` exceeds the number of labels, if Y holds neither class labels nor indicators,
-            or if the data hold NaN or infinity.
+            If Y holds neither class labels nor indicators, or if the data hold NaN or infinity.
         """
         self._validate_params()
         X, Y = self._training_rows(X, Y, multi_output=True)
@@ -138,11 +137,14 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
     def _regress(
         self, products: LabelledRows | MomentProducts, solve: ColumnMap, classes: np.ndarray
     ) -> None:
-        if self.n_components > products.n_labels:
-            raise ValueError(
-                f"n_components={self.n_components} exceeds the number of labels, {products.n_labels}."
+        k = min(self.n_components, products.n_labels)
+        if k < self.n_components:
+            warnings.warn(
+                f"{type(self).__name__} keeps {k} components, as many as there are labels, instead of"
+                f" n_components={self.n_components}.",
+                stacklevel=3,
             )
-        embedding = self._embed(products, solve, check_random_state(self.random_state))
+        embedding = self._embed(products, solve, k, check_random_state(self.random_state))
         weights = products.by_columns(
             lambda columns: solve(products.cross(columns)), products.n_features, embedding
         )
@@ -150,7 +152,7 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
         self.embedding_ = embedding.astype(products.dtype, copy=False)
         self.coef_ = weights.T.astype(products.dtype, copy=False)
         self.intercept_ = products.label_mean @ embedding - self.coef_ @ products.feature_mean
-        self._n_features_out = self.n_components
+        self._n_features_out = k
 
     def _report(self, solve: ColumnMap) -> None:
         """Keep the iterations of a streamed solver and warn if they did not suffice."""
@@ -220,13 +222,13 @@ class SpectralLabelEmbedding(LabelEmbedding):
         """Return the map of columns (c, w) to their product with the matrix whose eigenvectors are wanted."""
 
     def _embed(
-        self, products: LabelledRows | MomentProducts, solve: ColumnMap, rng: np.random.RandomState
+        self, products: LabelledRows | MomentProducts, solve: ColumnMap, k: int, rng: np.random.RandomState
     ) -> np.ndarray:
         operator = self._operator(products, solve)
         eigenvalues, embedding = leading_eigenpairs(
             lambda Q: products.by_columns(operator, products.n_labels, Q),
             products.n_labels,
-            self.n_components,
+            k,
             oversampling=self.oversampling,
             n_iter=self.n_iter,
             rng=rng,
