@@ -155,6 +155,7 @@ def test_iteration_equals_the_dense_solver(monkeypatch):
     model = HyperbolicPCA(7, kernel="half_rbf", gamma=8.0, eta_negative=[0.02, 0.1, 0.5])
     dense = clone(model).fit(X, y)
     monkeypatch.setattr(positive_eigenspace, "DENSE_LIMIT", 10)
+    monkeypatch.setattr(positive_eigenspace, "DENSE_SHARE", 0.1)
     iterated = clone(model).fit(X, y)
     np.testing.assert_allclose(iterated.eta_path_, dense.eta_path_, rtol=1e-6)
     np.testing.assert_allclose(iterated.eigenvalues_, dense.eigenvalues_, rtol=1e-7)
@@ -168,6 +169,7 @@ def test_values_of_eta_may_come_in_any_order(monkeypatch):
     dense = clone(model).fit(X, y)
     assert dense.eta_path_[0, 0] < dense.eta_path_[1, 0]
     monkeypatch.setattr(positive_eigenspace, "DENSE_LIMIT", 10)
+    monkeypatch.setattr(positive_eigenspace, "DENSE_SHARE", 0.1)
     iterated = clone(model).fit(X, y)
     np.testing.assert_allclose(iterated.eta_path_, dense.eta_path_, rtol=1e-5)
 
@@ -179,6 +181,7 @@ def test_iteration_keeps_positive_eigenvalues_only(monkeypatch):
     model = HyperbolicPCA(6, eta_negative=0.05)
     dense = clone(model).fit(X, y)
     monkeypatch.setattr(positive_eigenspace, "DENSE_LIMIT", 10)
+    monkeypatch.setattr(positive_eigenspace, "DENSE_SHARE", 0.1)
     iterated = clone(model).fit(X, y)
     assert dense.n_components_ == iterated.n_components_ < 6
     np.testing.assert_allclose(projector(iterated), projector(dense), atol=1e-5)
@@ -322,7 +325,8 @@ def test_repeated_rows_change_nothing_but_the_weights():
 def test_more_components_than_directions(sample):
     X, y = sample
     for form in ("linear", "kernel"):
-        model = HyperbolicPCA(50, form=form, eta_negative=1e3).fit(X, y)
+        with pytest.warns(UserWarning, match="HyperbolicPCA keeps 6 of n_components=50: with η₋₁=1000"):
+            model = HyperbolicPCA(50, form=form, eta_negative=1e3).fit(X, y)
         assert model.n_components_ == 6
         assert len(model.get_feature_names_out()) == model.transform(X).shape[1] == 6
 

@@ -21,6 +21,10 @@ from eigenbench.embeddings.constraints.hyperbolic_subspace import HyperbolicSubs
 from eigenbench.embeddings.constraints.margin_risk import PairDistances
 from eigenbench.moments import ClassMoments
 
+#: Rows of the risk by default, and where twelve subspaces are compared by it: sorting the pairs of rows
+#: takes most of the time.
+_ROWS, _ROWS_OF_A_SEARCH = 5000, 2000
+
 
 class HyperbolicPCA(HyperbolicSubspace):
     r"""Project on a subspace where pairs of equal labels are near and pairs of different labels are far.
@@ -35,7 +39,7 @@ class HyperbolicPCA(HyperbolicSubspace):
     ----------
     n_components : int, default=20
         The largest dimension d of the subspace. Only eigenvectors with positive eigenvalues are kept, however
-        few they are (see Notes).
+        few they are (see Notes); a warning says so.
     kernel : str or callable, default="linear"
         A kernel name or callable of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or "half_rbf", the
         paper's ½·exp(−gamma·‖x − x'‖²), which keeps ‖ψ(x) − ψ(x')‖ ≤ 1.
@@ -63,9 +67,10 @@ class HyperbolicPCA(HyperbolicSubspace):
         Margin γ > 0 of the risk, on the squared distance.
     balanced : bool, default=True
         Give the positive and the negative pairs the same total weight, in T̂ and in the risk.
-    risk_samples : int, default=5000
+    risk_samples : int or None, default=None
         The risk is taken over all pairs of the training rows, or of so many of them drawn at random if there
-        are more. T̂ always uses all rows.
+        are more. None takes 5,000 rows, or 2,000 where ``eta_negative`` is to be found without a hint. T̂
+        always uses all rows.
     random_state : int, RandomState instance or None, default=None
         Seed of that draw; without it nothing is random.
 
@@ -101,6 +106,8 @@ class HyperbolicPCA(HyperbolicSubspace):
 
     Notes
     -----
+    Distances decide, so scale features of different units beforehand. Pixels need no scaling.
+
     In a feature space of infinite dimension the eigenvectors that follow the positive ones belong to the
     eigenvalue 0; all training rows have the same projection on them. They are left out, which also covers
     ``n_components`` above the number of rows or features. Repeated rows are harmless.
@@ -144,7 +151,7 @@ class HyperbolicPCA(HyperbolicSubspace):
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
         **HyperbolicSubspace._parameter_constraints,
-        "risk_samples": [Interval(Integral, 2, None, closed="left")],
+        "risk_samples": [Interval(Integral, 2, None, closed="left"), None],
     }
 
     def __init__(
@@ -161,7 +168,7 @@ class HyperbolicPCA(HyperbolicSubspace):
         threshold: float | None = None,
         margin: float = 0.01,
         balanced: bool = True,
-        risk_samples: int = 5000,
+        risk_samples: int | None = None,
         random_state: Any = None,
     ) -> None:
         super().__init__(
@@ -263,7 +270,9 @@ class HyperbolicPCA(HyperbolicSubspace):
 
     def _risk_rows(self, codes: np.ndarray) -> Any:
         """Return which rows serve for the risk: all, or a random subset in ascending order."""
-        if len(codes) <= self.risk_samples:
+        searches = self.eta_negative is None and self.threshold is None
+        count = self.risk_samples or (_ROWS_OF_A_SEARCH if searches else _ROWS)
+        if len(codes) <= count:
             return slice(None)
         rng = check_random_state(self.random_state)
-        return np.sort(rng.choice(len(codes), self.risk_samples, replace=False))
+        return np.sort(rng.choice(len(codes), count, replace=False))

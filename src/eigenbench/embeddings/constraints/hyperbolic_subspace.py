@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -221,6 +222,12 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
             self.threshold_, self.risk_ = best.threshold * self.diameter_, best.risk
         self._keep(expand(best.vectors), support)
         self.n_components_ = self._n_features_out = self.eigenvalues_.size
+        if self.n_components_ < self.n_components:
+            warnings.warn(
+                f"{type(self).__name__} keeps {self.n_components_} of n_components={self.n_components}: with"
+                f" η₋₁={self.eta_negative_:g} no other direction parts different pairs more than equal ones.",
+                stacklevel=3,
+            )
         return self
 
     def _subspaces(

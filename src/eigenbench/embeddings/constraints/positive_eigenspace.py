@@ -12,8 +12,8 @@ from eigenbench.embeddings.constraints.constraint_operators import ConstraintOpe
 
 logger = logging.getLogger(__name__)
 
-#: Up to this order a dense eigensolver is as fast as the iteration.
-DENSE_LIMIT = 1000
+#: A dense eigensolver is as fast as the iteration up to this order, or for more than this share of the order.
+DENSE_LIMIT, DENSE_SHARE = 1000, 1 / 80
 
 _EXTRA_VECTORS, _MAX_BLOCKS, _MIN_BLOCKS = 6, 200, 4
 
@@ -32,16 +32,16 @@ class PositiveEigenspaces:
     n_components : int
         The largest number of eigenpairs.
     tol : float, default=1e-12
-        From order 1,000 on, the iteration ends when a step raises the sum of the positive eigenvalues (the
+        The iteration ends when a step raises the sum of the positive eigenvalues (the
         objective ⟨T̂, P⟩) by less than this relative amount.
 
     Notes
     -----
-    Below order 1,000 a dense solver, 4k³/3 flops per η. Above, block Krylov iteration on (σI − T̂)⁻¹ with σ
-    just above the spectrum: the many large negative eigenvalues, which would slow down an iteration on T̂
-    itself, are mapped near zero. One Cholesky factorisation, k³/3 flops, and O(k²d) per step. An iteration
-    starts from the vectors of the one before. λ_max(T̂(η))/η does not fall with η, so a result bounds the
-    spectrum for every smaller η: a falling sequence is the fastest.
+    Below order 1,000, or for more than k/80 vectors, a dense solver, 4k³/3 flops per η. Else block Krylov
+    iteration on (σI − T̂)⁻¹ with σ just above the spectrum: the many large negative eigenvalues, which would
+    slow down an iteration on T̂ itself, are mapped near zero. One Cholesky factorisation, k³/3 flops, and
+    O(k²d) per step. An iteration starts from the vectors of the one before. λ_max(T̂(η))/η does not fall with
+    η, so a result bounds the spectrum for every smaller η: a falling sequence is the fastest.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class PositiveEigenspaces:
         """
         T = self.operators.combined(eta)
         rounding = self.size * np.finfo(float).eps * np.linalg.norm(T)
-        if self.size <= DENSE_LIMIT or self.n_vectors > self.size // 10:
+        if self.size <= DENSE_LIMIT or self.n_vectors > self.size * DENSE_SHARE:
             wanted = (self.size - self.n_vectors, self.size - 1)
             values, vectors = linalg.eigh(T, subset_by_index=wanted, overwrite_a=True)
             values, vectors = values[::-1], vectors[:, ::-1]
