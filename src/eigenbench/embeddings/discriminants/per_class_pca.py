@@ -39,6 +39,8 @@ class PerClassPCA(MomentEmbedding):
 
     Notes
     -----
+    Inputs of different units should be scaled to equal variance.
+
     One pass for :class:`~eigenbench.ClassMoments` (n·d² flops), then O(d³) for each class.
 
     References

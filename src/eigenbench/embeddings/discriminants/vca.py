@@ -37,6 +37,8 @@ class VCA(MomentEmbedding):
 
     Notes
     -----
+    Inputs of different units should be scaled to equal variance.
+
     One pass for :class:`~eigenbench.ClassMoments` (n·d² flops), then O(d³). Classes play no part.
 
     References
