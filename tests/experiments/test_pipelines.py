@@ -12,7 +12,16 @@ from sklearn.preprocessing import StandardScaler
 from small_jobs import plan_of, suite_of
 
 from eigenbench import GEM, ClassMoments, SignedPowers, SubclassGEM
-from eigenbench.experiments.pipelines import BLOCK_ROWS, build, build_pipeline, fit_features, transform
+from eigenbench.experiments.pipelines import (
+    BLOCK_ROWS,
+    build,
+    build_pipeline,
+    fit_features,
+    learns_from_labels,
+    transform,
+)
+from eigenbench.experiments.search import fit_classifier
+from eigenbench.experiments.steps import Step
 from eigenbench.experiments.suite import SuiteError
 from eigenbench.experiments.suite_file import check_parameters
 
@@ -42,6 +51,32 @@ def test_branches_are_fitted_with_the_seed_and_stand_side_by_side(digits):
     parts = SubclassGEM(top=1, n_subclasses=2, random_state=3)
     plain = make_pipeline(make_union(wholes, parts), SignedPowers()).fit(X, y)
     assert_array_equal(features.transform(X), plain.transform(X))
+
+
+@pytest.mark.parametrize(
+    ("steps", "supervised"),
+    [
+        (["StandardScaler", {"GEM": {"top": 1}}, "SignedPowers"], True),
+        ([union(PARTS, [{"StandardScaler": {}}]), "SignedPowers"], True),
+        (["StandardScaler", {"PCA": {"n_components": 3}}], False),
+    ],
+)
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_a_classifier_never_stops_by_rows_whose_labels_its_map_has_seen(
+    digits, steps, supervised, early_stopping
+):
+    X, y = digits
+    spec = job(*steps)
+    features = fit_features(spec, spec.steps, X, y, seed=3, moments=None)
+    assert learns_from_labels(features) is supervised
+    step = Step(component="SecondOrderLogistic", params={"early_stopping": early_stopping, "max_iter": 3})
+    spec = plan_of(
+        methods={"wide": {"steps": steps}},
+        classifiers={"SecondOrderLogistic": {"params": step.params}},
+    ).spec
+    model, _ = fit_classifier(spec, step, features, X, y, 3)
+    same = np.array_equal(model.feature_map_.transform(X), features.transform(X))
+    assert same is not (supervised and early_stopping)
 
 
 def test_a_list_that_holds_no_steps_stays_a_list():

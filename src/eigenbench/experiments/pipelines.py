@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.utils import gen_even_slices, get_tags
 
 from eigenbench.capabilities import draws, takes_moments
@@ -96,6 +97,14 @@ def fit_features(
             estimator.fit(transform(prefix, X[:2]))
         fitted.append((name, estimator))
     return Pipeline(fitted) if fitted else None
+
+
+def learns_from_labels(features: Any) -> bool:
+    """Return whether a transformer, or a part of a pipeline or union of them, needs targets to be fitted."""
+    parts = {Pipeline: "steps", FeatureUnion: "transformer_list"}.get(type(features))
+    if parts is not None:
+        return any(learns_from_labels(part) for _, part in getattr(features, parts))
+    return isinstance(features, BaseEstimator) and get_tags(features).target_tags.required
 
 
 def transform(features: Any | None, X: Any) -> Any:

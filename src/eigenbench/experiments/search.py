@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
@@ -19,7 +20,7 @@ from eigenbench.experiments.embed import embedding_folder
 from eigenbench.experiments.job_context import JobContext, run_job
 from eigenbench.experiments.job_spec import JobSpec, Point
 from eigenbench.experiments.model_file import load_model
-from eigenbench.experiments.pipelines import build, transform
+from eigenbench.experiments.pipelines import build, learns_from_labels, transform
 from eigenbench.experiments.scoring import score_run
 from eigenbench.experiments.steps import Step
 from eigenbench.experiments.supervision import Report, machine_fault
@@ -36,7 +37,9 @@ def classifier_step(spec: JobSpec, classifier: str, params: dict[str, Any]) -> S
 def fit_classifier(spec: JobSpec, step: Step, features: Any, X: Any, y: Any, seed: int) -> tuple[Any, Any]:
     """Fit a classifier on the features of some rows.
 
-    One that makes its features block by block gets the fitted map; others get the features of all rows.
+    One that makes its features block by block gets the fitted map; others get the features of all rows. One
+    that stops early gets a map that learns from labels unfitted, and fits it on the rows that it does not
+    hold out: by rows whose labels the map has seen it would stop late.
 
     Returns
     -------
@@ -50,7 +53,9 @@ def fit_classifier(spec: JobSpec, step: Step, features: Any, X: Any, y: Any, see
         model = classifier.fit(X, y)
         return model, model
     if streams(type(classifier)):
-        model = classifier.set_params(feature_map=FrozenEstimator(features)).fit(X, y)
+        unseen = getattr(classifier, "early_stopping", False) and learns_from_labels(features)
+        feature_map = clone(features) if unseen else FrozenEstimator(features)
+        model = classifier.set_params(feature_map=feature_map).fit(X, y)
         return model, model
     classifier.fit(transform(features, X), y)
     return make_pipeline(FrozenEstimator(features), classifier), classifier
