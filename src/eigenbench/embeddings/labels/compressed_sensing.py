@@ -38,7 +38,7 @@ class CompressedSensing(LabelEmbedding):
     intercept_ : ndarray of shape (k,), float64
         Its intercept.
     classes_ : ndarray of shape (c,)
-        Class labels, or column numbers of the indicator matrix.
+        Class labels, or column numbers of Y.
     penalty_ : float
         The absolute penalty λ.
     cg_iterations_ : int

@@ -68,6 +68,44 @@ def label_matrix(Y: Any, dtype: Any) -> tuple[sparse.csr_array, np.ndarray]:
     return indicators.astype(dtype, copy=False), np.arange(indicators.shape[1])
 
 
+def target_matrix(Y: Any, dtype: Any, *, centred: bool) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
+    """Return labels or real-valued targets as a CSR matrix.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n,), or {ndarray, sparse matrix} of shape (n, c)
+        As for `label_matrix`, or vectors of real numbers as rows.
+    dtype : numpy dtype
+        Type of the matrix.
+    centred : bool
+        Whether columns of real numbers may be shifted by their means, so that the type holds their digits;
+        labels and sparse matrices never are.
+
+    Returns
+    -------
+    targets : csr_array of shape (n, c)
+    shift : ndarray of shape (c,), float64
+        What was subtracted from the columns.
+    classes : ndarray of shape (c,)
+        The sorted class labels, or the column numbers.
+
+    Raises
+    ------
+    ValueError
+        If a vector is not made of class labels.
+    """
+    entries = Y.data if sparse.issparse(Y) else Y
+    if not is_indicator(Y) or np.isin(entries, (0, 1)).all():
+        indicators, classes = label_matrix(Y, dtype)
+        return indicators, np.zeros(len(classes)), classes
+    shift = np.zeros(Y.shape[1])
+    if centred and not sparse.issparse(Y):
+        shift = Y.mean(axis=0, dtype=np.float64)
+    targets = sparse.csr_array(Y if sparse.issparse(Y) else Y - shift).astype(dtype)
+    targets.sum_duplicates()
+    return targets, shift, np.arange(Y.shape[1])
+
+
 def class_indicators(codes: np.ndarray, n_classes: int, dtype: Any) -> sparse.csr_array:
     """Return the (n, n_classes) matrix with a one in column ``codes[i]`` of each row i."""
     parts = np.ones(len(codes), dtype=dtype), codes, np.arange(len(codes) + 1)

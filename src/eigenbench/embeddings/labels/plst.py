@@ -13,7 +13,8 @@ class PLST(SpectralLabelEmbedding):
     The embedding :math:`V_k` holds the leading eigenvectors of
     :math:`(Y - 1\bar y^\top)^\top (Y - 1\bar y^\top)` [1]_, found by subspace iteration. Unlike
     :class:`Rembrandt` it ignores X, so with one label per row, where labels do not occur together, it
-    can only prefer the frequent ones. ``transform`` predicts :math:`Y V_k` from X.
+    can only prefer the frequent ones. ``transform`` predicts :math:`Y V_k` from X. Of real-valued Y they are
+    its principal components.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ class PLST(SpectralLabelEmbedding):
     intercept_ : ndarray of shape (k,), float64
         Its intercept.
     classes_ : ndarray of shape (c,)
-        Class labels, or column numbers of the indicator matrix.
+        Class labels, or column numbers of Y.
     penalty_ : float
         The absolute penalty λ.
     cg_iterations_ : int

@@ -8,13 +8,15 @@ from eigenbench.linalg.row_products import LabelledRows
 
 
 class Rembrandt(SpectralLabelEmbedding):
-    r"""Embed labels by the leading right singular vectors of the least-squares prediction of Y.
+    r"""Embed labels, or real vectors, by the right singular vectors of the least-squares prediction of Y.
 
     Of all W of rank at most k, :math:`W = X^+ Y V_k V_k^\top` minimises :math:`\|Y - XW\|_F`, where
     :math:`V_k` holds the top right singular vectors of :math:`\Pi_X Y` and :math:`\Pi_X` projects on the
     column space of X. :math:`V_k` is the embedding: two labels are near when the same inputs predict them.
     It is found by subspace iteration on :math:`Y^\top X (X^\top X + \lambda I)^{-1} X^\top Y`, which needs
-    one ridge regression on k + p columns for each step and is never formed [1]_.
+    one ridge regression on k + p columns for each step and is never formed [1]_. Nothing in it needs zeros
+    and ones: of real-valued Y it is the reduced-rank regression, ``transform(X) @ embedding_.T`` its
+    prediction but for the mean of Y along directions that are left out.
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ class Rembrandt(SpectralLabelEmbedding):
     intercept_ : ndarray of shape (k,), float64
         Its intercept.
     classes_ : ndarray of shape (c,)
-        Class labels, or column numbers of the indicator matrix.
+        Class labels, or column numbers of Y.
     penalty_ : float
         The absolute penalty λ.
     cg_iterations_ : int

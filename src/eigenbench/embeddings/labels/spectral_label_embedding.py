@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from eigenbench.embeddings.labels.label_matrix import label_matrix
+from eigenbench.embeddings.labels.label_matrix import target_matrix
 from eigenbench.embeddings.labels.moment_products import MomentProducts
 from eigenbench.embeddings.row_transformer import LinearEmbedding, MomentFit
 from eigenbench.linalg.accumulation import accumulate
@@ -86,7 +86,7 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
         X : {array-like, sparse matrix} of shape (n_samples, d)
             Training rows. Sparse data may be CSR over memory-mapped arrays; it is not copied.
         Y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, c)
-            Class labels, or an indicator matrix of zeros and ones.
+            Class labels, an indicator matrix of zeros and ones, or vectors of real numbers as rows.
 
         Returns
         -------
@@ -96,14 +96,15 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
         Raises
         ------
         ValueError
-            If Y holds neither class labels nor indicators, or if the data hold NaN or infinity.
+            If a vector Y does not hold class labels, or if the data hold NaN or infinity.
         """
         self._validate_params()
         X, Y = self._training_rows(X, Y, multi_output=True)
         if sparse.issparse(X) and X.dtype == np.uint8:
             X = X.astype(np.float32)
-        indicators, classes = label_matrix(Y, np.float64 if X.dtype == np.float64 else np.float32)
-        rows = LabelledRows.of(X, indicators, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs)
+        dtype = np.float64 if X.dtype == np.float64 else np.float32
+        targets, shift, classes = target_matrix(Y, dtype, centred=self.fit_intercept)
+        rows = LabelledRows.of(X, targets, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs)
         solve: ColumnMap
         if self.solver == "cholesky" or (
             self.solver == "auto" and (not sparse.issparse(X) or X.shape[1] <= DOUBLE_PRECISION_LIMIT)
@@ -115,6 +116,7 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
             self.penalty_ = float(self.ridge * rows.diagonal.mean())
             solve = StreamedRidge(rows, self.penalty_, tol=self.cg_tol, max_iter=self.cg_max_iter)
         self._regress(rows, solve, classes)
+        self.intercept_ += shift @ self.embedding_
         self._report(solve)
         return self
 
