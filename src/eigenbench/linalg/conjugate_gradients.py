@@ -14,6 +14,10 @@ logger = logging.getLogger(__name__)
 #: Rows of a product that are summed in the type of the data before they are added up in float64.
 _ROWS_AT_ONCE = 4096
 
+#: A column ends when its residual is this many times its smallest so far: rounding has taken over, as happens
+#: where A is singular to working precision.
+GROWTH = 100.0
+
 
 def conjugate_gradients(
     apply: Callable[[np.ndarray], np.ndarray],
@@ -42,15 +46,15 @@ def conjugate_gradients(
     Returns
     -------
     solution : ndarray of shape (d, w)
-        In the type of ``right``.
+        In the type of ``right``; of each column the iterate of smallest residual.
     n_iter : int
         Iterations done.
     residual : float
-        The largest relative residual left.
+        The largest relative residual left in a column of the solution.
 
     Notes
     -----
-    Three arrays of the size of ``right`` and one product are held beside it and the solution. Inner products
+    Four arrays of the size of ``right`` and one product are held beside it and the solution. Inner products
     are accumulated in float64. It pays little to start from earlier solutions: the best start in the
     span of those of the previous power iteration saved one or two of ten iterations.
     """
@@ -61,8 +65,12 @@ def conjugate_gradients(
     scale = _column_dots(right, right * inverse)
     length = _column_dots(residual, work)
     direction = work.copy()
+    best, smallest = solution.copy(), length
     n_iter = 0
-    while n_iter < max_iter and (active := length > tol**2 * scale).any():
+    while n_iter < max_iter:
+        active = (length > tol**2 * scale) & (length <= GROWTH**2 * smallest)
+        if not active.any():
+            break
         image = apply(direction)
         curvature = _column_dots(direction, image)
         steps = np.divide(length, curvature, out=np.zeros_like(length), where=active & (curvature > 0))
@@ -74,8 +82,10 @@ def conjugate_gradients(
         direction *= ratio.astype(right.dtype)
         direction += work
         n_iter += 1
-    relative = np.divide(length, scale, out=np.zeros_like(length), where=scale > 0)
-    return solution, n_iter, float(np.sqrt(relative.max(initial=0)))
+        np.copyto(best, solution, where=length < smallest)
+        smallest = np.minimum(length, smallest)
+    relative = np.divide(smallest, scale, out=np.zeros_like(smallest), where=scale > 0)
+    return best, n_iter, float(np.sqrt(relative.max(initial=0)))
 
 
 def _column_dots(A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -22,6 +22,9 @@ logger = logging.getLogger(__name__)
 #: dense side of a product with that many columns is small enough to keep several.
 COLUMNS_AT_ONCE = 64
 
+#: Dense features whose mean is larger than this, in standard deviations, have rows shifted before products.
+LARGE_MEAN = 10.0
+
 #: Stored values that are squared at a time.
 _VALUES_AT_ONCE = 2**22
 
@@ -87,6 +90,7 @@ class LabelledRows:
         self.dtype = np.dtype(np.float64 if X_b.dtype == np.float64 else np.float32)
         sums, squares = np.zeros(self.n_features), np.zeros(self.n_features)
         self.label_sums = np.zeros(self.n_labels)
+        self._shift: np.ndarray | None = None
         for X_b, Y_b in self.blocks():
             self.n_rows += X_b.shape[0]
             _add_column_sums(X_b, sums, squares)
@@ -95,6 +99,18 @@ class LabelledRows:
         self.label_mean = self.label_sums / self.n_rows if fit_intercept else np.zeros(self.n_labels)
         self.diagonal = squares - self.n_rows * self.feature_mean**2
         self.diagonal[self.diagonal <= _ROUNDING * squares] = 0
+        self._shift, self._centre = self._shifted_centre(blocks[0][0])
+
+    def _shifted_centre(self, X_b: Any) -> tuple[np.ndarray | None, np.ndarray]:
+        """Return what is subtracted from dense rows before products, None for nothing, and their mean then.
+
+        Products of features whose means are large against their deviations would lose the deviations.
+        """
+        variances = self.diagonal / self.n_rows
+        if sparse.issparse(X_b) or not (self.feature_mean**2 > LARGE_MEAN**2 * variances).any():
+            return None, self.feature_mean
+        shift = self.feature_mean.astype(self.dtype)
+        return shift, np.where(self.diagonal > 0, self.feature_mean - shift, 0)
 
     @classmethod
     def of(cls, X: Any, Y: Any, **options: Any) -> LabelledRows:
@@ -105,9 +121,13 @@ class LabelledRows:
         return cls([(_rows(X, here), _rows(Y, here)) for here in slices], **options)
 
     def blocks(self) -> Iterator[tuple[Any, Any]]:
-        """Yield (X_b, Y_b) with X_b in ``dtype``."""
+        """Yield (X_b, Y_b) with X_b in ``dtype``, shifted where means are large."""
         for X_b, Y_b in self._blocks:
-            yield X_b if sparse.issparse(X_b) else dense_block(X_b, self.dtype), Y_b
+            if sparse.issparse(X_b):
+                yield X_b, Y_b
+            else:
+                rows = dense_block(X_b, self.dtype)
+                yield rows if self._shift is None else rows - self._shift, Y_b
 
     def by_columns(
         self, function: Callable[[np.ndarray], np.ndarray], height: int, columns: np.ndarray
@@ -145,7 +165,7 @@ class LabelledRows:
         out = np.zeros_like(P)
         for X_b, _ in self.blocks():
             out += X_b.T @ (X_b @ P)
-        mean = self.feature_mean.astype(self.dtype)
+        mean = self._centre.astype(self.dtype)
         out -= np.outer(self.n_rows * mean, mean @ P)
         return out
 
@@ -154,7 +174,7 @@ class LabelledRows:
         out = np.zeros((self.n_features, Q.shape[1]), dtype=self.dtype)
         for X_b, Y_b in self.blocks():
             out += X_b.T @ (Y_b @ Q)
-        out -= np.outer(self.feature_mean, self.label_sums @ Q)
+        out -= np.outer(self._centre, self.label_sums @ Q)
         return out
 
     def cross_transposed(self, Z: np.ndarray) -> np.ndarray:
@@ -162,7 +182,7 @@ class LabelledRows:
         out = np.zeros((self.n_labels, Z.shape[1]), dtype=self.dtype)
         for X_b, Y_b in self.blocks():
             out += Y_b.T @ (X_b @ Z)
-        out -= np.outer(self.label_sums, self.feature_mean @ Z)
+        out -= np.outer(self.label_sums, self._centre @ Z)
         return out
 
     def label_covariance(self, Q: np.ndarray) -> np.ndarray:

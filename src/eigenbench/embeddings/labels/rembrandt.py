@@ -73,7 +73,7 @@ class Rembrandt(SpectralLabelEmbedding):
     With w = k + p. Cholesky: n·d² + d³/3 flops and 8·d² bytes (float32: 4·d² above 2,048 features).
     Conjugate gradients: 4·nnz(X)·w flops for each iteration. Both: 4·(nnz(X) + nnz(Y))·w + 4·c·w² flops for
     each of q + 1 steps. Memory beside the data, in float32: 24·c·w + 8·d·k bytes, and for each thread
-    20·d·64 bytes and 128 MB. Nothing of shape (c, c), (d, c), (n, c), (n, k) or (d, w) is formed.
+    24·d·64 bytes and 128 MB. Nothing of shape (c, c), (d, c), (n, c), (n, k) or (d, w) is formed.
 
     References
     ----------
