@@ -91,6 +91,9 @@ def test_an_inconsistent_entry_is_refused(tmp_path, change, message):
         {"package": "--index-url=x", "member": "a"},
         {"package": "name", "member": "a"},
         {"package": "name==1.0", "member": "../a"},
+        {"sdist": "--index-url=x", "member": "a", "archive_bytes": 9},
+        {"sdist": "name==1.0", "member": "../a", "archive_bytes": 9},
+        {"sdist": "name==1.0", "member": "a"},
         {"sha256": "0" * 64},
     ],
 )

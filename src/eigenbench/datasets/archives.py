@@ -1,6 +1,7 @@
 """Archives, read member by member into memory and never unpacked: no member can land outside a folder."""
 
 import errno
+import gzip
 import io
 import lzma
 import os.path
@@ -8,14 +9,17 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.storage import CHUNK, HashingWriter
+from eigenbench.datasets.storage import CHUNK, HashingWriter, atomic_writer
+
+_TAR_LIMIT = 1 << 30
+"""Most bytes of all members of a compressed tar up to the one that is wanted."""
 
 _ZIP_DAMAGE = (
     zipfile.BadZipFile,
@@ -78,6 +82,39 @@ def tar_members(archive: str, stream: BinaryIO, limit: int) -> Iterator[tuple[st
                 yield member.name, content.read()
     except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
         raise MalformedData(archive, "tar headers", str(error) or type(error).__name__) from error
+
+
+def copy_tar_member(path: Path, opener: Callable[[Path], Any], member: str, target: Path, limit: int) -> bool:
+    """Write one member of a compressed tar to a file; return False when there is none of that name.
+
+    Parameters
+    ----------
+    path : Path
+        The archive.
+    opener : callable
+        ``gzip.open`` or ``lzma.open``.
+    member : str
+        Its whole name.
+    target : Path
+        Where it goes.
+    limit : int
+        Most bytes to accept of it.
+
+    Raises
+    ------
+    MalformedData
+        As `tar_members`, up to the member; or it is too large, or the compression damaged.
+    """
+    try:
+        with opener(path) as stream:
+            for name, content in tar_members(path.name, stream, _TAR_LIMIT):
+                if name == member:
+                    with atomic_writer(target, limit) as sink:
+                        sink.write(content)
+                    return True
+    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+        raise MalformedData(path.name, "compressed stream", str(error)) from error
+    return False
 
 
 def zip_members(path: Path, pattern: str, limit: int) -> Iterator[tuple[str, bytes]]:

@@ -9,11 +9,12 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from eigenbench.datasets.catalogue import Catalogue, RawFile, Source, load_catalogue
+from eigenbench.datasets.catalogue import Catalogue, RawFile, load_catalogue
 from eigenbench.datasets.decoding import decode
 from eigenbench.datasets.errors import ChecksumMismatch, DatasetUnavailable, MalformedData
 from eigenbench.datasets.file_sums import FileSums
 from eigenbench.datasets.manifest import MANIFEST, FileRecord, Manifest, read_records
+from eigenbench.datasets.source_kinds import Source
 from eigenbench.datasets.sources import SourceUnavailable, StagingArea, obtain
 from eigenbench.datasets.sources.own_files import own_file_is_unchanged, own_source_sum
 from eigenbench.datasets.storage import (

@@ -123,3 +123,19 @@ def test_a_file_that_expands_beyond_its_dataset_is_refused(endless, tmp_path):
     with pytest.raises(MalformedData, match="expands to more than the"):
         READ(path)
     assert peak_bytes(lambda: READ(path)) < 6 << 20
+
+
+def test_rows_of_several_files_follow_each_other(tmp_path):
+    paths = [tmp_path / "a.bz2", tmp_path / "b.bz2", tmp_path / "narrow.bz2"]
+    parts = [
+        (np.ones((2, 3)), np.eye(2)),
+        (np.zeros((1, 3)), np.ones((1, 2))),
+        (np.ones((1, 2)), np.ones((1, 2))),
+    ]
+    for path, (features, labels) in zip(paths, parts, strict=True):
+        path.write_bytes(bz2.compress(python2_pickle(X=features, y=labels)))
+    rows = READ(*paths[:2])
+    np.testing.assert_array_equal(rows.features, np.concatenate([parts[0][0], parts[1][0]]))
+    np.testing.assert_array_equal(rows.labels.toarray(), [[1, 0], [0, 1], [1, 1]])
+    with pytest.raises(MalformedData, match=r"narrow.bz2.*\(2, 2\) features and labels, others \(3, 2\)"):
+        READ(*paths)

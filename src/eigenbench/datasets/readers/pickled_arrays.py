@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from scipy.sparse import vstack
 
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.base import Rows, indicator
@@ -55,13 +56,13 @@ class _Array:
     value: np.ndarray | None = None
 
 
-def read_pickled_arrays(path: Path, *, n_values: int) -> Rows:
-    """Read a bzip2-compressed pickle of ``{'X': array, 'y': array}``, as old scikit-multilearn ships them.
+def read_pickled_arrays(*paths: Path, n_values: int) -> Rows:
+    """Read bzip2-compressed pickles of ``{'X': array, 'y': array}``, as old scikit-multilearn ships them.
 
     Parameters
     ----------
-    path : Path
-        The file.
+    *paths : Path
+        The files, whose rows follow each other.
     n_values : int
         Rows times features and labels that there should be; a file that expands to much more is refused.
 
@@ -75,6 +76,16 @@ def read_pickled_arrays(path: Path, *, n_values: int) -> Rows:
     MalformedData
         Truncated or damaged content, any other object in the pickle, or arrays that don't fit together.
     """
+    parts = [_read_part(path, n_values) for path in paths]
+    for path, part in zip(paths[1:], parts[1:], strict=True):
+        widths = [(one.features.shape[1], one.labels.shape[1]) for one in (part, parts[0])]
+        if widths[0] != widths[1]:
+            raise MalformedData(path.name, "content", f"{widths[0]} features and labels, others {widths[1]}")
+    labels = vstack([part.labels for part in parts], format="csr")
+    return Rows(np.concatenate([part.features for part in parts]), labels)
+
+
+def _read_part(path: Path, n_values: int) -> Rows:
     content = read_arrays(path, n_values * _BYTES_PER_VALUE + _SLACK_BYTES)
     if set(content) != {"X", "y"}:
         raise MalformedData(path.name, "content", f"keys {sorted(content)}, expected X and y")

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from eigenbench.datasets.catalogue import (
+from eigenbench.datasets.source_kinds import (
     FolderSource,
     InstalledSource,
     MirrorSource,
     PackageSource,
+    SdistSource,
     Source,
     SynthesisedSource,
     UrlSource,
@@ -16,6 +17,7 @@ from eigenbench.datasets.sources.folder import pack_folder
 from eigenbench.datasets.sources.installed import find_installed
 from eigenbench.datasets.sources.mirror import find_in_mirror
 from eigenbench.datasets.sources.package import read_from_package
+from eigenbench.datasets.sources.sdist import read_from_sdist
 from eigenbench.datasets.sources.synthesised import synthesise_data
 from eigenbench.datasets.sources.url import download
 
@@ -48,6 +50,8 @@ def obtain(source: Source, staging: StagingArea, limit: int) -> Path:
             return download(source, staging, limit)
         case PackageSource():
             return read_from_package(source, staging, limit)
+        case SdistSource():
+            return read_from_sdist(source, staging, limit)
         case InstalledSource():
             return find_installed(source)
         case FolderSource():

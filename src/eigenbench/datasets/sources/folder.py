@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from eigenbench.datasets.catalogue import FolderSource
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.file_sums import stamp_of
+from eigenbench.datasets.source_kinds import FolderSource
 from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
 from eigenbench.datasets.sources.mirror import mirror_folder
 from eigenbench.datasets.storage import HashingWriter

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-from eigenbench.datasets.catalogue import InstalledSource
+from eigenbench.datasets.source_kinds import InstalledSource
 from eigenbench.datasets.sources.base import SourceUnavailable
 
 

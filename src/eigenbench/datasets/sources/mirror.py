@@ -3,16 +3,10 @@
 import lzma
 import os
 from pathlib import Path
-from typing import BinaryIO, cast
 
-from eigenbench.datasets.archives import tar_members
-from eigenbench.datasets.catalogue import MirrorSource
-from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.archives import copy_tar_member
+from eigenbench.datasets.source_kinds import MirrorSource
 from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
-from eigenbench.datasets.storage import atomic_writer
-
-_TAR_LIMIT = 1 << 30
-"""Most bytes of all members of a tar up to the one that is wanted."""
 
 
 def find_in_mirror(source: MirrorSource, staging: StagingArea, limit: int) -> Path:
@@ -26,7 +20,12 @@ def find_in_mirror(source: MirrorSource, staging: StagingArea, limit: int) -> Pa
         The tar is damaged, or its members together have more than ``limit`` bytes up to the one wanted.
     """
     path = mirror_file(source)
-    return path if source.member is None else _copy_member(path, source.member, staging, limit)
+    if source.member is None:
+        return path
+    target = staging.folder / "member"
+    if not copy_tar_member(path, lzma.open, source.member, target, limit):
+        raise SourceUnavailable(f"{path} has no member {source.member}")
+    return target
 
 
 def mirror_file(source: MirrorSource) -> Path:
@@ -45,17 +44,3 @@ def mirror_folder() -> Path:
     if not mirror:
         raise SourceUnavailable("EIGENBENCH_MIRROR is not set")
     return Path(mirror).expanduser().absolute()
-
-
-def _copy_member(path: Path, member: str, staging: StagingArea, limit: int) -> Path:
-    target = staging.folder / "member"
-    try:
-        with lzma.open(path) as stream:
-            for name, content in tar_members(path.name, cast(BinaryIO, stream), _TAR_LIMIT):
-                if name == member:
-                    with atomic_writer(target, limit) as sink:
-                        sink.write(content)
-                    return target
-    except (EOFError, lzma.LZMAError) as error:
-        raise MalformedData(path.name, "compressed stream", str(error)) from error
-    raise SourceUnavailable(f"{path} has no member {member}")

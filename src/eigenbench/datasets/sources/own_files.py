@@ -3,9 +3,10 @@
 from contextlib import suppress
 from pathlib import Path
 
-from eigenbench.datasets.catalogue import FolderSource, MirrorSource, RawFile, Source
+from eigenbench.datasets.catalogue import RawFile
 from eigenbench.datasets.file_sums import FileSums
 from eigenbench.datasets.manifest import FileRecord
+from eigenbench.datasets.source_kinds import FolderSource, MirrorSource, Source
 from eigenbench.datasets.sources.base import SourceUnavailable
 from eigenbench.datasets.sources.folder import folder_stamp, folder_sum
 from eigenbench.datasets.sources.mirror import mirror_file

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from eigenbench.datasets.archives import copy_zip_member, pack_tar, zip_members
-from eigenbench.datasets.catalogue import PackageSource
+from eigenbench.datasets.source_kinds import PackageSource
 from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
 from eigenbench.datasets.storage import atomic_writer
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from eigenbench.datasets.catalogue import SynthesisedSource
+from eigenbench.datasets.source_kinds import SynthesisedSource
 from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from eigenbench.datasets.archives import copy_zip_member
-from eigenbench.datasets.catalogue import UrlSource
+from eigenbench.datasets.source_kinds import UrlSource
 from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
 from eigenbench.datasets.storage import atomic_writer
 
@@ -36,10 +36,10 @@ def download(source: UrlSource, staging: StagingArea, limit: int) -> Path:
         The response or the member is too large, or the archive is damaged.
     """
     if source.member is None or source.archive_bytes is None:
-        return _transfer(source.url, staging, staging.folder / "download", limit)
+        return transfer(source.url, staging, staging.folder / "download", limit)
     if source.url not in staging.archives:
         path = staging.folder / f"archive-{len(staging.archives)}"
-        staging.archives[source.url] = _transfer(source.url, staging, path, source.archive_bytes)
+        staging.archives[source.url] = transfer(source.url, staging, path, source.archive_bytes)
     path = staging.folder / "member"
     with atomic_writer(path, limit) as sink:
         if not copy_zip_member(staging.archives[source.url], source.member, sink):
@@ -47,7 +47,8 @@ def download(source: UrlSource, staging: StagingArea, limit: int) -> Path:
     return path
 
 
-def _transfer(url: str, staging: StagingArea, path: Path, limit: int) -> Path:
+def transfer(url: str, staging: StagingArea, path: Path, limit: int) -> Path:
+    """Download at most ``limit`` bytes into ``path`` and return it, or raise as `download` does."""
     import pooch
     import requests
 

