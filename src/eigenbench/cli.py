@@ -61,13 +61,13 @@ def show(
     results_dir: ResultsDir = Path("results"),
     suites_dir: SuitesDir = None,
 ) -> None:
-    """Print a suite's measured numbers beside the published ones, and what its protocols measured."""
+    """Print a suite's numbers beside the published ones, what protocols measured, and the leaderboards."""
     from eigenbench.reporting.inputs import read_inputs
-    from eigenbench.reporting.terminal import print_comparison, print_measurements
+    from eigenbench.reporting.run_groups import group_runs
+    from eigenbench.reporting.terminal import print_suites
 
     inputs = read_inputs([_suite_path(suite, suites_dir)], results_dir)
-    print_comparison(inputs.suites, inputs.records)
-    print_measurements(inputs.suites, inputs.records)
+    print_suites(inputs.suites, group_runs(inputs.suites, inputs.records, results_dir=results_dir))
 
 
 @app.command()
@@ -78,10 +78,12 @@ def summary(
 ) -> None:
     """Print the headline results of every suite that has run, and where report and dashboard are."""
     from eigenbench.reporting.inputs import read_inputs
+    from eigenbench.reporting.run_groups import group_runs
     from eigenbench.reporting.terminal import print_summary
 
     inputs = read_inputs([], results_dir, all_suites_in=_suites_folder(suites_dir))
-    print_summary(inputs.suites, inputs.records, report=reports_dir / "index.html")
+    groups = group_runs(inputs.suites, inputs.records, results_dir=results_dir)
+    print_summary(inputs.suites, groups, report=reports_dir / "index.html")
 
 
 @app.command()

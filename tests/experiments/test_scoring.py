@@ -52,7 +52,7 @@ def test_without_probabilities_there_is_no_log_loss(digits):
     X, y = digits
     scores = score_classes(LinearSVC().fit(X[:300], y[:300]), X, y, 10)
     assert "log_loss" not in scores.metrics
-    assert set(scores.predictions) == {"predicted"}
+    assert set(scores.predictions) == {"truth", "predicted"}
     assert 0 < scores.metrics["error"] < 0.5
 
 

@@ -29,6 +29,7 @@ def test_it_writes_the_report_and_says_where(run, tmp_path, capsys):
         "index.html",
         "results.csv",
         "comparison.csv",
+        "leaderboard.csv",
         "figures",
     }
     assert str(tmp_path / "reports" / "index.html") in capsys.readouterr().err

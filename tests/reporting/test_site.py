@@ -159,7 +159,12 @@ def test_figures_of_an_earlier_report_go(build, few, tmp_path):
     build(chosen=few)
     assert len(content(tmp_path / "reports" / "figures")) == 3
     build(chosen=[])
-    assert sorted(content(tmp_path / "reports")) == ["comparison.csv", "index.html", "results.csv"]
+    assert sorted(content(tmp_path / "reports")) == [
+        "comparison.csv",
+        "index.html",
+        "leaderboard.csv",
+        "results.csv",
+    ]
     assert (tmp_path / "reports" / "figures").is_dir()
 
 

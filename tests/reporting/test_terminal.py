@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from eigenbench.reporting.run_groups import group_runs
 from eigenbench.reporting.terminal import print_comparison, print_summary
 
 
@@ -19,7 +20,7 @@ def pipe(monkeypatch) -> Console:
 
 
 def test_the_summary_fits_in_a_pipe(suite, records, pipe):
-    print_summary([suite], records, report=Path("reports/index.html"), console=pipe)
+    print_summary([suite], group_runs([suite], records), report=Path("reports/index.html"), console=pipe)
     text = pipe.file.getvalue()
     lines = text.splitlines()
     assert "\x1b" not in text
@@ -30,7 +31,7 @@ def test_the_summary_fits_in_a_pipe(suite, records, pipe):
 
 
 def test_every_published_number_has_a_line(suite, records, pipe):
-    print_comparison([suite], records, pipe)
+    print_comparison([suite], group_runs([suite], records), pipe)
     lines = pipe.file.getvalue().splitlines()
     gem = next(line for line in lines if line.startswith("GEM "))
     assert gem.split() == ["GEM", "test", "errors", "108", "111", "[92.3,", "133.5]", "1", "reproduced"]
@@ -40,7 +41,7 @@ def test_every_published_number_has_a_line(suite, records, pipe):
 
 def test_brackets_in_names_are_not_markup(suite, make_record, pipe):
     runs = [make_record("digits", "gem", "LinearSVC", seed, method="[red]x[/red]") for seed in range(3)]
-    print_summary([suite], runs, report=Path("[bold]/index.html"), console=pipe)
+    print_summary([suite], group_runs([suite], runs), report=Path("[bold]/index.html"), console=pipe)
     text = pipe.file.getvalue()
     assert "[red]x[/red]" in text
     assert "[bold]/index.html" in text
@@ -48,14 +49,14 @@ def test_brackets_in_names_are_not_markup(suite, make_record, pipe):
 
 def test_a_long_report_path_is_not_broken(suite, pipe):
     path = Path("/".join(["a-long-folder-name"] * 8)) / "index.html"
-    print_summary([suite], [], report=path, console=pipe)
+    print_summary([suite], group_runs([suite], []), report=path, console=pipe)
     assert f"Report:     {path}" in pipe.file.getvalue().splitlines()
 
 
 def test_a_terminal_without_unicode_is_no_error(suite, monkeypatch):
     ascii_only = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr("sys.stdout", ascii_only)
-    print_comparison([suite], [])
+    print_comparison([suite], group_runs([suite], []))
     ascii_only.flush()
     assert b"Dropout: not run (a neural network, only quoted)" in ascii_only.buffer.getvalue()
 
@@ -67,17 +68,17 @@ def test_a_mean_over_some_seeds_says_so_and_is_not_the_best(suite, make_record, 
     runs += [
         make_record("digits", "gem", "LinearSVC", seed, metrics={"test_error": 0.5}) for seed in range(3)
     ]
-    print_comparison([suite], runs, pipe)
-    print_summary([suite], runs, report=Path("r"), console=pipe)
+    print_comparison([suite], group_runs([suite], runs), pipe)
+    print_summary([suite], group_runs([suite], runs), report=Path("r"), console=pipe)
     lines = [line.split() for line in pipe.file.getvalue().splitlines()]
     [shown] = [line for line in lines if line[:1] == ["pca"] and "reproduced" in line][:1]
     assert shown[-4:] == ["2", "of", "3", "reproduced"]
     assert ["pca:", "reproduced", "(2", "of", "3", "seeds)"] in lines
     [best] = [line for line in lines if line[:1] == ["digits"]]
-    assert best[1] == "gem"
+    assert best[1:3] == ["1", "gem"]
 
 
 def test_no_best_run_without_all_its_seeds(suite, make_record, pipe):
     runs = [make_record("digits", "pca", "LinearSVC", 0)]
-    print_summary([suite], runs, report=Path("r"), console=pipe)
+    print_summary([suite], group_runs([suite], runs), report=Path("r"), console=pipe)
     assert "none with all seeds" in pipe.file.getvalue()

@@ -77,7 +77,9 @@ def test_whatever_is_removed_is_planned_again(copied):
     assert "report reports/" in planned
 
 
-@pytest.mark.parametrize("name", ["index.html", "results.csv", "comparison.csv", "figures"])
+@pytest.mark.parametrize(
+    "name", ["index.html", "results.csv", "comparison.csv", "leaderboard.csv", "figures"]
+)
 def test_a_removed_part_of_the_report_is_rendered_again(copied, name):
     path = copied.folder / "reports" / name
     shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -119,7 +119,13 @@ def target(suites):
 
 def report_files(folder):
     """What a report consists of; folder is that of a suite, with a slash, or empty."""
-    names = ["index.html", "results.csv", "comparison.csv", "figures"]
+    names = [
+        "index.html",
+        "results.csv",
+        "comparison.csv",
+        "leaderboard.csv",
+        "figures",
+    ]
     return [f"{REPORTS}/{folder}{name}" for name in names]
 
 

@@ -5,6 +5,7 @@ localrules:
 rule report:
     input:
         lambda w: [record for suite in reported(w) for record in BENCH.records(suite)],
+        lambda w: [file for suite in reported(w) for file in BENCH.predictions(suite)],
     output:
         report(
             f"{REPORTS}/{{report}}index.html",
@@ -20,6 +21,11 @@ rule report:
             f"{REPORTS}/{{report}}comparison.csv",
             category="Tables",
             caption="../report/comparison.rst",
+        ),
+        report(
+            f"{REPORTS}/{{report}}leaderboard.csv",
+            category="Tables",
+            caption="../report/leaderboard.rst",
         ),
         report(
             directory(f"{REPORTS}/{{report}}figures"),

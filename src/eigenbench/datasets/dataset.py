@@ -35,6 +35,8 @@ class Dataset:
         Everything else: licence, citation, sources, hashes.
     label_edges : ndarray of shape (m, 2) or None
         Edges (child, parent) of a graph of the labels: column numbers, and c for the root.
+    test_rows : ndarray of shape (n_test,) or None
+        Numbers of the test rows among all rows, where the seed draws them.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Dataset:
     classes: list[str]
     card: Card
     label_edges: np.ndarray | None = None
+    test_rows: np.ndarray | None = None
 
     def __repr__(self) -> str:
         shapes = f"train {self.X_train.shape}, test {self.X_test.shape}"
@@ -91,6 +94,7 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled
         X, y = _read(folder, card, "X_all"), _read(folder, card, "y_all")
         train, test = draw_split(card.split, split_seed, y)
         blocks = {"X_train": X[train], "y_train": y[train], "X_test": X[test], "y_test": y[test]}
+        blocks["test_rows"] = test
     else:
         blocks = {block: _read(folder, card, block) for block in ("X_train", "y_train", "X_test", "y_test")}
     if isinstance(card.split, SampledSplit):

@@ -12,8 +12,8 @@ from eigenbench.experiments.record import Environment
 PACKAGES = ("eigenbench", "numpy", "scipy", "scikit-learn", "pandas", "skops", "snakemake", "mlflow")
 
 
-def describe_environment(threads: int, code_hash: str) -> Environment:
-    """Collect the environment of this process."""
+def describe_environment(threads: int, code_hash: str, gemm_gflops: float | None = None) -> Environment:
+    """Collect the environment of this process; the rate of products is measured elsewhere."""
     commit = _git("rev-parse", "HEAD")
     status = _git("status", "--porcelain", "--untracked-files=no")
     return Environment(
@@ -21,6 +21,7 @@ def describe_environment(threads: int, code_hash: str) -> Environment:
         platform=platform.platform(),
         cpu=_cpu_model(),
         threads=threads,
+        gemm_gflops=gemm_gflops,
         packages={name: found for name in PACKAGES if (found := _version(name))},
         git_commit=commit,
         git_dirty=None if status is None else bool(status),

@@ -14,6 +14,7 @@ from typing import Any
 from eigenbench.component_loading import MissingExtraError
 from eigenbench.datasets import open_prepared, verify_prepared
 from eigenbench.datasets.errors import DatasetError
+from eigenbench.experiments.gemm_rate import gemm_gflops
 from eigenbench.experiments.job_log import log_to
 from eigenbench.experiments.job_spec import JobSpec
 from eigenbench.experiments.rows import Rows
@@ -56,6 +57,11 @@ class JobContext:
             if state["status"] == "ok":
                 verify_prepared(prepared / name)
         return states
+
+    @cached_property
+    def gemm_gflops(self) -> float | None:
+        """The machine's rate of matrix products, measured once per job in a process of its own."""
+        return self.supervisor.run("measure", lambda: {"gflops": gemm_gflops()}).get("gflops")
 
     def open(self, name: str, split_seed: int | None = None) -> Any:
         """Open a prepared dataset."""

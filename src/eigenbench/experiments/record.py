@@ -85,12 +85,17 @@ class Confusion(_Model):
 
 
 class Environment(_Model):
-    """Where the numbers come from."""
+    """Where the numbers come from.
+
+    ``gemm_gflops`` is the machine's rate of float32 matrix products with these threads, in 10^9 operations a
+    second: what makes seconds of several machines comparable.
+    """
 
     python: str
     platform: str
     cpu: str
     threads: int
+    gemm_gflops: float | None = None
     packages: dict[str, str]
     git_commit: str | None
     git_dirty: bool | None

@@ -65,7 +65,9 @@ def write_run_record(
         "failure": final.get("failure"),
         "dataset_info": _dataset_info(state) if state["card"] else None,
         "peak_rss_mb": max((report.get("peak_rss_mb", 0.0) for report in reports), default=0.0) or None,
-        "environment": describe_environment(context.supervisor.threads, context.options.code),
+        "environment": describe_environment(
+            context.supervisor.threads, context.options.code, context.gemm_gflops
+        ),
         "started": clock.started,
         "finished": _now(),
     }

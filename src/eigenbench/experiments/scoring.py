@@ -35,9 +35,10 @@ class Scores:
     thresholds : dict or None
         Of the decisions on multilabel data.
     predictions : dict of str to ndarray
-        What every later statistic can be computed from. Classes: ``predicted`` (n,), codes, and, when the
-        model gives probabilities, ``probability`` (n,), that of the true class, float32. Labels: the scores
-        of each row's best labels as the ``data``, ``indices``, ``indptr`` and ``shape`` of a CSR array.
+        What every later statistic can be computed from. Classes: ``truth`` and ``predicted`` (n,), codes,
+        and, when the model gives probabilities, ``probability`` (n,), that of the true class, float32.
+        Labels: the scores of each row's best labels as the ``data``, ``indices``, ``indptr`` and ``shape`` of
+        a CSR array, and the ``truth_indices`` and ``truth_indptr`` of the indicator of the true ones.
     """
 
     metrics: dict[str, float]
@@ -82,6 +83,8 @@ def score_run(
         "indices": best.indices,
         "indptr": best.indptr,
         "shape": np.array(best.shape),
+        "truth_indices": y.indices.astype(np.min_scalar_type(y.shape[1])),
+        "truth_indptr": y.indptr,
     }
     return Scores(scores.metrics, scores.predict_seconds, None, scores.thresholds, arrays)
 
@@ -132,7 +135,8 @@ def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> S
         "error": float(wrong.sum() / y.shape[0]),
         "balanced_error": float(np.mean(wrong[occurring > 0] / occurring[occurring > 0])),
     }
-    predictions: dict[str, NDArray[Any]] = {"predicted": predicted.astype(np.min_scalar_type(n_classes))}
+    code = np.min_scalar_type(n_classes)
+    predictions: dict[str, NDArray[Any]] = {"truth": y.astype(code), "predicted": predicted.astype(code)}
     if has_probabilities:
         metrics["log_loss"] = loss / y.shape[0]
         predictions["probability"] = probability

@@ -102,8 +102,9 @@ def _fit(
     scores = score_run(spec, model, *spec.rows("test", seed).of(dataset), dataset, thresholds)
     logger.info("%s", ", ".join(f"{name} {value:.4g}" for name, value in sorted(scores.metrics.items())[:4]))
     save_model(folder / "model.skops", model)
+    rows = {} if dataset.test_rows is None else {"rows": dataset.test_rows.astype(np.uint32)}
     with replacing_file(folder / "predictions.npz") as temporary, temporary.open("wb") as stream:
-        np.savez_compressed(stream, allow_pickle=False, **scores.predictions)
+        np.savez_compressed(stream, allow_pickle=False, **scores.predictions, **rows)
     params = flat_params(steps) | {f"classifier__{key}": value for key, value in step.params.items()}
     chosen_thresholds = scores.thresholds or {}
     params |= {

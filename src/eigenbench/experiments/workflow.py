@@ -175,6 +175,11 @@ class Workflow:
             if file.endswith("record.json")
         ]
 
+    def predictions(self, suite: str) -> list[str]:
+        """Return the files with the predictions of a suite."""
+        files = self.results_of([suite])
+        return [file for file in files if file.endswith("/predictions.npz")]
+
     def receipts(self, suite: str) -> list[str]:
         """Return what the imports of a suite into MLflow write, one for each experiment."""
         return [

@@ -22,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             inputs.records,
             reports_dir=options.reports_dir,
             suite_paths=inputs.suite_paths,
+            results_dir=options.results_dir,
             title=options.title,
             unreadable=inputs.unreadable,
         )

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from eigenbench.experiments.record import Record
 from eigenbench.experiments.suite import ExperimentSpec, PublishedNumber, Suite
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.intervals import Estimate
-from eigenbench.reporting.run_groups import RunGroup, find_group, group_runs
+from eigenbench.reporting.run_groups import Groups, RunGroup, find_group
 from eigenbench.reporting.verdict import Verdict, is_imprecise, judge
 
 COLUMNS = (
@@ -99,14 +98,13 @@ def _compare(
     return Comparison(suite, name, spec.dataset, number, group, found, why)
 
 
-def compare_all(suites: Sequence[Suite], records: Iterable[Record]) -> list[Comparison]:
+def compare_all(suites: Iterable[Suite], groups: Groups) -> list[Comparison]:
     """Compare every published number of the suites, in the order of the files."""
-    by_experiment = group_runs(suites, records)
     return [
         row
         for suite in suites
         for name in suite.experiments
-        for row in compare(suite, name, by_experiment[suite.name, name])
+        for row in compare(suite, name, groups[suite.name, name])
     ]
 
 
@@ -116,25 +114,23 @@ def verdict_counts(rows: Iterable[Comparison]) -> dict[str, int]:
     return {name: found[name] for name in ("better", "reproduced", "off", "not run")}
 
 
-def comparison_csv(suites: Sequence[Suite], records: Iterable[Record]) -> str:
+def comparison_csv(rows: Iterable[Comparison]) -> str:
     """Tabulate published against measured as CSV.
 
     Parameters
     ----------
-    suites : sequence of Suite
-        Their published numbers give the rows.
-    records : iterable of Record
-        The runs; those of other suites are left out.
+    rows : iterable of Comparison
+        The published numbers.
 
     Returns
     -------
     str
-        Columns ``COLUMNS``, one row per published number, in the order of the suite files. ``measured``
-        is the mean over ``n_seeds`` seeds, ``ci_low`` and ``ci_high`` its 95 % interval (see
-        `eigenbench.reporting.intervals.estimate`), ``verdict`` is `Comparison.verdict`. Numbers that were not
-        measured have empty fields.
+        Columns ``COLUMNS``, one row per published number. ``measured`` is the mean over ``n_seeds`` seeds,
+        ``ci_low`` and ``ci_high`` its 95 % interval (see
+        `eigenbench.reporting.run_groups.RunGroup.estimate`), ``verdict`` is `Comparison.verdict`. Numbers
+        that were not measured have empty fields.
     """
-    rows = [
+    lines = [
         (
             row.suite,
             row.number.source,
@@ -149,6 +145,6 @@ def comparison_csv(suites: Sequence[Suite], records: Iterable[Record]) -> str:
             row.number.tolerance,
             row.verdict,
         )
-        for row in compare_all(suites, records)
+        for row in rows
     ]
-    return csv_text(COLUMNS, rows)
+    return csv_text(COLUMNS, lines)

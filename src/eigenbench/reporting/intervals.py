@@ -1,4 +1,4 @@
-"""Means over seeds and their 95 % confidence intervals."""
+"""Means over seeds and their 95 % confidence intervals, from the values of runs alone."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from scipy.stats import t as student_t
 LEVEL = 0.95
 OVER_SEEDS = "Student t over seeds"
 OVER_ROWS = "Wilson over test rows"
+#: From stored predictions.
+ROWS_AND_SEEDS = "over test rows and seeds"
+ROWS_AND_SPLITS = "over test rows and splits"
+KINDS = (ROWS_AND_SEEDS, ROWS_AND_SPLITS, OVER_SEEDS, OVER_ROWS)
 
 #: Metrics that count wrong test rows; the value is the largest one possible, given the number of rows.
 _BINOMIAL = {"test_error": lambda n_test: 1.0, "test_errors": lambda n_test: float(n_test)}
@@ -31,7 +35,7 @@ class Estimate:
     n_seeds : int
         Number of runs in the mean.
     interval : str
-        How the interval was made: ``OVER_SEEDS``, ``OVER_ROWS`` or empty.
+        How the interval was made: one of ``KINDS``, or empty.
     """
 
     mean: float

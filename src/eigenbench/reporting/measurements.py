@@ -14,7 +14,7 @@ from eigenbench.reporting.formatting import (
     sentence,
     split_size,
 )
-from eigenbench.reporting.intervals import OVER_ROWS, OVER_SEEDS
+from eigenbench.reporting.intervals import KINDS
 from eigenbench.reporting.run_groups import RunGroup, best_groups, best_of, headline_direction
 
 
@@ -95,5 +95,5 @@ def _interval_note(groups: Iterable[RunGroup], metrics: Iterable[str]) -> str:
     """Say how the intervals of a table were made, where it has any."""
     estimates = [group.estimate(metric) for group in groups for metric in metrics]
     kinds = {found.interval for found in estimates if found}
-    named = " or ".join(kind for kind in (OVER_SEEDS, OVER_ROWS) if kind in kinds)
+    named = " or ".join(kind for kind in KINDS if kind in kinds)
     return f"; 95 % interval: {named}" if named else ""

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
+from pathlib import Path
 
+from eigenbench.comparison.one_dataset import interval_over_seeds, interval_over_splits
+from eigenbench.datasets.catalogue import Catalogue, load_catalogue
+from eigenbench.experiments.plan import plan_suite
 from eigenbench.experiments.record import Record
 from eigenbench.experiments.suite import NO_CLASSIFIER, ExperimentSpec, Suite
 from eigenbench.reporting.formatting import lower_is_better
-from eigenbench.reporting.intervals import Estimate, estimate
+from eigenbench.reporting.intervals import OVER_ROWS, ROWS_AND_SEEDS, ROWS_AND_SPLITS, Estimate, estimate
+from eigenbench.reporting.row_metrics import RunMetrics, read_run_metrics
 
 _GroupKey = tuple[str, str, str, str]
 
@@ -27,12 +32,16 @@ class RunGroup:
         In the order of the seeds; may be empty.
     n_planned : int
         How many seeds the suite asks for.
+    results_dir : Path or None
+        Where the predictions of the runs are, below; None where only the records are known.
     """
 
     method: str
     classifier: str
     records: tuple[Record, ...]
     n_planned: int
+    results_dir: Path | None = None
+    _row_metrics: dict[str, RunMetrics | None] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def finished(self) -> list[Record]:
@@ -57,12 +66,27 @@ class RunGroup:
         if not records:
             return None
         info = records[0].dataset_info
+        if (found := self.row_metrics(metric)) is not None and info is not None:
+            return _estimate_from_rows(found, records)
         return estimate(
             metric,
             [record.metrics[metric] for record in records],
             deterministic=all(record.deterministic for record in records),
             n_test=info.n_test if info else None,
         )
+
+    def row_metrics(self, metric: str) -> RunMetrics | None:
+        """Return what the test rows of each finished run contribute to a metric, from its predictions.
+
+        None where a run has kept none, where they do not give the value in its record, or where the metric
+        cannot be computed from them.
+        """
+        if metric not in self._row_metrics:
+            records = [record for record in self.finished if metric in record.metrics]
+            self._row_metrics[metric] = None
+            if self.results_dir is not None and self.classifier != NO_CLASSIFIER and records:
+                self._row_metrics[metric] = read_run_metrics(self.results_dir, records, metric)
+        return self._row_metrics[metric]
 
     def seeds_note(self, metric: str) -> str:
         """Say how many of the planned seeds have a metric, as ``3 of 5 seeds``; empty for all or none."""
@@ -98,6 +122,20 @@ class RunGroup:
         return reason(self.records[0])
 
 
+def _estimate_from_rows(found: RunMetrics, records: list[Record]) -> Estimate:
+    """Return mean and interval of a metric over the test rows and the seeds or splits."""
+    runs = list(found.by_seed.values())
+    info = records[0].dataset_info
+    assert info is not None
+    if found.drawn and len(runs) > 1:
+        interval = interval_over_splits(runs, n_train=info.n_train, n_test=info.n_test)
+        kind = ROWS_AND_SPLITS
+    else:
+        interval = interval_over_seeds(runs)
+        kind = ROWS_AND_SEEDS if len(runs) > 1 and not records[0].deterministic else OVER_ROWS
+    return Estimate(interval.estimate, interval.low, interval.high, len(runs), kind)
+
+
 def _model_kb(record: Record) -> float | None:
     return None if record.model is None else record.model.bytes / 1000
 
@@ -121,41 +159,57 @@ def total_seconds(record: Record) -> float | None:
     return record.fit_seconds + record.train_seconds
 
 
-def group_runs(suites: Iterable[Suite], records: Iterable[Record]) -> dict[tuple[str, str], list[RunGroup]]:
+#: The groups of each experiment, by the names of its suite and its own.
+Groups = dict[tuple[str, str], list[RunGroup]]
+
+
+def group_runs(
+    suites: Iterable[Suite],
+    records: Iterable[Record],
+    *,
+    results_dir: Path | None = None,
+    catalogue: Catalogue | None = None,
+) -> Groups:
     """Group records by (suite, experiment) into groups, in the order of the suite files.
 
-    Every group that a suite declares is there, with or without records. Groups that only records know
-    come after the declared ones, by name; records of other suites or experiments are left out.
+    Every group that a suite plans is there, with or without records. Groups that only records know come
+    after the planned ones, by name; records of other suites or experiments are left out.
+
+    Parameters
+    ----------
+    suites : iterable of Suite
+        Whose runs to group.
+    records : iterable of Record
+        In any order.
+    results_dir : Path, optional
+        The folder of the results, for statistics from predictions; without it they rest on the records.
+    catalogue : Catalogue, optional
+        Of the datasets; by default that of eigenbench.
     """
     by_key: dict[_GroupKey, list[Record]] = {}
     for record in records:
         key = (record.suite, record.experiment, record.method, record.classifier)
         by_key.setdefault(key, []).append(record)
-    by_experiment = {}
+    by_experiment: Groups = {}
     for suite in suites:
+        plan = plan_suite(suite, catalogue or load_catalogue())
         for name, experiment in suite.experiments.items():
-            declared = [
-                (method, classifier)
-                for method in experiment.methods
-                for classifier in experiment.classifier_names(method)
-            ]
-            extra = sorted(
-                key[2:] for key in by_key if key[:2] == (suite.name, name) and key[2:] not in declared
-            )
+            n_seeds = {
+                (method.spec.method, classifier): len(method.seeds)
+                for method in plan.of(name)
+                for classifier in method.classifiers
+            }
+            known = sorted(key[2:] for key in by_key if key[:2] == (suite.name, name))
+            n_seeds |= {pair: len(experiment.seeds) for pair in known if pair not in n_seeds}
             by_experiment[suite.name, name] = [
-                _run_group(
-                    experiment, method, classifier, by_key.get((suite.name, name, method, classifier), [])
-                )
-                for method, classifier in [*declared, *extra]
+                RunGroup(*pair, _ordered(by_key.get((suite.name, name, *pair), [])), count, results_dir)
+                for pair, count in n_seeds.items()
             ]
     return by_experiment
 
 
-def _run_group(experiment: ExperimentSpec, method: str, classifier: str, records: list[Record]) -> RunGroup:
-    spec = experiment.methods.get(method)
-    seeds = (spec.seeds if spec else None) or experiment.seeds
-    ordered = sorted(records, key=lambda record: (record.seed, record.run_key))
-    return RunGroup(method, classifier, tuple(ordered), len(seeds))
+def _ordered(records: Iterable[Record]) -> tuple[Record, ...]:
+    return tuple(sorted(records, key=lambda record: (record.seed, record.run_key)))
 
 
 def headline_direction(experiment: ExperimentSpec) -> bool:

@@ -12,14 +12,14 @@ from eigenbench.experiments.record import Confusion, Record
 from eigenbench.experiments.suite import ExperimentSpec, Suite
 from eigenbench.reporting.comparison import Comparison, compare, verdict_counts
 from eigenbench.reporting.formatting import MetricStyle, by_size, metric_style
-from eigenbench.reporting.intervals import OVER_ROWS, OVER_SEEDS
+from eigenbench.reporting.intervals import KINDS
 from eigenbench.reporting.measurements import MeasureTable, measure_tables
 from eigenbench.reporting.pictures import ExhibitGroup, Picture, exhibit_groups, experiment_pictures
 from eigenbench.reporting.run_groups import (
+    Groups,
     RunGroup,
     best_groups,
     find_group,
-    group_runs,
     headline_direction,
     status_counts,
 )
@@ -100,7 +100,7 @@ class ExperimentView:
     def interval_note(self) -> str:
         """How the intervals of the grid were made."""
         kinds = {found.interval for group in self.groups if (found := group.estimate(self.spec.headline))}
-        return " or ".join(kind for kind in (OVER_SEEDS, OVER_ROWS) if kind in kinds)
+        return " or ".join(kind for kind in KINDS if kind in kinds)
 
     @property
     def missing(self) -> list[RunGroup]:
@@ -134,14 +134,13 @@ class SuiteView:
 
 
 def suite_views(
-    suites: Sequence[Suite], records: Sequence[Record], files: dict[str, tuple[str, str]]
+    suites: Sequence[Suite], groups: Groups, files: dict[str, tuple[str, str]]
 ) -> list[SuiteView]:
     """Compute the sections of all suites; ``files`` maps a suite to its file's name and text."""
-    by_experiment = group_runs(suites, records)
     return [
         SuiteView(
             suite,
-            [_experiment(suite, name, by_experiment[suite.name, name]) for name in suite.experiments],
+            [_experiment(suite, name, groups[suite.name, name]) for name in suite.experiments],
             *files[suite.name],
         )
         for suite in suites
@@ -224,7 +223,11 @@ def by_source(rows: Iterable[Comparison]) -> list[tuple[str, list[Comparison]]]:
 
 def distinct_environments(records: Iterable[Record]) -> list[tuple[dict[str, Any], int]]:
     """Return the environments of the runs, each once, with the number of its runs, most frequent first."""
-    texts = Counter(record.environment.model_dump_json() for record in records if record.environment)
+    texts = Counter(
+        record.environment.model_dump_json(exclude={"gemm_gflops"})
+        for record in records
+        if record.environment
+    )
     ordered = sorted(texts.items(), key=lambda item: (-item[1], item[0]))
     return [(json.loads(text), count) for text, count in ordered]
 

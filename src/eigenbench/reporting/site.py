@@ -1,4 +1,4 @@
-"""Write the report: ``index.html``, ``results.csv``, ``comparison.csv`` and the folder ``figures``."""
+"""Write the report: ``index.html``, the tables as CSV files, and the folder ``figures``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from eigenbench.experiments.record import Record
 from eigenbench.experiments.suite import Suite
 from eigenbench.reporting import formatting, sections
 from eigenbench.reporting.comparison import comparison_csv, verdict_counts
+from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
 from eigenbench.reporting.results import results_csv
-from eigenbench.reporting.run_groups import reason, status_counts
+from eigenbench.reporting.run_groups import group_runs, reason, status_counts
 
 #: The folder of the figures, in the folder of the report.
 FIGURES = "figures"
@@ -62,6 +63,7 @@ def render(
     *,
     reports_dir: Path,
     suite_paths: Mapping[str, Path],
+    results_dir: Path | None = None,
     title: str = "eigenbench report",
     unreadable: Sequence[str] = (),
 ) -> Report:
@@ -80,6 +82,8 @@ def render(
         Where to write; created when absent.
     suite_paths : mapping of str to Path
         The file of each suite, shown in full.
+    results_dir : Path, optional
+        The folder with the predictions of the runs; without it, statistics rest on the records alone.
     title : str
         The heading of the page.
     unreadable : sequence of str
@@ -101,10 +105,13 @@ def render(
         key=lambda record: (record.suite, record.experiment, record.seed, record.run_key),
     )
     files = {suite.name: _suite_file(suite_paths[suite.name]) for suite in suites}
-    views = sections.suite_views(suites, records, files)
+    groups = group_runs(suites, records, results_dir=results_dir)
+    boards = leaderboards(suites, groups)
+    views = sections.suite_views(suites, groups, files)
     texts = {
         "results.csv": results_csv(records),
-        "comparison.csv": comparison_csv(suites, records),
+        "comparison.csv": comparison_csv(row for view in views for row in view.comparisons),
+        "leaderboard.csv": leaderboard_csv(list(boards.values())),
         "index.html": _page(views, records, title, unreadable),
     }
     figures = {

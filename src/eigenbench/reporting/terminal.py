@@ -4,67 +4,71 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from rich import box
+from pandas import isna
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from eigenbench.experiments.record import Record
-from eigenbench.experiments.suite import NO_CLASSIFIER, ExperimentSpec, Suite
+from eigenbench.experiments.suite import Suite
 from eigenbench.reporting.comparison import Comparison, compare_all, verdict_counts
 from eigenbench.reporting.formatting import metric_style, seconds
+from eigenbench.reporting.leaderboard import leaderboard_of_groups, leaderboards
+from eigenbench.reporting.leaderboard_text import print_leaderboards, rank_texts, text_table
 from eigenbench.reporting.measurements import MeasureTable, measure_tables
-from eigenbench.reporting.run_groups import RunGroup, best_groups, group_runs, status_counts, total_seconds
+from eigenbench.reporting.run_groups import Groups, RunGroup, status_counts
+
+#: Lines of each leaderboard in the summary.
+_N_BEST = 3
 
 _COLOURS = {"reproduced": "green", "better": "cyan", "off": "red", "not run": "dim"}
 
 
-def print_comparison(
-    suites: Sequence[Suite], records: Iterable[Record], console: Console | None = None
-) -> None:
+def print_suites(suites: Sequence[Suite], groups: Groups, console: Console | None = None) -> None:
+    """Print everything measured: beside published numbers, by protocols, and the leaderboards."""
+    console = console or _standard_output()
+    print_comparison(suites, groups, console)
+    print_measurements(suites, groups, console)
+    print_leaderboards(list(leaderboards(suites, groups).values()), console)
+
+
+def print_comparison(suites: Sequence[Suite], groups: Groups, console: Console | None = None) -> None:
     """Print every published number beside the measured one: a table per experiment and source."""
     console = console or _standard_output()
     for suite in suites:
-        rows = compare_all([suite], records)
+        rows = compare_all([suite], groups)
         console.print(Text(f"{suite.name}: {suite.title}", style="bold"))
-        if not rows:
-            console.print("It compares with no published number.")
         for experiment, source in dict.fromkeys((row.experiment, row.number.source) for row in rows):
             _print_source(
                 [row for row in rows if (row.experiment, row.number.source) == (experiment, source)], console
             )
 
 
-def print_measurements(
-    suites: Sequence[Suite], records: Iterable[Record], console: Console | None = None
-) -> None:
+def print_measurements(suites: Sequence[Suite], groups: Groups, console: Console | None = None) -> None:
     """Print what protocols measured: for each of their experiments, the table with the headline metric."""
     console = console or _standard_output()
-    by_experiment = group_runs(suites, records)
     for suite in suites:
         for name, experiment in suite.experiments.items():
             if experiment.protocol is not None:
-                groups = by_experiment[suite.name, name]
-                measures = measure_tables(experiment, groups)[0]
+                measures = measure_tables(experiment, groups[suite.name, name])[0]
                 console.print(Text(f"{name}, on {experiment.dataset}. {measures.title}"))
-                console.print(_measured(measures, groups))
+                console.print(_measured(measures, groups[suite.name, name]))
                 console.print()
 
 
 def print_summary(
-    suites: Sequence[Suite], records: Sequence[Record], *, report: Path, console: Console | None = None
+    suites: Sequence[Suite], groups: Groups, *, report: Path, console: Console | None = None
 ) -> None:
-    """Print the comparison, the best runs, the counts, and where the report and the dashboard are."""
+    """Print the comparison, the best lines of the leaderboards, the counts, and where everything is."""
     console = console or _standard_output()
-    rows = compare_all(suites, records)
+    rows = compare_all(suites, groups)
     if rows:
-        print_comparison(suites, records, console)
-    console.print(_best_table(suites, records))
+        print_comparison(suites, groups, console)
+    console.print(_best_table(suites, groups))
     console.print()
-    own = [record for record in records if record.suite in {suite.name for suite in suites}]
+    own = [record for found in groups.values() for group in found for record in group.records]
     runs = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in status_counts(own).items())
     verdicts = ", ".join(f"{count} {name}" for name, count in verdict_counts(rows).items())
     for line in (
@@ -86,7 +90,7 @@ def _standard_output() -> Console:
 def _print_source(rows: Sequence[Comparison], console: Console) -> None:
     """Print the numbers of one source, then why some were not run."""
     first = rows[0]
-    table = _table(f"{first.experiment}, on {first.dataset}. Published: {first.number.source}")
+    table = text_table(f"{first.experiment}, on {first.dataset}. Published: {first.number.source}")
     table.add_column("method", overflow="fold")
     table.add_column("metric")
     for heading in ("published", "measured", "95 % interval", "seeds"):
@@ -113,7 +117,7 @@ def _print_source(rows: Sequence[Comparison], console: Console) -> None:
 
 def _measured(measures: MeasureTable, groups: Sequence[RunGroup]) -> Table:
     """Tabulate means; intervals would not fit beside each other, and are in the report."""
-    table = _table("")
+    table = text_table("")
     table.add_column("method", overflow="fold")
     for column in measures.columns:
         table.add_column(Text(column.heading), justify="right", overflow="fold")
@@ -128,46 +132,41 @@ def _measured(measures: MeasureTable, groups: Sequence[RunGroup]) -> Table:
     return table
 
 
-def _best_table(suites: Sequence[Suite], records: Iterable[Record]) -> Table:
-    table = _table("Best run of each experiment")
+def _best_table(suites: Sequence[Suite], groups: Groups) -> Table:
+    """Tabulate the first lines of each leaderboard."""
+    table = text_table("Best runs of each experiment; = not distinguishable from the best")
     table.add_column("experiment", overflow="fold", min_width=10)
+    table.add_column("#", justify="right", no_wrap=True)
     table.add_column("method", no_wrap=True)
-    table.add_column("metric")
     for heading in ("mean", "95 % interval", "time (s)"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for (suite, name), groups in group_runs(suites, records).items():
-        experiment = next(found for found in suites if found.name == suite).experiments[name]
-        table.add_row(Text(name), *_best_row(experiment, groups))
+    for suite in suites:
+        for name, experiment in suite.experiments.items():
+            heading = metric_style(experiment.headline).heading
+            for place, row in enumerate(_best_rows(suite, name, groups[suite.name, name])):
+                table.add_row(Text("" if place else f"{name}\n{heading}"), *row)
     return table
 
 
-def _best_row(experiment: ExperimentSpec, groups: Sequence[RunGroup]) -> list[Text]:
+def _best_rows(suite: Suite, name: str, groups: Sequence[RunGroup]) -> list[list[Text]]:
+    experiment = suite.experiments[name]
     style = metric_style(experiment.headline)
-    best = best_groups(experiment, groups)
-    found = best[0].estimate(experiment.headline) if best else None
-    if found is None:
-        if any(group.estimate(experiment.headline) for group in groups):
+    board = leaderboard_of_groups(suite, name, groups)
+    ranked = board[board["rank"].notna()]
+    if ranked.empty:
+        if board["mean"].notna().any():
             outcome = "none with all seeds"
         else:
             outcome = "no value" if any(group.finished for group in groups) else "none finished"
-        return [Text(outcome), Text(style.heading), Text("–"), Text(""), Text("–")]
-    classifier = best[0].classifier
+        return [[Text(""), Text(outcome), Text("–"), Text(""), Text("–")]]
+    shown = list(zip(rank_texts(ranked), ranked.to_dict("records"), strict=True))[:_N_BEST]
     return [
-        Text(best[0].method if classifier == NO_CLASSIFIER else f"{best[0].method}\n{classifier}"),
-        Text(style.heading),
-        Text(style.measured(found.mean)),
-        Text(style.interval(found.low, found.high)),
-        Text(seconds(best[0].mean(total_seconds))),
+        [
+            rank,
+            Text("\n".join(filter(None, (line["method"], line["classifier"])))),
+            Text(style.measured(line["mean"])),
+            Text(style.interval(*(None if isna(line[end]) else line[end] for end in ("ci_low", "ci_high")))),
+            Text(seconds(None if isna(line["seconds"]) else line["seconds"])),
+        ]
+        for rank, line in shown
     ]
-
-
-def _table(title: str) -> Table:
-    return Table(
-        title=Text(title) if title else None,
-        title_justify="left",
-        title_style="",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )

@@ -1,0 +1,64 @@
+"""A metric of one run as a function of means over test rows, so that it can be recomputed on other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Takes means over rows, shape (..., q), and returns the metric, shape (...).
+Combine = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class RowMetric:
+    """What one run's test rows contribute to a metric.
+
+    Attributes
+    ----------
+    values : array or sparse array, shape (n, q)
+        Numbers of each row, such as its true positives; booleans for whether it is wrong.
+    combine : callable, optional
+        Makes the metric of their means over rows; by default it is the mean of the only column.
+    scale : float, default=1
+        Factor of the metric: n where it is a count of rows.
+
+    Examples
+    --------
+    >>> f1 = RowMetric(np.array([[1.0, 3.0], [2.0, 4.0]]), lambda means: 2 * means[..., 0] / means[..., 1])
+    >>> round(f1.value, 3)
+    0.857
+    """
+
+    values: Any
+    combine: Combine | None = None
+    scale: float = 1.0
+
+    @property
+    def n_rows(self) -> int:
+        """Number of test rows n."""
+        return int(self.values.shape[0])
+
+    @property
+    def value(self) -> float:
+        """The metric on the rows as they are."""
+        means = np.asarray(self.values.mean(axis=0), dtype=np.float64)
+        return float(self.scale * (means[0] if self.combine is None else self.combine(means)))
+
+    @property
+    def by_row(self) -> NDArray[np.float64]:
+        """The metric of each row, where it is their mean: without ``combine``."""
+        return self.values[:, 0] * self.scale
+
+    @property
+    def wrong(self) -> NDArray[np.bool_] | None:
+        """Whether each row is wrong, where the metric is the share or the number of such rows; else None."""
+        return self.values[:, 0] if self.values.dtype == bool and self.combine is None else None
+
+    def on(self, weights: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the metric, shape (b,), on b resamples, given how often each draws a row, shape (b, n)."""
+        means = (self.values.T @ weights.T).T / weights.sum(axis=1, keepdims=True)
+        return self.scale * (means[:, 0] if self.combine is None else self.combine(means))

@@ -1,0 +1,254 @@
+"""The leaderboard of an experiment: every method with every classifier, best first, and who ties."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from eigenbench.comparison.one_dataset import compare_over_seeds, compare_over_splits, compare_values
+from eigenbench.experiments.record import Record
+from eigenbench.experiments.suite import NO_CLASSIFIER, Suite
+from eigenbench.reporting.csv_files import csv_text
+from eigenbench.reporting.grid_edges import edge_note
+from eigenbench.reporting.row_metrics import RunMetrics, read_predictions
+from eigenbench.reporting.run_groups import (
+    Groups,
+    RunGroup,
+    group_runs,
+    headline_direction,
+    reason,
+    total_seconds,
+)
+
+#: How methods were told apart.
+OVER_SPLITS = "rows and splits"
+OVER_SEEDS = "rows and seeds"
+OVER_VALUES = "values of the seeds"
+
+COLUMNS = (
+    "suite",
+    "experiment",
+    "dataset",
+    "rank",
+    "method",
+    "classifier",
+    "metric",
+    "mean",
+    "ci_low",
+    "ci_high",
+    "interval",
+    "tied",
+    "tie_p_value",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "p_value",
+    "p_holm",
+    "compared_over",
+    "balanced_error",
+    "log_loss",
+    "seconds",
+    "gemm_equivalents",
+    "peak_rss_mb",
+    "model_bytes",
+    "predictions_per_second",
+    "n_seeds",
+    "n_planned",
+    "without_result",
+    "grid_edge",
+)
+
+
+def leaderboard(
+    suite: Suite, experiment: str, records: Sequence[Record], results_dir: Path | None = None
+) -> pd.DataFrame:
+    """Rank the methods of one experiment by its headline metric, from records and stored predictions.
+
+    Parameters
+    ----------
+    suite : Suite
+        Its runs as planned give the lines.
+    experiment : str
+        Name of the experiment in the suite.
+    records : sequence of Record
+        The runs; those of other experiments are left out.
+    results_dir : Path, optional
+        The folder with the predictions of the runs. Without it, and where a run has none, methods are
+        compared by the values of the seeds alone.
+
+    Returns
+    -------
+    DataFrame
+        One line per method and classifier, columns `COLUMNS`: those with a result from every planned seed by
+        ascending rank, then those that lack some, which have no rank and are never tied with the best, then
+        those without any. ``tied`` (nullable) says whether the method is in the tie group of the best, and
+        ``compared_over`` what that rests on; ``difference`` is to the best in units of the metric, with its
+        95 % interval; ``p_holm`` is corrected for the number of methods, ``tie_p_value`` also for the choice
+        of the best. ``seconds`` is the time to fit embedding and classifier, mean over seeds;
+        ``gemm_equivalents`` is that time in 10^9 operations of float32 matrix products on the same machine.
+        ``without_result`` says which seeds have none, and why.
+
+    Raises
+    ------
+    KeyError
+        If the suite has no such experiment.
+    """
+    groups = group_runs([suite], records, results_dir=results_dir)[suite.name, experiment]
+    return leaderboard_of_groups(suite, experiment, groups)
+
+
+def leaderboard_of_groups(suite: Suite, experiment: str, groups: Sequence[RunGroup]) -> pd.DataFrame:
+    """Make the table of `leaderboard` from the groups of one experiment."""
+    spec = suite.experiments[experiment]
+    metric, lower = spec.headline, headline_direction(spec)
+    complete = [group for group in groups if _is_complete(group, metric)]
+    compared, basis = _compared(complete, metric, lower)
+    lines = []
+    for group in groups:
+        line: dict[str, Any] = {"suite": suite.name, "experiment": experiment}
+        line |= {"dataset": spec.dataset, "metric": metric}
+        line |= {"tied": False if group.records else pd.NA} | _estimated(group, metric) | _costs(group)
+        if group.label in compared.index:
+            line |= compared.loc[group.label].to_dict() | {"compared_over": basis}
+        lines.append(line)
+    table = pd.DataFrame(lines, columns=list(COLUMNS))
+    labels = {group.label for group in complete}
+    ranked = table["mean"].where([group.label in labels for group in groups])
+    table["rank"] = ranked.rank(method="min", ascending=lower).astype("Int64")
+    table["tied"] = table["tied"].astype("boolean")
+    order = pd.DataFrame(
+        {"rank": table["rank"].fillna(len(table) + 1), "mean": table["mean"] * (1 if lower else -1)}
+    )
+    return table.loc[order.sort_values(["rank", "mean"], kind="stable").index].reset_index(drop=True)
+
+
+def leaderboards(suites: Sequence[Suite], groups: Groups) -> dict[tuple[str, str], pd.DataFrame]:
+    """Make the leaderboard of every experiment, by the names of its suite and its own."""
+    return {
+        (suite.name, name): leaderboard_of_groups(suite, name, groups[suite.name, name])
+        for suite in suites
+        for name in suite.experiments
+    }
+
+
+def leaderboard_csv(boards: Sequence[pd.DataFrame]) -> str:
+    """Tabulate leaderboards one below the other as CSV, raw and unrounded; missing values are empty."""
+    rows = [
+        [None if pd.isna(value) else value for value in line]
+        for board in boards
+        for line in board.astype(object).itertuples(index=False)
+    ]
+    return csv_text(COLUMNS, rows)
+
+
+def _is_complete(group: RunGroup, metric: str) -> bool:
+    found = group.estimate(metric)
+    return found is not None and math.isfinite(found.mean) and found.n_seeds >= group.n_planned
+
+
+def _compared(complete: Sequence[RunGroup], metric: str, lower: bool) -> tuple[pd.DataFrame, str]:
+    """Tell the complete groups apart; return the table by label and what it rests on."""
+    if not complete:
+        return pd.DataFrame(), ""
+    found = {group.label: rows for group in complete if (rows := group.row_metrics(metric)) is not None}
+    if len(found) == len(complete):
+        if any(runs.drawn and len(runs.by_seed) > 1 for runs in found.values()):
+            return _over_splits(complete, found, lower), OVER_SPLITS
+        sizes = {run.n_rows for runs in found.values() for run in runs.by_seed.values()}
+        seeds = {seed for runs in found.values() if runs.drawn for seed in runs.by_seed}
+        if len(sizes) == 1 and len(seeds) <= 1:
+            runs_of = {label: list(runs.by_seed.values()) for label, runs in found.items()}
+            return compare_over_seeds(runs_of, lower_is_better=lower), OVER_SEEDS
+    return _over_values(complete, metric, lower), OVER_VALUES
+
+
+def _over_splits(complete: Sequence[RunGroup], found: dict[str, RunMetrics], lower: bool) -> pd.DataFrame:
+    """Compare the groups with a run in every split; one that is planned in fewer cannot be compared."""
+    splits = sorted({seed for runs in found.values() for seed in runs.by_seed})
+    everywhere = {label: runs.by_seed for label, runs in found.items() if len(runs.by_seed) == len(splits)}
+    first = next((group for group in complete if group.label in everywhere), None)
+    if first is None:
+        return pd.DataFrame()
+    info = first.finished[0].dataset_info
+    assert info is not None
+    return compare_over_splits(
+        everywhere,
+        _test_rows(first),
+        n_train=info.n_train,
+        n_test=info.n_test,
+        lower_is_better=lower,
+    )
+
+
+def _test_rows(group: RunGroup) -> dict[int, Any]:
+    assert group.results_dir is not None
+    arrays = {record.seed: read_predictions(group.results_dir, record) for record in group.finished}
+    return {seed: found["rows"] for seed, found in arrays.items() if found is not None}
+
+
+def _over_values(complete: Sequence[RunGroup], metric: str, lower: bool) -> pd.DataFrame:
+    """Pair the values over the seeds that all have in common."""
+    values = pd.DataFrame(
+        {
+            group.label: {record.seed: record.metrics[metric] for record in group.finished}
+            for group in complete
+        }
+    ).dropna()
+    return compare_values(values, lower_is_better=lower) if len(values) else pd.DataFrame()
+
+
+def _estimated(group: RunGroup, metric: str) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "method": group.method,
+        "classifier": "" if group.classifier == NO_CLASSIFIER else group.classifier,
+        "n_seeds": 0,
+        "n_planned": group.n_planned,
+        "without_result": _without_result(group),
+        "grid_edge": edge_note(group.finished),
+    }
+    if found := group.estimate(metric):
+        line |= {"mean": found.mean, "ci_low": found.low, "ci_high": found.high}
+        line |= {"interval": found.interval, "n_seeds": found.n_seeds}
+    return line
+
+
+def _without_result(group: RunGroup) -> str:
+    """Say which seeds have no result and why, those of one reason together."""
+    seeds: dict[str, list[str]] = {}
+    for record in group.records:
+        if record.status != "ok":
+            seeds.setdefault(reason(record), []).append(str(record.seed))
+    notes = [f"seed {', '.join(found)}: {why}" for why, found in seeds.items()]
+    if len(group.records) < group.n_planned:
+        notes.append(f"{group.n_planned - len(group.records)} of {group.n_planned} seeds without a record")
+    return "; ".join(notes)
+
+
+def _costs(group: RunGroup) -> dict[str, float | None]:
+    return {
+        "balanced_error": group.mean(lambda record: record.metrics.get("test_balanced_error")),
+        "log_loss": group.mean(lambda record: record.metrics.get("test_log_loss")),
+        "seconds": group.mean(total_seconds),
+        "gemm_equivalents": group.mean(gemm_equivalents),
+        "peak_rss_mb": group.mean(lambda record: record.peak_rss_mb),
+        "model_bytes": group.mean(lambda record: record.model.bytes if record.model else None),
+        "predictions_per_second": group.mean(_predictions_per_second),
+    }
+
+
+def gemm_equivalents(record: Record) -> float | None:
+    """Return the time to fit in 10^9 operations of matrix products on the same machine; None if unknown."""
+    seconds, environment = total_seconds(record), record.environment
+    if seconds is None or environment is None or environment.gemm_gflops is None:
+        return None
+    return seconds * environment.gemm_gflops
+
+
+def _predictions_per_second(record: Record) -> float | None:
+    if not record.predict_seconds or record.dataset_info is None or record.classifier == NO_CLASSIFIER:
+        return None
+    return record.dataset_info.n_test / record.predict_seconds

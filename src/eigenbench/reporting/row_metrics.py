@@ -1,0 +1,124 @@
+"""What each test row contributes to a metric, from the predictions that a run has kept."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
+
+from eigenbench.comparison.row_metric import RowMetric
+from eigenbench.experiments.record import Record
+from eigenbench.experiments.runs import Run
+
+Arrays = Mapping[str, NDArray[Any]]
+
+_LEAST = np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True, eq=False)
+class RunMetrics:
+    """A metric of several runs, by seed, and whether each seed has drawn test rows of its own."""
+
+    by_seed: dict[int, RowMetric]
+    drawn: bool
+
+
+def read_run_metrics(results_dir: Path, records: Iterable[Record], metric: str) -> RunMetrics | None:
+    """Compute a metric of some runs, row by row, from their predictions.
+
+    Returns
+    -------
+    RunMetrics or None
+        None where a run has kept no predictions, where they do not give the metric in its record, or where
+        the metric is none that they determine.
+    """
+    found: dict[int, RowMetric] = {}
+    drawn = False
+    for record in records:
+        arrays = read_predictions(results_dir, record)
+        one = None if arrays is None else row_metric(metric, record, arrays)
+        if arrays is None or one is None or not np.isclose(one.value, record.metrics[metric], rtol=1e-3):
+            return None
+        found[record.seed] = one
+        drawn = "rows" in arrays
+    return RunMetrics(found, drawn)
+
+
+def read_predictions(results_dir: Path, record: Record) -> Arrays | None:
+    """Read the predictions of a run; None where there are none, or none with the truth beside them."""
+    names = (record.suite, record.experiment, record.dataset, record.method, record.classifier, record.seed)
+    path = results_dir / Run(*names, record.run_key).folder / "predictions.npz"
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = dict(stored)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        return None
+    return arrays if {"truth", "truth_indptr"} & arrays.keys() else None
+
+
+def row_metric(metric: str, record: Record, arrays: Arrays) -> RowMetric | None:
+    """Return what each test row contributes to a metric of a run; None for one that is not known here."""
+    name = metric.removeprefix("test_")
+    if name == metric:
+        return None
+    return _of_classes(name, arrays) if "truth" in arrays else _of_labels(name, record, arrays)
+
+
+def _of_classes(name: str, arrays: Arrays) -> RowMetric | None:
+    truth, wrong = arrays["truth"], arrays["truth"] != arrays["predicted"]
+    if name in ("error", "errors"):
+        return RowMetric(wrong[:, None], scale=len(wrong) if name == "errors" else 1)
+    if name == "log_loss" and "probability" in arrays:
+        return RowMetric(-np.log(np.maximum(arrays["probability"].astype(np.float64), _LEAST))[:, None])
+    if name == "balanced_error":
+        own = (truth[:, None] == np.unique(truth)).astype(np.float64)
+        return RowMetric(np.hstack([own * wrong[:, None], own]), _mean_ratio)
+    return None
+
+
+def _of_labels(name: str, record: Record, arrays: Arrays) -> RowMetric | None:
+    shape = tuple(arrays["shape"])
+    scores = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+    indices, indptr = arrays["truth_indices"], arrays["truth_indptr"]
+    truth = csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
+    if found := re.fullmatch(r"precision_at_(\d+)", name):
+        return RowMetric(_precision(scores, truth, int(found[1]))[:, None])
+    stem = name.removesuffix("_at_half")
+    threshold = 0.5 if stem != name else record.params.get(f"threshold__{name}")
+    if not isinstance(threshold, float):
+        return None
+    decided = scores.copy()
+    decided.data = (scores.data.astype(np.float64) >= threshold).astype(np.float64)
+    both, right = (decided + truth).tocsr(), decided.multiply(truth).tocsr()
+    if stem == "hamming_loss":
+        return RowMetric((_row_sums(both) - 2 * _row_sums(right))[:, None] / shape[1])
+    if stem == "micro_f1":
+        return RowMetric(np.column_stack([2 * _row_sums(right), _row_sums(both)]), _mean_ratio)
+    if stem in ("macro_f1", "macro_f1_present"):
+        kept = slice(None) if stem == "macro_f1" else np.unique(indices)
+        return RowMetric(hstack([2 * right[:, kept], both[:, kept]], format="csr"), _mean_ratio)
+    return None
+
+
+def _mean_ratio(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of the ratios of the first half of the columns to the second; 0 for 0 / 0."""
+    above, below = np.split(means, 2, axis=-1)
+    return (above / np.where(below == 0, 1.0, below)).mean(axis=-1)
+
+
+def _precision(scores: csr_array, truth: csr_array, k: int) -> NDArray[np.float64]:
+    """Return the share of true labels among the first k of each row, which come best first."""
+    place = np.arange(scores.nnz) - np.repeat(scores.indptr[:-1], np.diff(scores.indptr))
+    first = csr_array(((place < k).astype(np.float64), scores.indices, scores.indptr), shape=scores.shape)
+    return _row_sums(first.multiply(truth)) / k
+
+
+def _row_sums(matrix: Any) -> NDArray[np.float64]:
+    return np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()

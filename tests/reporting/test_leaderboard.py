@@ -1,0 +1,192 @@
+"""Leaderboards: order, ties, what they rest on, and what is missing."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from record_files import write
+from rich.console import Console
+
+from eigenbench.comparison.intervals import rows_and_splits, wilson
+from eigenbench.experiments.record import Candidate, Failure, Search
+from eigenbench.reporting.grid_edges import edge_note
+from eigenbench.reporting.leaderboard import (
+    COLUMNS,
+    OVER_SEEDS,
+    OVER_SPLITS,
+    OVER_VALUES,
+    leaderboard,
+    leaderboard_csv,
+)
+from eigenbench.reporting.leaderboard_text import leaderboard_table
+from eigenbench.reporting.row_metrics import row_metric
+
+CLASSIFIER = "LinearSVC"
+N_TEST = 360
+
+
+@pytest.fixture
+def store(tmp_path: Path, make_record):
+    """Return the function that writes a run with its predictions, the first rows wrong, and its record."""
+    records = []
+
+    def write_run(
+        method, seed, n_wrong, *, drawn=True, experiment="digits", classifier=CLASSIFIER, **changes
+    ):
+        rows = np.random.default_rng(seed).permutation(1797)[:N_TEST]
+        # Easy rows have large numbers: who errs less errs on a part of the same rows.
+        wrong = np.argsort(np.argsort(rows)) < n_wrong
+        metrics = {"test_error": n_wrong / N_TEST, "test_errors": float(n_wrong)}
+        record = make_record(experiment, method, classifier, seed, **{"metrics": metrics, **changes})
+        truth = np.arange(N_TEST) % 10
+        arrays = {"truth": truth, "predicted": np.where(wrong, (truth + 1) % 10, truth)}
+        path = write(tmp_path, record).with_name("predictions.npz")
+        np.savez_compressed(path, **arrays, **({"rows": rows} if drawn else {}))
+        records.append(record)
+        return record
+
+    write_run.records = records
+    return write_run
+
+
+def board_of(suite, store, tmp_path, experiment="digits"):
+    return leaderboard(suite, experiment, store.records, tmp_path)
+
+
+def of_method(board, method, classifier=CLASSIFIER):
+    return board[(board["method"] == method) & (board["classifier"] == classifier)].iloc[0]
+
+
+def test_methods_are_ranked_and_tied_over_splits(suite, store, tmp_path):
+    for method, wrong in (("pca", 9), ("gem", 10), ("random", 80)):
+        for seed in range(3):
+            store(method, seed, wrong + seed)
+    board = board_of(suite, store, tmp_path)
+    assert list(board.columns) == list(COLUMNS)
+    assert list(board["method"][:3]) == ["pca", "gem", "random"]
+    assert list(board["rank"][:3]) == [1, 2, 3]
+    assert list(board["tied"][:3]) == [True, True, False]
+    best = board.iloc[0]
+    expected = rows_and_splits([n / N_TEST for n in (9, 10, 11)], n_train=1437, n_test=N_TEST)
+    assert (best["ci_low"], best["ci_high"]) == pytest.approx((expected.low, expected.high))
+    assert best["compared_over"] == OVER_SPLITS
+    assert board.loc[2, "difference"] == pytest.approx(71 / N_TEST)
+    assert board.loc[3:, "rank"].isna().all()
+    assert len(board) == 20
+
+
+def test_seeds_of_an_official_split_share_their_rows(suite, store, tmp_path):
+    for seed in range(3):
+        store("pca", seed, 20 + seed, drawn=False)
+        store("gem", seed, 22 - seed, drawn=False)
+    board = board_of(suite, store, tmp_path)
+    assert set(board["compared_over"].dropna()) == {OVER_SEEDS}
+    assert board["tied"][:2].all()
+
+
+def test_a_count_of_errors_has_its_interval_in_errors(suite, store, tmp_path, make_record):
+    info = make_record("digits", "pca", CLASSIFIER, 0).dataset_info
+    store(
+        "gem", 0, 30, experiment="mnist", classifier="CalibratedLeastSquares", drawn=False, dataset_info=info
+    )
+    line = of_method(board_of(suite, store, tmp_path, "mnist"), "gem", "CalibratedLeastSquares")
+    expected = wilson(30, N_TEST)
+    assert line["mean"] == 30
+    assert line["ci_high"] == pytest.approx(N_TEST * expected.high)
+
+
+def test_a_failed_seed_costs_the_rank_and_says_why(suite, store, tmp_path, broken):
+    failure = Failure(stage="train", type="MemoryError", message="needs 9 GB")
+    for seed in range(3):
+        store("pca", seed, 30)
+        store("gem", seed, 5, **(broken("failed", failure) if seed == 1 else {}))
+    board = board_of(suite, store, tmp_path)
+    gem = of_method(board, "gem")
+    assert board.iloc[0]["method"] == "pca"
+    assert pd.isna(gem["rank"])
+    assert not gem["tied"]
+    assert (gem["n_seeds"], gem["n_planned"]) == (2, 3)
+    assert gem["without_result"] == "seed 1: failed in train: MemoryError: needs 9 GB"
+    assert board.index[board["method"] == "gem"][0] == 1
+
+
+def test_predictions_that_contradict_the_record_are_not_used(suite, store, tmp_path):
+    for seed in range(3):
+        store("pca", seed, 30)
+        store("gem", seed, 5, metrics={"test_error": 0.5, "test_errors": 180.0})
+    assert set(board_of(suite, store, tmp_path)["compared_over"].dropna()) == {OVER_VALUES}
+
+
+def test_without_predictions_the_seeds_are_paired(suite, records):
+    board = leaderboard(suite, "digits", records)
+    assert set(board["compared_over"].dropna()) == {OVER_VALUES}
+    assert board["tie_p_value"].isna().all()
+
+
+def test_gemm_equivalents_need_a_measured_rate(suite, store, tmp_path, make_record):
+    environment = make_record("digits", "pca", CLASSIFIER, 0).environment
+    for seed in range(3):
+        measured = environment.model_copy(update={"gemm_gflops": 50.0})
+        store("pca", seed, 9, fit_seconds=1.0, train_seconds=2.0, environment=measured)
+        store("gem", seed, 9)
+    board = board_of(suite, store, tmp_path)
+    assert of_method(board, "pca")["gemm_equivalents"] == 150.0
+    assert np.isnan(of_method(board, "gem")["gemm_equivalents"])
+
+
+def test_the_csv_has_every_line_and_no_nan(suite, records):
+    text = leaderboard_csv([leaderboard(suite, name, records) for name in suite.experiments])
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == 4 + 20
+    assert ",nan" not in text
+    assert rows[0]["method"] == "deep_gem"
+
+
+@pytest.mark.parametrize(
+    ("values", "chosen", "expected"),
+    [
+        ([0.1, 1.0, 10.0], 10.0, "a = 10 is the largest tried"),
+        ([0.1, 1.0, 10.0], 0.1, "a = 0.1 is the smallest tried"),
+        ([0.1, 1.0, 10.0], 1.0, ""),
+        ([0.1, 1.0], 1.0, ""),
+        (["x", "y", "z"], "x", ""),
+        ([True, False, None], True, ""),
+    ],
+)
+def test_a_choice_at_the_edge_of_a_numeric_grid_is_flagged(make_record, values, chosen, expected):
+    candidates = [Candidate(params={"a": value}, status="ok", score=0.5) for value in values]
+    search = Search(metric="error", candidates=candidates, selected=values.index(chosen))
+    assert edge_note([make_record("digits", "pca", CLASSIFIER, 0, search=search)]) == expected
+
+
+def test_the_terminal_shows_80_columns_and_everything_missing(suite, records, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    console = Console(file=io.StringIO())
+    console.print(leaderboard_table(leaderboard(suite, "digits", records)))
+    text = console.file.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    words = " ".join(text.split())
+    assert "random + LinearSVC: seed 1: failed in train: MemoryError: needs 9 GB has 6 GB" in words
+    assert "identity + LinearSVC: 1 of 3 seeds without a record" in words
+    short = Console(file=io.StringIO())
+    short.print(leaderboard_table(leaderboard(suite, "digits", records), limit=2))
+    assert "and 18 more" in short.file.getvalue()
+
+
+def test_metrics_of_classes_from_predictions(make_record):
+    record = make_record("digits", "pca", CLASSIFIER, 0)
+    arrays = {
+        "truth": np.array([0, 0, 0, 1]),
+        "predicted": np.array([0, 0, 1, 0]),
+        "probability": np.array([0.5, 0.25, 0.5, 0.0]),
+    }
+    found = {name: row_metric(f"test_{name}", record, arrays).value for name in ("errors", "balanced_error")}
+    assert found == {"errors": 2, "balanced_error": pytest.approx((1 / 3 + 1) / 2)}
+    loss = row_metric("test_log_loss", record, arrays).value
+    assert loss == pytest.approx(-np.mean(np.log([0.5, 0.25, 0.5, np.finfo(float).eps])))
+    assert row_metric("validation_error", record, arrays) is None
