@@ -30,6 +30,8 @@ def test_it_writes_the_report_and_says_where(run, tmp_path, capsys):
         "results.csv",
         "comparison.csv",
         "leaderboard.csv",
+        "pairs.csv",
+        "ranks.csv",
         "figures",
     }
     assert str(tmp_path / "reports" / "index.html") in capsys.readouterr().err

@@ -155,7 +155,8 @@ def test_exhibits_of_one_seed_are_drawn_and_described(page, text):
 def test_the_page_is_self_contained_and_its_identifiers_differ(page):
     links = page.values("href") + page.values("xlink:href")
     outside = {link.split(",")[0] for link in links if not link.startswith("#")}
-    assert outside == {"results.csv", "comparison.csv", "data:image/png;base64"}
+    tables = {f"{name}.csv" for name in ("results", "comparison", "leaderboard", "ranks", "pairs")}
+    assert outside == tables | {"data:image/png;base64"}
     identifiers = page.values("id")
     assert [name for name, count in Counter(identifiers).items() if count > 1] == []
     assert {link[1:] for link in links if link.startswith("#")} <= set(identifiers)

@@ -17,6 +17,7 @@ from html_page import Page
 from eigenbench.experiments.record import Failure
 from eigenbench.reporting import site
 from eigenbench.reporting.formatting import metric_style
+from eigenbench.reporting.leaderboard import leaderboard
 from eigenbench.reporting.site import Report, ReportError, render
 
 
@@ -58,7 +59,8 @@ def test_the_page_loads_nothing(text, page):
     assert {tag for tag, _ in page.tags} & {"script", "link", "iframe", "img", "object", "embed"} == set()
     assert page.values("src") == []
     links = page.values("href") + page.values("xlink:href")
-    assert {link for link in links if not link.startswith("#")} == {"results.csv", "comparison.csv"}
+    tables = {f"{name}.csv" for name in ("results", "comparison", "leaderboard", "ranks", "pairs")}
+    assert {link for link in links if not link.startswith("#")} == tables
     assert re.findall(r"url\((?!#)|@import|@font-face", text) == []
 
 
@@ -109,15 +111,12 @@ def test_searches_show_scores_and_the_selected_candidate(page):
     assert "gem__gamma = 0.1, gem__top = 5 failed failed failed" in page.text
 
 
-def test_only_the_best_field_of_a_grid_is_bold(text, records):
-    means = {}
-    for record in records:
-        if record.experiment == "digits" and record.status == "ok":
-            means.setdefault((record.method, record.classifier), []).append(
-                100 * record.metrics["test_error"]
-            )
-    best = min(sum(values) / len(values) for values in means.values())
-    assert re.findall(r'<span class="best">([^<]+)</span>', text) == ["108", f"{best:.2f}"]
+def test_the_tie_group_of_a_grid_is_bold(text, suite, records):
+    boards = [leaderboard(suite, name, records) for name in suite.experiments]
+    tied = [100 * mean for mean in boards[1].loc[boards[1]["tied"].fillna(False), "mean"]]
+    shown = re.findall(r'<span class="best">([^<]+)</span>', text)
+    assert shown[0] == "108"
+    assert sorted(shown[1:]) == sorted(f"{mean:.2f}" for mean in tied)
 
 
 def test_names_and_messages_are_escaped(build, make_record, broken):
@@ -163,6 +162,8 @@ def test_figures_of_an_earlier_report_go(build, few, tmp_path):
         "comparison.csv",
         "index.html",
         "leaderboard.csv",
+        "pairs.csv",
+        "ranks.csv",
         "results.csv",
     ]
     assert (tmp_path / "reports" / "figures").is_dir()

@@ -78,7 +78,7 @@ def test_whatever_is_removed_is_planned_again(copied):
 
 
 @pytest.mark.parametrize(
-    "name", ["index.html", "results.csv", "comparison.csv", "leaderboard.csv", "figures"]
+    "name", ["index.html", "results.csv", "comparison.csv", "leaderboard.csv", "ranks.csv", "figures"]
 )
 def test_a_removed_part_of_the_report_is_rendered_again(copied, name):
     path = copied.folder / "reports" / name

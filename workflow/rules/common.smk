@@ -124,6 +124,8 @@ def report_files(folder):
         "results.csv",
         "comparison.csv",
         "leaderboard.csv",
+        "ranks.csv",
+        "pairs.csv",
         "figures",
     ]
     return [f"{REPORTS}/{folder}{name}" for name in names]

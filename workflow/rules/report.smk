@@ -28,6 +28,16 @@ rule report:
             caption="../report/leaderboard.rst",
         ),
         report(
+            f"{REPORTS}/{{report}}ranks.csv",
+            category="Tables",
+            caption="../report/ranks.rst",
+        ),
+        report(
+            f"{REPORTS}/{{report}}pairs.csv",
+            category="Tables",
+            caption="../report/pairs.rst",
+        ),
+        report(
             directory(f"{REPORTS}/{{report}}figures"),
             patterns=["{name}.svg"],
             category="Figures",

@@ -126,6 +126,25 @@ def leaderboard_of_groups(suite: Suite, experiment: str, groups: Sequence[RunGro
     return table.loc[order.sort_values(["rank", "mean"], kind="stable").index].reset_index(drop=True)
 
 
+def tied_with_best(groups: Sequence[RunGroup], board: pd.DataFrame) -> list[RunGroup]:
+    """Return the groups of an experiment that its leaderboard has in the tie group of the best."""
+    tied = board[board["tied"].fillna(False)]
+    names = set(zip(tied["method"], tied["classifier"], strict=True))
+    return [
+        group
+        for group in groups
+        if (group.method, "" if group.classifier == NO_CLASSIFIER else group.classifier) in names
+    ]
+
+
+def tie_group_of(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> list[RunGroup]:
+    """Return the best groups by a metric, with those that cannot be distinguished from them."""
+    complete = [group for group in groups if _is_complete(group, metric)]
+    compared, _ = _compared(complete, metric, lower)
+    tied = set(compared.index[compared["tied"].fillna(False)]) if len(compared) else set()
+    return [group for group in complete if group.label in tied]
+
+
 def leaderboards(suites: Sequence[Suite], groups: Groups) -> dict[tuple[str, str], pd.DataFrame]:
     """Make the leaderboard of every experiment, by the names of its suite and its own."""
     return {

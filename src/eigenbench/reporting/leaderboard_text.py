@@ -64,8 +64,8 @@ def print_leaderboards(boards: Sequence[pd.DataFrame], console: Console) -> None
         console.print()
 
 
-def leaderboard_notes(board: pd.DataFrame) -> list[str]:
-    """Say what ties mean here, which seeds have no result, and which choices lie at the edge of a grid."""
+def leaderboard_notes(board: pd.DataFrame, *, failures: bool = True) -> list[str]:
+    """Say what ties mean here, which choices lie at the edge of a grid, and which seeds have no result."""
     notes = []
     if board["tied"].fillna(False).sum() > 1:
         basis = str(board["compared_over"].dropna().iloc[0])
@@ -74,7 +74,8 @@ def leaderboard_notes(board: pd.DataFrame) -> list[str]:
         notes.append("One value for each method: whether they tie is unknown.")
     for line in board.to_dict("records"):
         label = " + ".join(filter(None, (line["method"], line["classifier"])))
-        notes += [f"{label}: {line[name]}" for name in ("without_result", "grid_edge") if line[name]]
+        notes += [f"{label}: {line['grid_edge']}"] if line["grid_edge"] else []
+        notes += [f"{label}: {line['without_result']}"] if failures and line["without_result"] else []
     return notes
 
 

@@ -15,7 +15,8 @@ from eigenbench.reporting.formatting import (
     split_size,
 )
 from eigenbench.reporting.intervals import KINDS
-from eigenbench.reporting.run_groups import RunGroup, best_groups, best_of, headline_direction
+from eigenbench.reporting.leaderboard import tie_group_of
+from eigenbench.reporting.run_groups import RunGroup, headline_direction
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,15 @@ def _size_table(
     style = metric_style(stem)
     lower = headline_direction(spec) if stem == split_size(spec.headline)[0] else lower_is_better(stem)
     columns = [
-        MeasureColumn(metric, f"{by_size(metric)[1]:,}", style, best_of(groups, metric, lower=lower))
+        MeasureColumn(metric, f"{by_size(metric)[1]:,}", style, tie_group_of(groups, metric, lower=lower))
         for metric in sorted(metrics, key=by_size)
     ]
     better = "Lower" if lower else "Higher"
     return MeasureTable(
         f"{sentence(style.label)} by size",
         f"{sentence(style.heading)} by size, mean over seeds{_interval_note(groups, metrics)}. "
-        f"{better} is better; the best of each size is bold, if all its seeds have a result.",
+        f"{better} is better; the best of each size, and what cannot be distinguished from it, is bold, "
+        "if all its seeds have a result.",
         columns,
     )
 
@@ -80,13 +82,16 @@ def _plain_table(spec: ExperimentSpec, groups: Sequence[RunGroup], metrics: list
     columns = []
     for metric in metrics:
         style = metric_style(metric)
-        best = best_groups(spec, groups) if metric == spec.headline else []
+        best = []
+        if metric == spec.headline:
+            best = tie_group_of(groups, metric, lower=headline_direction(spec))
         columns.append(MeasureColumn(metric, sentence(style.heading), style, best))
     caption = f"Means over seeds{_interval_note(groups, metrics)}."
     if metrics[0] == spec.headline:
         better = "Lower" if headline_direction(spec) else "Higher"
         label = metric_style(spec.headline).label
-        caption += f" {better} {label} is better; the best is bold, if all its seeds have a result."
+        caption += f" {better} {label} is better; the best, and what cannot be "
+        caption += "distinguished from it, is bold, if all its seeds have a result."
     title = "All metrics" if metrics[0] == spec.headline else "Other metrics"
     return MeasureTable(title, caption, columns)
 

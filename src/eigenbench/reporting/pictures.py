@@ -15,8 +15,10 @@ from eigenbench.protocols.base import Exhibit
 from eigenbench.reporting import exhibit_plots
 from eigenbench.reporting.figures import error_against, has_families, learning_curves
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
+from eigenbench.reporting.rank_figures import critical_differences, rank_against_seconds
 from eigenbench.reporting.run_groups import RunGroup, total_seconds
 from eigenbench.reporting.size_curves import curve_label, mean_curves
+from eigenbench.reporting.suite_ranks import SuiteRanks
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,30 @@ def experiment_pictures(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor
     """
     drawn = [] if split_size(spec.headline)[1] else [*_against_costs(spec, groups, anchor)]
     drawn += _over_sizes(groups, anchor) if spec.protocol else [_learning(groups, anchor)]
+    return [Picture(one.key, one.svg, one.caption, one.alt, one.wide) for one in drawn if one.svg]
+
+
+def rank_pictures(ranks: SuiteRanks, anchor: str) -> list[Picture]:
+    """Draw a comparison over datasets: the critical-difference diagram, and cost against rank."""
+    by_rank, by_time = f"{anchor}-critical-differences", f"{anchor}-time"
+    drawn = [
+        _Drawn(
+            by_rank,
+            critical_differences(ranks, key=by_rank),
+            f"Mean ranks over {ranks.n_datasets} datasets, 1 is best. Bars join competitors whose mean ranks "
+            "differ by less than Nemenyi's critical difference at 5 %.",
+            "Critical-difference diagram; the mean ranks are in the table of this section.",
+            True,
+        ),
+        _Drawn(
+            by_time,
+            rank_against_seconds(ranks, key=by_time),
+            "Mean rank against the time to fit, geometric mean over datasets. The line is the Pareto front: "
+            "nothing is both faster and of a better rank than its members, which are named.",
+            "Scatter plot of mean rank against time; the numbers are in the table of this section.",
+            True,
+        ),
+    ]
     return [Picture(one.key, one.svg, one.caption, one.alt, one.wide) for one in drawn if one.svg]
 
 

@@ -8,13 +8,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from eigenbench.experiments.record import Confusion, Record
 from eigenbench.experiments.suite import ExperimentSpec, Suite
 from eigenbench.reporting.comparison import Comparison, compare, verdict_counts
 from eigenbench.reporting.formatting import MetricStyle, by_size, metric_style
 from eigenbench.reporting.intervals import KINDS
+from eigenbench.reporting.leaderboard import tied_with_best
+from eigenbench.reporting.leaderboard_text import leaderboard_notes
 from eigenbench.reporting.measurements import MeasureTable, measure_tables
-from eigenbench.reporting.pictures import ExhibitGroup, Picture, exhibit_groups, experiment_pictures
+from eigenbench.reporting.pictures import (
+    ExhibitGroup,
+    Picture,
+    exhibit_groups,
+    experiment_pictures,
+    rank_pictures,
+)
 from eigenbench.reporting.run_groups import (
     Groups,
     RunGroup,
@@ -23,6 +33,7 @@ from eigenbench.reporting.run_groups import (
     headline_direction,
     status_counts,
 )
+from eigenbench.reporting.suite_ranks import SuiteRanks, suite_ranks
 
 #: Larger confusion matrices are left to the dashboard.
 MAX_CONFUSION_CLASSES = 20
@@ -60,12 +71,23 @@ class ExperimentView:
     comparisons: list[Comparison]
     groups: list[RunGroup]
     best: list[RunGroup]
+    board: pd.DataFrame
     measures: list[MeasureTable]
     pictures: list[Picture]
     exhibits: list[ExhibitGroup]
     confusions: list[ConfusionView]
     searches: list[SearchView]
     metrics: list[str]
+
+    @property
+    def board_lines(self) -> list[dict[str, Any]]:
+        """The lines of the leaderboard; None for what is missing."""
+        return self.board.astype(object).where(self.board.notna(), None).to_dict("records")
+
+    @property
+    def board_notes(self) -> list[str]:
+        """What is to be said of the leaderboard; runs without a result have a table of their own."""
+        return leaderboard_notes(self.board, failures=False)
 
     @property
     def title(self) -> str:
@@ -109,10 +131,21 @@ class ExperimentView:
 
 
 @dataclass(frozen=True)
+class RanksView:
+    """A comparison over the datasets of a suite, with its figures."""
+
+    anchor: str
+    metric: MetricStyle
+    found: SuiteRanks
+    pictures: list[Picture]
+
+
+@dataclass(frozen=True)
 class SuiteView:
-    """One suite: its experiments and its file."""
+    """One suite: its experiments, what they say together, and its file."""
 
     suite: Suite
+    ranks: list[RanksView]
     experiments: list[ExperimentView]
     file: str
     text: str
@@ -134,26 +167,39 @@ class SuiteView:
 
 
 def suite_views(
-    suites: Sequence[Suite], groups: Groups, files: dict[str, tuple[str, str]]
+    suites: Sequence[Suite],
+    groups: Groups,
+    boards: dict[tuple[str, str], pd.DataFrame],
+    files: dict[str, tuple[str, str]],
 ) -> list[SuiteView]:
     """Compute the sections of all suites; ``files`` maps a suite to its file's name and text."""
     return [
         SuiteView(
             suite,
-            [_experiment(suite, name, groups[suite.name, name]) for name in suite.experiments],
+            [_ranks(found, place) for place, found in enumerate(suite_ranks(suite, groups))],
+            [
+                _experiment(suite, name, groups[suite.name, name], boards[suite.name, name])
+                for name in suite.experiments
+            ],
             *files[suite.name],
         )
         for suite in suites
     ]
 
 
-def _experiment(suite: Suite, name: str, groups: list[RunGroup]) -> ExperimentView:
+def _ranks(found: SuiteRanks, place: int) -> RanksView:
+    anchor = f"{found.suite}-ranks-{place}"
+    pictures = [] if found.refusal else rank_pictures(found, anchor)
+    return RanksView(anchor, metric_style(found.metric), found, pictures)
+
+
+def _experiment(suite: Suite, name: str, groups: list[RunGroup], board: pd.DataFrame) -> ExperimentView:
     spec = suite.experiments[name]
     anchor = f"{suite.name}-{name}"
     comparisons = compare(suite, name, groups)
-    best = best_groups(spec, groups)
+    first = best_groups(spec, groups)[:1]
     compared = [row.group for row in comparisons if row.group and row.estimate]
-    shown = list({group.label: group for group in [*best[:1], *compared]}.values())
+    shown = list({group.label: group for group in [*first, *compared]}.values())
     names = {metric for group in groups for record in group.finished for metric in record.metrics}
     metrics = sorted(names, key=by_size)
     return ExperimentView(
@@ -165,7 +211,8 @@ def _experiment(suite: Suite, name: str, groups: list[RunGroup]) -> ExperimentVi
         lower_is_better=headline_direction(spec),
         comparisons=comparisons,
         groups=groups,
-        best=best,
+        best=tied_with_best(groups, board),
+        board=board,
         measures=measure_tables(spec, groups) if spec.protocol else [],
         pictures=experiment_pictures(spec, groups, anchor),
         exhibits=exhibit_groups(groups, anchor),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +11,12 @@ import jinja2
 from eigenbench.atomic_files import replacing_entries
 from eigenbench.experiments.record import Record
 from eigenbench.experiments.suite import Suite
-from eigenbench.reporting import formatting, sections
+from eigenbench.reporting import formatting, pictures, sections
 from eigenbench.reporting.comparison import comparison_csv, verdict_counts
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
 from eigenbench.reporting.results import results_csv
 from eigenbench.reporting.run_groups import group_runs, reason, status_counts
+from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
 
 #: The folder of the figures, in the folder of the report.
 FIGURES = "figures"
@@ -30,7 +31,7 @@ class FigureFile:
     path : Path
         ``<reports_dir>/figures/<suite>-<experiment>-<what>.svg``.
     suite, experiment : str
-        What it is of.
+        What it is of; no experiment for what is over the datasets of a suite.
     title : str
         The method of an exhibit; empty for other figures.
     caption, description : str
@@ -107,19 +108,17 @@ def render(
     files = {suite.name: _suite_file(suite_paths[suite.name]) for suite in suites}
     groups = group_runs(suites, records, results_dir=results_dir)
     boards = leaderboards(suites, groups)
-    views = sections.suite_views(suites, groups, files)
+    views = sections.suite_views(suites, groups, boards, files)
+    ranks = [one.found for view in views for one in view.ranks]
     texts = {
         "results.csv": results_csv(records),
         "comparison.csv": comparison_csv(row for view in views for row in view.comparisons),
         "leaderboard.csv": leaderboard_csv(list(boards.values())),
+        "ranks.csv": ranks_csv(ranks),
+        "pairs.csv": pairs_csv(ranks),
         "index.html": _page(views, records, title, unreadable),
     }
-    figures = {
-        f"{FIGURES}/{picture.key}.svg": picture.svg
-        for view in views
-        for experiment in view.experiments
-        for picture in experiment.all_pictures
-    }
+    figures = {f"{FIGURES}/{picture.key}.svg": picture.svg for *_, picture in _pictures(views)}
     try:
         with replacing_entries(reports_dir) as folder:
             (folder / FIGURES).mkdir()
@@ -138,15 +137,24 @@ def _figure_files(reports_dir: Path, views: Sequence[sections.SuiteView]) -> lis
         FigureFile(
             reports_dir / FIGURES / f"{picture.key}.svg",
             view.suite.name,
-            experiment.name,
+            experiment,
             picture.title,
             picture.caption,
             picture.alt,
         )
-        for view in views
-        for experiment in view.experiments
-        for picture in experiment.all_pictures
+        for view, experiment, picture in _pictures(views)
     ]
+
+
+def _pictures(
+    views: Sequence[sections.SuiteView],
+) -> Iterator[tuple[sections.SuiteView, str, pictures.Picture]]:
+    """Yield all pictures, with the name of their experiment; empty for those over datasets."""
+    for view in views:
+        for ranks in view.ranks:
+            yield from ((view, "", picture) for picture in ranks.pictures)
+        for experiment in view.experiments:
+            yield from ((view, experiment.name, picture) for picture in experiment.all_pictures)
 
 
 def _page(

@@ -1,0 +1,210 @@
+"""Methods over the datasets of a suite: ranks, wins, tests of pairs, and cost against rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from eigenbench.comparison.bayesian import bayesian_signed_rank
+from eigenbench.comparison.diagram import CriticalDifferenceDiagram, critical_difference_diagram
+from eigenbench.comparison.pareto import pareto_front
+from eigenbench.comparison.ranks import (
+    Friedman,
+    friedman,
+    mean_ranks,
+    nemenyi_critical_difference,
+    wilcoxon_holm,
+    win_tie_loss,
+)
+from eigenbench.comparison.tables import RefusedComparison, complete_table
+from eigenbench.experiments.suite import Suite
+from eigenbench.reporting.csv_files import csv_text
+from eigenbench.reporting.formatting import metric_style
+from eigenbench.reporting.run_groups import Groups, RunGroup, headline_direction, total_seconds
+
+#: Differences of shares up to this do not matter: one percentage point.
+ROPE = 0.01
+#: Other metrics between 0 and 1, by the ends of their names.
+_SHARES = ("f1", "f1_present", "f1_at_half", "precision_at_1", "precision_at_3", "precision_at_5")
+
+RANK_COLUMNS = (
+    "suite",
+    "metric",
+    "n_datasets",
+    "competitor",
+    "mean_rank",
+    "n_failed",
+    "seconds",
+    "on_front",
+)
+PAIR_COLUMNS = (
+    "suite",
+    "metric",
+    "n_datasets",
+    "first",
+    "second",
+    "wins",
+    "ties",
+    "losses",
+    "p_value",
+    "p_holm",
+    "first_better",
+    "equivalent",
+    "second_better",
+    "rope",
+)
+
+
+@dataclass(frozen=True)
+class SuiteRanks:
+    """Competitors that several experiments of a suite share, compared over their datasets.
+
+    Attributes
+    ----------
+    suite, metric : str
+        The suite, and what is compared.
+    errors : DataFrame
+        Datasets x competitors, the smaller the better; infinite where a run failed or was not run, NaN where
+        there is no record.
+    seconds : DataFrame
+        Mean time to fit, of the same shape.
+    left_out : tuple of str
+        Competitors that not all of these experiments plan.
+    without_result : tuple of str
+        Datasets on which nothing has a result.
+    """
+
+    suite: str
+    metric: str
+    errors: pd.DataFrame
+    seconds: pd.DataFrame
+    left_out: tuple[str, ...]
+    without_result: tuple[str, ...]
+
+    @cached_property
+    def refusal(self) -> str:
+        """Why there is no comparison over datasets, in one sentence; empty where there is one."""
+        try:
+            complete_table(self.errors)
+        except RefusedComparison as error:
+            return str(error)
+        return ""
+
+    @property
+    def n_datasets(self) -> int:
+        """Number of datasets."""
+        return len(self.errors)
+
+    @cached_property
+    def ranks(self) -> pd.DataFrame:
+        """Mean rank, failures, geometric mean of seconds and membership in the Pareto front, best first."""
+        found = mean_ranks(self.errors)
+        seconds = self.seconds[found.index].where(np.isfinite(self.errors[found.index]))
+        found["seconds"] = np.exp(np.log(seconds.where(seconds > 0)).mean())
+        found["on_front"] = pareto_front(found[["seconds", "mean_rank"]].to_numpy())
+        return found
+
+    @cached_property
+    def friedman(self) -> Friedman | None:
+        """The test of "all are equally good"; None for two competitors."""
+        return friedman(self.errors) if self.errors.shape[1] > 2 else None
+
+    @property
+    def critical_difference(self) -> float:
+        """The difference of mean ranks that is significant when all pairs are compared."""
+        return nemenyi_critical_difference(self.errors.shape[1], self.n_datasets)
+
+    @property
+    def diagram(self) -> CriticalDifferenceDiagram:
+        """Positions and bars of the critical-difference diagram."""
+        ranks = self.ranks["mean_rank"]
+        apart = np.abs(np.subtract.outer(ranks.to_numpy(), ranks.to_numpy()))
+        return critical_difference_diagram(ranks, apart > self.critical_difference)
+
+    @property
+    def rope(self) -> float:
+        """The largest difference that does not matter: a percentage point of shares, 0 for other metrics."""
+        return ROPE if metric_style(self.metric).unit == "%" or self.metric.endswith(_SHARES) else 0.0
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """Wins, ties and losses, Wilcoxon's test and the Bayesian signed-rank test of each pair, by rank."""
+        ordered = self.errors[self.ranks.index]
+        tests = (win_tie_loss(ordered), wilcoxon_holm(ordered), bayesian_signed_rank(ordered, rope=self.rope))
+        return pd.concat(tests, axis=1)
+
+
+def suite_ranks(suite: Suite, groups: Groups) -> list[SuiteRanks]:
+    """Compare the competitors of a suite over datasets, those experiments together that share a metric.
+
+    Several experiments on one dataset count once, with the mean of their errors. Metrics over one dataset
+    make no comparison.
+    """
+    by_metric: dict[str, list[str]] = {}
+    for name, spec in suite.experiments.items():
+        metric = "test_error" if spec.headline == "test_errors" else spec.headline
+        by_metric.setdefault(metric, []).append(name)
+    return [
+        _ranks(suite, metric, names, groups)
+        for metric, names in by_metric.items()
+        if len({suite.experiments[name].dataset for name in names}) > 1
+    ]
+
+
+def _ranks(suite: Suite, metric: str, names: Sequence[str], groups: Groups) -> SuiteRanks:
+    by_experiment = {name: {group.label: group for group in groups[suite.name, name]} for name in names}
+    planned = list(dict.fromkeys(label for found in by_experiment.values() for label in found))
+    shared = [label for label in planned if all(label in found for found in by_experiment.values())]
+    datasets = [suite.experiments[name].dataset for name in names]
+    lower = headline_direction(suite.experiments[names[0]]) if metric != "test_error" else True
+    errors = _table(by_experiment, shared, datasets, lambda group: _error(group, metric, lower))
+    seconds = _table(by_experiment, shared, datasets, lambda group: group.mean(total_seconds))
+    empty = ~np.isfinite(errors).any(axis=1)
+    return SuiteRanks(
+        suite.name,
+        metric,
+        errors[~empty],
+        seconds[~empty],
+        tuple(label for label in planned if label not in shared),
+        tuple(errors.index[empty]),
+    )
+
+
+def _table(by_experiment, labels, datasets, value) -> pd.DataFrame:
+    lines = [[value(found[label]) for label in labels] for found in by_experiment.values()]
+    table = pd.DataFrame(lines, index=pd.Index(datasets, name="dataset"), columns=labels, dtype=np.float64)
+    return table.groupby(level="dataset", sort=False).agg(lambda column: column.mean(skipna=False))
+
+
+def _error(group: RunGroup, metric: str, lower: bool) -> float:
+    """Return the mean error over all planned seeds; infinite if one failed, NaN if one has no record."""
+    values = [record.metrics[metric] for record in group.finished if metric in record.metrics]
+    if len(values) >= group.n_planned and np.isfinite(values).all():
+        return float(np.mean(values)) * (1 if lower else -1)
+    return np.nan if len(group.records) < group.n_planned else np.inf
+
+
+def ranks_csv(found: Iterable[SuiteRanks]) -> str:
+    """Tabulate mean ranks as CSV, one line per competitor; comparisons that were refused have none."""
+    rows = [
+        (one.suite, one.metric, one.n_datasets, name, *(None if pd.isna(value) else value for value in line))
+        for one in found
+        if not one.refusal
+        for name, *line in one.ranks[["mean_rank", "n_failed", "seconds", "on_front"]].itertuples()
+    ]
+    return csv_text(RANK_COLUMNS, rows)
+
+
+def pairs_csv(found: Iterable[SuiteRanks]) -> str:
+    """Tabulate the tests of pairs as CSV, one line per pair of competitors."""
+    rows = [
+        (one.suite, one.metric, one.n_datasets, *pair, *line, one.rope)
+        for one in found
+        if not one.refusal
+        for pair, line in zip(one.pairs.index, one.pairs.astype(object).to_numpy(), strict=True)
+    ]
+    return csv_text(PAIR_COLUMNS, rows)
