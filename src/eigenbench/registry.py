@@ -347,6 +347,7 @@ COMPONENTS: dict[str, Component] = {
     )
 }
 
+
 def near_match(name: str, known: list[str]) -> str:
     """Return ``" Did you mean 'x'?"`` for the closest known name, or an empty string."""
     folded = {candidate.lower(): candidate for candidate in known}

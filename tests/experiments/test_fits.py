@@ -337,10 +337,10 @@ def test_a_job_writes_what_the_plan_says_and_nothing_else(jobs):
             assert {path for path in jobs.results.rglob("*") if path.is_file()} == planned
 
 
-def test_a_search_writes_its_embeddings_where_the_plan_says(jobs):
+def test_a_shared_job_leaves_nothing_of_its_search(jobs):
     method = plan_of(**KINDS["both_grids"])
     jobs.run(method)
-    files = [*method.search_embeddings(0), *method.embeddings(0), *method.results(0)]
+    files = [*method.embeddings(0), *method.results(0)]
     planned = {jobs.results / method.folder / file for file in files}
     assert {path for path in jobs.results.rglob("*") if path.is_file()} == planned
 

@@ -258,7 +258,7 @@ def test_shared_jobs_and_large_ones_make_every_result_once(workflow):
 
 def test_outputs_of_a_rule_have_its_wildcards_in_all_of_them(workflow):
     for jobs in workflow().shared_jobs:
-        for files in (jobs.outputs, jobs.temporary, (jobs.log,)):
+        for files in (jobs.outputs, (jobs.log,)):
             found = {("{method}" in file, "{seed}" in file) for file in files}
             assert found <= {(True, "{seed}" in jobs.log)}
 
@@ -270,11 +270,10 @@ def test_a_search_embeds_on_one_part_and_the_run_on_all_training_rows():
     )
     spec = method.spec
     assert [point.embedding for point in spec.points("CalibratedLeastSquares")] == [0, 0, 0, 1, 1, 1]
-    assert len(method.search_embeddings(0)) == 4
     assert method.embeddings(0) == []
     assert [steps[0].params for steps in spec.embedding_points()] == [{"gamma": 0.1}, {"gamma": 1.0}]
     shared = plan_of(classifiers={"CalibratedLeastSquares": {"grid": {"ridge": [0.1]}}})
-    assert len(shared.embeddings(0)) == len(shared.search_embeddings(0)) == 2
+    assert len(shared.embeddings(0)) == 2
 
 
 def test_moments_are_shared_by_the_methods_and_seeds_of_an_official_split(workflow):

@@ -60,7 +60,7 @@ def test_when_snakemake_alone_is_killed_its_jobs_end_too(tmp_path, make_workflow
     wait_until(lambda: jobs_of(tmp_path), 120)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    wait_until(lambda: not jobs_of(tmp_path), 15)
+    wait_until(lambda: not jobs_of(tmp_path), 90)
 
 
 def wait_until(condition, seconds):

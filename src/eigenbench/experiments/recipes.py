@@ -86,9 +86,7 @@ def _gem(component: str, **params: Any) -> Recipe:
     """Return the recipe of GEM or of a relative with the same parameters."""
     name = component.lower()
     width = f"{name}__n_components"
-    return _directions(
-        _step(component, **params), width=width, **{width: _WIDTHS, f"{name}__gamma": _GAMMAS}
-    )
+    return _directions(_step(component, **params), width=width, **{width: _WIDTHS, f"{name}__gamma": _GAMMAS})
 
 
 _FOURIER = _step("RandomFourierFeatures", n_components=256)
@@ -147,7 +145,9 @@ RECIPES: dict[str, Recipe] = {
         _step("HyperbolicPCA", n_components=40),
         nystroem__gamma=_BANDWIDTHS,
     ),
-    "lfda": _directions(_step("PCA", n_components=0.99, svd_solver="full"), _step("LFDA"), lfda__k=[3, 7, 15]),
+    "lfda": _directions(
+        _step("PCA", n_components=0.99, svd_solver="full"), _step("LFDA"), lfda__k=[3, 7, 15]
+    ),
     "nca": _directions(
         _step("PCA", svd_solver="full"), _step("NCA", max_iter=30), pca__n_components=[0.8, 0.95]
     ),

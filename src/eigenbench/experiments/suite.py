@@ -25,7 +25,6 @@ from pydantic import (
 
 from eigenbench.experiments import steps
 from eigenbench.experiments.recipes import RECIPES, of_width
-from eigenbench.experiments.runs import NO_CLASSIFIER
 from eigenbench.experiments.suite_types import (
     FolderName,
     Grid,
@@ -194,9 +193,9 @@ class PublishedNumber(_Model):
 class ExperimentSpec(_Model):
     """Methods × classifiers × seeds on one dataset; with a ``protocol``, methods × seeds.
 
-    ``methods: all`` are the recipes of `eigenbench.experiments.recipes`; with ``n_features`` those that can be
-    brought to that number of features. ``protocol`` names what is measured in place of a classifier's error,
-    with its ``settings``. ``headline`` is the metric that tables show. ``time_limit`` bounds the seconds of
+    ``methods: all`` are the recipes of `eigenbench.experiments.recipes`, with ``n_features`` those that can
+    make that number of features. ``protocol`` names what is measured in place of a classifier's error, with
+    its ``settings``. ``headline`` is the metric that tables show. ``time_limit`` bounds the seconds of
     one run.
     """
 
@@ -330,10 +329,6 @@ class ExperimentSpec(_Model):
             if spec.methods is None or method in spec.methods
         }
 
-    def classifier_names(self, method: str) -> tuple[str, ...]:
-        """Return the names that records of a method have in their field ``classifier``."""
-        return tuple(self.classifiers_of(method)) or (NO_CLASSIFIER,)
-
     @property
     def protocol_settings(self) -> ProtocolSettings | None:
         """The settings as an instance of the protocol's own class."""
@@ -352,9 +347,7 @@ def _recipes(n_features: int | None) -> dict[str, Any]:
         name: recipe if n_features is None else of_width(recipe, n_features)
         for name, recipe in RECIPES.items()
     }
-    return {
-        name: {"steps": recipe.steps, "grid": recipe.grid} for name, recipe in found.items() if recipe
-    }
+    return {name: {"steps": recipe.steps, "grid": recipe.grid} for name, recipe in found.items() if recipe}
 
 
 def _protocol_settings(protocol: str | None, settings: Params) -> ProtocolSettings | None:
