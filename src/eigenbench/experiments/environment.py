@@ -7,6 +7,8 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from threadpoolctl import threadpool_info
+
 from eigenbench.experiments.record import Environment
 
 PACKAGES = ("eigenbench", "numpy", "scipy", "scikit-learn", "pandas", "skops", "snakemake", "mlflow")
@@ -23,6 +25,7 @@ def describe_environment(threads: int, code_hash: str, gemm_gflops: float | None
         threads=threads,
         gemm_gflops=gemm_gflops,
         packages={name: found for name in PACKAGES if (found := _version(name))},
+        blas=_blas(),
         git_commit=commit,
         git_dirty=None if status is None else bool(status),
         code_hash=code_hash,
@@ -34,6 +37,16 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def _blas() -> str | None:
+    """Name the BLAS libraries that this process has loaded, such as ``openblas 0.3.31 SkylakeX``."""
+    names = {
+        " ".join(str(found[key]) for key in ("internal_api", "version", "architecture") if found.get(key))
+        for found in threadpool_info()
+        if found["user_api"] == "blas"
+    }
+    return ", ".join(sorted(names)) or None
 
 
 def _git(*arguments: str) -> str | None:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from eigenbench.atomic_files import json_text, replacing_file
+from eigenbench.experiments.sealed_json import seal_matches, write_sealed
 from eigenbench.protocols.base import Exhibit
 
 SCHEMA_VERSION: Final = 2
 
 #: What makes a run again whose record or model cannot be used.
 REMEDY = "run the same snakemake command again: it is made again"
-
-_NO_SEAL = "0" * 64
-# A JSON string has no line feed, so this is the key of the record itself, never one inside it.
-_SEAL_KEY = b'\n "seal": "'
 
 Status = Literal["ok", "failed", "not_run"]
 
@@ -88,7 +83,8 @@ class Environment(_Model):
     """Where the numbers come from.
 
     ``gemm_gflops`` is the machine's rate of float32 matrix products with these threads, in 10^9 operations a
-    second: what makes seconds of several machines comparable.
+    second: what makes seconds of several machines comparable. ``blas`` is the library of matrix products and
+    the kernels it chose.
     """
 
     python: str
@@ -97,6 +93,7 @@ class Environment(_Model):
     threads: int
     gemm_gflops: float | None = None
     packages: dict[str, str]
+    blas: str | None = None
     git_commit: str | None
     git_dirty: bool | None
     code_hash: str
@@ -161,22 +158,14 @@ class RecordError(ValueError):
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write a record with its seal; ``path`` is either the old file or the whole new one.
-
-    The seal is a field of the JSON object: the SHA-256 of the file's bytes with the 64 hexadecimal digits of
-    the seal itself replaced by zeros. It shows that a record was changed by hand or by accident; it is no
-    signature, since whoever changes a record on purpose can compute it.
+    """Write a record with its seal (`eigenbench.experiments.sealed_json`).
 
     Raises
     ------
     OSError
-        If the file cannot be written.
+        If the file cannot be written; ``path`` is then as it was.
     """
-    content = json_text(record.model_dump(mode="json") | {"seal": _NO_SEAL}).encode()
-    before, key, rest = content.partition(_SEAL_KEY)
-    digest = hashlib.sha256(content).hexdigest().encode()
-    with replacing_file(path) as temporary:
-        temporary.write_bytes(before + key + digest + rest[len(digest) :])
+    write_sealed(path, record.model_dump(mode="json"))
 
 
 def read_record(path: Path) -> Record:
@@ -191,7 +180,7 @@ def read_record(path: Path) -> Record:
         content = path.read_bytes()
     except OSError as error:
         raise RecordError(f"{path}: cannot be read ({error.strerror or error}); {REMEDY}") from error
-    if not _seal_matches(content):
+    if not seal_matches(content):
         raise RecordError(f"{path}: {_why_refused(content)}; {REMEDY}")
     fields = json.loads(content)
     del fields["seal"]
@@ -209,16 +198,9 @@ def seal_is_intact(path: Path) -> bool:
     Costs one reading of the file and its SHA-256.
     """
     try:
-        return _seal_matches(path.read_bytes())
+        return seal_matches(path.read_bytes())
     except OSError:
         return False
-
-
-def _seal_matches(content: bytes) -> bool:
-    before, key, rest = content.partition(_SEAL_KEY)
-    digest = hashlib.sha256(before + key + _NO_SEAL.encode())
-    digest.update(rest[len(_NO_SEAL) :])
-    return rest[: len(_NO_SEAL)] == digest.hexdigest().encode()
 
 
 def _why_refused(content: bytes) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.datasets import dump_svmlight_file
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -31,6 +31,7 @@ class _VowpalWabbit(ClassifierMixin, BaseEstimator):
         "n_passes": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "l2": [Interval(Real, 0, None, closed="left")],
+        "loss": [StrOptions({"squared", "logistic", "hinge"})],
         "bits": [Interval(Integral, 10, 31, closed="both")],
         "random_state": ["random_state"],
     }
@@ -41,12 +42,14 @@ class _VowpalWabbit(ClassifierMixin, BaseEstimator):
         n_passes: int = 5,
         learning_rate: float = 0.5,
         l2: float = 0.0,
+        loss: str = "squared",
         bits: int = 22,
         random_state: Any = None,
     ) -> None:
         self.n_passes = n_passes
         self.learning_rate = learning_rate
         self.l2 = l2
+        self.loss = loss
         self.bits = bits
         self.random_state = random_state
 
@@ -80,7 +83,7 @@ class _VowpalWabbit(ClassifierMixin, BaseEstimator):
             _drive(
                 *("--data", str(data), "--final_regressor", str(model), "--holdout_off"),
                 *("--passes", str(self.n_passes), "--cache_file", str(cache), "--kill_cache"),
-                *("--bit_precision", str(self.bits), "--loss_function", "logistic"),
+                *("--bit_precision", str(self.bits), "--loss_function", self.loss),
                 *("--learning_rate", str(self.learning_rate), "--l2", str(self.l2)),
                 *self._reduction(max(2, len(self.classes_))),
             )
@@ -121,7 +124,7 @@ class _VowpalWabbit(ClassifierMixin, BaseEstimator):
 
 
 class VowpalWabbitOAA(_VowpalWabbit):
-    """One logistic regression against the rest for each class, learned online (``--oaa``).
+    """One linear score against the rest for each class, learned online (``--oaa``).
 
     Parameters
     ----------
@@ -131,6 +134,8 @@ class VowpalWabbitOAA(_VowpalWabbit):
         Initial rate of the adaptive, normalised updates.
     l2 : float, default=0.0
         Ridge penalty.
+    loss : {"squared", "logistic", "hinge"}, default="squared"
+        Loss of a class's score, where the target is 1 for its rows and -1 for the others.
     bits : int, default=22
         Logarithm of the number of weights; features of all classes share them by hashing.
     random_state : int, RandomState instance or None, default=None
@@ -165,6 +170,9 @@ class VowpalWabbitLOMTree(_VowpalWabbit):
         Initial rate of the adaptive, normalised updates.
     l2 : float, default=0.0
         Ridge penalty.
+    loss : {"squared", "logistic", "hinge"}, default="squared"
+        Loss of the score that sends a row right or left. The tree compares means of these scores, so they
+        should be bounded, as those of the squared loss are: from -1 to 1.
     bits : int, default=22
         Logarithm of the number of weights; features of all nodes share them by hashing.
     nodes_per_class : int, default=1
@@ -205,13 +213,19 @@ class VowpalWabbitLOMTree(_VowpalWabbit):
         n_passes: int = 5,
         learning_rate: float = 0.5,
         l2: float = 0.0,
+        loss: str = "squared",
         bits: int = 22,
         nodes_per_class: int = 1,
         swap_resistance: int = 4,
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            n_passes=n_passes, learning_rate=learning_rate, l2=l2, bits=bits, random_state=random_state
+            n_passes=n_passes,
+            learning_rate=learning_rate,
+            l2=l2,
+            loss=loss,
+            bits=bits,
+            random_state=random_state,
         )
         self.nodes_per_class = nodes_per_class
         self.swap_resistance = swap_resistance

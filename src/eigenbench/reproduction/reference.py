@@ -1,0 +1,133 @@
+"""The reference results that come with eigenbench: what every run gave on the machine of the developers."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files as package_files
+from pathlib import Path
+from typing import Any
+
+#: The columns of ``results.csv`` that name a run.
+NAME = ("dataset", "method", "classifier", "seed")
+_NEEDED = ("suite", *NAME, "metric", "value", "status", "run_key")
+
+
+class ReferenceError(ValueError):
+    """The reference has no such suite, or a file of it cannot be read; the message names it."""
+
+
+@dataclass(frozen=True)
+class ReferenceRun:
+    """One run of the reference.
+
+    Attributes
+    ----------
+    name : tuple of str
+        Dataset, method, classifier and seed.
+    run_key : str
+        Of the settings that it was made with.
+    status : str
+        ``ok``, ``failed`` or ``not_run``.
+    metrics : dict of str to float
+        Empty unless the status is ``ok``.
+    """
+
+    name: tuple[str, ...]
+    run_key: str
+    status: str
+    metrics: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The reference runs of one suite.
+
+    Attributes
+    ----------
+    suite : str
+        Its name.
+    runs : list of ReferenceRun
+        In the order of the files.
+    """
+
+    suite: str
+    runs: list[ReferenceRun]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of names, keys, states and metrics: a receipt is for one version of the reference."""
+        return reference_digest(self)
+
+    def find(self, name: tuple[str, ...], run_key: str, metrics: set[str]) -> ReferenceRun | None:
+        """Return the run of a name; of several, the one with this key, else that with most of these metrics.
+
+        Results do not name the experiment, and two of one suite can share all other names.
+        """
+        named = [run for run in self.runs if run.name == name]
+        return max(
+            named, key=lambda run: (run.run_key == run_key, len(metrics & run.metrics.keys())), default=None
+        )
+
+    def seeds_of(self, run: ReferenceRun) -> list[ReferenceRun]:
+        """Return the runs that differ from one only in the seed, itself included."""
+        return [
+            other
+            for other in self.runs
+            if other.name[:-1] == run.name[:-1] and other.metrics.keys() == run.metrics.keys()
+        ]
+
+
+def reference_digest(reference: Reference) -> str:
+    """Hash what a reference says, whatever the order of its rows."""
+    content = sorted([*run.name, run.run_key, run.status, run.metrics] for run in reference.runs)
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def default_reference_folder() -> Path:
+    """Return the reference inside an installed package, else the one of the source tree."""
+    packaged = Path(str(package_files("eigenbench") / "_reference"))
+    return packaged if packaged.is_dir() else Path(__file__).resolve().parents[3] / "reports" / "reference"
+
+
+def load_reference(suite: str, folder: Path | None = None) -> Reference:
+    """Read the reference runs of a suite from every ``results*.csv`` of a folder and those below it.
+
+    Raises
+    ------
+    ReferenceError
+        If the folder has no result of the suite, or a file lacks a column or has a value that is no number.
+    """
+    folder = folder or default_reference_folder()
+    by_key: dict[tuple[str, ...], ReferenceRun] = {}
+    for path in sorted(folder.rglob("results*.csv")):
+        for name, row in _rows(path):
+            if row["suite"] != suite:
+                continue
+            run = by_key.setdefault(
+                (*name, row["run_key"]), ReferenceRun(name, row["run_key"], row["status"], {})
+            )
+            if row["metric"]:
+                run.metrics[row["metric"]] = _number(row["value"], path, row["metric"])
+    if not by_key:
+        raise ReferenceError(f"{folder}: no reference results of suite {suite!r}")
+    return Reference(suite, list(by_key.values()))
+
+
+def _rows(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        reader = csv.DictReader(stream)
+        if absent := [column for column in _NEEDED if column not in (reader.fieldnames or ())]:
+            raise ReferenceError(f"{path}: no column {', '.join(absent)}: take the file of a report as it is")
+        for row in reader:
+            yield tuple(row[column] for column in NAME), row
+
+
+def _number(text: str, path: Path, metric: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ReferenceError(f"{path}: {metric}: {text!r:.40} is no number") from None
