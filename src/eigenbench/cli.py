@@ -1,4 +1,4 @@
-"""The command ``eigenbench``: list what there is, compare with the papers, fetch data, open the dashboard."""
+"""The command ``eigenbench``: list what there is, compare with papers and reference, fetch data, and more."""
 
 from __future__ import annotations
 
@@ -68,6 +68,52 @@ def show(
 
     inputs = read_inputs([_suite_path(suite, suites_dir)], results_dir)
     print_suites(inputs.suites, group_runs(inputs.suites, inputs.records, results_dir=results_dir))
+
+
+@app.command()
+def verify(
+    suite: Annotated[str, typer.Argument(help="The suite.")] = "quick",
+    run: Annotated[
+        bool, typer.Option("--run", help="Run the suite first, with snakemake in this folder.")
+    ] = False,
+    results_dir: ResultsDir = Path("results"),
+    receipts_dir: Annotated[Path, typer.Option(help="Folder that the receipt is written to.")] = Path(
+        "reports/receipts"
+    ),
+    reference_dir: Annotated[
+        Path | None, typer.Option(help="Folder of reference results.", show_default="as shipped")
+    ] = None,
+    suites_dir: SuitesDir = None,
+) -> None:
+    """Compare a suite's runs with the reference results: identical, within noise, or different.
+
+    Writes a receipt. Put beside the reference (reports/reference/receipts), it counts in reports as one more
+    machine that gave the same numbers.
+
+    Ends with 0 where every run came out again, 3 where one is different or missing, 1 where nothing could be
+    compared.
+    """
+    from eigenbench.reproduction.comparison import compare_with_reference
+    from eigenbench.reproduction.receipt import read_receipts, write_receipt
+    from eigenbench.reproduction.reference import ReproductionError, load_reference
+    from eigenbench.reproduction.terminal import print_receipt
+    from eigenbench.reproduction.workflow_call import run_suite
+
+    path = _suite_path(suite, suites_dir)
+    reference = load_reference(suite, reference_dir)
+    if run:
+        run_suite(suite, results_dir, suites_dir)
+    receipts, problems = read_receipts(reference_dir)
+    for problem in problems:
+        typer.echo(f"left out: {problem}", err=True)
+    receipt = compare_with_reference(load_suite(path), results_dir, reference, receipts)
+    if not receipt.environments:
+        raise ReproductionError(
+            f"no record of {suite} in {results_dir}: run snakemake {suite}, add --run, or name --results-dir"
+        )
+    print_receipt(receipt, write_receipt(receipt, receipts_dir))
+    if not receipt.holds:
+        raise typer.Exit(3)
 
 
 @app.command()
@@ -161,11 +207,12 @@ def ui(
 
 def main() -> None:
     """Run the command; expected errors are one clear line, not a traceback."""
+    from eigenbench.reproduction.reference import ReproductionError
     from eigenbench.tracking.errors import TrackingError
 
     try:
         app()
-    except (DatasetError, SuiteError, TrackingError, OSError) as error:
+    except (DatasetError, ReproductionError, SuiteError, TrackingError, OSError) as error:
         typer.echo(f"eigenbench: {error}", err=True)
         raise SystemExit(1) from None
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, stdev
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ class Noise:
     """The largest difference of two runs that noise explains, at 95 %, and what the noise is of."""
 
     half_width: float
-    source: str
+    source: Literal["seeds", "rows"]
 
 
 def is_time_or_memory(metric: str) -> bool:

@@ -16,8 +16,8 @@ NAME = ("dataset", "method", "classifier", "seed")
 _NEEDED = ("suite", *NAME, "metric", "value", "status", "run_key")
 
 
-class ReferenceError(ValueError):
-    """The reference has no such suite, or a file of it cannot be read; the message names it."""
+class ReproductionError(ValueError):
+    """Reference or receipt is absent, or cannot be read; the message names the file and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def load_reference(suite: str, folder: Path | None = None) -> Reference:
 
     Raises
     ------
-    ReferenceError
+    ReproductionError
         If the folder has no result of the suite, or a file lacks a column or has a value that is no number.
     """
     folder = folder or default_reference_folder()
@@ -113,7 +113,9 @@ def load_reference(suite: str, folder: Path | None = None) -> Reference:
             if row["metric"]:
                 run.metrics[row["metric"]] = _number(row["value"], path, row["metric"])
     if not by_key:
-        raise ReferenceError(f"{folder}: no reference results of suite {suite!r}")
+        raise ReproductionError(
+            f"{folder}: no reference results of suite {suite!r}; name the folder of a report that has them"
+        )
     return Reference(suite, list(by_key.values()))
 
 
@@ -121,7 +123,9 @@ def _rows(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
     with path.open(encoding="utf-8", newline="") as stream:
         reader = csv.DictReader(stream)
         if absent := [column for column in _NEEDED if column not in (reader.fieldnames or ())]:
-            raise ReferenceError(f"{path}: no column {', '.join(absent)}: take the file of a report as it is")
+            raise ReproductionError(
+                f"{path}: no column {', '.join(absent)}: take the file of a report as it is"
+            )
         for row in reader:
             yield tuple(row[column] for column in NAME), row
 
@@ -130,4 +134,4 @@ def _number(text: str, path: Path, metric: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ReferenceError(f"{path}: {metric}: {text!r:.40} is no number") from None
+        raise ReproductionError(f"{path}: {metric}: {text!r:.40} is no number") from None

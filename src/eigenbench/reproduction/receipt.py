@@ -1,0 +1,241 @@
+"""The receipt: what came out of a comparison with the reference, on which machine, as a sealed JSON file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from eigenbench.experiments.record import Environment
+from eigenbench.experiments.sealed_json import seal_matches, write_sealed
+from eigenbench.reproduction.reference import ReproductionError, default_reference_folder
+
+SCHEMA_VERSION: Final = 1
+
+#: The folder of receipts, in the folder of the reference.
+RECEIPTS = "receipts"
+
+#: What a comparison of one number says, where its noise is from, and what a comparison of a run says.
+ValueVerdict = Literal["identical", "within noise", "different", "noise unknown", "time or memory"]
+NoiseSource = Literal["seeds", "rows", "rounding"]
+RunVerdict = Literal["identical", "within noise", "different", "not compared", "missing"]
+
+#: Verdicts of a run that came out again.
+REPRODUCED: Final = ("identical", "within noise")
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ComparedValue(_Model):
+    """One metric that is not identical.
+
+    Attributes
+    ----------
+    reference, here : float
+        The two values; ``here`` is None where the run lacks the metric.
+    verdict : str
+        ``within noise``, ``different``, ``noise unknown`` or ``time or memory``.
+    noise : float or None
+        The largest difference that noise explains, in the unit of the values.
+    noise_of : {"seeds", "rows", "rounding"} or None
+        Where that is from.
+    """
+
+    reference: float
+    here: float | None
+    verdict: ValueVerdict
+    noise: float | None = None
+    noise_of: NoiseSource | None = None
+
+    @property
+    def in_noise(self) -> float:
+        """How many times the noise the two values lie apart; infinite where it is zero or not known."""
+        if self.here is None or not self.noise:
+            return math.inf
+        return abs(self.here - self.reference) / self.noise
+
+
+class ComparedRun(_Model):
+    """One run that the suite asks for.
+
+    Attributes
+    ----------
+    verdict : str
+        ``identical``: every metric is, bit for bit. ``within noise``: no metric differs by more than noise.
+        ``different``: one does. ``not compared``: the reference has no such run, or all it has is time.
+        ``missing``: there is no record here.
+    why : str
+        Of the last three, in a few words.
+    run_key : str
+        Of the settings that the suite asks for.
+    dataset_sha256 : str or None
+        Of the prepared data.
+    environment : int or None
+        Index among the receipt's environments.
+    n_identical : int
+        How many metrics are identical.
+    values : dict of str to ComparedValue
+        The other metrics.
+    causes : list of str
+        What is not as where the reference was made, as far as known, for a run that is not identical.
+    """
+
+    experiment: str
+    dataset: str
+    method: str
+    classifier: str
+    seed: int
+    run_key: str
+    verdict: RunVerdict
+    why: str = ""
+    dataset_sha256: str | None = None
+    environment: int | None = None
+    n_identical: int = 0
+    values: dict[str, ComparedValue] = {}
+    causes: list[str] = []
+
+    @property
+    def name(self) -> str:
+        """The run in one line."""
+        return f"{self.experiment}/{self.method}/{self.classifier}/seed-{self.seed}"
+
+
+class Receipt(_Model):
+    """What came out of a comparison of one suite with the reference.
+
+    Attributes
+    ----------
+    suite : str
+        Its name.
+    reference : str
+        SHA-256 of the suite's reference, `eigenbench.reproduction.reference.reference_digest`.
+    eigenbench : str
+        The version that compared.
+    made : str
+        When, UTC.
+    environments : list of Environment
+        Where the runs were made.
+    runs : list of ComparedRun
+        Every run of the suite, in its order.
+    """
+
+    schema_name: Literal["eigenbench receipt"] = "eigenbench receipt"
+    schema_version: Literal[1] = SCHEMA_VERSION
+    suite: str
+    reference: str = Field(pattern=r"^[0-9a-f]{64}$")
+    eigenbench: str
+    made: str
+    environments: list[Environment]
+    runs: list[ComparedRun]
+
+    @property
+    def machine(self) -> str:
+        """Twelve hexadecimal digits for the machine: a hash of processor and operating system.
+
+        Machines of one kind count as one, so that counts of machines are never too large.
+        """
+        kinds = sorted({(found.cpu, found.platform.partition("-")[0]) for found in self.environments})
+        return hashlib.sha256(json.dumps(kinds).encode()).hexdigest()[:12]
+
+    def counts(self) -> dict[str, int]:
+        """Count runs by verdict."""
+        verdicts = [run.verdict for run in self.runs]
+        return {verdict: verdicts.count(verdict) for verdict in RunVerdict.__args__}  # type: ignore[attr-defined]
+
+    @property
+    def holds(self) -> bool:
+        """Whether no run is different or missing, and some came out again."""
+        verdicts = {run.verdict for run in self.runs}
+        return not verdicts & {"different", "missing"} and bool(verdicts & set(REPRODUCED))
+
+
+def write_receipt(receipt: Receipt, folder: Path) -> Path:
+    """Write a receipt as ``<suite>-<machine>.json``, in place of an older one of the same machine."""
+    path = folder / f"{receipt.suite}-{receipt.machine}.json"
+    write_sealed(path, receipt.model_dump(mode="json"))
+    return path
+
+
+def read_receipt(path: Path) -> Receipt:
+    """Read a receipt and check its seal and its fields.
+
+    Raises
+    ------
+    ReproductionError
+        If it cannot be read, was changed after it was written, or has another schema.
+    """
+    remedy = "make it again with eigenbench verify"
+    try:
+        content = path.read_bytes()
+        fields = json.loads(content)
+    except OSError as error:
+        raise ReproductionError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except (ValueError, RecursionError) as error:
+        raise ReproductionError(f"{path}: no JSON ({error}); {remedy}") from error
+    if not isinstance(fields, dict) or fields.get("schema_name") != "eigenbench receipt":
+        raise ReproductionError(f"{path}: not a receipt of eigenbench; {remedy}")
+    if (found := fields.get("schema_version")) != SCHEMA_VERSION:
+        raise ReproductionError(
+            f"{path}: has schema version {found!r}, and this eigenbench reads {SCHEMA_VERSION}; {remedy}"
+        )
+    if not seal_matches(content):
+        raise ReproductionError(
+            f"{path}: was changed after it was written (its seal does not match); {remedy}"
+        )
+    del fields["seal"]
+    try:
+        return Receipt.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ReproductionError(f"{path}: {place}: {first['msg']}; {remedy}") from error
+
+
+def read_receipts(folder: Path | None = None) -> tuple[list[Receipt], list[str]]:
+    """Read the receipts beside a reference, and say what is wrong with those that cannot be used.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Of the reference; by default the one that comes with eigenbench.
+    """
+    receipts, problems = [], []
+    for path in sorted(((folder or default_reference_folder()) / RECEIPTS).glob("*.json")):
+        try:
+            receipts.append(read_receipt(path))
+        except ReproductionError as error:
+            problems.append(str(error))
+    return receipts, problems
+
+
+def machines_that_reproduced(
+    receipts: Iterable[Receipt], reference: str, experiment: str, method: str, classifier: str
+) -> int:
+    """Count the machines where every run of one method and classifier came out again.
+
+    Parameters
+    ----------
+    receipts : iterable of Receipt
+        Of the suite.
+    reference : str
+        Digest of the suite's reference as it is now; receipts for an older one do not count.
+    experiment, method, classifier : str
+        Names in the suite.
+    """
+    machines = set()
+    for receipt in receipts:
+        verdicts = [
+            run.verdict
+            for run in receipt.runs
+            if (run.experiment, run.method, run.classifier) == (experiment, method, classifier)
+        ]
+        if receipt.reference == reference and verdicts and all(item in REPRODUCED for item in verdicts):
+            machines.add(receipt.machine)
+    return len(machines)

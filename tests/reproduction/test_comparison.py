@@ -1,0 +1,138 @@
+"""What is identical, within noise, different or missing, and why."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from eigenbench.reporting.results import results_csv
+from eigenbench.reproduction.comparison import compare_with_reference
+from eigenbench.reproduction.receipt import Receipt
+from eigenbench.reproduction.reference import load_reference
+
+
+def changed(record, **metrics):
+    return record.model_copy(update={"metrics": {**record.metrics, **metrics}})
+
+
+@pytest.fixture
+def compare(suite, reference_dir, write):
+    def comparing(records, receipts=()) -> Receipt:
+        return compare_with_reference(suite, write(records), load_reference("small", reference_dir), receipts)
+
+    return comparing
+
+
+def verdicts(receipt):
+    return [run.verdict for run in receipt.runs]
+
+
+def test_the_same_values_are_identical_whatever_the_time(compare, records):
+    receipt = compare([changed(record, fit_seconds=3.0) for record in records])
+    assert verdicts(receipt) == ["identical"] * 4
+    assert {run.n_identical for run in receipt.runs} == {2}
+    assert not any(run.causes for run in receipt.runs)
+    assert receipt.holds
+
+
+def test_a_last_bit_is_rounding_and_not_identical(compare, records):
+    moved = records[0].metrics["test_error"] * (1 + 1e-15)
+    run = compare([changed(records[0], test_error=moved), *records[1:]]).runs[0]
+    assert (run.verdict, run.values["test_error"].noise_of) == ("within noise", "rounding")
+
+
+@pytest.mark.parametrize(("errors", "verdict"), [(24, "within noise"), (60, "different")])
+def test_seeds_and_rows_bound_a_difference(compare, records, errors, verdict):
+    run = compare([changed(records[0], test_errors=errors, test_error=errors / 450), *records[1:]]).runs[0]
+    assert run.verdict == verdict
+    value = run.values["test_errors"]
+    of_seeds = t.ppf(0.975, 2) * math.sqrt(2) * np.std([20, 22, 24], ddof=1)
+    rate = (20 + errors) / 2 / 450
+    of_rows = 1.959964 * math.sqrt(2 * 450 * rate * (1 - rate))
+    assert value.noise == pytest.approx(max(of_seeds, of_rows), rel=1e-5)
+    assert value.noise_of == ("seeds" if of_seeds > of_rows else "rows")
+
+
+def test_one_seed_has_the_noise_of_rows_alone(compare, records):
+    *others, gem = records
+    near, far = (compare([*others, changed(gem, test_errors=float(n), test_error=n / 450)]) for n in (15, 25))
+    assert (near.runs[-1].verdict, far.runs[-1].verdict) == ("within noise", "different")
+    assert near.runs[-1].values["test_errors"].noise_of == "rows"
+    assert "test_errors" in far.runs[-1].why
+    assert not far.holds
+
+
+def test_the_log_loss_has_the_noise_of_the_stored_probabilities(compare, records, reference_dir, write):
+    *others, gem = records
+    (reference_dir / "results.csv").write_text(results_csv([*others, changed(gem, test_log_loss=0.1)]))
+    probability = np.random.default_rng(0).uniform(0.5, 1, 450).astype(np.float32)
+    half_width = 1.959964 * math.sqrt(2 / 450) * np.std(-np.log(probability.astype(float)), ddof=1)
+    for moved, verdict in ((0.99 * half_width, "within noise"), (1.01 * half_width, "different")):
+        results = write([changed(gem, test_log_loss=0.1 + moved)])
+        folder = results / "small" / "digits" / "gem" / "seed-0" / gem.classifier
+        np.savez(folder / "predictions.npz", probability=probability)
+        run = compare([*others, changed(gem, test_log_loss=0.1 + moved)]).runs[-1]
+        assert run.values["test_log_loss"].verdict == verdict
+
+
+def test_noise_that_nothing_tells_decides_only_where_nothing_else_does(compare, records, reference_dir):
+    *others, gem = records
+    (reference_dir / "results.csv").write_text(results_csv([*others, changed(gem, bound=3.0)]))
+    alone = compare([*others, changed(gem, bound=3.1)]).runs[-1]
+    assert (alone.verdict, alone.why) == ("different", "noise not known: bound")
+    beside = compare([*others, changed(gem, bound=3.1, test_errors=10.0, test_error=10 / 450)]).runs[-1]
+    assert (beside.verdict, beside.why) == ("within noise", "noise not known: bound")
+
+
+def test_missing_runs_are_named_with_the_reason(compare, records):
+    old = records[1].model_copy(update={"run_key": "0" * 16})
+    receipt = compare([records[0], old, records[3]])
+    assert verdicts(receipt) == ["identical", "missing", "missing", "identical"]
+    assert "other settings" in receipt.runs[1].why
+    assert receipt.runs[2].name == "digits/pca/CalibratedLeastSquares/seed-2"
+    assert receipt.runs[2].why == "no record"
+    assert not receipt.holds
+
+
+def test_a_record_that_was_changed_is_missing(compare, records, write):
+    results = write(records)
+    path = next(results.glob("**/gem/**/record.json"))
+    path.write_bytes(path.read_bytes().replace(b'"test_errors": 9.0', b'"test_errors": 8.0'))
+    run = compare(records[:-1]).runs[-1]
+    assert run.verdict == "missing"
+    assert "was changed" in run.why
+
+
+def test_a_run_that_failed_here_is_different(compare, records):
+    failed = records[0].model_copy(update={"status": "failed", "metrics": {}})
+    run = compare([failed, *records[1:]]).runs[0]
+    assert (run.verdict, run.why) == ("different", "failed here, ok in the reference")
+
+
+def test_a_metric_that_is_gone_is_different_and_a_new_one_is_not_looked_at(compare, records):
+    gone = records[0].model_copy(update={"metrics": {"test_error": records[0].metrics["test_error"]}})
+    assert compare([gone, *records[1:]]).runs[0].values["test_errors"].verdict == "different"
+    assert compare([changed(records[0], new=1.0), *records[1:]]).runs[0].verdict == "identical"
+
+
+def test_a_run_without_a_reference_is_not_compared(compare, records, reference_dir):
+    (reference_dir / "results.csv").write_text(results_csv(records[:-1]))
+    run = compare(records).runs[-1]
+    assert (run.verdict, run.why) == ("not compared", "the reference has no such run")
+
+
+def test_causes_are_what_is_not_as_where_the_run_was_identical(compare, records):
+    first = compare(records)
+    here = records[0].environment.model_copy(update={"threads": 2, "blas": "openblas 0.3.31 Zen"})
+    moved = changed(records[0], test_errors=22.0).model_copy(update={"environment": here})
+    run = compare([moved, *records[1:]], receipts=[first]).runs[0]
+    assert run.causes == [
+        "BLAS: openblas 0.3.31 Zen, openblas 0.3.30 Haswell in the reference",
+        "threads: 2, 1 in the reference",
+    ]
+    assert compare([moved, *records[1:]]).runs[0].causes == [
+        "the environment of the reference is not recorded"
+    ]

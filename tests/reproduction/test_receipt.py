@@ -1,0 +1,116 @@
+"""Receipts: sealed files of one schema, counted by machine."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from eigenbench.experiments.sealed_json import write_sealed
+from eigenbench.reproduction.comparison import compare_with_reference
+from eigenbench.reproduction.receipt import (
+    RECEIPTS,
+    Receipt,
+    machines_that_reproduced,
+    read_receipt,
+    read_receipts,
+    write_receipt,
+)
+from eigenbench.reproduction.reference import ReproductionError, default_reference_folder, load_reference
+
+
+@pytest.fixture
+def receipt(suite, records, reference_dir, write) -> Receipt:
+    return compare_with_reference(suite, write(records), load_reference("small", reference_dir))
+
+
+def test_what_is_written_is_read(receipt, tmp_path):
+    path = write_receipt(receipt, tmp_path)
+    assert read_receipt(path) == receipt
+    assert path.name == f"small-{receipt.machine}.json"
+
+
+def test_one_that_was_changed_is_refused(receipt, tmp_path):
+    path = write_receipt(receipt, tmp_path)
+    path.write_bytes(path.read_bytes().replace(b'"n_identical": 2', b'"n_identical": 3', 1))
+    with pytest.raises(ReproductionError, match="changed after it was written"):
+        read_receipt(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schema_version": 2}, "schema version 2"),
+        ({"schema_name": "other"}, "not a receipt"),
+        ({"reference": "x"}, "reference: "),
+        ({"extra": 1}, "extra: "),
+    ],
+)
+def test_another_schema_is_refused_even_with_a_seal(receipt, tmp_path, change, message):
+    path = tmp_path / "other.json"
+    write_sealed(path, receipt.model_dump(mode="json") | change)
+    with pytest.raises(ReproductionError, match=message):
+        read_receipt(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b"{", b"[" * 100_000])
+def test_what_is_no_receipt_is_one_clear_error(tmp_path, content):
+    path = tmp_path / "broken.json"
+    path.write_bytes(content)
+    with pytest.raises(ReproductionError, match=r"broken\.json"):
+        read_receipt(path)
+
+
+def on(receipt: Receipt, cpu: str) -> Receipt:
+    environment = receipt.environments[0].model_copy(update={"cpu": cpu})
+    return receipt.model_copy(update={"environments": [environment]})
+
+
+def test_machines_count_once_and_only_where_every_run_came_out(receipt):
+    name = ("digits", "pca", "CalibratedLeastSquares")
+    count = lambda *receipts: machines_that_reproduced(receipts, receipt.reference, *name)  # noqa: E731
+    assert count() == 0
+    assert count(receipt, receipt, on(receipt, "other")) == 2
+    failed = receipt.runs[0].model_copy(update={"verdict": "different"})
+    assert count(receipt.model_copy(update={"runs": [failed, *receipt.runs[1:]]})) == 0
+    assert count(receipt.model_copy(update={"reference": "0" * 64})) == 0
+
+
+def test_receipts_beside_a_reference_are_read_and_bad_ones_said(receipt, reference_dir):
+    write_receipt(receipt, reference_dir / RECEIPTS)
+    (reference_dir / RECEIPTS / "bad.json").write_text("{}")
+    receipts, problems = read_receipts(reference_dir)
+    assert receipts == [receipt]
+    assert len(problems) == 1
+    assert "bad.json" in problems[0]
+
+
+def test_the_documented_schema_is_the_schema():
+    text = (default_reference_folder() / RECEIPTS / "README.md").read_text()
+    schema = Receipt.model_json_schema()
+    models = [schema, schema["$defs"]["ComparedRun"], schema["$defs"]["ComparedValue"]]
+    for name in {name for model in models for name in model["properties"]}:
+        assert f"`{name}`" in text, name
+
+
+def test_shipped_receipts_can_be_read():
+    assert read_receipts()[1] == []
+
+
+def test_every_shipped_reference_can_be_read():
+    folder = default_reference_folder()
+    suites = {path.parent.name for path in folder.glob("*/results.csv")} | {"quick"}
+    for suite in suites:
+        reference = load_reference(suite)
+        assert all(run.metrics for run in reference.runs if run.status == "ok")
+        assert len(reference.digest) == 64
+
+
+def test_a_reference_file_that_is_not_one_is_named(tmp_path):
+    (tmp_path / "results.csv").write_text("suite,dataset\nsmall,digits\n")
+    with pytest.raises(ReproductionError, match=r"results\.csv: no column method"):
+        load_reference("small", tmp_path)
+
+
+def test_the_seal_is_part_of_the_object(receipt, tmp_path):
+    assert len(json.loads(write_receipt(receipt, tmp_path).read_text())["seal"]) == 64
