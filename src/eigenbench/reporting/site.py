@@ -14,6 +14,7 @@ from eigenbench.experiments.suite import Suite
 from eigenbench.reporting import formatting, pictures, sections
 from eigenbench.reporting.comparison import comparison_csv, verdict_counts
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
+from eigenbench.reporting.reproduced import ReproducedOn
 from eigenbench.reporting.results import results_csv
 from eigenbench.reporting.run_groups import group_runs, reason, status_counts
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
@@ -67,6 +68,7 @@ def render(
     results_dir: Path | None = None,
     title: str = "eigenbench report",
     unreadable: Sequence[str] = (),
+    reference_dir: Path | None = None,
 ) -> Report:
     """Write the report of some suites.
 
@@ -89,6 +91,8 @@ def render(
         The heading of the page.
     unreadable : sequence of str
         What could not be read, listed on the page.
+    reference_dir : Path, optional
+        Folder of the reference with its receipts; by default the one that comes with eigenbench.
 
     Returns
     -------
@@ -116,7 +120,7 @@ def render(
         "leaderboard.csv": leaderboard_csv(list(boards.values())),
         "ranks.csv": ranks_csv(ranks),
         "pairs.csv": pairs_csv(ranks),
-        "index.html": _page(views, records, title, unreadable),
+        "index.html": _page(views, records, title, unreadable, ReproducedOn(reference_dir)),
     }
     figures = {f"{FIGURES}/{picture.key}.svg": picture.svg for *_, picture in _pictures(views)}
     try:
@@ -158,10 +162,14 @@ def _pictures(
 
 
 def _page(
-    views: Sequence[sections.SuiteView], records: Sequence[Record], title: str, unreadable: Sequence[str]
+    views: Sequence[sections.SuiteView],
+    records: Sequence[Record],
+    title: str,
+    unreadable: Sequence[str],
+    reproduced_on: ReproducedOn,
 ) -> str:
     comparisons = [row for view in views for row in view.comparisons]
-    template = _environment().get_template("report.html.j2")
+    template = _environment(reproduced_on).get_template("report.html.j2")
     return template.render(
         title=title,
         suites=views,
@@ -179,7 +187,7 @@ def _suite_file(path: Path) -> tuple[str, str]:
     return path.name, path.read_text(encoding="utf-8")
 
 
-def _environment() -> jinja2.Environment:
+def _environment(reproduced_on: ReproducedOn) -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("eigenbench.reporting"),
         autoescape=True,
@@ -195,5 +203,9 @@ def _environment() -> jinja2.Environment:
         "sentence": formatting.sentence,
         "reason": reason,
     }
-    environment.globals |= {"style": formatting.metric_style, "sources": sections.by_source}
+    environment.globals |= {
+        "style": formatting.metric_style,
+        "sources": sections.by_source,
+        "reproduced_on": reproduced_on,
+    }
     return environment
