@@ -5,6 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from eigenbench.embeddings.kernel_features.random_maclaurin import RandomMaclaurin
+from eigenbench.embeddings.kernel_features.tensor_sketch import TensorSketch
 from eigenbench.protocols.kernel_error import Settings, effective_rank, measure
 
 
@@ -28,6 +30,7 @@ def test_errors_are_those_of_the_formula(trial, projected_powers):
         features = projected_powers(n_components=size).fit(X)
         errors = features.transform(X) @ features.transform(V).T - exact
         assert outcome.metrics[f"kernel_mse_at_{size}"] == pytest.approx(np.mean(errors**2), rel=1e-6)
+        assert outcome.metrics[f"expected_kernel_mse_at_{size}"] == outcome.metrics[f"kernel_mse_at_{size}"]
         relative = np.sqrt(np.mean(errors**2) / np.mean(exact**2))
         assert outcome.metrics[f"kernel_relative_error_at_{size}"] == pytest.approx(relative, rel=1e-6)
     assert outcome.curves["kernel_mse_by_features"] == [
@@ -58,3 +61,25 @@ def test_effective_rank_counts_equal_directions():
     assert effective_rank(blocks) == pytest.approx(3)
     shares = np.array([0.5, 0.25, 0.25])
     assert_allclose(effective_rank(np.diag(shares)), np.exp(-(shares * np.log(shares)).sum()))
+
+
+def test_the_expectation_is_the_mean_over_draws(make_trial, trial, projected_powers):
+    settings = trial.settings.model_copy(update={"draws": 40})
+    many = measure(make_trial(trial.X, trial.V, settings)(projected_powers)).metrics
+    one = measure(trial(projected_powers)).metrics
+    for metric in ("kernel_mse_at_8", "effective_rank_at_8"):
+        assert many[metric] == one[metric]
+    seeds = (measure(trial(projected_powers, seed=seed)).metrics for seed in range(40))
+    mean = np.mean([found["kernel_mse_at_512"] for found in seeds])
+    assert many["expected_kernel_mse_at_512"] == pytest.approx(mean, rel=0.3)
+
+
+@pytest.mark.parametrize("method", [RandomMaclaurin, TensorSketch])
+def test_the_expectation_is_exact_for_maps_that_know_it(make_trial, trial, method):
+    settings = Settings(degree=7, sizes=(16, 64), draws=7)
+    seeds = [measure(make_trial(trial.X, trial.V, settings)(method, seed=seed)).metrics for seed in range(60)]
+    for size in (16, 64):
+        expected = seeds[0][f"expected_kernel_mse_at_{size}"]
+        assert np.mean([found[f"kernel_mse_at_{size}"] for found in seeds]) == pytest.approx(
+            expected, rel=0.3
+        )

@@ -57,3 +57,15 @@ def test_h01_needs_room_for_the_exact_terms():
         RandomMaclaurin(3, n_components=8, h01=True).fit(unit(3, 8))
     only_exact = RandomMaclaurin(3, n_components=9, h01=True).fit_transform(unit(3, 8))
     assert only_exact.shape == (3, 9)
+
+
+@pytest.mark.parametrize("h01", [False, True])
+def test_product_moments_are_those_of_the_features(h01):
+    X, n = unit(3, 4), 200_000
+    features = RandomMaclaurin(4, 2.5, n, h01=h01, random_state=0).fit(X)
+    mean, variance = features.product_moments(X, X)
+    F = features.transform(X)
+    assert_allclose(F @ F.T, mean, atol=5 * np.sqrt(variance.max()))
+    sampled = F[:, n - features.orders_.size :]
+    products = sampled[:, None, :] * sampled[None, :, :]
+    assert_allclose(products.var(axis=2) * features.orders_.size, variance, rtol=0.1)

@@ -150,3 +150,30 @@ def test_bad_kernels(kernel, message):
 
 def test_the_patents_are_named():
     assert all(number in SphericalRandomFeatures.__doc__ for number in ("US10438131B1", "US11636384B1"))
+
+
+@pytest.mark.parametrize("phases", ["random", "paired"])
+def test_product_moments_are_those_of_the_features(phases):
+    X, n = np.random.default_rng(0).standard_normal((3, 5)), 100_000
+    settings = {"directions": "independent", "phases": phases, "n_components": n, "random_state": 0}
+    features = SphericalRandomFeatures(3, **settings, **FAST).fit(X)
+    mean, variance = features.product_moments(X, X)
+    F = features.transform(X).reshape(3, -1, n if phases == "random" else n // 2)
+    products = (F[:, None] * F[None, :]).sum(axis=2)
+    assert_allclose(products.sum(axis=2), mean, atol=5 * np.sqrt(variance.max()))
+    assert_allclose(products.var(axis=2) * products.shape[2], variance, rtol=0.03, atol=1e-9)
+
+
+def test_an_odd_number_of_features_has_one_random_phase():
+    X = np.random.default_rng(0).standard_normal((3, 5))
+    maps = (
+        SphericalRandomFeatures(3, phases=phases, n_components=1, directions="independent", **FAST).fit(X)
+        for phases in ("paired", "random")
+    )
+    paired, random = (features.product_moments(X, X)[1] for features in maps)
+    assert_allclose(paired, random, rtol=0.05)
+
+
+def test_product_moments_need_independent_directions():
+    assert not hasattr(SphericalRandomFeatures(directions="orthogonal"), "product_moments")
+    assert hasattr(SphericalRandomFeatures(directions="independent"), "product_moments")

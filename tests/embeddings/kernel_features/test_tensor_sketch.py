@@ -1,7 +1,11 @@
 """TensorSketch: the definition, and agreement with scikit-learn's sketch."""
 
+import itertools
+
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 from sklearn.kernel_approximation import PolynomialCountSketch
 
 from eigenbench.embeddings.kernel_features.spherical_kernels import spherical_polynomial_kernel
@@ -50,3 +54,27 @@ def test_has_the_distribution_of_scikit_learns():
 def test_the_temporaries_do_not_grow_with_degree_or_rows():
     model = TensorSketch(20, n_components=1000).fit(unit(2, 50))
     assert model._bytes_per_row(4) <= 4 * (3 * 1000 + 50) * 4
+
+
+@pytest.mark.parametrize("n_components", [2, 3])
+def test_product_moments_are_those_over_all_hash_functions(n_components):
+    X = np.array([[1.0], [-1.0]])
+    sketch = TensorSketch(2, 2.5, n_components, random_state=0).fit(X)
+    buckets = [*itertools.product(range(n_components), repeat=2)]
+    signs = [*itertools.product((-1, 1), repeat=2)]
+    products = []
+    for pair, of_pair in itertools.product(
+        itertools.product(buckets, repeat=2), itertools.product(signs, repeat=2)
+    ):
+        sketch.buckets_, sketch.signs_ = np.array(pair), np.array(of_pair, dtype=np.int8)
+        F = sketch.transform(X)
+        products.append(F @ F.T)
+    mean, variance = sketch.product_moments(X, X)
+    assert_allclose(np.mean(products, axis=0), mean, atol=1e-12)
+    assert_allclose(np.var(products, axis=0), variance, atol=1e-12)
+
+
+def test_product_moments_of_sparse_rows_are_the_same():
+    X = unit(4, 6)
+    sketch = TensorSketch(3, n_components=8, random_state=0).fit(X)
+    assert_allclose(sketch.product_moments(sparse.csr_array(X), X), sketch.product_moments(X, X))

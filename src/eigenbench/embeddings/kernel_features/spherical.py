@@ -6,22 +6,31 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.embeddings.kernel_features.frequencies import (
     Projections,
     draw_phases,
     trigonometric_features,
 )
-from eigenbench.embeddings.kernel_features.spherical_density import fit_radial_density
+from eigenbench.embeddings.kernel_features.spherical_density import fit_radial_density, spherical_wave
 from eigenbench.embeddings.kernel_features.spherical_kernels import spherical_polynomial
-from eigenbench.embeddings.kernel_features.unit_rows import PolynomialKernelMap, unit_rows
+from eigenbench.embeddings.kernel_features.unit_rows import PolynomialKernelMap, unit_cosines, unit_rows
 
 _GRID_POINTS = 201
 _SAMPLE_ROWS = 1_000
 #: Share of the uniform weight that "sample" keeps, so that no distance is left without a constraint.
 _UNIFORM_SHARE = 0.01
+#: Points of the grid on [0, 4] where the transform of the density is evaluated for moments.
+_MOMENT_POINTS = 801
+
+
+def _has_independent_directions(estimator: Any) -> bool:
+    return estimator.directions == "independent"
 
 
 class SphericalRandomFeatures(PolynomialKernelMap):
@@ -78,6 +87,8 @@ class SphericalRandomFeatures(PolynomialKernelMap):
         The kernel there, and the kernel that the features approximate without bias.
     fit_error_ : float
         Weighted mean of their squared difference: the floor of the error as D grows.
+    radii_, masses_ : ndarray of shape (n_radii,)
+        The density of the lengths of frequencies: its mass on a grid. The sum is the fitted kernel at 0.
     projections_ : Projections
         The frequencies.
     phases_ : ndarray
@@ -165,9 +176,45 @@ class SphericalRandomFeatures(PolynomialKernelMap):
         )
         self.coefficients_, self.sigmas_ = density.coefficients, density.sigmas
         self.fitted_values_, self.fit_error_ = density.fitted_values, density.error
+        self.radii_, self.masses_ = density.radii, density.masses
         n, self.phases_ = draw_phases(self.phases == "paired", self.n_components, rng)
         radii = density.sample(rng.random_sample(n))
         self.projections_ = Projections.draw(self.directions, radii, X.shape[1], X.dtype, rng)
+
+    @available_if(_has_independent_directions)
+    def product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+        r"""Return mean and variance of the product of two feature rows over draws of the frequencies.
+
+        With the fitted kernel :math:`\hat K`, the mean is :math:`\hat K(z)`. With random phases the variance
+        is :math:`(\hat K(0)^2 + \hat K(0) \hat K(2z) / 2 - \hat K(z)^2) / D`, and with a sine for each cosine
+        :math:`(\hat K(0)^2 + \hat K(0) \hat K(2z) - 2 \hat K(z)^2) / D`. The density is held fixed.
+
+        Parameters
+        ----------
+        X, Y : {array-like, sparse matrix} of shape (n, d) and (m, d)
+            Rows, taken at unit length; none may be zero.
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (n, m), float64
+            Of ``transform(X) @ transform(Y).T``.
+
+        Notes
+        -----
+        There only with independent directions: orthogonal ones depend on each other. Costs O(n m d).
+        """
+        check_is_fitted(self)
+        grid = np.linspace(0, 4, _MOMENT_POINTS)
+        fitted = CubicSpline(
+            grid, spherical_wave(np.multiply.outer(grid, self.radii_), self.n_features_in_) @ self.masses_
+        )
+        z = np.sqrt(2 - 2 * unit_cosines(X, Y))
+        mean, mass = fitted(z), float(self.masses_.sum())
+        by_difference = (mass**2 + mass * fitted(2 * z)) / 2 - mean**2
+        n_phases = self.phases_.size
+        n_pairs = (self.n_components - n_phases) // 2
+        phased = by_difference + mass**2 / 2
+        return mean, (4 * n_pairs * by_difference + n_phases * phased) / self.n_components**2
 
     def _kernel_values(self, z: np.ndarray) -> np.ndarray:
         if self.kernel is None:

@@ -6,8 +6,13 @@ from typing import Any
 
 import numpy as np
 from scipy import fft, sparse
+from sklearn.utils.validation import check_is_fitted
 
-from eigenbench.embeddings.kernel_features.unit_rows import PolynomialKernelMap
+from eigenbench.embeddings.kernel_features.unit_rows import (
+    PolynomialKernelMap,
+    unit_cosines,
+    unit_squared_products,
+)
 
 
 class TensorSketch(PolynomialKernelMap):
@@ -97,6 +102,38 @@ class TensorSketch(PolynomialKernelMap):
             else:
                 spectrum *= transformed
         out[:] = fft.irfft(spectrum, n=self.n_components, axis=0, overwrite_x=True).T
+
+    def product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+        r"""Return mean and variance of the product of two feature rows over draws of the hash functions.
+
+        The mean is the kernel. With X, Y the extended rows at unit length, t = XᵀY and s = Σ X_i² Y_i²,
+        writing collisions as sums of characters of the integers modulo D gives the second moment
+
+        .. math:: D^{-2} \left[e (1 + 2t^2 - 2s)^p + (D - e) \left((1 + t^2 - s)^p + (2t^2 - s)^p\right)
+                  + (D^2 - 2D + e)\, t^{2p}\right],
+
+        e = 2 for even D and 1 for odd D.
+
+        Parameters
+        ----------
+        X, Y : {array-like, sparse matrix} of shape (n, d) and (m, d)
+            Rows, taken at unit length; none may be zero.
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (n, m), float64
+            Of ``transform(X) @ transform(Y).T``.
+        """
+        check_is_fitted(self)
+        q = self.a**2 / 2 - 1
+        squared = ((unit_cosines(X, Y) + q) / (q + 1)) ** 2
+        shared = (unit_squared_products(X, Y) + q**2) / (q + 1) ** 2
+        D, p = self.n_components, self.degree
+        even = 2 if D % 2 == 0 else 1
+        both = even * (1 + 2 * squared - 2 * shared) ** p
+        either = (D - even) * ((1 + squared - shared) ** p + (2 * squared - shared) ** p)
+        # The last term less the square of the mean, without their cancellation.
+        return np.sqrt(squared) ** p, (both + either - (2 * D - even) * squared**p) / D**2
 
     def _arrays(self, dtype: np.dtype) -> list[tuple[Any, int, Any]]:
         """Return each count sketch as a sparse matrix of shape (D, d), and the bucket and value of √q."""

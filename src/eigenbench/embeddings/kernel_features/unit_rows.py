@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.extmath import row_norms
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from eigenbench.embeddings.kernel_features.random_map import RandomMap
 
@@ -63,6 +63,19 @@ def unit_rows(X: Any) -> tuple[Any, np.ndarray]:
     norms = row_norms(scaled)
     norms[zero] = 1
     return _divide_rows(scaled, norms, copy=False), zero
+
+
+def unit_cosines(X: Any, Y: Any) -> np.ndarray:
+    """Return the cosines of the angles between rows, clipped to [-1, 1], in float64 of shape (n, m)."""
+    X, Y = (unit_rows(rows.astype(np.float64))[0] for rows in (X, Y))
+    return np.clip(safe_sparse_dot(X, Y.T, dense_output=True), -1.0, 1.0)
+
+
+def unit_squared_products(X: Any, Y: Any) -> np.ndarray:
+    """Return the sums of x_i² y_i² of rows at unit length, in float64 of shape (n, m)."""
+    X, Y = (unit_rows(rows.astype(np.float64))[0] for rows in (X, Y))
+    X, Y = ((rows.multiply(rows).tocsr() if sparse.issparse(rows) else rows**2) for rows in (X, Y))
+    return safe_sparse_dot(X, Y.T, dense_output=True)
 
 
 def _divide_rows(X: Any, divisors: np.ndarray, copy: bool = True) -> Any:
