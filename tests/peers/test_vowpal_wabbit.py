@@ -62,3 +62,21 @@ def test_nothing_is_left_in_the_temporary_folder(digits, tmp_path, monkeypatch):
     X_train, X_test, y_train, _ = digits
     VowpalWabbitOAA().fit(X_train, y_train).predict(X_test)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", [VowpalWabbitOAA, VowpalWabbitLOMTree])
+def test_the_loss_reaches_the_learner_and_is_squared_by_default(digits, kind):
+    X_train, X_test, y_train, _ = digits
+    default, squared, logistic = (
+        kind(random_state=0, **loss).fit(X_train, y_train).predict(X_test)
+        for loss in ({}, {"loss": "squared"}, {"loss": "logistic"})
+    )
+    np.testing.assert_array_equal(default, squared)
+    assert (squared != logistic).any()
+
+
+def test_an_unknown_loss_is_refused_before_anything_is_written(digits, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(ValueError, match="'loss' parameter"):
+        VowpalWabbitOAA(loss="absolute").fit(*digits[::2])
+    assert list(tmp_path.iterdir()) == []
