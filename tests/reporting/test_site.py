@@ -15,6 +15,7 @@ import pytest
 from html_page import Page
 
 from eigenbench.experiments.record import Failure
+from eigenbench.experiments.suite import Deviation
 from eigenbench.reporting import site
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.leaderboard import leaderboard
@@ -32,7 +33,8 @@ def content(folder):
 def build(tmp_path, suite, suite_path, records):
     def build(name="reports", chosen=records, **options) -> str:
         options = {"suite_paths": {"quick": suite_path}, **options}
-        return render([suite], chosen, reports_dir=tmp_path / name, **options).page.read_text(
+        shown = options.pop("shown", suite)
+        return render([shown], chosen, reports_dir=tmp_path / name, **options).page.read_text(
             encoding="utf-8"
         )
 
@@ -236,3 +238,9 @@ def read_only():
 def test_a_read_only_folder_is_named(suite, few, suite_path, read_only):
     with pytest.raises(ReportError, match=f"{read_only}: cannot write the report .*writable"):
         render([suite], few, reports_dir=read_only, suite_paths={"quick": suite_path})
+
+
+def test_deviations_from_the_paper_are_a_table(build, suite, few):
+    deviation = {"paper": "Nesterov steps", "here": "Adam <b>", "why": "it is quicker"}
+    page = Page(build(chosen=few, shown=suite.model_copy(update={"deviations": (Deviation(**deviation),)})))
+    assert "Paper Here Why Nesterov steps Adam <b> it is quicker" in page.text

@@ -80,3 +80,22 @@ def test_an_interval_beyond_the_tolerance_is_imprecise():
     assert is_imprecise(published(100, 10), measured(105, 95, 115))
     assert not is_imprecise(published(100, 10), measured(105, 80, 110))
     assert not is_imprecise(published(100, 10), measured(105))
+
+
+@pytest.mark.parametrize(
+    ("mean", "low", "high", "verdict", "imprecise"),
+    [
+        (0.26, 0.22, 0.30, "reproduced", False),
+        (0.30, 0.22, 0.32, "reproduced", True),
+        (0.22, 0.20, 0.24, "reproduced", True),
+        (0.32, 0.31, 0.33, "off", True),
+        (0.20, 0.19, 0.21, "off", True),
+    ],
+)
+@pytest.mark.parametrize("lower", [True, False])
+def test_a_two_sided_number_is_off_on_either_side_and_never_better(
+    mean, low, high, verdict, imprecise, lower
+):
+    number = published(0.26, 0.05, lower).model_copy(update={"two_sided": True})
+    assert judge(number, measured(mean, low, high)) == verdict
+    assert is_imprecise(number, measured(mean, low, high)) == imprecise

@@ -168,7 +168,8 @@ class PropensitySpec(_Model):
 class PublishedNumber(_Model):
     """A number from a paper, and how close ours must be to count as reproduced.
 
-    ``method`` is None for a number that is only quoted; ``not_run`` then says why.
+    ``method`` is None for a number that is only quoted; ``not_run`` then says why. ``two_sided`` is for a
+    number that is neither better when less nor when more, such as a threshold.
     """
 
     source: str
@@ -179,6 +180,7 @@ class PublishedNumber(_Model):
     value: float
     tolerance: float = Field(ge=0)
     lower_is_better: bool = True
+    two_sided: bool = False
     not_run: str | None = None
 
     @model_validator(mode="after")
@@ -374,15 +376,25 @@ def _check_metric(name: str, known: tuple[str, ...]) -> None:
         raise ValueError(f"unknown metric {name!r}.{hint} Known here: {', '.join(known):.300}")
 
 
+class Deviation(_Model):
+    """What a suite does otherwise than the paper, and why."""
+
+    paper: str = Field(min_length=1)
+    here: str = Field(min_length=1)
+    why: str = Field(min_length=1)
+
+
 class Suite(_Model):
     """A named set of experiments: one published table or figure, or the quick selection.
 
-    ``time_limit`` is that of every experiment without one of its own.
+    ``time_limit`` is that of every experiment without one of its own; ``deviations`` says what is not as
+    in the paper.
     """
 
     name: FolderName
     title: str
     description: str = ""
+    deviations: Several[Deviation] = ()
     time_limit: Seconds | None = None
     experiments: Named[ExperimentSpec] = Field(min_length=1)
 

@@ -19,6 +19,7 @@ from eigenbench.experiments.steps import Step, nested_steps, step_names
 from eigenbench.experiments.suite import (
     ClassifierSpec,
     Config,
+    Deviation,
     ExperimentSpec,
     MethodSpec,
     PropensitySpec,
@@ -43,6 +44,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
     ValidationSpec,
     PropensitySpec,
     PublishedNumber,
+    Deviation,
     Step,
     Config,
 )

@@ -27,6 +27,9 @@ def judge(number: PublishedNumber, measured: Estimate) -> Verdict:
     - ``reproduced``: everything else. The mean is within the tolerance, bounds included; or it is
       better by more than that, but the interval does not rule out equality.
 
+    For a number that is neither better when less nor when more (``two_sided``), a mean further away than the
+    tolerance on either side is ``off``, and none is ``better``.
+
     So each verdict is the strongest claim that the numbers bear, and doubt counts against us. The
     published number is taken as exact, because papers seldom state its error.
 
@@ -54,6 +57,8 @@ def judge(number: PublishedNumber, measured: Estimate) -> Verdict:
     gain = sign * (measured.mean - number.value)
     if not gain >= -number.tolerance - slack or gain == float("inf"):
         return "off"
+    if number.two_sided:
+        return "off" if gain > number.tolerance + slack else "reproduced"
     worst_end = measured.high if number.lower_is_better else measured.low
     if gain > number.tolerance + slack and worst_end is not None:
         return "better" if sign * (worst_end - number.value) > slack else "reproduced"
@@ -61,7 +66,9 @@ def judge(number: PublishedNumber, measured: Estimate) -> Verdict:
 
 
 def is_imprecise(number: PublishedNumber, measured: Estimate) -> bool:
-    """Return whether the interval exceeds the tolerance on the worse side: more data could say ``off``."""
-    if number.lower_is_better:
-        return measured.high is not None and measured.high > number.value + number.tolerance
-    return measured.low is not None and measured.low < number.value - number.tolerance
+    """Return whether the interval exceeds the tolerance on a worse side: more data could say ``off``."""
+    above = measured.high is not None and measured.high > number.value + number.tolerance
+    below = measured.low is not None and measured.low < number.value - number.tolerance
+    if number.two_sided:
+        return above or below
+    return above if number.lower_is_better else below

@@ -22,7 +22,11 @@ def run_suite(suite: str, results_dir: Path, suites_dir: Path | None = None) -> 
             f"no Snakefile in {Path.cwd()}: call --run in a clone of eigenbench, or run the suite "
             "there and name its --results-dir"
         )
-    settings = [f"results_dir={results_dir}", *([f"suites_dir={suites_dir}"] if suites_dir else [])]
+    settings = [
+        f"results_dir={results_dir}",
+        f"suites=[{suite}]",
+        *([f"suites_dir={suites_dir}"] if suites_dir else []),
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "snakemake", "--config", *settings, "--", suite], check=False
     )
