@@ -1,10 +1,11 @@
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
 from eigenbench.experiments.steps import Step, flat_params, grid_points, grid_size, step_names, with_params
-from eigenbench.experiments.suite import ExperimentSpec, SuiteError
+from eigenbench.experiments.suite import Deviation, ExperimentSpec, SuiteError
 from eigenbench.experiments.suite_file import check_parameters, load_suite, validate_config
 from eigenbench.registry import COMPONENTS, RECIPES
 
@@ -147,3 +148,15 @@ def test_a_point_of_a_grid_changes_the_parameters_of_the_steps_that_it_names():
 def test_shipped_suites_are_valid(path):
     suite = load_suite(path, sorted(load_catalogue().datasets))
     check_parameters(suite, path)
+
+
+def test_every_shipped_suite_says_what_deviates_from_its_paper():
+    for path in sorted((default_catalogue_path().parent / "suites").glob("*.yaml")):
+        suite = load_suite(path)
+        assert suite.deviations, f"{path.name} has no 'deviations'"
+
+
+@pytest.mark.parametrize("row", [{"paper": "a", "here": "b"}, {"paper": "a", "here": "", "why": "c"}])
+def test_a_deviation_has_all_three_parts(row):
+    with pytest.raises(ValidationError):
+        Deviation.model_validate(row)
