@@ -85,6 +85,8 @@ def test_ui_without_a_store_says_what_to_do(tmp_path):
     assert "snakemake" in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [[], ["list"], ["show"], ["verify"], ["fetch"], ["ui"], ["summary"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["run"], ["list"], ["show"], ["verify"], ["fetch"], ["ui"], ["summary"]]
+)
 def test_help(arguments):
     assert CliRunner().invoke(app, [*arguments, "--help"]).exit_code == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,16 +12,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
+from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.datasets.errors import DatasetError
 from eigenbench.experiments.recipes import RECIPES
 from eigenbench.experiments.suite import SuiteError
 from eigenbench.experiments.suite_file import load_suite
+from eigenbench.project_files import project_folder
 from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.registry import COMPONENTS, near_match
 
 app = typer.Typer(
-    help="Benchmarks of spectral and randomized embeddings. To run them: snakemake, or snakemake SUITE.",
+    help="Benchmarks of spectral and randomized embeddings. To run them: eigenbench run SUITE.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -38,6 +41,19 @@ class Listing(StrEnum):
 SuitesDir = Annotated[Path | None, typer.Option(help="Folder of suite files.", show_default="config/suites")]
 ResultsDir = Annotated[Path, typer.Option(help="Folder that the workflow writes its results to.")]
 ReportsDir = Annotated[Path, typer.Option(help="Folder of the rendered report.")]
+
+
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    options_metavar="[SUITE]... [SNAKEMAKE'S OPTIONS]",
+)
+def run(context: typer.Context) -> None:
+    """Run suites in the current folder: Snakemake, with the workflow that comes with eigenbench.
+
+    Beside the Snakefile of a checkout, ``snakemake`` does the same.
+    """
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(project_folder() / "Snakefile")]
+    os.execv(command[0], [*command, *context.args])
 
 
 @app.command("list")
@@ -249,7 +265,7 @@ def _protocol_rows() -> tuple[tuple[str, ...], Rows]:
 
 
 def _suites_folder(suites_dir: Path | None) -> Path:
-    return suites_dir or default_catalogue_path().parent / "suites"
+    return suites_dir or project_folder() / "config" / "suites"
 
 
 def _suite_path(name: str, suites_dir: Path | None) -> Path:

@@ -2,7 +2,6 @@
 
 import difflib
 from functools import cache
-from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,6 +13,7 @@ from eigenbench.datasets.formats import AnyFormat, PrintedFormat
 from eigenbench.datasets.source_kinds import AnySource, FolderSource, MirrorSource, SynthesisedSource
 from eigenbench.datasets.split_kinds import AnySplit, OfficialSplit, RandomSplit, SampledSplit
 from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel
+from eigenbench.project_files import project_folder
 
 DatasetName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Part = Literal["train", "test", "all"]
@@ -162,11 +162,8 @@ class Catalogue(StrictModel):
 
 
 def default_catalogue_path() -> Path:
-    """Return the catalogue inside an installed package, else the one of the source tree."""
-    packaged = Path(str(package_files("eigenbench") / "_config" / "datasets.yaml"))
-    if packaged.is_file():
-        return packaged
-    return Path(__file__).resolve().parents[3] / "config" / "datasets.yaml"
+    """Return the catalogue that comes with eigenbench."""
+    return project_folder() / "config" / "datasets.yaml"
 
 
 def load_catalogue(path: str | Path | None = None) -> Catalogue:

@@ -7,9 +7,10 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any
+
+from eigenbench.project_files import project_folder
 
 #: The columns of ``results.csv`` that name a run.
 NAME = ("dataset", "method", "classifier", "seed")
@@ -88,9 +89,8 @@ def reference_digest(reference: Reference) -> str:
 
 
 def default_reference_folder() -> Path:
-    """Return the reference inside an installed package, else the one of the source tree."""
-    packaged = Path(str(package_files("eigenbench") / "_reference"))
-    return packaged if packaged.is_dir() else Path(__file__).resolve().parents[3] / "reports" / "reference"
+    """Return the reference that comes with eigenbench."""
+    return project_folder() / "reports" / "reference"
 
 
 def load_reference(suite: str, folder: Path | None = None) -> Reference:
