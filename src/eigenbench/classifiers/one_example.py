@@ -148,7 +148,7 @@ class OneExampleNearestNeighbour(ClassifierMixin, BaseEstimator):
         """Return the expected error on the fitted rows that are not chosen, over all choices.
 
         One row per class is the training set and all others are the test set; the error rate is averaged over
-        every choice (leave-(n−1)-out within each class; section 7 of [1]_).
+        every choice (leave-(n−1)-out within each class; Maurer 2005, section 7).
 
         Returns
         -------

@@ -96,9 +96,9 @@ class SecondOrderLogistic(EarlyStopping, StreamedClassifier):
         Number of points evaluated, one pass over the data each.
     best_iter_ : int
         Position in the curves of the point that was kept.
-    loss_curve_ : ndarray of shape (n_iter_,)
+    loss_curve_ : ndarray of shape (n_iter,)
         Mean log loss plus penalty on the rows trained on, in nats, at each point.
-    validation_curve_ : ndarray of shape (n_iter_,)
+    validation_curve_ : ndarray of shape (n_iter,)
         Mean log loss on the held-out rows; NaN when nothing is held out.
     feature_map_ : transformer or None
         The fitted map.

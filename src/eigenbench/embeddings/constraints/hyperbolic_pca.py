@@ -76,11 +76,11 @@ class HyperbolicPCA(HyperbolicSubspace):
 
     Attributes
     ----------
-    components_ : ndarray of shape (d, n_features_in_), float64
+    components_ : ndarray of shape (d, n_features), float64
         Orthonormal eigenvectors in the input space; linear kernel only.
     dual_coef_ : ndarray of shape (n_support, d), float64
         Coefficients of the eigenvectors over the support; other kernels only.
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_support, n_features_in_)
+    support_vectors_ : {ndarray, CSR matrix} of shape (n_support, n_features)
         Linearly independent (in the feature space) training rows; other kernels only.
     eigenvalues_ : ndarray of shape (d,)
         Positive eigenvalues of T̂ with η₁ = −1, descending.

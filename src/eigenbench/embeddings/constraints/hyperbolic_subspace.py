@@ -280,7 +280,7 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         return coordinates
 
     def bound(self, delta: float = 0.05) -> float:
-        r"""Bound the risk on new pairs (Theorem 1 of [1]_).
+        r"""Bound the risk on new pairs (Maurer 2005, Theorem 1).
 
         With probability above 1 − δ, for every choice of η₋₁, the expected risk at its best threshold is at
         most :math:`\hat R_\gamma + n^{-1/2} (2 (\sqrt d + 1)/\gamma + \sqrt{\ln(1/\delta)/2})`, with

@@ -69,9 +69,9 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
         The unit vector m; the constant coordinate is the last.
     n_linear_, n_even_, n_odd_ : int
         Features of each part. The linear part is exact when it has d features.
-    directions_ : ndarray of shape (d, max(n_even_, n_odd_))
+    directions_ : ndarray of shape (d, max(n_even, n_odd))
         The Gaussian directions w of the even and odd parts, as columns.
-    linear_directions_ : ndarray of shape (d, n_linear_) or None
+    linear_directions_ : ndarray of shape (d, n_linear) or None
         Scaled orthonormal directions of a linear part of fewer than d features.
     n_features_in_ : int
         Number of inputs d.
