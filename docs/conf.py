@@ -56,6 +56,8 @@ html_theme_options = {
     "footer_end": ["theme-version"],
     "show_prev_next": True,
 }
+# Pages at the top have no others below them to list.
+html_sidebars = {"*": []}
 html_math_renderer = "mathml"
 
 
@@ -67,6 +69,6 @@ def skip_inherited(app, what, name, obj, skip, options):
 
 
 def setup(app):
-    """Connect the page generator's counterparts to Sphinx."""
+    """Tell Sphinx of the formulas and of what to leave out."""
     mathml.setup(app)
     app.connect("autodoc-skip-member", skip_inherited)

@@ -38,6 +38,7 @@ for embedding in (Rembrandt, PLST, CompressedSensing):
 
 plt.xscale("log")
 plt.xticks(dimensions, map(str, dimensions))
+plt.minorticks_off()
 plt.xlabel("dimension of the embedding, k")
 plt.ylabel("precision at 3")
 plt.legend()
