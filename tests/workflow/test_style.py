@@ -10,20 +10,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.workflow
 
-# The environment is that of the package itself, or a module: no rule names a conda environment or
-# a container.
-NOT_APPLICABLE = {
-    "* Specify a conda environment or container for each rule.:",
-    "* Additionally specify a conda environment or container for each rule, "
-    "environment modules are not enough:",
-}
-
-
 def test_snakemake_lint_has_no_finding(tmp_path, make_workflow):
     done = make_workflow(tmp_path).run("--lint")
-    lines = [line.strip() for line in done.stdout.splitlines()]
-    assert any(line.startswith("Lints for rule train") for line in lines), done.stdout[-2000:]
-    assert [line for line in lines if line.startswith("* ") and line not in NOT_APPLICABLE] == []
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 def test_snakefmt_is_clean():

@@ -1,3 +1,4 @@
+import os
 import re
 import shlex
 import sys
@@ -12,10 +13,22 @@ from eigenbench.tracking.receipts import receipt_is_current
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import DeploymentMethod
 
-# Jobs run with this Python, unless `--sdm env-modules` loads an environment for them.
-MODULES = DeploymentMethod.ENV_MODULES in workflow.deployment_settings.deployment_method
-PYTHON = "python" if MODULES else shlex.quote(sys.executable)
-MODULE = str(Path(workflow.basedir) / "workflow" / "envs" / "modules" / "eigenbench")
+# Jobs run with this Python, unless `--sdm` gives them an environment: a module, one of conda's, or a container.
+DEPLOYED = workflow.deployment_settings.deployment_method
+PYTHON = "python" if DEPLOYED else shlex.quote(sys.executable)
+ENVIRONMENTS = Path(workflow.basedir) / "workflow" / "envs"
+MODULE = str(ENVIRONMENTS / "modules" / "eigenbench")
+ENVIRONMENT = str(ENVIRONMENTS / "eigenbench.yaml")
+IMAGE = os.environ.get("EIGENBENCH_IMAGE")
+
+if DeploymentMethod.APPTAINER in DEPLOYED and not IMAGE:
+    raise WorkflowError(
+        "--sdm apptainer: EIGENBENCH_IMAGE names no image (a .sif file, or docker://...)"
+    )
+
+
+container: IMAGE
+
 
 CONFIG_PATH = Path(workflow.basedir) / "config" / "config.yaml"
 SUITES_DIR = Path(

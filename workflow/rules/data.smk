@@ -9,6 +9,8 @@ rule download:
     log:
         "logs/download/{dataset}.log",
     retries: RETRIES
+    conda:
+        ENVIRONMENT
     envmodules:
         MODULE,
     threads: 1
@@ -34,6 +36,8 @@ rule prepare:
     log:
         "logs/prepare/{dataset}.log",
     retries: RETRIES
+    conda:
+        ENVIRONMENT
     envmodules:
         MODULE,
     threads: 1
@@ -62,6 +66,8 @@ rule moments_shard:
     log:
         "logs/moments/{dataset}/{rows}/shard-{shard}.log",
     retries: RETRIES
+    conda:
+        ENVIRONMENT
     envmodules:
         MODULE,
     threads: lambda w: min(4, workflow.cores or 4)
@@ -95,6 +101,8 @@ rule moments:
     log:
         "logs/moments/{dataset}/{rows}.log",
     retries: RETRIES
+    conda:
+        ENVIRONMENT
     envmodules:
         MODULE,
     threads: lambda w: min(8, workflow.cores or 8)

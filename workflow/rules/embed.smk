@@ -13,6 +13,8 @@ rule embed:
     retries: RETRIES
     group:
         "fit"
+    conda:
+        ENVIRONMENT
     envmodules:
         MODULE,
     threads: cores

@@ -45,6 +45,8 @@ rule report:
         ),
     log:
         "logs/report/{report}report.log",
+    conda:
+        ENVIRONMENT
     envmodules:
         MODULE,
     threads: 1

@@ -17,6 +17,8 @@ for jobs in BENCH.shared_jobs:
         retries: RETRIES
         group:
             "method"
+        conda:
+            ENVIRONMENT
         envmodules:
             MODULE,
         threads: 1

@@ -11,6 +11,8 @@ rule track:
     log:
         "logs/{suite}/{experiment}/track.log",
     retries: RETRIES
+    conda:
+        ENVIRONMENT
     envmodules:
         MODULE,
     threads: 1

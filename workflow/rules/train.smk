@@ -12,6 +12,8 @@ rule search:
     retries: RETRIES
     group:
         "fit"
+    conda:
+        ENVIRONMENT
     envmodules:
         MODULE,
     threads: cores
@@ -50,6 +52,8 @@ rule train:
     retries: RETRIES
     group:
         "fit"
+    conda:
+        ENVIRONMENT
     envmodules:
         MODULE,
     threads: cores
@@ -82,6 +86,8 @@ rule measure:
     log:
         "logs/{folder}/seed-{seed}/measure.log",
     retries: RETRIES
+    conda:
+        ENVIRONMENT
     envmodules:
         MODULE,
     threads: cores
