@@ -86,7 +86,7 @@ def test_ui_without_a_store_says_what_to_do(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["run"], ["list"], ["show"], ["verify"], ["fetch"], ["ui"], ["summary"]]
+    "arguments", [[], ["run"], ["list"], ["show"], ["verify"], ["fetch"], ["ui"], ["summary"], ["crate"]]
 )
 def test_help(arguments):
     assert CliRunner().invoke(app, [*arguments, "--help"]).exit_code == 0

@@ -211,6 +211,33 @@ def sync(
 
 
 @app.command()
+def crate(
+    suite: str,
+    out: Annotated[Path | None, typer.Option(help="New folder.", show_default="crate-SUITE")] = None,
+    results_dir: ResultsDir = Path("results"),
+    reports_dir: ReportsDir = Path("reports"),
+    suites_dir: SuitesDir = None,
+    licence: Annotated[str, typer.Option(help="Licence of the results.")] = (
+        "https://spdx.org/licenses/CC-BY-4.0"
+    ),
+    models: Annotated[bool, typer.Option("--models", help="Put in the fitted models too.")] = False,
+) -> None:
+    """Write a finished suite as an RO-Crate, a folder for an archive that gives it a DOI."""
+    from eigenbench.reporting.crate import write_crate
+
+    folder = out or Path(f"crate-{suite}")
+    n_runs = write_crate(
+        _suite_path(suite, suites_dir),
+        folder,
+        results_dir=results_dir,
+        reports_dir=reports_dir,
+        licence=licence,
+        models=models,
+    )
+    typer.echo(f"{folder}: {n_runs} runs")
+
+
+@app.command()
 def ui(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; the next free one is taken if it is in use.")] = 5000,
@@ -223,12 +250,22 @@ def ui(
 
 def main() -> None:
     """Run the command; expected errors are one clear line, not a traceback."""
+    from eigenbench.experiments.record import RecordError
+    from eigenbench.reporting.crate import CrateError
     from eigenbench.reproduction.reference import ReproductionError
     from eigenbench.tracking.errors import TrackingError
 
     try:
         app()
-    except (DatasetError, ReproductionError, SuiteError, TrackingError, OSError) as error:
+    except (
+        CrateError,
+        DatasetError,
+        RecordError,
+        ReproductionError,
+        SuiteError,
+        TrackingError,
+        OSError,
+    ) as error:
         typer.echo(f"eigenbench: {error}", err=True)
         raise SystemExit(1) from None
 

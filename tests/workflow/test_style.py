@@ -10,6 +10,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.workflow
 
+
 def test_snakemake_lint_has_no_finding(tmp_path, make_workflow):
     done = make_workflow(tmp_path).run("--lint")
     assert done.returncode == 0, done.stdout[-2000:]

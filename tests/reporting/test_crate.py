@@ -1,0 +1,59 @@
+"""The RO-Crate of a suite, read back by the library that archives use."""
+
+import pytest
+
+from eigenbench.experiments.record import read_record
+from eigenbench.reporting.crate import CrateError, write_crate
+
+rocrate = pytest.importorskip("rocrate.rocrate")
+
+
+@pytest.fixture
+def write(tmp_path, suite_path, results_dir):
+    def write(**options):
+        folders = {"results_dir": results_dir, "reports_dir": tmp_path / "reports"}
+        licence = "https://spdx.org/licenses/CC-BY-4.0"
+        return write_crate(suite_path, tmp_path / "crate", licence=licence, **{**folders, **options})
+
+    return write
+
+
+def test_it_holds_every_record_and_says_what_made_it(write, tmp_path, results_dir):
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports" / "results.csv").write_text("suite\n")
+    records = {path.relative_to(results_dir): path for path in results_dir.rglob("record.json")}
+    assert write() == len(records)
+    crate = rocrate.ROCrate(tmp_path / "crate")
+    run = crate.dereference("#run")
+    results = {entity.id for entity in run["result"]}
+    assert results == {f"results/{place}" for place in records} | {"report/results.csv"}
+    for place, path in records.items():
+        assert (tmp_path / "crate" / "results" / place).read_bytes() == path.read_bytes()
+    assert run["instrument"] == crate.mainEntity
+    assert (tmp_path / "crate" / "Snakefile").is_file()
+    info = {record.dataset_info for record in map(read_record, records.values()) if record.dataset_info}
+    data = {
+        (entity["name"], entity["sha256"]) for entity in run["object"] if entity.id.startswith("#dataset-")
+    }
+    assert data == {(one.name, one.sha256) for one in info}
+
+
+@pytest.mark.parametrize("models", [False, True])
+def test_models_are_put_in_where_asked_for(write, tmp_path, results_dir, models):
+    path = min(results_dir.rglob("record.json")).with_name("model.skops")
+    path.write_bytes(b"model")
+    write(models=models)
+    assert bool(list((tmp_path / "crate").rglob("model.skops"))) == models
+
+
+def test_a_folder_in_use_is_left_alone(write, tmp_path):
+    (tmp_path / "crate").mkdir()
+    (tmp_path / "crate" / "mine.txt").write_text("mine")
+    with pytest.raises(CrateError, match="not empty"):
+        write()
+    assert [path.name for path in (tmp_path / "crate").iterdir()] == ["mine.txt"]
+
+
+def test_without_records_it_says_what_to_run(write, tmp_path):
+    with pytest.raises(CrateError, match="run `snakemake quick` first"):
+        write(results_dir=tmp_path / "nothing")
