@@ -4,10 +4,11 @@ import pytest
 from pydantic import ValidationError
 
 from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
+from eigenbench.experiments.recipes import RECIPES
 from eigenbench.experiments.steps import Step, flat_params, grid_points, grid_size, step_names, with_params
 from eigenbench.experiments.suite import Deviation, ExperimentSpec, SuiteError
 from eigenbench.experiments.suite_file import check_parameters, load_suite, validate_config
-from eigenbench.registry import COMPONENTS, RECIPES
+from eigenbench.registry import COMPONENTS
 
 MINIMAL = """
 title: A test

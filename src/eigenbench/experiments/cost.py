@@ -15,8 +15,10 @@ from eigenbench.experiments.steps import Step, grid_size
 #: What one job does: the job of a whole method, of a method and seed, or a single fit.
 Share = Literal["method", "seed", "fit"]
 
-#: Work that is put into one job, in seconds. Starting a job costs about two; a retry repeats all of it.
-JOB_SECONDS = 60
+#: Estimated work that is put into one job, and the estimated time from which a fit is a job of its own, both
+#: in seconds. Starting a job costs about three; a retry repeats all of it.
+JOB_SECONDS = 300
+FIT_SECONDS = 60
 
 #: Values (rows × features) that one core fits in a second; measured on the reference runs of the small
 #: suites, where most runs reach one to three times as many.
@@ -44,22 +46,30 @@ def share_of(spec: JobSpec, entry: Entry, n_seeds: int, values: int | None = Non
     values : int, optional
         Values that one measurement of its protocol works on.
     """
-    per_seed = (_seconds(spec, entry) if values is None else values / _VALUES_PER_SECOND) or 0.0
-    if per_seed > JOB_SECONDS:
+    if values is None:
+        one_fit, n_fits = _fit_seconds(spec, entry), _n_fits(spec)
+    else:
+        one_fit, n_fits = values / _VALUES_PER_SECOND, 1
+    per_seed = one_fit * n_fits
+    if one_fit > FIT_SECONDS or per_seed > JOB_SECONDS:
         return "fit"
     return "method" if per_seed * n_seeds <= JOB_SECONDS else "seed"
 
 
-def _seconds(spec: JobSpec, entry: Entry) -> float:
-    """Estimate the time of all classifiers of a method with one seed."""
-    rows, features = entry.rows_of_a_run, entry.expect.features
-    widest = max(features, *_widths(spec.steps, features, entry.expect.classes), 0)
-    fits = sum(
+def _n_fits(spec: JobSpec) -> int:
+    """Return the fits of all classifiers of a method with one seed, those of a search included."""
+    return sum(
         1 + (grid_size(spec.grid) * grid_size(classifier.grid) if spec.searches(name) else 0)
         for name, classifier in spec.classifiers.items()
     )
+
+
+def _fit_seconds(spec: JobSpec, entry: Entry) -> float:
+    """Estimate the time of one fit."""
+    rows, features = entry.rows_of_a_run, entry.expect.features
+    widest = max(features, *_widths(spec.steps, features, entry.expect.classes), 0)
     values = rows * widest * (_DENSITY if entry.sparse else 1.0)
-    return fits * values * max(1.0, entry.expect.classes / _FEW_CLASSES) ** 0.5 / _VALUES_PER_SECOND
+    return values * max(1.0, entry.expect.classes / _FEW_CLASSES) ** 0.5 / _VALUES_PER_SECOND
 
 
 def _widths(steps: tuple[Step, ...], features: int, classes: int) -> list[int]:
