@@ -18,11 +18,11 @@ Share = Literal["method", "seed", "fit"]
 #: Estimated work that is put into one job, and the estimated time from which a fit is a job of its own, both
 #: in seconds. Starting a job costs about three; a retry repeats all of it.
 JOB_SECONDS = 300
-FIT_SECONDS = 60
+FIT_SECONDS = 30
 
 #: Values (rows × features) that one core fits in a second; measured on the reference runs of the small
-#: suites, where most runs reach one to three times as many.
-_VALUES_PER_SECOND = 1.5e6
+#: suites, where runs reach half to five times as many.
+_VALUES_PER_SECOND = 3e6
 
 #: Share of the values of sparse data that are not zero, and the classes up to which their number is free.
 _DENSITY = 0.05
