@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eigenbench.experiments.record import DatasetInfo, Record
-from eigenbench.experiments.suite import NO_CLASSIFIER
+from eigenbench.experiments.runs import NO_CLASSIFIER
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
