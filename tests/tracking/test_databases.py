@@ -43,7 +43,7 @@ def test_an_import_while_the_dashboard_reads(results, store_uri, tmp_path):
         assert journal_mode(path) == "wal"
     do_import(results, [results.record(1)], store_uri)
     assert journal_mode(path) == "delete"
-    assert len(MlflowClient(store_uri).search_runs(["1"])) == 2
+    assert len(MlflowClient(store_uri).search_runs(["1"], "tags.kind = 'run'")) == 2
 
 
 WRITE_AND_DIE = """
@@ -98,7 +98,7 @@ def test_a_full_disk_during_an_import_loses_nothing(results, store_uri, tmp_path
     summary = do_import(results, paths, store_uri)
     assert summary.failed == {}
     assert summary.imported + summary.unchanged == 40
-    runs = MlflowClient(store_uri).search_runs(["1"])
+    runs = MlflowClient(store_uri).search_runs(["1"], "tags.kind = 'run'")
     assert sorted(run.data.tags["run_key"] for run in runs) == [path.parent.name for path in paths]
     assert {run.info.status for run in runs} == {"FINISHED"}
 

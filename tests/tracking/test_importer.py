@@ -25,7 +25,8 @@ from eigenbench.tracking.confusion import write_picture, write_table
 def runs_of(uri, suite="tiny"):
     client = MlflowClient(uri)
     experiment = client.get_experiment_by_name(suite)
-    return sorted(client.search_runs([experiment.experiment_id]), key=lambda run: run.data.tags["run_key"])
+    found = client.search_runs([experiment.experiment_id], "tags.kind = 'run'")
+    return sorted(found, key=lambda run: run.data.tags["run_key"])
 
 
 def do_import(results, paths, uri=None):
@@ -38,7 +39,7 @@ def test_a_record_becomes_a_run_with_everything_in_it(results, store_uri, fitted
     assert (summary.imported, summary.unchanged, summary.replaced, summary.failed) == (1, 0, 0, {})
     [run] = runs_of(store_uri)
     assert summary.run_ids == {"tiny/0000000000000000": run.info.run_id}
-    assert run.info.run_name == "digits/gem/LogisticRegression/0"
+    assert run.info.run_name == "gem LR s0 · main"
     assert run.info.status == "FINISHED"
     assert (run.info.start_time, run.info.end_time) == (1767323045000, 1767323105000)
     assert run.data.metrics["test_error"] == 0.03
@@ -50,7 +51,7 @@ def test_a_record_becomes_a_run_with_everything_in_it(results, store_uri, fitted
     assert run.data.tags["mlflow.source.git.commit"] == "c" * 40
     assert run.data.tags["status"] == "ok"
     client = MlflowClient(store_uri)
-    curve = client.get_metric_history(run.info.run_id, "loss_curve")
+    curve = client.get_metric_history(run.info.run_id, "curves/training loss by iteration")
     assert [(point.step, point.value) for point in curve] == [(0, 2.0), (1, 1.0), (2, 0.5)]
     [used] = run.inputs.dataset_inputs
     assert (used.dataset.name, used.dataset.digest) == ("digits", "ab" * 18)
@@ -99,11 +100,11 @@ def test_a_changed_record_replaces_its_run_and_model(results, store_uri):
 
 def test_more_values_than_one_call_takes(results, store_uri):
     params = {f"p{i}": i for i in range(230)}
-    curves = {"loss": [[step, 1.0 / (step + 1)] for step in range(2500)]}
+    curves = {"loss_by_batch": [[step, 1.0 / (step + 1)] for step in range(2500)]}
     do_import(results, [results.record(params=params, curves=curves, model=None)], store_uri)
     [run] = runs_of(store_uri)
     assert {name: run.data.params[name] for name in params} == {name: str(i) for name, i in params.items()}
-    assert len(MlflowClient(store_uri).get_metric_history(run.info.run_id, "loss")) == 2500
+    assert len(MlflowClient(store_uri).get_metric_history(run.info.run_id, "curves/loss by batch")) == 2500
 
 
 def test_a_damaged_record_is_reported_and_the_rest_goes_on(results, store_uri):
@@ -215,7 +216,8 @@ def test_killed_imports_leave_no_duplicate_and_no_half_run(results, store_uri):
     assert [run.data.tags["run_key"] for run in runs] == [f"{seed:016x}" for seed in range(12)]
     assert {run.info.status for run in runs} == {"FINISHED"}
     models = MlflowClient(store_uri).search_logged_models([runs[0].info.experiment_id])
-    assert sorted(model.source_run_id for model in models) == sorted(run.info.run_id for run in runs)
+    assert [model.source_run_id for model in models] == [runs[0].info.run_id], "of equal ones the first"
+    assert {run.data.tags["mlflow.parentRunId"] for run in runs} == set(summary.summary_ids.values())
 
 
 def test_two_importers_started_at_once_on_no_store_yet(results, tmp_path, monkeypatch):
@@ -251,7 +253,7 @@ def test_a_server_that_goes_away_and_comes_back(results, server, monkeypatch, ca
     assert server.uri in str(raised.value)
     assert f"safe in {results.folder};" in str(raised.value)
     server.start()
-    summary = do_import(results, [path, results.record(1)])
+    summary = do_import(results, [path, results.record(1, metrics={"test_error": 0.01})])
     assert (summary.imported, summary.unchanged) == (1, 1)
     run_id = summary.run_ids["tiny/0000000000000001"]
     assert pyfunc.load_model(f"runs:/{run_id}/model").predict(np.zeros((2, 64), np.float32)).shape == (2,)

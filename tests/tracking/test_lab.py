@@ -15,6 +15,8 @@ from mlflow import MlflowClient, pyfunc
 from eigenbench.experiments.record import read_record, write_record
 from eigenbench.tracking import TrackingError, TrackingUnavailable, compare_records, import_records
 
+ONLY_RUNS = "tags.kind = 'run'"
+
 
 @pytest.fixture(autouse=True)
 def isolated(monkeypatch, tmp_path):
@@ -66,14 +68,27 @@ def check_whole(uri):
     client = MlflowClient(uri)
     experiments = {item.name: item.experiment_id for item in client.search_experiments()}
     assert set(experiments) == {"Default", "tiny", "own0", "own1", "own2"}
-    runs = [run for found in experiments.values() for run in client.search_runs([found])]
+    runs = [run for found in experiments.values() for run in client.search_runs([found], ONLY_RUNS)]
     expected = {f"{seed:016x}" for number in range(3) for seed in range(10 * number, 10 * number + 6)}
     expected |= {f"{seed:016x}" for seed in (100, 101)}
     assert sorted(run.data.tags["run_key"] for run in runs) == sorted(expected)
     assert {run.info.status for run in runs} == {"FINISHED"}
     assert {len(run.inputs.dataset_inputs) for run in runs} == {1}
     models = client.search_logged_models(list(experiments.values()))
-    assert sorted(model.source_run_id for model in models) == sorted(run.info.run_id for run in runs)
+    best = {f"{seed:016x}" for seed in (1, 0, 10, 20)}
+    assert {model.tags["run_key"] for model in models} == best
+    assert len(models) == len(best), "one of each suite: its first seed, as all are equal"
+    summaries = {
+        run.data.tags["suite"]: (run.info.run_id, run.data.metrics["seeds"])
+        for found in experiments.values()
+        for run in client.search_runs([found], "tags.kind = 'summary'")
+    }
+    assert {suite: seeds for suite, (_, seeds) in summaries.items()} == {
+        "tiny": 3 * 3 + 2,
+        **{f"own{number}": 3 for number in range(3)},
+    }
+    for run in runs:
+        assert run.data.tags["mlflow.parentRunId"] == summaries[run.data.tags["suite"]][0]
     common = [run for run in runs if run.data.tags["run_key"] == f"{100:016x}"]
     assert [run.data.tags["imported_from"].rpartition("/")[2] for run in common] == ["cluster2"], "the latest"
 
@@ -100,7 +115,7 @@ def test_postgresql_holds_what_sqlite_holds(postgres, results, store_uri):
         import_records(paths, results_dir=results.folder, tracking_uri=uri, progress=False)
         client = MlflowClient(uri)
         experiment = client.get_experiment_by_name("tiny")
-        runs = client.search_runs([experiment.experiment_id])
+        runs = client.search_runs([experiment.experiment_id], ONLY_RUNS)
         found.append({run.data.tags["run_key"]: _shown(client, run) for run in runs})
     assert found[0] == found[1]
     run_id = next(run for run in runs if run.data.tags["run_key"] == f"{0:016x}").info.run_id
@@ -109,7 +124,11 @@ def test_postgresql_holds_what_sqlite_holds(postgres, results, store_uri):
 
 
 def _shown(client, run):
-    tags = {name: value for name, value in run.data.tags.items() if name != "imported_at"}
+    tags = {
+        name: value
+        for name, value in run.data.tags.items()
+        if name not in ("imported_at", "mlflow.parentRunId")
+    }
     history = {name: client.get_metric_history(run.info.run_id, name) for name in run.data.metrics}
     points = {name: [(p.step, p.value, p.timestamp) for p in found] for name, found in history.items()}
     datasets = [item.dataset.to_dictionary() for item in run.inputs.dataset_inputs]
@@ -163,7 +182,7 @@ def test_a_server_killed_in_the_middle_and_back_later(results, server, monkeypat
     assert summary.imported + summary.unchanged == 8
     assert 1 <= summary.unchanged < 8
     client = MlflowClient(server.uri)
-    runs = client.search_runs([client.get_experiment_by_name("tiny").experiment_id])
+    runs = client.search_runs([client.get_experiment_by_name("tiny").experiment_id], ONLY_RUNS)
     assert sorted(run.data.tags["run_key"] for run in runs) == [f"{seed:016x}" for seed in range(8)]
     assert {run.info.status for run in runs} == {"FINISHED"}
 
@@ -176,7 +195,7 @@ def test_an_unfinished_run_of_another_import_is_kept_for_an_hour(results, store_
     now = int(1000 * time.time())
     left = {}
     for name, source, at in [("busy", "far:/results", now), ("dead", "far:/results", now - 7_200_000)]:
-        tags = {"run_key": f"{0:016x}", "imported_from": source, "imported_at": str(at)}
+        tags = {"experiment": "main", "run_key": f"{0:016x}", "imported_from": source, "imported_at": str(at)}
         left[client.create_run(experiment_id, tags=tags).info.run_id] = name
     import_records([path], results_dir=results.folder, tracking_uri=store_uri, progress=False)
     open_runs = [run for run in client.search_runs([experiment_id]) if run.info.status == "RUNNING"]
@@ -193,5 +212,5 @@ def test_a_later_record_from_elsewhere_is_not_replaced_by_an_earlier_one(results
     summary = import_records([earlier], results_dir=results.folder, tracking_uri=store_uri, progress=False)
     assert (summary.imported, summary.replaced, summary.unchanged) == (0, 0, 1)
     client = MlflowClient(store_uri)
-    [run] = client.search_runs([client.get_experiment_by_name("tiny").experiment_id])
+    [run] = client.search_runs([client.get_experiment_by_name("tiny").experiment_id], ONLY_RUNS)
     assert run.data.tags["imported_from"].endswith("elsewhere")

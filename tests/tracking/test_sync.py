@@ -25,7 +25,10 @@ def sync(results, store_uri):
 def keys(uri, suite):
     client = MlflowClient(uri)
     found = client.get_experiment_by_name(suite)
-    return found and sorted(run.data.tags["run_key"] for run in client.search_runs([found.experiment_id]))
+    if found is None:
+        return None
+    runs = client.search_runs([found.experiment_id], "tags.kind = 'run'")
+    return sorted(run.data.tags["run_key"] for run in runs)
 
 
 def test_pushes_all_suites_once(results, store_uri, sync, dump):

@@ -10,7 +10,8 @@ import urllib.request
 import pytest
 
 from eigenbench.tracking import TrackingError, import_records, ui
-from eigenbench.tracking.ui import dashboard_url, open_ui
+from eigenbench.tracking.ui import open_ui
+from eigenbench.tracking.views import view_url
 
 
 def test_without_a_store_it_says_what_to_run(tmp_path):
@@ -56,7 +57,10 @@ def test_it_serves_on_the_next_free_port_and_ends_whole(results, store_uri, requ
     with urllib.request.urlopen(base) as page:
         assert b"MLflow" in page.read()
     open_ui(base)
-    assert capsys.readouterr().out == f"tiny: {dashboard_url(base, '1')}\n"
+    assert capsys.readouterr().out.splitlines() == [
+        f"tiny: {view_url(base, '1')}",
+        f"  ranking: main: {view_url(base, '1', 'ranking-main')}",
+    ]
     process.send_signal(signal.SIGTERM)
     text = process.communicate(timeout=30)[1]
     assert process.returncode == 0

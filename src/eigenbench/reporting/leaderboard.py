@@ -11,7 +11,8 @@ import pandas as pd
 
 from eigenbench.comparison.one_dataset import compare_over_seeds, compare_over_splits, compare_values
 from eigenbench.experiments.record import Record
-from eigenbench.experiments.suite import NO_CLASSIFIER, Suite
+from eigenbench.experiments.runs import NO_CLASSIFIER
+from eigenbench.experiments.suite import Suite
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.grid_edges import edge_note
 from eigenbench.reporting.row_metrics import RunMetrics, read_predictions

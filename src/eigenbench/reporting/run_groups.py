@@ -12,7 +12,8 @@ from eigenbench.comparison.one_dataset import interval_over_seeds, interval_over
 from eigenbench.datasets.catalogue import Catalogue, load_catalogue
 from eigenbench.experiments.plan import plan_suite
 from eigenbench.experiments.record import Record
-from eigenbench.experiments.suite import NO_CLASSIFIER, ExperimentSpec, Suite
+from eigenbench.experiments.runs import NO_CLASSIFIER
+from eigenbench.experiments.suite import ExperimentSpec, Suite
 from eigenbench.reporting.formatting import lower_is_better
 from eigenbench.reporting.intervals import OVER_ROWS, ROWS_AND_SEEDS, ROWS_AND_SPLITS, Estimate, estimate
 from eigenbench.reporting.row_metrics import RunMetrics, read_run_metrics

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.experiments.plan import plan_suite
-from eigenbench.experiments.suite import SuiteError
+from eigenbench.experiments.suite import Suite, SuiteError
 from eigenbench.experiments.suite_file import load_suite
 from eigenbench.tracking.errors import TrackingError
 from eigenbench.tracking.importer import import_records
@@ -21,8 +21,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Import the records and return the exit code: 1 if any is not in the store now."""
     options = _parser().parse_args(arguments)
     try:
+        suite = load_suite(options.suite) if options.suite else None
         summary = import_records(
-            _records(options), results_dir=options.results_dir, tracking_uri=options.tracking_uri
+            _records(options, suite) if suite else options.records,
+            results_dir=options.results_dir,
+            reports_dir=options.reports_dir,
+            tracking_uri=options.tracking_uri,
+            suites=[suite] if suite else [],
+            all_models=options.all_models,
         )
         if options.receipt:
             write_receipt(options.receipt, summary, options.tracking_uri)
@@ -38,11 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if summary.failed else 0
 
 
-def _records(options: argparse.Namespace) -> list[Path]:
-    """Return the record files that are named, or those of an experiment of a suite."""
-    if options.suite is None:
-        return options.records
-    runs = plan_suite(load_suite(options.suite), load_catalogue()).runs
+def _records(options: argparse.Namespace, suite: Suite) -> list[Path]:
+    """Return the record files of an experiment of a suite."""
+    runs = plan_suite(suite, load_catalogue()).runs
     return [options.results_dir / run.record for run in runs if run.experiment == options.experiment]
 
 
@@ -52,6 +56,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--suite", type=Path, help="suite file, in place of naming record files")
     parser.add_argument("--experiment", help="the experiment of the suite")
     parser.add_argument("--results-dir", type=Path, default=Path("results"))
+    parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
+    parser.add_argument("--all-models", action="store_true", help="store the model of every run")
     parser.add_argument("--receipt", type=Path, help="JSON file to write when all records have been seen")
     parser.add_argument(
         "--tracking-uri", help="MLflow store; default: MLFLOW_TRACKING_URI, else sqlite:///mlflow.db"

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _YAML_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
+#: Why a model is stored: it is the best of its method and classifier, or all were asked for.
+BEST, ASKED = "best", "asked"
+
 # What a saved pipeline needs to be loaded, in the versions that wrote it.
 _REQUIREMENTS = ("eigenbench", "numpy", "scipy", "scikit-learn", "skops")
 
@@ -61,7 +64,9 @@ def signature(n_features: int, dtype: str) -> ModelSignature:
     )
 
 
-def log_model(client: MlflowClient, run_id: str, experiment_id: str, record: Record, file: Path) -> None:
+def log_model(
+    client: MlflowClient, run_id: str, experiment_id: str, record: Record, file: Path, chosen: str
+) -> str:
     """Store a run's pipeline as its MLflow model, ``runs:/<run_id>/model``.
 
     Parameters
@@ -74,6 +79,13 @@ def log_model(client: MlflowClient, run_id: str, experiment_id: str, record: Rec
         The run's record; its ``model`` must be set.
     file : Path
         The skops file.
+    chosen : str
+        Why it is stored: `BEST` or `ASKED`.
+
+    Returns
+    -------
+    str
+        The name that MLflow gave the model; ``models:/<name>`` loads it.
     """
     from mlflow.entities import LoggedModelOutput
     from mlflow.models import Model
@@ -83,7 +95,7 @@ def log_model(client: MlflowClient, run_id: str, experiment_id: str, record: Rec
         experiment_id,
         name="model",
         source_run_id=run_id,
-        tags={"run_key": record.run_key, "sha256": record.model.sha256},
+        tags={"run_key": record.run_key, "sha256": record.model.sha256, "chosen": chosen},
         params={name: str(getattr(record, name)) for name in ("dataset", "method", "classifier", "seed")},
         model_type="classifier",
     )
@@ -99,6 +111,7 @@ def log_model(client: MlflowClient, run_id: str, experiment_id: str, record: Rec
         _write_model(folder, described, file, _requirements(record))
     client.finalize_logged_model(logged.model_id, "READY")
     client.log_outputs(run_id, [LoggedModelOutput(logged.model_id, step=0)])
+    return str(logged.model_id)
 
 
 def _write_model(folder: Path, described: Model, file: Path, requirements: tuple[str, ...]) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from eigenbench.atomic_files import write_json
 from eigenbench.tracking import store
 from eigenbench.tracking.databases import sqlite_path
-from eigenbench.tracking.importer import ImportSummary
+from eigenbench.tracking.entries import ImportSummary
 
 _SECONDS_TO_WAIT = 5.0
 
@@ -72,7 +72,7 @@ def _is_current(receipt: dict[str, Any], uri: str) -> bool:
         return True
     with _reading(file) as connection:
         return receipt["experiments"] == _experiments(connection, receipt["experiments"]) and _has_runs(
-            connection, set(receipt["run_ids"].values())
+            connection, {*receipt["run_ids"].values(), *receipt["summary_ids"].values()}
         )
 
 

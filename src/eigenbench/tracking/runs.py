@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eigenbench.experiments.record import DatasetInfo, Record
-from eigenbench.experiments.runs import NO_CLASSIFIER
+from eigenbench.tracking.descriptions import run_note
+from eigenbench.tracking.known import RUN
+from eigenbench.tracking.names import curve_name
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -23,12 +25,6 @@ _TAG_LENGTH = 5000
 _DIGEST_LENGTH = 36
 
 _COSTS = ("dimension", "fit_seconds", "train_seconds", "predict_seconds", "peak_rss_mb")
-
-
-def run_name(record: Record) -> str:
-    """Return the name that the dashboard shows."""
-    classifier = [] if record.classifier == NO_CLASSIFIER else [record.classifier]
-    return "/".join([record.dataset, record.method, *classifier, str(record.seed)])
 
 
 def start_and_end(record: Record, path: Path) -> tuple[int, int]:
@@ -45,9 +41,10 @@ def _timestamp(text: str | None, otherwise: float) -> int:
     return int(1000 * (datetime.fromisoformat(text).timestamp() if text else otherwise))
 
 
-def tags(record: Record, record_sha256: str) -> dict[str, str]:
+def tags(record: Record, path: Path, record_sha256: str) -> dict[str, str]:
     """Return the tags of a run: what it is, what became of it, and the exact record it shows."""
     found: dict[str, Any] = {
+        "kind": RUN,
         "run_key": record.run_key,
         "record_sha256": record_sha256,
         "suite": record.suite,
@@ -60,14 +57,13 @@ def tags(record: Record, record_sha256: str) -> dict[str, str]:
         "status": record.status,
         "mlflow.source.name": "eigenbench",
         "mlflow.source.type": "PROJECT",
+        "mlflow.note.content": run_note(record, path),
     }
     if failure := record.failure:
-        reason = f"{failure.stage}: {failure.type}: {failure.message}"
         found |= {
             "failure_stage": failure.stage,
             "failure_type": failure.type,
             "failure_log": failure.log,
-            "mlflow.note.content": f"**{record.status}** {reason}",
         }
     if environment := record.environment:
         found |= {
@@ -80,6 +76,11 @@ def tags(record: Record, record_sha256: str) -> dict[str, str]:
             "threads": environment.threads,
         }
         found |= {f"version.{name}": version for name, version in environment.packages.items()}
+    return tag_values(found)
+
+
+def tag_values(found: dict[str, Any]) -> dict[str, str]:
+    """Return tags as MLflow takes them: texts of limited length, none for what is None."""
     return {key: str(value)[:_TAG_LENGTH] for key, value in found.items() if value is not None}
 
 
@@ -102,7 +103,8 @@ def _metrics(record: Record, timestamp: int) -> list[Metric]:
     final = record.metrics | {name: float(value) for name, value in costs.items() if value is not None}
     metrics = [Metric(_allowed(name), value, timestamp, 0) for name, value in final.items()]
     for name, points in record.curves.items():
-        metrics += [Metric(_allowed(name), value, timestamp, step) for step, value in points]
+        curve, scale = curve_name(name)
+        metrics += [Metric(_allowed(curve), scale * value, timestamp, step) for step, value in points]
     return metrics
 
 

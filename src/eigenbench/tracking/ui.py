@@ -9,33 +9,25 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import TYPE_CHECKING
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
 from eigenbench.tracking import store
 from eigenbench.tracking.errors import TrackingError, TrackingUnavailable
+from eigenbench.tracking.views import saved_views, view_url
+
+if TYPE_CHECKING:
+    from mlflow.entities import Experiment
 
 _STARTUP_SECONDS = 90
 
 
-def dashboard_url(base_url: str, experiment_id: str) -> str:
-    """Return the page that compares an experiment's runs, with charts.
-
-    Examples
-    --------
-    >>> from eigenbench.tracking.ui import dashboard_url
-    >>> dashboard_url("http://127.0.0.1:5000", "1").partition("#")[2]
-    '/experiments/1/runs?compareRunsMode=CHART&workflowType=machine_learning'
-    """
-    query = "compareRunsMode=CHART&workflowType=machine_learning"
-    return f"{base_url.rstrip('/')}/#/experiments/{experiment_id}/runs?{query}"
-
-
 def open_ui(tracking_uri: str | None = None, host: str = "127.0.0.1", port: int = 5000) -> None:
-    """Serve the dashboard until interrupted, and print one link per suite.
+    """Serve the dashboard until interrupted, and print links to the saved views of each suite.
 
     When the store is a running MLflow server already, only print the links.
 
@@ -79,7 +71,7 @@ def open_ui(tracking_uri: str | None = None, host: str = "127.0.0.1", port: int 
             server.wait()
 
 
-def _experiments(uri: str) -> dict[str, str]:
+def _experiments(uri: str) -> list[Experiment]:
     path = store.sqlite_path(uri)
     if path is not None and not path.exists():
         raise TrackingError(
@@ -96,14 +88,16 @@ def _experiments(uri: str) -> dict[str, str]:
         raise TrackingUnavailable(
             f"cannot read the MLflow store {store.shown_uri(uri)}: {store.explain(error, uri)}"
         ) from error
-    return {item.name: item.experiment_id for item in found if item.name != "Default"}
+    return [item for item in found if item.name != "Default"]
 
 
-def _print_links(base_url: str, experiments: dict[str, str]) -> None:
+def _print_links(base_url: str, experiments: Sequence[Experiment]) -> None:
     if not experiments:
         print(f"MLflow: {base_url} (no suite has been tracked there yet)", flush=True)
-    for name, experiment_id in experiments.items():
-        print(f"{name}: {dashboard_url(base_url, experiment_id)}", flush=True)
+    for item in experiments:
+        print(f"{item.name}: {view_url(base_url, item.experiment_id)}", flush=True)
+        for key, title in saved_views(item.tags).items():
+            print(f"  {title}: {view_url(base_url, item.experiment_id, key)}", flush=True)
 
 
 @dataclass(frozen=True)
