@@ -181,6 +181,11 @@ def sync(
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    all_models: Annotated[
+        bool, typer.Option("--all-models", help="Store the model of every run, not of the best seed only.")
+    ] = False,
+    reports_dir: ReportsDir = Path("reports"),
+    suites_dir: SuitesDir = None,
 ) -> None:
     """Push finished runs to MLflow: those of a machine that was offline, or into another store.
 
@@ -200,7 +205,15 @@ def sync(
     if dry_run:
         done = compare_records(paths, results_dir=results_dir, tracking_uri=tracking_uri)
     else:
-        done = import_records(paths, results_dir=results_dir, tracking_uri=tracking_uri)
+        files = {path.stem: path for path in _suites_folder(suites_dir).glob("*.yaml")}
+        done = import_records(
+            paths,
+            results_dir=results_dir,
+            reports_dir=reports_dir,
+            tracking_uri=tracking_uri,
+            suites=[load_suite(files[name]) for name in suites or records if name in files],
+            all_models=all_models,
+        )
     would = "would be " if dry_run else ""
     typer.echo(
         f"{done.tracking_uri}: {done.imported} {would}imported, {done.replaced} {would}replaced, "

@@ -2,6 +2,7 @@
 
 import html.parser
 import json
+import re
 import subprocess
 import sys
 
@@ -141,7 +142,10 @@ def test_every_record_is_in_mlflow_once(finished, monkeypatch):
     monkeypatch.chdir(workflow.folder)
     client = mlflow.MlflowClient(f"sqlite:///{workflow.folder}/mlflow.db")
     (experiment,) = (e for e in client.search_experiments() if e.name == "tiny")
-    keys = [run.data.tags["run_key"] for run in client.search_runs([experiment.experiment_id])]
+    keys = [
+        run.data.tags["run_key"]
+        for run in client.search_runs([experiment.experiment_id], "tags.kind = 'run'")
+    ]
     assert sorted(keys) == sorted(_read(path)["run_key"] for path in workflow.records())
 
 
@@ -183,3 +187,17 @@ def test_show_prints_the_comparison(finished):
 
 def _read(path):
     return json.loads(path.read_text())
+
+
+def test_the_view_of_a_run_is_a_line_for_each_job_and_tells_failures(finished):
+    """In a pipe, as here; what Snakemake itself says is kept in its own log."""
+    workflow, printed = finished
+    (first,) = [line for line in printed.splitlines() if line.startswith("tiny: ") and "jobs, " in line]
+    total = int(first.split()[1])
+    done = re.findall(r"^(\d+) of (\d+) done: (.+), \d+ s", printed, flags=re.MULTILINE)
+    assert [int(number) for number, _, _ in done] == list(range(1, total))
+    assert "train tiny/grid/gem" in {text for _, _, text in done}
+    assert "failed: InvalidParameterError: The 'gamma' parameter" in printed
+    assert "Select jobs to execute" not in printed
+    (log,) = (workflow.folder / ".snakemake" / "log").glob("*.log")
+    assert "Select jobs to execute" in log.read_text()

@@ -4,6 +4,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from eigenbench.experiments.expected_time import expected_seconds, suites_of
 from eigenbench.experiments.guard import RunLock, check_writable
 from eigenbench.experiments.remnants import remove_invalid
 from eigenbench.experiments.suite import SuiteError
@@ -11,6 +12,7 @@ from eigenbench.experiments.runs import TRAINED_FILES
 from eigenbench.experiments.workflow import Workflow
 from eigenbench.tracking.receipts import receipt_is_current
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 from snakemake.settings.types import DeploymentMethod
 
 # Jobs run with this Python, unless `--sdm` gives them an environment: a module, one of conda's, or a container.
@@ -192,6 +194,19 @@ def reported(wildcards):
     return BENCH.config.suites if not name else PAPER if name == "paper" else [name]
 
 
+def expectation():
+    """What is going to run and how long it may take, for the view of the run."""
+    jobs = {
+        job.jobid: list(map(str, job.output)) for job in workflow.dag.needrun_jobs()
+    }
+    suites = suites_of(BENCH, [file for files in jobs.values() for file in files])
+    seconds = {number: expected_seconds(BENCH, files) for number, files in jobs.items()}
+    return {
+        "title": ", ".join(suites[:3]) + (", …" if suites[3:] else ""),
+        "seconds": seconds,
+    }
+
+
 def small_spec(jobs, wildcards):
     """What determines the results of a method whose runs share jobs."""
     return BENCH.spec(f"{jobs.suite}/{jobs.experiment}/{wildcards.method}")
@@ -205,6 +220,7 @@ onstart:
         )
     except (OSError, RuntimeError) as error:
         raise WorkflowError(str(error))
+    logger.info(None, extra={"expected": expectation()})
 
 
 onsuccess:

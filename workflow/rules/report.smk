@@ -64,4 +64,4 @@ rule report:
         "report {params.folder}"
     shell:
         "exec {params.python} -m eigenbench.reporting --suite {params.suites:q}"
-        " --results-dir {params.results:q} --reports-dir {params.folder:q} 2> >(tee {log:q} >&2)"
+        " --results-dir {params.results:q} --reports-dir {params.folder:q} 2> {log:q}"

@@ -24,8 +24,10 @@ rule track:
         python=PYTHON,
         suite=lambda w: BENCH.suite_paths[w.suite],
         results=results_dir,
+        reports=REPORTS,
+        content=lambda w: BENCH.content_of([w.suite]),
     message:
         "track {wildcards.suite}, {wildcards.experiment}"
     shell:
         "exec {params.python} -m eigenbench.tracking --suite {params.suite:q} --experiment {wildcards.experiment:q}"
-        " --results-dir {params.results:q} --receipt {output:q} 2> >(tee {log:q} >&2)"
+        " --results-dir {params.results:q} --reports-dir {params.reports:q} --receipt {output:q} 2> {log:q}"

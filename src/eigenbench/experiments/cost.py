@@ -1,7 +1,7 @@
 """A rough estimate of what a run costs, so that small runs share a job and large ones have jobs of their own.
 
-Nothing but the sharing depends on it: results and paths do not. It rests on the suite and the catalogue
-alone, never on an earlier run, so that the same suite always makes the same jobs.
+Nothing but the sharing, and the time left that is shown, depends on it: results and paths do not. It rests on
+the suite and the catalogue alone, never on an earlier run, so that the same suite always makes the same jobs.
 """
 
 from __future__ import annotations
@@ -46,30 +46,28 @@ def share_of(spec: JobSpec, entry: Entry, n_seeds: int, values: int | None = Non
     values : int, optional
         Values that one measurement of its protocol works on.
     """
-    if values is None:
-        one_fit, n_fits = _fit_seconds(spec, entry), _n_fits(spec)
-    else:
-        one_fit, n_fits = values / _VALUES_PER_SECOND, 1
-    per_seed = one_fit * n_fits
-    if one_fit > FIT_SECONDS or per_seed > JOB_SECONDS:
+    fits = sum(fits_of(spec, name) for name in spec.classifiers) if values is None else 1
+    one_fit = seconds_of_fit(spec, entry, values)
+    if one_fit > FIT_SECONDS or fits * one_fit > JOB_SECONDS:
         return "fit"
-    return "method" if per_seed * n_seeds <= JOB_SECONDS else "seed"
+    return "method" if fits * one_fit * n_seeds <= JOB_SECONDS else "seed"
 
 
-def _n_fits(spec: JobSpec) -> int:
-    """Return the fits of all classifiers of a method with one seed, those of a search included."""
-    return sum(
-        1 + (grid_size(spec.grid) * grid_size(classifier.grid) if spec.searches(name) else 0)
-        for name, classifier in spec.classifiers.items()
-    )
+def fits_of(spec: JobSpec, classifier: str) -> int:
+    """Return how often a run fits: each candidate of its search, and once what was chosen."""
+    if not spec.searches(classifier):
+        return 1
+    return 1 + grid_size(spec.grid) * grid_size(spec.classifiers[classifier].grid)
 
 
-def _fit_seconds(spec: JobSpec, entry: Entry) -> float:
-    """Estimate the time of one fit."""
+def seconds_of_fit(spec: JobSpec, entry: Entry, values: int | None = None) -> float:
+    """Estimate the time of one fit, or of one measurement that works on so many values."""
+    if values is not None:
+        return values / _VALUES_PER_SECOND
     rows, features = entry.rows_of_a_run, entry.expect.features
     widest = max(features, *_widths(spec.steps, features, entry.expect.classes), 0)
-    values = rows * widest * (_DENSITY if entry.sparse else 1.0)
-    return values * max(1.0, entry.expect.classes / _FEW_CLASSES) ** 0.5 / _VALUES_PER_SECOND
+    dense = rows * widest * (_DENSITY if entry.sparse else 1.0)
+    return dense * max(1.0, entry.expect.classes / _FEW_CLASSES) ** 0.5 / _VALUES_PER_SECOND
 
 
 def _widths(steps: tuple[Step, ...], features: int, classes: int) -> list[int]:

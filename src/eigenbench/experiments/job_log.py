@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from pathlib import Path
 
 
 def log_to(path: Path) -> None:
-    """Log to a file in full, and to the terminal the errors and one line of progress every few seconds."""
+    """Log to a file in full, and to the terminal the errors and one line of progress every few seconds.
+
+    Where the run is watched, as by the workflow's own view, which shows what the file says, only to the file.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    terminal = logging.StreamHandler(sys.stderr)
-    terminal.addFilter(_ProgressInterval())
-    handlers: list[logging.Handler] = [terminal, logging.FileHandler(path, mode="w", encoding="utf-8")]
+    handlers: list[logging.Handler] = [logging.FileHandler(path, mode="w", encoding="utf-8")]
+    if not os.environ.get("EIGENBENCH_WATCHED"):
+        terminal = logging.StreamHandler(sys.stderr)
+        terminal.addFilter(_ProgressInterval())
+        handlers.append(terminal)
     logging.basicConfig(
         level=logging.WARNING, handlers=handlers, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
     )

@@ -12,6 +12,8 @@ from typing import Any
 
 from eigenbench.experiments.steps import Step, grid_size, with_params
 
+Grid = dict[str, list[Any]]
+
 #: A search of a recipe has at most so many points, those of the classifier not counted.
 MAX_POINTS = 6
 
@@ -39,7 +41,7 @@ class Recipe:
     """
 
     steps: tuple[Step, ...]
-    grid: dict[str, list[Any]] = field(default_factory=dict)
+    grid: Grid = field(default_factory=dict)
     width: str = ""
     per_unit: int = 1
 
@@ -52,14 +54,14 @@ def _step(component: str, **params: Any) -> Step:
     return Step(component=component, params=params)
 
 
-def _directions(*steps: Step, width: str = "", **grid: list[Any]) -> Recipe:
+def _directions(*steps: Step, width: str = "", grid: Grid | None = None, **more: list[Any]) -> Recipe:
     """Return a recipe of linear projections, whose nonlinear part is the powers of each."""
-    return Recipe((_SCALE, *steps, _POWERS, _SCALE), grid, width, _PER_DIRECTION)
+    return Recipe((_SCALE, *steps, _POWERS, _SCALE), {**(grid or {}), **more}, width, _PER_DIRECTION)
 
 
-def _features(*steps: Step, width: str = "", **grid: list[Any]) -> Recipe:
+def _features(*steps: Step, width: str = "", grid: Grid | None = None, **more: list[Any]) -> Recipe:
     """Return a recipe of a map whose features are nonlinear by themselves."""
-    return Recipe((_SCALE, *steps, _SCALE), grid, width)
+    return Recipe((_SCALE, *steps, _SCALE), {**(grid or {}), **more}, width)
 
 
 _RIDGES = [1e-4, 1e-3, 1e-2, 1e-1, 1.0]
@@ -67,26 +69,26 @@ _WIDTHS = [50, 100, 200]
 _GAMMAS = [0.05, 0.5]
 _LENGTHS = [0.5, 1.0, 2.0]
 _BANDWIDTHS = [3e-4, 3e-3, 3e-2, 3e-1]
-_SHAPES: dict[str, list[Any]] = {"degree": [3, 7], "a": [2.0, 4.0]}
+_SHAPES: Grid = {"degree": [3, 7], "a": [2.0, 4.0]}
 
 
 def _sphere(component: str) -> Recipe:
     """Return the recipe of a map of the polynomial kernel on the sphere."""
     name = component.lower()
     grid = {f"{name}__{key}": values for key, values in _SHAPES.items()}
-    return _features(_step(component, n_components=1024), width=f"{name}__n_components", **grid)
+    return _features(_step(component, n_components=1024), width=f"{name}__n_components", grid=grid)
 
 
 def _labels(component: str, *before: Step, **grid: list[Any]) -> Recipe:
     """Return the recipe of a label embedding, used for the predictions of its linear map."""
-    return _directions(*before, _step(component), **{f"{component.lower()}__ridge": [0.01, 0.1]}, **grid)
+    return _directions(*before, _step(component), grid={f"{component.lower()}__ridge": [0.01, 0.1], **grid})
 
 
-def _gem(component: str, **params: Any) -> Recipe:
+def _gem(component: str) -> Recipe:
     """Return the recipe of GEM or of a relative with the same parameters."""
     name = component.lower()
     width = f"{name}__n_components"
-    return _directions(_step(component, **params), width=width, **{width: _WIDTHS, f"{name}__gamma": _GAMMAS})
+    return _directions(_step(component), width=width, grid={width: _WIDTHS, f"{name}__gamma": _GAMMAS})
 
 
 _FOURIER = _step("RandomFourierFeatures", n_components=256)
@@ -129,7 +131,7 @@ RECIPES: dict[str, Recipe] = {
         _POWERS,
         _step("GEM"),
         width="gem-2__n_components",
-        **{"gem-2__n_components": _WIDTHS, "gem-2__gamma": _GAMMAS},
+        grid={"gem-2__n_components": _WIDTHS, "gem-2__gamma": _GAMMAS},
     ),
     "gem_on_fourier": _directions(
         _FOURIER,

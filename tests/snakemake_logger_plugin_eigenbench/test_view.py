@@ -1,0 +1,207 @@
+"""The view of a run, fed with the events that Snakemake sends."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+from snakemake_interface_logger_plugins.common import LogEvent
+from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
+
+import snakemake_logger_plugin_eigenbench as plugin
+from snakemake_logger_plugin_eigenbench.display import LiveView
+from snakemake_logger_plugin_eigenbench.progress import Job, Progress
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def progress(clock):
+    return Progress(clock)
+
+
+@pytest.fixture
+def handler(monkeypatch):
+    """The plugin as Snakemake makes it, printing into a text."""
+    monkeypatch.delenv("EIGENBENCH_WATCHED", raising=False)
+    settings = SimpleNamespace(
+        dryrun=False,
+        verbose=False,
+        printshellcmds=False,
+        debug_dag=False,
+        stdout=True,
+        nocolor=True,
+        quiet=set(),
+    )
+    made = LoggerPluginRegistry().get_plugin("eigenbench").log_handler(settings, None)
+    made.text = io.StringIO()
+    made._view.console = Console(file=made.text, width=200)
+    return made
+
+
+def send(handler, event=None, message=None, level=logging.INFO, **fields):
+    record = logging.LogRecord("snakemake", level, "", 0, message, (), None)
+    record.__dict__ |= {"event": event} | fields
+    handler.emit(record)
+
+
+def job_info(jobid, text="train tiny/grid/gem", shellcmd="exec python", log=(), output=()):
+    return {
+        "jobid": jobid,
+        "rule_msg": text,
+        "rule_name": "train",
+        "shellcmd": shellcmd,
+        "log": list(log),
+        "output": list(output),
+    }
+
+
+def test_a_run_is_a_line_for_each_job_without_the_chatter(handler):
+    send(handler, LogEvent.RUN_INFO, "Job stats", stats={"train": 1, "all": 1, "total": 2})
+    send(handler, expected={"title": "tiny", "seconds": {1: 300.0}})
+    send(handler, None, "Select jobs to execute...")
+    send(handler, LogEvent.JOB_INFO, **job_info(1))
+    send(handler, LogEvent.JOB_FINISHED, job_id=1)
+    send(handler, LogEvent.PROGRESS, done=1, total=2)
+    send(handler, LogEvent.JOB_INFO, **job_info(0, "all done", shellcmd=None))
+    send(handler, LogEvent.JOB_FINISHED, job_id=0)
+    send(handler, LogEvent.PROGRESS, done=2, total=2)
+    handler.close()
+    first, second, last = handler.text.getvalue().splitlines()
+    assert first == "tiny: 2 jobs, about 5 min left"
+    assert second.startswith("1 of 2 done: train tiny/grid/gem, 0 s")
+    assert last.startswith("2 of 2 jobs done in ")
+
+
+def test_a_job_that_fails_is_told_at_once_with_the_end_of_its_log(handler, tmp_path):
+    log = tmp_path / "fit.log"
+    log.write_text("".join(f"line {number}\n" for number in range(1000)) + "MemoryError: too large\n\n")
+    send(handler, LogEvent.JOB_INFO, **job_info(1, log=[str(log)]))
+    send(handler, LogEvent.JOB_ERROR, "Error in rule train", logging.ERROR, **job_info(1, log=[str(log)]))
+    shown = handler.text.getvalue().splitlines()[1:]
+    assert shown[0] == f"failed: train tiny/grid/gem; log: {log}"
+    assert shown[1:] == ["    line 998", "    line 999", "    MemoryError: too large"]
+
+
+def test_runs_without_result_in_a_job_that_went_well_are_told_too(handler, tmp_path):
+    failure = {"type": "ValueError", "message": "gamma is\nnegative"}
+    paths = [tmp_path / f"seed-{seed}" / "record.json" for seed in range(4)]
+    contents = [("failed", failure), ("failed", failure), ("ok", None), ("not_run", None)]
+    for path, (status, why) in zip(paths, contents, strict=True):
+        path.parent.mkdir()
+        path.write_text(json.dumps({"status": status, "failure": why}))
+    send(
+        handler,
+        LogEvent.JOB_INFO,
+        **job_info(1, output=map(str, [*paths, tmp_path / "absent" / "record.json"])),
+    )
+    send(handler, LogEvent.JOB_FINISHED, job_id=1)
+    assert handler.text.getvalue().splitlines()[2:] == [
+        f"failed: ValueError: gamma is negative ({tmp_path}/seed-0 and 1 more)",
+        f"not run: no reason recorded ({tmp_path}/seed-3)",
+    ]
+
+
+def test_errors_warnings_and_an_end_without_work_are_shown(handler):
+    send(handler, None, "Nothing to be done (all requested files are present and up to date).")
+    send(handler, LogEvent.ERROR, "WorkflowError: [no suite]", logging.ERROR)
+    send(handler, None, "the clock went back", logging.WARNING)
+    assert [line.split()[0] for line in handler.text.getvalue().splitlines()] == [
+        "Nothing",
+        "WorkflowError:",
+        "the",
+    ]
+
+
+def test_text_that_cannot_be_shown_does_not_end_a_run(handler, capsys):
+    handler._view.console = Console(file=io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    send(handler, None, "é", logging.WARNING)
+    assert "UnicodeEncodeError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["dryrun", "verbose", "printshellcmds", "debug_dag"])
+def test_who_asks_for_details_sees_what_snakemake_shows(handler, option, capsys):
+    setattr(handler.common_settings, option, True)
+    other = plugin.LogHandler(handler.common_settings, None)
+    other.setFormatter(logging.Formatter("formatted: %(message)s"))
+    send(other, None, "Building DAG of jobs...")
+    other.close()
+    assert capsys.readouterr().out == "formatted: Building DAG of jobs...\n"
+
+
+def test_time_left_is_what_is_expected_on_all_cores_until_there_is_a_pace(progress, clock):
+    assert progress.seconds_left is None
+    progress.cores = 2
+    progress.expect("tiny", {1: 60.0, 2: 60.0, 3: 120.0})
+    assert progress.seconds_left == 120
+    progress.start(1, Job("a"))
+    progress.start(2, Job("b"))
+    clock.now += 30
+    progress.finish(1)
+    assert progress.seconds_left == pytest.approx((240 - 60 - 30) * 30 / (60 + 30))
+    progress.finish(2)
+    progress.finish(3)
+    assert progress.seconds_left == 0
+
+
+def test_a_job_that_takes_longer_than_expected_never_counts_as_done(progress, clock):
+    progress.expect("tiny", {1: 10.0})
+    progress.start(1, Job("a"))
+    clock.now += 10_000
+    assert progress.seconds_left > 0
+
+
+def test_a_job_that_failed_counts_again_when_it_is_tried_again(progress, clock):
+    progress.expect("tiny", {1: 10.0, 2: 10.0})
+    progress.start(1, Job("a"))
+    clock.now += 5
+    assert progress.finish(1, failed=True).seconds == 5
+    assert progress.running == []
+    assert progress.seconds_left == 20
+
+
+def test_the_live_view_shows_what_runs_and_what_it_last_said_and_leaves_one_line(progress, clock, tmp_path):
+    log = tmp_path / "job.log"
+    log.write_text("epoch 1\nepoch 2\n")
+    text = io.StringIO()
+    console = Console(file=text, width=100, force_terminal=True, legacy_windows=False)
+    view = LiveView(console, progress)
+    progress.expect("quick", {1: 100.0, 2: 100.0})
+    progress.total = 2
+    progress.start(1, Job("train gem", [str(log)]))
+    clock.now += 7
+    with console.capture() as capture:
+        console.print(view._shown())
+    shown = capture.get()
+    assert "quick: 0 of 2 jobs, about 3 min left" in shown
+    assert "train gem  7 s" in shown
+    assert "epoch 2" in shown
+    assert "epoch 1" not in shown
+    view.start()
+    view.stop()
+    view.stop()
+    assert text.getvalue().count("of 2 jobs done in 7 s") == 1
+
+
+def test_many_running_jobs_take_few_lines(progress):
+    console = Console(file=io.StringIO(), width=100)
+    for number in range(50):
+        progress.start(number, Job(f"job {number}"))
+    with console.capture() as capture:
+        console.print(LiveView(console, progress)._shown())
+    assert len(capture.get().splitlines()) == 8
+    assert "and 44 more" in capture.get()
