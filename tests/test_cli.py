@@ -44,7 +44,7 @@ def test_show_tells_what_protocols_measured(tmp_path):
 
 def test_list_datasets_gives_sizes():
     printed = CliRunner().invoke(app, ["list", "datasets"]).output
-    (line,) = (line for line in printed.splitlines() if line.startswith("mnist"))
+    (line,) = (line for line in printed.splitlines() if line.startswith("mnist "))
     assert "70,000" in line
     assert "784" in line
 

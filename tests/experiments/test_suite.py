@@ -126,13 +126,8 @@ def test_grid_points_and_step_names():
     grid = {"a": [1, 2], "b": [3]}
     assert grid_points(grid) == [{"a": 1, "b": 3}, {"a": 2, "b": 3}]
     assert [grid_size(grid), grid_size({})] == [2, 1]
-    experiment = ExperimentSpec.model_validate({"dataset": "digits", "methods": "all", "classifiers": "all"})
-    assert step_names(experiment.methods["deep_gem"].steps) == [
-        "gem-1",
-        "signedpowers-1",
-        "gem-2",
-        "signedpowers-2",
-    ]
+    steps = tuple(Step(component=name) for name in ("GEM", "PCA", "GEM"))
+    assert step_names(steps) == ["gem-1", "pca", "gem-2"]
 
 
 def test_a_point_of_a_grid_changes_the_parameters_of_the_steps_that_it_names():
@@ -154,7 +149,8 @@ def test_shipped_suites_are_valid(path):
 def test_every_shipped_suite_says_what_deviates_from_its_paper():
     for path in sorted((default_catalogue_path().parent / "suites").glob("*.yaml")):
         suite = load_suite(path)
-        assert suite.deviations, f"{path.name} has no 'deviations'"
+        published = any(experiment.published for experiment in suite.experiments.values())
+        assert suite.deviations or not published, f"{path.name} has no 'deviations'"
 
 
 @pytest.mark.parametrize("row", [{"paper": "a", "here": "b"}, {"paper": "a", "here": "", "why": "c"}])
