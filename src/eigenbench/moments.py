@@ -245,7 +245,7 @@ class ClassMoments:
         """Return the second moment Σ x xᵀ over all rows of all classes, (d, d), undivided."""
         return self.second_moments.sum(axis=0)
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the moments to one ``.npz`` file, completely or not at all.
 
         Parameters
@@ -263,7 +263,7 @@ class ClassMoments:
             partial.unlink(missing_ok=True)
 
     @classmethod
-    def load(cls, path: str | os.PathLike) -> ClassMoments:
+    def load(cls, path: str | os.PathLike[str]) -> ClassMoments:
         """Read moments that ``save`` wrote.
 
         Parameters

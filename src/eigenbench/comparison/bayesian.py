@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -85,7 +87,9 @@ def bayesian_signed_rank(
     return pd.DataFrame(counts / n_samples, index=differences.columns, columns=names)
 
 
-def _indicators(differences: NDArray[np.float64], rope: float) -> tuple[NDArray, NDArray]:
+def _indicators(
+    differences: NDArray[np.float64], rope: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return whether the mean of two differences is below and above the region: by two datasets, by pair."""
     finite = differences[np.isfinite(differences)]
     beyond = 4 * (rope + np.abs(finite).max(initial=0)) + 1
@@ -96,7 +100,9 @@ def _indicators(differences: NDArray[np.float64], rope: float) -> tuple[NDArray,
     return (means < -rope).astype(np.float64), (means > rope).astype(np.float64)
 
 
-def _products_of_weights(n_datasets: int, n_samples: int, prior_strength: float, seed: int):
+def _products_of_weights(
+    n_datasets: int, n_samples: int, prior_strength: float, seed: int
+) -> Iterator[NDArray[np.float64]]:
     """Yield blocks of samples: the probability that two datasets, in either order, are drawn."""
     generator = np.random.default_rng(seed)
     concentration = np.r_[prior_strength, np.ones(n_datasets)]

@@ -94,7 +94,7 @@ def sum_over_splits(
 
 
 def _checked(
-    losses: ArrayLike, method: str, split: int, places: Mapping[int, NDArray]
+    losses: ArrayLike, method: str, split: int, places: Mapping[int, NDArray[np.intp]]
 ) -> NDArray[np.float64]:
     if split not in places:
         raise ValueError(f"method {method!r} has a run of split {split!r}, whose test rows are not given")

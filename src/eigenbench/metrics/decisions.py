@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -125,6 +127,6 @@ class DecisionScores:
         return int(np.argmin(np.abs(self.thresholds - threshold)))
 
 
-def _at_least(counts: NDArray) -> NDArray:
+def _at_least(counts: NDArray[Any]) -> NDArray[Any]:
     """Return sums (thresholds, c) over what reaches each threshold, from those over what reaches no next."""
     return np.cumsum(counts[::-1], axis=0)[::-1]
