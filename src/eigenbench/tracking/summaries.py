@@ -73,6 +73,12 @@ class Summary:
         return self.runs.finished_note or "ok" if self.runs.finished else self.runs.state
 
     @property
+    def interval(self) -> str | None:
+        """The 95 % interval of the mean as text, where the data give one."""
+        found = self.estimate
+        return self.style.interval(found.low, found.high) or None if found else None
+
+    @property
     def metrics(self) -> dict[str, float]:
         """The numbers by short names, in the units in which they are shown, with six digits."""
         found, number = self.estimate, self.reference

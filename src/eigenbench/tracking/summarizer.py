@@ -127,6 +127,7 @@ class _Experiment:
                 dataset=dataset,
                 metric=summary.style.heading,
                 status=summary.state,
+                interval=summary.interval,
                 verdict=summary.verdict,
                 published_in="; ".join(dict.fromkeys(row.number.source for row in summary.published)) or None,
                 best_model=model_uri,

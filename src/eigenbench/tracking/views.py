@@ -14,17 +14,15 @@ WORKFLOW = "workflowType=machine_learning"
 _TAG = "mlflow.sharedViewState."
 _PUBLISHED = "published"
 _COLUMNS = (
-    "tags.`experiment`",
     "metrics.`rank`",
     "metrics.`mean`",
-    "metrics.`ci_low`",
-    "metrics.`ci_high`",
     "metrics.`published`",
-    "tags.`verdict`",
     "metrics.`seeds`",
     "metrics.`train_s`",
     "metrics.`features`",
     "tags.`metric`",
+    "tags.`interval`",
+    "tags.`verdict`",
 )
 
 

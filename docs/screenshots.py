@@ -1,0 +1,89 @@
+"""Take the pictures of the dashboard in docs/images: python docs/screenshots.py, where snakemake has run.
+
+Needs `pip install playwright` and a Chromium: the system's, or that of `playwright install chromium`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+IMAGES = Path(__file__).resolve().parent / "images"
+VIEWPORT = {"width": 1440, "height": 900}
+PATIENCE_MS = 180_000
+# After the first data are there, to draw all of them.
+SETTLED_MS = 3000
+# MLflow opens a panel beside the runs once in each browser.
+ASSISTANT = "[data-component-id='mlflow.assistant.chat_panel.close']"
+
+
+def main() -> int:
+    """Serve the store, and photograph what `eigenbench ui` links to."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--suite", default="quick")
+    parser.add_argument("--experiment", default="mnist")
+    parser.add_argument("--images", type=Path, default=IMAGES)
+    options = parser.parse_args()
+    options.images.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "eigenbench.cli", "ui"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            with sync_playwright() as tools:
+                links = _links(server)
+                browser = tools.chromium.launch(
+                    executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+                )
+                _photograph(browser, links[options.suite], options.experiment, options.images)
+                browser.close()
+        finally:
+            server.terminate()
+    return 0
+
+
+def _links(server: subprocess.Popen[str]) -> dict[str, dict[str, str]]:
+    """Read what the command prints: the views of each suite, by title."""
+    assert server.stdout is not None
+    links: dict[str, dict[str, str]] = {}
+    views: dict[str, str] = {}
+    for line in server.stdout:
+        if not (found := re.fullmatch(r"( *)(.+): (http\S+)\n", line)):
+            break
+        indent, title, url = found.groups()
+        if not indent:
+            views = links.setdefault(title, {"runs": url})
+        else:
+            views[title] = url
+    return links
+
+
+def _photograph(browser: Browser, views: dict[str, str], experiment: str, images: Path) -> None:
+    page = browser.new_page(viewport=VIEWPORT)
+    _open(page, views["runs"], "a[href*='/runs/']")
+    page.screenshot(path=images / "dashboard-runs.png")
+    _open(page, views[f"ranking: {experiment}"], "a[href*='/runs/']")
+    page.screenshot(path=images / "dashboard-ranking.png")
+    link = page.locator("a[href*='/runs/']").first.get_attribute("href")
+    base = views["runs"].partition("#")[0]
+    _open(page, f"{base}#{str(link).partition('#')[2]}?workflowType=machine_learning", "text=Run it:")
+    page.locator("text=Run it:").first.scroll_into_view_if_needed()
+    page.screenshot(path=images / "dashboard-method.png")
+
+
+def _open(page: Page, url: str, selector: str) -> None:
+    page.goto("about:blank")
+    page.goto(url)
+    page.wait_for_selector(selector, timeout=PATIENCE_MS)
+    page.wait_for_timeout(SETTLED_MS)
+    if (panel := page.locator(ASSISTANT)).count():
+        panel.first.click()
+        page.wait_for_timeout(SETTLED_MS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

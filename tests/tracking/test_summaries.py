@@ -1,0 +1,274 @@
+"""The runs above the runs: what the seeds of a method say together, and which model is kept."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import socket
+import statistics
+import threading
+import time
+import urllib.request
+import zlib
+
+import numpy as np
+import pytest
+import uvicorn
+from mlflow import MlflowClient, pyfunc
+from mlflow.pyfunc import scoring_server
+from scipy.stats import t as student_t
+from sklearn.datasets import load_digits
+
+from eigenbench.experiments.suite import Suite
+from eigenbench.tracking import import_records
+from eigenbench.tracking.receipts import receipt_is_current, write_receipt
+from eigenbench.tracking.views import saved_views
+
+GEM = "tiny/main/gem/LogisticRegression"
+
+
+@pytest.fixture
+def suite():
+    """Return a function that makes the suite with a published error of gem."""
+
+    def make(published=0.03, tolerance=0.005):
+        number = {"source": "A table", "method": "gem", "metric": "test_error"}
+        experiment = {
+            "dataset": "digits",
+            "title": "Digits",
+            "methods": {"gem": {"steps": ["GEM"]}, "pca": {"steps": ["PCA"]}},
+            "classifiers": {"LogisticRegression": {"component": "LogisticRegression"}},
+            "seeds": (0, 1, 2),
+            "published": [number | {"value": published, "tolerance": tolerance}],
+        }
+        return Suite.model_validate({"name": "tiny", "title": "A suite", "experiments": {"main": experiment}})
+
+    return make
+
+
+@pytest.fixture
+def bring(results, store_uri):
+    """Return a function that imports records and gives the import's summary."""
+
+    def run(paths, *suites, folder=None, **options):
+        return import_records(
+            paths,
+            results_dir=folder or results.folder,
+            tracking_uri=store_uri,
+            suites=suites,
+            progress=False,
+            **options,
+        )
+
+    return run
+
+
+@pytest.fixture
+def three_of_each(results):
+    errors = {"gem": [0.02, 0.03, 0.025], "pca": [0.05, 0.04, 0.06]}
+    return [
+        results.record(
+            seed,
+            method=method,
+            run_key=f"{place:015x}{seed}",
+            metrics={"test_error": errors[method][seed]},
+            train_seconds=0.25,
+        )
+        for place, method in enumerate(errors)
+        for seed in range(3)
+    ]
+
+
+def search(uri, condition):
+    client = MlflowClient(uri)
+    return client.search_runs([client.get_experiment_by_name("tiny").experiment_id], condition)
+
+
+def test_a_parent_says_what_its_seeds_say_together(bring, suite, three_of_each, store_uri):
+    done = bring(three_of_each, suite())
+    client = MlflowClient(store_uri)
+    gem = client.get_run(done.summary_ids[GEM])
+    values = [2.0, 3.0, 2.5]
+    half = student_t.ppf(0.975, 2) * statistics.stdev(values) / 3**0.5
+    shown = gem.data.metrics
+    assert shown["mean"] == pytest.approx(2.5)
+    assert (shown["ci_low"], shown["ci_high"]) == pytest.approx((2.5 - half, 2.5 + half), rel=1e-5)
+    assert (shown["published"], shown["rank"], shown["seeds"]) == (3.0, 1, 3)
+    assert gem.data.tags["interval"] == f"[{2.5 - half:.2f}, {2.5 + half:.2f}]"
+    assert gem.data.tags["verdict"] == "reproduced"
+    assert shown["train_s"] == 0.75
+    assert gem.data.tags["metric"] == "test error (%)"
+    assert gem.data.tags["published_in"] == "A table"
+    note = gem.data.tags["mlflow.note.content"]
+    assert "| A table | test error | 0.03 ± 0.005 | 0.025 | reproduced |" in note
+    assert "/tiny/main/gem/seed-{0,1,2}/LogisticRegression/record.json`" in note
+    pca = client.get_run(done.summary_ids["tiny/main/pca/LogisticRegression"])
+    assert pca.data.metrics["rank"] == 2
+    assert "verdict" not in pca.data.tags
+    below = search(store_uri, f"tags.`mlflow.parentRunId` = '{gem.info.run_id}'")
+    assert sorted(run.info.run_name for run in below) == [f"gem LR s{seed} · main" for seed in range(3)]
+    assert {link for run in below if (link := run.info.run_id) in note} == {run.info.run_id for run in below}
+    assert gem.info.end_time - gem.info.start_time == sum(
+        run.info.end_time - run.info.start_time for run in below
+    )
+
+
+def test_a_seed_more_changes_the_parent_and_no_other_run_comes(bring, suite, three_of_each, store_uri):
+    before = bring([path for path in three_of_each if not path.parent.name.endswith("2")], suite())
+    partial = MlflowClient(store_uri).get_run(before.summary_ids[GEM])
+    assert partial.data.tags["status"] == "2 of 3 seeds"
+    assert "rank" not in partial.data.metrics, "not all seeds are there to be ranked by"
+    after = bring(three_of_each, suite())
+    assert after.summary_ids.keys() == before.summary_ids.keys()
+    assert after.summary_ids[GEM] == before.summary_ids[GEM]
+    assert len(search(store_uri, "tags.kind = 'summary'")) == 2
+    assert len(search(store_uri, "tags.kind = 'overview'")) == 1
+    run = MlflowClient(store_uri).get_run(after.summary_ids[GEM])
+    assert (run.data.metrics["seeds"], run.data.tags["status"]) == (3, "ok")
+
+
+def test_another_published_number_changes_the_verdict_alone(bring, suite, three_of_each, store_uri, dump):
+    bring(three_of_each, suite())
+    done = bring(three_of_each, suite(published=0.01))
+    assert done.unchanged == 6
+    run = MlflowClient(store_uri).get_run(done.summary_ids[GEM])
+    assert (run.data.tags["verdict"], run.data.metrics["published"]) == ("off", 1.0)
+    before = dump(store_uri)
+    bring(three_of_each, suite(published=0.01))
+    assert dump(store_uri) == before
+
+
+def test_when_all_seeds_fail_the_parent_shows_no_number_that_was(bring, results, store_uri):
+    bring([results.record(0)])
+    done = bring([results.failed_record(0)])
+    (run,) = search(store_uri, "tags.kind = 'summary'")
+    assert run.info.run_id == done.summary_ids[GEM]
+    assert run.data.metrics == {"seeds": 0}
+    assert (run.info.status, run.data.tags["status"]) == ("FAILED", "failed")
+    assert "input has NaN" in run.data.tags["mlflow.note.content"]
+    (child,) = search(store_uri, "tags.kind = 'run'")
+    assert child.data.tags["mlflow.parentRunId"] == run.info.run_id
+
+
+def test_seeds_of_another_folder_count_too(bring, results, tmp_path, store_uri):
+    first = results.record(0, metrics={"test_error": 0.02})
+    elsewhere = tmp_path / "elsewhere"
+    second = results.record(1, metrics={"test_error": 0.04})
+    shutil.copytree(results.folder, elsewhere)
+    bring([elsewhere / second.relative_to(results.folder)], folder=elsewhere)
+    done = bring([first])
+    (run,) = search(store_uri, "tags.kind = 'summary'")
+    assert run.info.run_id == done.summary_ids[GEM]
+    assert (run.data.metrics["mean"], run.data.metrics["seeds"]) == (3.0, 2)
+    assert len(search(store_uri, f"tags.`mlflow.parentRunId` = '{run.info.run_id}'")) == 2
+
+
+def models_of(uri):
+    client = MlflowClient(uri)
+    found = client.search_logged_models([client.get_experiment_by_name("tiny").experiment_id])
+    return sorted(model.params["seed"] for model in found)
+
+
+def test_only_the_best_seed_keeps_its_model_unless_all_are_asked_for(bring, results, store_uri):
+    paths = [results.record(seed, metrics={"test_error": 0.04 - 0.01 * seed}) for seed in range(3)]
+    bring(paths[:2])
+    assert models_of(store_uri) == ["1"]
+    done = bring(paths)
+    assert models_of(store_uri) == ["2"]
+    run = MlflowClient(store_uri).get_run(done.summary_ids[GEM])
+    assert pyfunc.load_model(run.data.tags["best_model"]).metadata.signature is not None
+    bring(paths, all_models=True)
+    assert models_of(store_uri) == ["0", "1", "2"]
+
+
+def test_the_best_is_chosen_on_validation_rows_where_there_are_any(bring, results, store_uri):
+    errors = [(0.01, 0.05), (0.02, 0.04)]
+    bring(
+        [
+            results.record(seed, metrics={"test_error": test, "validation_error": validation})
+            for seed, (test, validation) in enumerate(errors)
+        ]
+    )
+    assert models_of(store_uri) == ["1"]
+
+
+def test_the_model_answers_requests(bring, results, store_uri, fitted, monkeypatch):
+    """The server is the one that ``mlflow models serve`` starts."""
+    monkeypatch.setenv("_MLFLOW_IS_IN_SERVING_ENVIRONMENT", "true")
+    done = bring([results.record()])
+    uri = MlflowClient(store_uri).get_run(done.summary_ids[GEM]).data.tags["best_model"]
+    X = load_digits().data[:20].astype(np.float32)
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        config = uvicorn.Config(scoring_server.init(pyfunc.load_model(uri)), log_level="warning")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            deadline = time.monotonic() + 60
+            while not server.started and time.monotonic() < deadline:
+                time.sleep(0.02)
+            request = urllib.request.Request(
+                f"http://127.0.0.1:{listening.getsockname()[1]}/invocations",
+                json.dumps({"inputs": X.tolist()}).encode(),
+                {"Content-Type": "application/json"},
+            )
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                predicted = json.load(answer)["predictions"]
+        finally:
+            server.should_exit = True
+            thread.join()
+    assert predicted == fitted.predict(X).tolist()
+
+
+def test_a_parent_deleted_in_the_dashboard_ends_the_receipt_and_comes_back(
+    bring, results, store_uri, tmp_path
+):
+    path, receipt = results.record(), tmp_path / "receipt.json"
+    first = bring([path])
+    write_receipt(receipt, first, store_uri)
+    assert receipt_is_current(receipt, store_uri)
+    MlflowClient(store_uri).delete_run(first.summary_ids[GEM])
+    assert not receipt_is_current(receipt, store_uri)
+    second = bring([path])
+    assert (second.imported, second.unchanged) == (0, 1)
+    assert second.summary_ids[GEM] != first.summary_ids[GEM]
+    (child,) = search(store_uri, "tags.kind = 'run'")
+    assert child.data.tags["mlflow.parentRunId"] == second.summary_ids[GEM]
+
+
+def test_an_experiment_is_described_and_its_figures_are_drawn(bring, suite, three_of_each, store_uri):
+    bring(three_of_each, suite())
+    client = MlflowClient(store_uri)
+    tags = client.get_experiment_by_name("tiny").tags
+    assert "| main | Digits | digits | A table |" in tags["mlflow.note.content"]
+    assert "`snakemake tiny`" in tags["mlflow.note.content"]
+    (overview,) = search(store_uri, "tags.kind = 'overview'")
+    note = overview.data.tags["mlflow.note.content"]
+    assert note.index("| 1 | gem + LogisticRegression | 2.50 |") < note.index(
+        "| 2 | pca + LogisticRegression |"
+    )
+    figures = [item.path for item in client.list_artifacts(overview.info.run_id, "figures")]
+    assert "figures/main-learning-curves.svg" in figures
+
+
+def test_saved_views_find_and_order_runs(bring, suite, three_of_each, store_uri):
+    bring(three_of_each, suite())
+    client = MlflowClient(store_uri)
+    experiment = client.get_experiment_by_name("tiny")
+    assert saved_views(experiment.tags) == {
+        "published": "published numbers",
+        "ranking-main": "ranking: main",
+    }
+    found = {}
+    for key in saved_views(experiment.tags):
+        kind, _, packed = json.loads(experiment.tags[f"mlflow.sharedViewState.{key}"])["state"].partition(";")
+        assert kind == "deflate"
+        state = json.loads(zlib.decompress(base64.b64decode(packed)))
+        order = [f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"]
+        runs = client.search_runs([experiment.experiment_id], state["searchFilter"], order_by=order)
+        found[key] = [run.data.params["method"] for run in runs]
+        present = {f"{kind}.`{name}`" for kind in ("metrics", "tags") for name in getattr(runs[0].data, kind)}
+        assert set(state["selectedColumns"]) <= present
+    assert found == {"ranking-main": ["gem", "pca"], "published": ["gem"]}
