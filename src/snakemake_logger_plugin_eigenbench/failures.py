@@ -19,7 +19,7 @@ def failed_runs(outputs: Iterable[str]) -> list[str]:
         try:
             record = json.loads(path.read_bytes())
             status, failure = record["status"], record["failure"]
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, KeyError, TypeError):
             continue
         if status != "ok":
             why = f"{failure['type']}: {failure['message']}" if failure else "no reason recorded"

@@ -61,6 +61,6 @@ def _recorded(path: Path) -> float | None:
     try:
         record = json.loads(path.read_bytes())
         found = [record[name] for name in _COSTS if record[name] is not None]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
     return float(sum(found)) if found else None
