@@ -15,7 +15,7 @@ from eigenbench.experiments.runs import NO_CLASSIFIER
 from eigenbench.experiments.suite import Suite
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.grid_edges import edge_note
-from eigenbench.reporting.row_metrics import RunMetrics, read_predictions
+from eigenbench.reporting.row_metrics import RunMetrics, open_predictions
 from eigenbench.reporting.run_groups import (
     Groups,
     RunGroup,
@@ -206,8 +206,11 @@ def _over_splits(complete: Sequence[RunGroup], found: dict[str, RunMetrics], low
 
 def _test_rows(group: RunGroup) -> dict[int, Any]:
     assert group.results_dir is not None
-    arrays = {record.seed: read_predictions(group.results_dir, record) for record in group.finished}
-    return {seed: found["rows"] for seed, found in arrays.items() if found is not None}
+    found = {}
+    for record in group.finished:
+        with open_predictions(group.results_dir, record) as arrays:
+            found[record.seed] = arrays["rows"]
+    return found
 
 
 def _over_values(complete: Sequence[RunGroup], metric: str, lower: bool) -> pd.DataFrame:

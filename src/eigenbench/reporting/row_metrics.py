@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,25 +43,27 @@ def read_run_metrics(results_dir: Path, records: Iterable[Record], metric: str) 
     found: dict[int, RowMetric] = {}
     drawn = False
     for record in records:
-        arrays = read_predictions(results_dir, record)
-        one = None if arrays is None else row_metric(metric, record, arrays)
-        if arrays is None or one is None or not np.isclose(one.value, record.metrics[metric], rtol=1e-3):
+        with open_predictions(results_dir, record) as arrays:
+            one = row_metric(metric, record, arrays)
+            drawn = "rows" in arrays
+        if one is None or not np.isclose(one.value, record.metrics[metric], rtol=1e-3):
             return None
         found[record.seed] = one
-        drawn = "rows" in arrays
     return RunMetrics(found, drawn)
 
 
-def read_predictions(results_dir: Path, record: Record) -> Arrays | None:
-    """Read the predictions of a run; None where there are none, or none with the truth beside them."""
+@contextmanager
+def open_predictions(results_dir: Path, record: Record) -> Iterator[Arrays]:
+    """Open the predictions of a run; each array is read when asked for. Empty where there are none."""
     names = (record.suite, record.experiment, record.dataset, record.method, record.classifier, record.seed)
     path = results_dir / Run(*names, record.run_key).folder / "predictions.npz"
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = dict(stored)
+        stored = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):
-        return None
-    return arrays if {"truth", "truth_indptr"} & arrays.keys() else None
+        yield {}
+        return
+    with stored:
+        yield stored
 
 
 def row_metric(metric: str, record: Record, arrays: Arrays) -> RowMetric | None:
@@ -68,7 +71,9 @@ def row_metric(metric: str, record: Record, arrays: Arrays) -> RowMetric | None:
     name = metric.removeprefix("test_")
     if name == metric:
         return None
-    return _of_classes(name, arrays) if "truth" in arrays else _of_labels(name, record, arrays)
+    if "truth" in arrays:
+        return _of_classes(name, arrays)
+    return _of_labels(name, record, arrays) if "truth_indptr" in arrays else None
 
 
 def _of_classes(name: str, arrays: Arrays) -> RowMetric | None:

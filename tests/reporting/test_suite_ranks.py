@@ -1,0 +1,126 @@
+"""Methods over the datasets of a suite: what is compared, what is refused, and what is written."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from eigenbench.experiments.record import Failure
+from eigenbench.experiments.suite import Suite
+from eigenbench.reporting.run_groups import group_runs
+from eigenbench.reporting.site import render
+from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv, suite_ranks
+
+DATASETS = ("digits", "mnist", "covtype", "usps", "a9a", "letter")
+#: Errors of each method; the last is never the best and the slowest.
+METHODS = {"gem": 0.05, "pca": 0.10, "random": 0.20}
+
+
+@pytest.fixture
+def make_suite():
+    def make(datasets=DATASETS, headline="test_error"):
+        experiment = {"methods": {name: {} for name in METHODS}, "classifiers": ["LinearSVC"]}
+        experiments = {name: {"dataset": name, "headline": headline, **experiment} for name in datasets}
+        return Suite.model_validate({"name": "many", "title": "Many", "experiments": experiments})
+
+    return make
+
+
+@pytest.fixture
+def runs(make_record):
+    base = make_record("digits", "gem", "LinearSVC", 0).model_dump()
+    template = make_record("digits", "gem", "LinearSVC", 0)
+    assert base["status"] == "ok"
+
+    def make(suite, **changes):
+        found = []
+        for place, (name, spec) in enumerate(suite.experiments.items()):
+            for method, error in METHODS.items():
+                fields = {
+                    "suite": "many",
+                    "experiment": name,
+                    "dataset": spec.dataset,
+                    "method": method,
+                    "fit_seconds": 10 * error,
+                    "train_seconds": 0.0,
+                    "metrics": {"test_error": error + place / 1000, "test_errors": 1.0},
+                }
+                found.append(template.model_copy(update=fields | changes.get(f"{name}_{method}", {})))
+        return found
+
+    return make
+
+
+def compared(suite, records):
+    (found,) = suite_ranks(suite, group_runs([suite], records))
+    return found
+
+
+def test_ranks_wins_and_the_front(make_suite, runs):
+    suite = make_suite()
+    found = compared(suite, runs(suite))
+    assert found.refusal == ""
+    assert found.ranks["mean_rank"].to_dict() == {
+        "gem + LinearSVC": 1.0,
+        "pca + LinearSVC": 2.0,
+        "random + LinearSVC": 3.0,
+    }
+    assert found.ranks["on_front"].tolist() == [True, False, False]
+    pair = found.pairs.loc[("gem + LinearSVC", "pca + LinearSVC")]
+    assert (pair["wins"], pair["ties"], pair["losses"]) == (6, 0, 0)
+    assert pair["first_better"] > 0.95
+    assert pair["p_value"] == pytest.approx(2 / 2**6)
+
+
+def test_a_failed_run_ranks_last_and_is_counted(make_suite, runs):
+    suite = make_suite()
+    failure = Failure(stage="train", type="MemoryError", message="needs 9 GB")
+    broken = {"status": "failed", "failure": failure, "metrics": {}}
+    found = compared(suite, runs(suite, usps_gem=broken))
+    assert found.ranks.loc["gem + LinearSVC", "mean_rank"] == pytest.approx((5 + 3) / 6)
+    assert found.ranks.loc["gem + LinearSVC", "n_failed"] == 1
+
+
+def test_an_incomplete_table_is_refused(make_suite, runs):
+    suite = make_suite()
+    found = compared(suite, runs(suite)[:-1])
+    assert "incomplete" in found.refusal
+    assert ranks_csv([found]).count("\n") == pairs_csv([found]).count("\n") == 1
+
+
+def test_few_datasets_are_refused_and_one_makes_no_comparison(make_suite, runs):
+    suite = make_suite(DATASETS[:4])
+    assert compared(suite, runs(suite)).refusal.startswith("4 datasets are too few")
+    alone = make_suite(DATASETS[:1])
+    assert suite_ranks(alone, group_runs([alone], runs(alone))) == []
+
+
+def test_a_dataset_without_any_result_is_left_out_and_named(make_suite, runs):
+    suite = make_suite()
+    gone = {"status": "not_run", "metrics": {}}
+    found = compared(suite, runs(suite, **{f"a9a_{method}": gone for method in METHODS}))
+    assert found.without_result == ("a9a",)
+    assert found.n_datasets == 5
+    assert found.refusal == ""
+
+
+def test_the_tables_and_the_page_have_everything(make_suite, runs, tmp_path):
+    suite = make_suite()
+    path = tmp_path / "many.yaml"
+    path.write_text("title: Many\n", encoding="utf-8")
+    report = render([suite], runs(suite), reports_dir=tmp_path / "reports", suite_paths={"many": path})
+    ranks = list(csv.DictReader(io.StringIO((tmp_path / "reports/ranks.csv").read_text("utf-8"))))
+    pairs = list(csv.DictReader(io.StringIO((tmp_path / "reports/pairs.csv").read_text("utf-8"))))
+    assert [line["competitor"] for line in ranks] == [f"{name} + LinearSVC" for name in METHODS]
+    assert len(pairs) == 3
+    for line in pairs:
+        shares = [float(line[name]) for name in ("first_better", "equivalent", "second_better")]
+        assert np.sum(shares) == pytest.approx(1)
+    names = {figure.path.name for figure in report.figures if not figure.experiment}
+    assert names == {"many-ranks-0-critical-differences.svg", "many-ranks-0-time.svg"}
+    text = report.page.read_text(encoding="utf-8")
+    assert "Over datasets" in text
+    assert "6/0/0" in text
