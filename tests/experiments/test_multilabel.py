@@ -13,6 +13,7 @@ from eigenbench.experiments.plan import plan_suite
 from eigenbench.experiments.search import fit_classifier, select
 from eigenbench.experiments.suite import SuiteError
 from eigenbench.experiments.suite_file import check_parameters
+from eigenbench.reporting.row_metrics import row_metric
 
 CLASSIFIER = "OneVsRestLogistic"
 EXPERIMENT = {
@@ -64,6 +65,18 @@ def test_the_kept_predictions_are_the_scores_of_the_model(jobs, data):
     np.testing.assert_allclose(kept[kept > 0], probabilities[kept > 0], rtol=1e-5)
     assert np.all(np.count_nonzero(kept, axis=1) >= 5)
     assert np.all(probabilities[kept == 0] <= 0.01)
+
+
+def test_the_kept_predictions_give_the_metrics_again(jobs):
+    method = plan_of(**EXPERIMENT)
+    record = jobs.run(method)[CLASSIFIER]
+    with np.load(jobs.folder(method, CLASSIFIER) / "predictions.npz", allow_pickle=False) as arrays:
+        for name in ("micro_f1", "macro_f1", "macro_f1_present", "hamming_loss", "micro_f1_at_half"):
+            found = row_metric(f"test_{name}", record, arrays).value
+            assert found == pytest.approx(record.metrics[f"test_{name}"], abs=1e-9), name
+        for k in (1, 3, 5):
+            found = row_metric(f"test_precision_at_{k}", record, arrays).value
+            assert found == pytest.approx(record.metrics[f"test_precision_at_{k}"])
 
 
 def test_multilabel_runs_always_search_and_others_only_with_a_grid():

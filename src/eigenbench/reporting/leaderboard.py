@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from eigenbench.comparison.one_dataset import compare_over_seeds, compare_over_splits, compare_values
+from eigenbench.comparison.pareto import pareto_front
 from eigenbench.experiments.record import Record
 from eigenbench.experiments.runs import NO_CLASSIFIER
 from eigenbench.experiments.suite import Suite
@@ -54,6 +56,7 @@ COLUMNS = (
     "log_loss",
     "seconds",
     "gemm_equivalents",
+    "on_front",
     "peak_rss_mb",
     "model_bytes",
     "predictions_per_second",
@@ -90,7 +93,8 @@ def leaderboard(
         ``compared_over`` what that rests on; ``difference`` is to the best in units of the metric, with its
         95 % interval; ``p_holm`` is corrected for the number of methods, ``tie_p_value`` also for the choice
         of the best. ``seconds`` is the time to fit embedding and classifier, mean over seeds;
-        ``gemm_equivalents`` is that time in 10^9 operations of float32 matrix products on the same machine.
+        ``gemm_equivalents`` is that time in 10^9 operations of float32 matrix products on the same machine;
+        ``on_front`` says whether nothing with a rank is both faster and better.
         ``without_result`` says which seeds have none, and why.
 
     Raises
@@ -121,6 +125,8 @@ def leaderboard_of_groups(suite: Suite, experiment: str, groups: Sequence[RunGro
     ranked = table["mean"].where([group.label in labels for group in groups])
     table["rank"] = ranked.rank(method="min", ascending=lower).astype("Int64")
     table["tied"] = table["tied"].astype("boolean")
+    losses = pd.DataFrame({"loss": ranked * (1 if lower else -1), "seconds": table["seconds"]})
+    table["on_front"] = pareto_front(losses.to_numpy(dtype=np.float64))
     order = pd.DataFrame(
         {"rank": table["rank"].fillna(len(table) + 1), "mean": table["mean"] * (1 if lower else -1)}
     )
