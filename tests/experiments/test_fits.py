@@ -19,7 +19,7 @@ from eigenbench.experiments.job_context import JobContext
 from eigenbench.experiments.model_file import load_model
 from eigenbench.experiments.moment_files import MomentsError, read_moments, write_moments
 from eigenbench.experiments.runs import NO_CLASSIFIER
-from eigenbench.experiments.search import select, supervised_search
+from eigenbench.experiments.search import fit_features_here, load_features, select, supervised_search
 from eigenbench.moments import ClassMoments
 
 GEM = {"steps": [{"GEM": {"top": 1}}, "SignedPowers"]}
@@ -142,7 +142,8 @@ def test_jobs_of_one_fit_each_give_what_the_shared_job_gives(jobs, kind, tmp_pat
         for point in range(len(spec.embedding_points())):
             embed.write_embedding(jobs.context(spec), 0, point, moments["fit"])
         searched = [
-            supervised_search(jobs.context(spec), CLASSIFIER, 0, [point]) for point in spec.points(CLASSIFIER)
+            supervised_search(jobs.context(spec), CLASSIFIER, 0, [point], load_features)
+            for point in spec.points(CLASSIFIER)
         ]
     train.train(jobs.context(spec), CLASSIFIER, 0, searched, moments["train"] if spec.grid else None)
     single = jobs.record(method, CLASSIFIER)
@@ -352,5 +353,6 @@ def test_the_embedding_of_a_candidate_has_not_seen_the_rows_that_score_it(jobs):
     X, y = method.spec.rows("fit", 0).of(data)
     for point, steps in enumerate(method.spec.embedding_points()):
         expected, _ = embed.embed(method.spec, steps, X, y, 0, None)
-        features = load_model(jobs.folder(method) / "search" / f"point-{point}" / "features.skops")
+        features, reason = fit_features_here(jobs.context(method.spec), 0, point)
+        assert reason is None
         np.testing.assert_array_equal(features.transform(data.X_test), expected.transform(data.X_test))

@@ -7,6 +7,7 @@ Runs differ in the seed alone and share their test rows (`compare_over_seeds`), 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -327,7 +328,7 @@ def _paired_t(differences: pd.Series, level: float) -> tuple[float, float, float
     return mean, float(ends.low), float(ends.high), float(found.pvalue)
 
 
-def _table(names: Sequence[str], lines: Sequence[tuple], best: int) -> pd.DataFrame:
+def _table(names: Sequence[str], lines: Sequence[tuple[Any, ...]], best: int) -> pd.DataFrame:
     """Add Holm's correction; the best has a difference of 0 to itself and no test."""
     table = pd.DataFrame(lines, index=list(names), columns=list(COLUMNS[:-1]))
     table["tied"] = table["tied"].astype("boolean")

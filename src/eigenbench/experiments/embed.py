@@ -43,12 +43,8 @@ def embed(
 
 def embedding_folder(context: JobContext, seed: int, point: int | None = None) -> Path:
     """Return the folder of a seed's embedding, or of one point of its search."""
-    return context.folder(seed) if point is None else search_folder(context, seed) / f"point-{point}"
-
-
-def search_folder(context: JobContext, seed: int) -> Path:
-    """Return the folder of the embeddings that only a seed's search needs."""
-    return context.folder(seed) / "search"
+    folder = context.folder(seed)
+    return folder if point is None else folder / "search" / f"point-{point}"
 
 
 def write_embedding(

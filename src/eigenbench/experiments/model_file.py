@@ -13,8 +13,20 @@ from eigenbench.atomic_files import replacing_file
 #: Packages whose classes a model may be made of.
 _TRUSTED_PACKAGES = tuple(f"eigenbench.{name}." for name in ("classifiers", "embeddings", "linalg", "peers"))
 
-#: What scikit-learn's one-vs-rest classifier holds for a label that all training rows or none have.
-_CONSTANT = "sklearn.multiclass._ConstantPredictor"
+#: Parts of models of scikit-learn and LightGBM that skops does not trust by itself. They are made of arrays
+#: and numbers, or, a booster, of the text of its trees.
+_TRUSTED_TYPES = frozenset(
+    {
+        "collections.OrderedDict",
+        "lightgbm.basic.Booster",
+        "lightgbm.sklearn.LGBMClassifier",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.metrics._dist_metrics.EuclideanDistance64",
+        "sklearn.multiclass._ConstantPredictor",
+        "sklearn.neighbors._kd_tree.KDTree",
+        "sklearn.tree._tree.Tree",
+    }
+)
 
 
 class ModelFileError(ValueError):
@@ -43,8 +55,8 @@ def save_model(path: Path, model: Any) -> None:
 def load_model(path: Path) -> Any:
     """Read an estimator written by `save_model`.
 
-    Only types that skops trusts by itself (those of scikit-learn, NumPy and SciPy) and classes defined in
-    eigenbench's embeddings, classifiers, peers and linear algebra are built.
+    Only types that skops trusts by itself (most of scikit-learn, NumPy and SciPy), those of `_TRUSTED_TYPES`
+    and classes defined in eigenbench's embeddings, classifiers, peers and linear algebra are built.
 
     Raises
     ------
@@ -65,7 +77,7 @@ def load_model(path: Path) -> Any:
 
 def _is_trusted(name: str) -> bool:
     """Return whether a name is that of a class, in the module that defines it, in a trusted package."""
-    if name == _CONSTANT:
+    if name in _TRUSTED_TYPES:
         return True
     module, _, attribute = name.rpartition(".")
     if not f"{module}.".startswith(_TRUSTED_PACKAGES):

@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Any
 
@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 
 from eigenbench.atomic_files import write_json
 from eigenbench.capabilities import streams
-from eigenbench.experiments.embed import embedding_folder
+from eigenbench.experiments.embed import embed, embedding_folder
 from eigenbench.experiments.job_context import JobContext, run_job
 from eigenbench.experiments.job_spec import JobSpec, Point
 from eigenbench.experiments.model_file import load_model
@@ -61,8 +61,14 @@ def fit_classifier(spec: JobSpec, step: Step, features: Any, X: Any, y: Any, see
     return make_pipeline(FrozenEstimator(features), classifier), classifier
 
 
-def search(context: JobContext, classifier: str, seed: int, points: Iterable[Point]) -> list[Report]:
-    """Fit and score candidates on embeddings, those of the points of the method's grid, that are fitted.
+#: Gives the features of one point of the method's grid, and why there are none.
+FeaturesOf = Callable[[JobContext, int, int], tuple[Any, str | None]]
+
+
+def search(
+    context: JobContext, classifier: str, seed: int, points: Iterable[Point], features_of: FeaturesOf
+) -> list[Report]:
+    """Fit and score candidates.
 
     Parameters
     ----------
@@ -74,6 +80,8 @@ def search(context: JobContext, classifier: str, seed: int, points: Iterable[Poi
         The seed of the run.
     points : iterable of Point
         The candidates, in order.
+    features_of : callable
+        Loads or fits the embedding at a point of the method's grid, on the rows of the search.
 
     Returns
     -------
@@ -87,7 +95,7 @@ def search(context: JobContext, classifier: str, seed: int, points: Iterable[Poi
     held_out = spec.rows("validation", seed).of(dataset)
     candidates: list[Report] = []
     for number, group in groupby(points, key=lambda point: point.embedding):
-        features, reason = _features(context, seed, number)
+        features, reason = features_of(context, seed, number)
         for point in group:
             candidate: Report = {"params": point.params, "status": "failed", "score": None, "reason": reason}
             candidates.append(candidate)
@@ -104,8 +112,8 @@ def search(context: JobContext, classifier: str, seed: int, points: Iterable[Poi
     return candidates
 
 
-def _features(context: JobContext, seed: int, number: int) -> tuple[Any, str | None]:
-    """Return the features of one point of the method's grid, and why there are none."""
+def load_features(context: JobContext, seed: int, number: int) -> tuple[Any, str | None]:
+    """Return the features that a job of their own has fitted."""
     if not context.spec.steps:
         return None, None
     folder = embedding_folder(context, seed, number)
@@ -113,6 +121,16 @@ def _features(context: JobContext, seed: int, number: int) -> tuple[Any, str | N
     if report["status"] != "ok":
         return None, report["failure"]["message"]
     return load_model(folder / "features.skops"), None
+
+
+def fit_features_here(context: JobContext, seed: int, number: int) -> tuple[Any, str | None]:
+    """Fit the features in this process."""
+    spec = context.spec
+    try:
+        X, y = context.rows(spec.rows("fit", seed))
+        return embed(spec, spec.embedding_points()[number], X, y, seed, None)[0], None
+    except Exception as error:
+        return None, _candidate_error(error)
 
 
 def _candidate_error(error: Exception) -> str:
@@ -143,16 +161,22 @@ def select(candidates: list[Report], higher_is_better: bool) -> int:
     return min(scored)[1]
 
 
-def supervised_search(context: JobContext, classifier: str, seed: int, points: list[Point]) -> Report:
+def supervised_search(
+    context: JobContext, classifier: str, seed: int, points: list[Point], features_of: FeaturesOf
+) -> Report:
     """Search in a process of its own; return ``status``, ``candidates`` and the peak memory."""
     logger.info("search %s, %s, seed %d", context.spec.method, classifier, seed)
-    return context.supervisor.run("search", lambda: {"candidates": search(context, classifier, seed, points)})
+    return context.supervisor.run(
+        "search", lambda: {"candidates": search(context, classifier, seed, points, features_of)}
+    )
 
 
 def _work(context: JobContext) -> None:
     options = context.options
     point = context.spec.points(options.classifier)[options.point]
-    report = context.obstacle() or supervised_search(context, options.classifier, options.seed, [point])
+    report = context.obstacle() or supervised_search(
+        context, options.classifier, options.seed, [point], load_features
+    )
     write_json(
         context.folder(options.seed, options.classifier) / "search" / f"point-{options.point}.json", report
     )
