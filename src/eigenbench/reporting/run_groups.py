@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -68,7 +69,7 @@ class RunGroup:
             return None
         info = records[0].dataset_info
         if (found := self.row_metrics(metric)) is not None and info is not None:
-            return _estimate_from_rows(found, records)
+            return _estimate_from_rows(found, records, metric)
         return estimate(
             metric,
             [record.metrics[metric] for record in records],
@@ -123,7 +124,7 @@ class RunGroup:
         return reason(self.records[0])
 
 
-def _estimate_from_rows(found: RunMetrics, records: list[Record]) -> Estimate:
+def _estimate_from_rows(found: RunMetrics, records: list[Record], metric: str) -> Estimate:
     """Return mean and interval of a metric over the test rows and the seeds or splits."""
     runs = list(found.by_seed.values())
     info = records[0].dataset_info
@@ -134,7 +135,8 @@ def _estimate_from_rows(found: RunMetrics, records: list[Record]) -> Estimate:
     else:
         interval = interval_over_seeds(runs)
         kind = ROWS_AND_SEEDS if len(runs) > 1 and not records[0].deterministic else OVER_ROWS
-    return Estimate(interval.estimate, interval.low, interval.high, len(runs), kind)
+    mean = math.fsum(record.metrics[metric] for record in records) / len(records)
+    return Estimate(mean, interval.low, interval.high, len(runs), kind)
 
 
 def _model_kb(record: Record) -> float | None:
