@@ -116,18 +116,6 @@ def summary_note(
     return "\n\n".join(parts)
 
 
-def run_note(record: Record, path: Path) -> str:
-    """Describe one run: what became of it, and the command that makes it again."""
-    parts = []
-    if record.failure is not None:
-        failure = record.failure
-        why = f"{failure.stage}: {failure.type}: {failure.message}"
-        parts.append(f"**{record.status}** {why}")
-    parts.append(f"Run it again: `snakemake --force {shlex.quote(str(path))}`")
-    parts.append("Its record is `record.json` among the artifacts.")
-    return "\n\n".join(parts)
-
-
 def _sources(spec: ExperimentSpec | None) -> list[str]:
     return list(dict.fromkeys(number.source for number in spec.published)) if spec else []
 

@@ -15,7 +15,6 @@ from eigenbench.tracking.databases import sqlite_path
 from eigenbench.tracking.entries import ImportSummary, readable
 from eigenbench.tracking.known import known_runs, source_of
 from eigenbench.tracking.suite_import import Settings, SuiteImport
-from eigenbench.tracking.summarizer import summarize_import
 
 
 def import_records(
@@ -81,6 +80,8 @@ def import_records(
     >>> import_records(records, results_dir="results").imported  # doctest: +SKIP
     120
     """
+    from eigenbench.tracking.summarizer import summarize_import
+
     settings = Settings(store.resolve_uri(tracking_uri), Path(results_dir), Path(reports_dir), all_models)
     summary = ImportSummary(store.shown_uri(settings.uri))
     by_name = {suite.name: suite for suite in suites}

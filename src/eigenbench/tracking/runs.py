@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eigenbench.experiments.record import DatasetInfo, Record
-from eigenbench.tracking.descriptions import run_note
 from eigenbench.tracking.known import RUN
 from eigenbench.tracking.names import curve_name
 
@@ -57,7 +57,7 @@ def tags(record: Record, path: Path, record_sha256: str) -> dict[str, str]:
         "status": record.status,
         "mlflow.source.name": "eigenbench",
         "mlflow.source.type": "PROJECT",
-        "mlflow.note.content": run_note(record, path),
+        "mlflow.note.content": _note(record, path),
     }
     if failure := record.failure:
         found |= {
@@ -77,6 +77,18 @@ def tags(record: Record, path: Path, record_sha256: str) -> dict[str, str]:
         }
         found |= {f"version.{name}": version for name, version in environment.packages.items()}
     return tag_values(found)
+
+
+def _note(record: Record, path: Path) -> str:
+    """Describe one run: what became of it, and the command that makes it again."""
+    parts = []
+    if record.failure is not None:
+        failure = record.failure
+        why = f"{failure.stage}: {failure.type}: {failure.message}"
+        parts.append(f"**{record.status}** {why}")
+    parts.append(f"Run it again: `snakemake --force {shlex.quote(str(path))}`")
+    parts.append("Its record is `record.json` among the artifacts.")
+    return "\n\n".join(parts)
 
 
 def tag_values(found: dict[str, Any]) -> dict[str, str]:

@@ -14,15 +14,15 @@ WORKFLOW = "workflowType=machine_learning"
 _TAG = "mlflow.sharedViewState."
 _PUBLISHED = "published"
 _COLUMNS = (
+    "tags.`metric`",
+    "tags.`interval`",
+    "tags.`verdict`",
     "metrics.`rank`",
     "metrics.`mean`",
     "metrics.`published`",
     "metrics.`seeds`",
     "metrics.`train_s`",
     "metrics.`features`",
-    "tags.`metric`",
-    "tags.`interval`",
-    "tags.`verdict`",
 )
 
 
