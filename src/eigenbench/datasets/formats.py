@@ -10,11 +10,12 @@ from eigenbench.datasets.strict_model import StrictModel
 class PlainFormat(StrictModel):
     """A format without options.
 
-    Files of numbers: idx (``emnist``: compressed, with transposed images), svmlight, R data, pickled arrays,
-    a matrix beside its labels. Sparse text with lists of labels: ``xmc``, that of the extreme classification
-    repository, and ``lshtc``, that of Kaggle's LSHTC4. ARFF with a hierarchy of labels (``hmc``), several
-    files for one part. ``planted_labels``: a recipe of SYNTHETIC documents. Pictures of letters: a parquet
-    table of pixels and the strokes of a pen, in this order.
+    Files of numbers: idx (``emnist``: compressed, with transposed images), svmlight, R data, pickled arrays
+    (``pickled_words``: those of each word's letters), a matrix beside its labels. Sparse text with lists of
+    labels: ``xmc``, that of the extreme classification repository, and ``lshtc``, that of Kaggle's LSHTC4.
+    ARFF with a hierarchy of labels (``hmc``), several files for one part. ``planted_labels``: a recipe of
+    SYNTHETIC documents. Pictures of letters: a parquet table of pixels and the strokes of a pen, in this
+    order.
     """
 
     reader: Literal[
@@ -23,6 +24,7 @@ class PlainFormat(StrictModel):
         "r_matrix",
         "r_mldr",
         "pickled_arrays",
+        "pickled_words",
         "svmlight",
         "matrix_and_labels",
         "handwritten_letters",

@@ -31,6 +31,7 @@ from eigenbench.datasets.readers.r_data import read_r_matrix, read_r_mldr
 from eigenbench.datasets.readers.sparse_text import read_svmlight, read_vw
 from eigenbench.datasets.readers.speech_corpus import read_speech_corpus
 from eigenbench.datasets.readers.table import read_table
+from eigenbench.datasets.readers.words import read_words
 
 __all__ = ["Rows", "read_part"]
 
@@ -49,8 +50,9 @@ _BOUNDED: dict[str, Callable[..., Rows]] = {
     "r_matrix": read_r_matrix,
     "r_mldr": read_r_mldr,
     "pickled_arrays": read_pickled_arrays,
+    "pickled_words": read_words,
 }
-"""Readers of compressed files, which expand no more than the catalogue's counts need."""
+"""Readers of compressed and of pickled files, which expand no more than the catalogue's counts need."""
 
 
 def read_part(entry: Entry, part: Part, paths: Sequence[Path]) -> Rows:
