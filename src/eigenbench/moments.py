@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import blas
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import _check_sample_weight
 
 from eigenbench.linalg.accumulation import accumulate
 from eigenbench.linalg.row_blocks import FeatureBlocks, dense_block, row_slices
@@ -32,12 +33,12 @@ class ClassMoments:
     ----------
     classes : ndarray of shape (c,)
         Class labels in sorted order, integers or strings.
-    counts : ndarray of shape (c,), int64
-        Rows of each class.
+    counts : ndarray of shape (c,), int64 or float64
+        Rows of each class, or the sum of their weights once rows with weights were added.
     sums : ndarray of shape (c, d), float64
-        Sum of the rows of each class.
+        Sum of the rows of each class, each times its weight.
     second_moments : ndarray of shape (c, d, d), float64
-        Sum of x xᵀ over the rows of each class, symmetric.
+        Sum of x xᵀ over the rows of each class, each times its weight, symmetric.
 
     Notes
     -----
@@ -79,7 +80,7 @@ class ClassMoments:
         """Number of columns d; 0 before the first rows."""
         return self.sums.shape[1]
 
-    def update(self, X: Any, y: Any) -> ClassMoments:
+    def update(self, X: Any, y: Any, sample_weight: Any = None) -> ClassMoments:
         """Add rows; may be called any number of times, also with classes not seen before.
 
         Parameters
@@ -88,6 +89,8 @@ class ClassMoments:
             The rows. Sparse rows are made dense one block at a time.
         y : array-like of shape (n,)
             Their labels, integers or strings.
+        sample_weight : array-like of shape (n,), optional
+            Weights ≥ 0: a row of weight 2 counts as two rows, one of weight 0 as none.
 
         Returns
         -------
@@ -98,20 +101,31 @@ class ClassMoments:
         ------
         ValueError
             If X is empty or holds NaN or infinity, if X and y differ in length, if the width differs from
-            that of earlier rows, or if string and number labels are mixed. Nothing is added then.
+            that of earlier rows, if string and number labels are mixed, or if a weight is negative. Nothing
+            is added then.
         """
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32, np.uint8], input_name="X")
         y = _label_array(y)
         check_consistent_length(X, y)
         self._check_width(X.shape[1])
+        weights = None
+        if sample_weight is not None and not np.any(sample_weight):
+            return self
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            counted = np.flatnonzero(weights)
+            if len(counted) < len(weights):
+                X, y, weights = X[counted], y[counted], weights[counted]
         labels, codes = np.unique(y, return_inverse=True)
         self._admit(labels, X.shape[1])
+        if weights is not None:
+            self.counts = self.counts.astype(np.float64)
         position = np.searchsorted(self.classes, labels)
         for rows in row_slices(X.shape[0], X.shape[1] * max(4, X.dtype.itemsize)):
-            self._add_block(X[rows], position[codes[rows]])
+            self._add_block(X[rows], position[codes[rows]], None if weights is None else weights[rows])
         return self
 
-    def _add_block(self, block: Any, codes: np.ndarray) -> None:
+    def _add_block(self, block: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
         """Add the block's products to the lower triangles."""
         order = np.argsort(codes, kind="stable")
         present, starts = np.unique(codes[order], return_index=True)
@@ -119,12 +133,18 @@ class ClassMoments:
         for index, members in zip(present, np.split(order, starts[1:]), strict=True):
             rows = dense_block(block[members])
             total = rows.sum(axis=0, dtype=np.float64)
-            self.counts[index] += len(members)
-            self.sums[index] += total
             shift = _shift(rows, total)
+            count = len(members)
+            if weights is not None:
+                here = weights[members]
+                count, total = here.sum(), np.einsum("n,nd->d", here, rows, dtype=np.float64)
+            self.counts[index] += count
+            self.sums[index] += total
             if shift is not None:
                 rows = rows - shift
-                self._moments[index] += _moved_by(shift.astype(np.float64), total, len(members))
+                self._moments[index] += _moved_by(shift.astype(np.float64), total, count)
+            if weights is not None:
+                rows = rows * np.sqrt(here).astype(rows.dtype)[:, None]
             syrk = blas.ssyrk if rows.dtype == np.float32 else blas.dsyrk
             product = syrk(1.0, rows.T, c=product, overwrite_c=True)
             self._moments[index] += product.T
@@ -148,7 +168,7 @@ class ClassMoments:
             return
         old = np.searchsorted(classes, self.classes)
         grown: dict[str, np.ndarray] = {
-            "counts": np.zeros(classes.size, dtype=np.int64),
+            "counts": np.zeros(classes.size, dtype=self.counts.dtype),
             "sums": np.zeros((classes.size, width)),
             "_moments": np.zeros((classes.size, width, width)),
         }
@@ -187,6 +207,7 @@ class ClassMoments:
         self._check_width(other.n_features)
         self._admit(other.classes, other.n_features)
         position = np.searchsorted(self.classes, other.classes)
+        self.counts = self.counts.astype(np.result_type(self.counts, other.counts), copy=False)
         self.counts[position] += other.counts
         self.sums[position] += other.sums
         for index, moment in zip(position, other._moments, strict=True):
@@ -194,7 +215,7 @@ class ClassMoments:
         self._stale |= {int(position[index]) for index in other._stale}
 
     @classmethod
-    def of(cls, X: Any, y: Any, feature_map: Any = None) -> ClassMoments:
+    def of(cls, X: Any, y: Any, feature_map: Any = None, *, sample_weight: Any = None) -> ClassMoments:
         """Return the moments of rows, or of their features, over the workers of joblib's backend.
 
         Parameters
@@ -205,6 +226,8 @@ class ClassMoments:
             Their labels.
         feature_map : transformer, optional
             A fitted transformer that acts on each row alone; its output is made block by block.
+        sample_weight : array-like of shape (n,), optional
+            Weights ≥ 0.
 
         Returns
         -------
@@ -228,7 +251,10 @@ class ClassMoments:
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32, np.uint8], input_name="X")
         y = _label_array(y)
         check_consistent_length(X, y)
-        return accumulate(FeatureBlocks(X, feature_map), cls, y, label="moments")
+        rows = [y]
+        if sample_weight is not None:
+            rows.append(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+        return accumulate(FeatureBlocks(X, feature_map), cls, *rows, label="moments")
 
     add = update
 
@@ -335,7 +361,7 @@ def _shift(rows: np.ndarray, total: np.ndarray) -> np.ndarray | None:
     return (step * np.rint(mean / step)).astype(np.float32)
 
 
-def _moved_by(shift: np.ndarray, total: np.ndarray, n: int) -> np.ndarray:
+def _moved_by(shift: np.ndarray, total: np.ndarray, n: float) -> np.ndarray:
     """Return the second moment of n rows of this sum less that of the rows minus a shift."""
     half = np.outer(total - 0.5 * n * shift, shift)
     return half + half.T

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import linalg
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import _check_sample_weight, check_array
 
 from eigenbench.embeddings.discriminants.detector_embedding import DetectorEmbedding
 from eigenbench.embeddings.discriminants.gem import GEM
@@ -132,7 +132,7 @@ class ContractedGEM(DetectorEmbedding):
         self.n_contractions = n_contractions
         self.n_components = n_components
 
-    def fit(self, X: Any, y: Any) -> ContractedGEM:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ContractedGEM:
         """Find the detectors.
 
         Parameters
@@ -141,6 +141,8 @@ class ContractedGEM(DetectorEmbedding):
             Training rows; made dense, and float32 or float64, one block at a time.
         y : array-like of shape (n_samples,) or (n_samples, q)
             Numbers, or vectors of numbers.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights ≥ 0: a row of weight 2 counts as two rows, one of weight 0 as none.
 
         Returns
         -------
@@ -156,18 +158,23 @@ class ContractedGEM(DetectorEmbedding):
         """
         self._validate_params()
         X, y = self._training_rows(X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
-        groups, weights = self._groups(self._contract(y))
+        rows = np.ones(X.shape[0])
+        if sample_weight is not None:
+            rows = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            X, y, rows = (part[np.flatnonzero(rows)] for part in (X, y, rows))
+        contracted = self._contract(y, rows)
+        groups, weights = self._groups(contracted, rows)
         start = partial(_WeightedMoments, len(self.contractions_))
         found = accumulate(FeatureBlocks(X, None), start, groups, weights, label="moments")
         self._solve(found.moments)
         return self
 
-    def _contract(self, y: np.ndarray) -> np.ndarray:
+    def _contract(self, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Set the contraction vectors and return the targets contracted with them, (n, r)."""
         Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-        self.target_mean_ = Y.mean(axis=0)
+        self.target_mean_ = rows @ Y / rows.sum()
         Y = Y - self.target_mean_
-        self.contractions_ = self._contraction_vectors(Y)
+        self.contractions_ = self._contraction_vectors(Y, rows)
         contracted = Y @ self.contractions_.T
         scale = np.abs(self.contractions_) @ (np.abs(self.target_mean_) + np.abs(Y).max(axis=0))
         flat = np.flatnonzero(np.abs(contracted).max(axis=0) <= _ROUNDING * scale)
@@ -175,11 +182,11 @@ class ContractedGEM(DetectorEmbedding):
             raise ValueError(f"the target does not vary along contraction {flat[0]}: leave it out.")
         return contracted
 
-    def _contraction_vectors(self, Y: np.ndarray) -> np.ndarray:
+    def _contraction_vectors(self, Y: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return the vectors u for centred targets, as rows."""
         q = Y.shape[1]
         if isinstance(self.contractions, str):
-            variances, axes = linalg.eigh(Y.T @ Y)
+            variances, axes = linalg.eigh((Y.T * rows) @ Y)
             varying = max(1, int(np.count_nonzero(variances > _ROUNDING * variances[-1])))
             count = min(self.n_contractions or self._affordable(varying), varying)
             return make_peaks_positive(axes[:, ::-1][:, :count]).T
@@ -204,19 +211,12 @@ class ContractedGEM(DetectorEmbedding):
             )
         return count
 
-    def _groups(self, contracted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the group and the weight of every row for each contraction, two arrays of shape (n, r).
-
-        Weights have the mean 1 in each group, so that weighted second moments are divided by counts.
-        """
+    def _groups(self, contracted: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the group and the weight of every row for each contraction, two arrays of shape (n, r)."""
         if self.n_slices is not None:
-            slices = [slice_codes(column, self.n_slices) for column in contracted.T]
-            return np.column_stack(slices), np.ones(contracted.shape)
-        groups, weights = (contracted > 0).astype(np.int64), np.abs(contracted)
-        positive, n_positive = (weights * groups).sum(axis=0), groups.sum(axis=0)
-        negative, n_negative = weights.sum(axis=0) - positive, len(groups) - n_positive
-        weights *= np.where(groups, n_positive / positive, n_negative / negative)
-        return groups, weights
+            slices = [slice_codes(column, self.n_slices, rows) for column in contracted.T]
+            return np.column_stack(slices), np.broadcast_to(rows[:, None], contracted.shape)
+        return (contracted > 0).astype(np.int64), np.abs(contracted) * rows[:, None]
 
     def _solve(self, moments: list[ClassMoments]) -> None:
         n_problems = sum(len(one.classes) * (len(one.classes) - 1) for one in moments)
@@ -243,9 +243,8 @@ class _WeightedMoments:
         self.moments = [ClassMoments() for _ in range(n_contractions)]
 
     def add(self, block: np.ndarray, groups: np.ndarray, weights: np.ndarray) -> None:
-        roots = np.sqrt(weights).astype(block.dtype)
         for index, moments in enumerate(self.moments):
-            moments.update(block * roots[:, index, None], groups[:, index])
+            moments.update(block, groups[:, index], weights[:, index])
 
     def merge(self, other: _WeightedMoments) -> None:
         for mine, theirs in zip(self.moments, other.moments, strict=True):

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
 
 from eigenbench.embeddings.row_transformer import LinearEmbedding, MomentFit
 from eigenbench.linalg.row_blocks import ROW_TYPES
@@ -99,10 +100,10 @@ class LabelDetectors(DetectorEmbedding):
     """Base of those that are found from rows and the labels of at least two classes."""
 
     @abstractmethod
-    def _fit_rows(self, X: Any, y: np.ndarray) -> None:
-        """Set the fitted attributes from valid rows and labels."""
+    def _fit_rows(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        """Set the fitted attributes from valid rows, labels and weights."""
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Find the detectors.
 
         Parameters
@@ -111,6 +112,8 @@ class LabelDetectors(DetectorEmbedding):
             Training rows; uint8, float32 and float64 are used without a copy of the whole.
         y : array-like of shape (n_samples,)
             Class labels, at least two different ones.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights ≥ 0: a row of weight 2 counts as two rows, one of weight 0 as none.
 
         Returns
         -------
@@ -126,7 +129,9 @@ class LabelDetectors(DetectorEmbedding):
         self._validate_params()
         X, y = self._training_rows(X, y)
         check_classification_targets(y)
-        self._fit_rows(X, y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        self._fit_rows(X, y, sample_weight)
         self._n_features_out = self.detectors_.shape[1]
         return self
 
@@ -144,8 +149,8 @@ class ClassDetectors(MomentFit, LabelDetectors):
     def _find(self, moments: ClassMoments) -> None:
         """Set the detectors and what belongs to them."""
 
-    def _fit_rows(self, X: Any, y: np.ndarray) -> None:
-        self._solve(ClassMoments.of(X, y))
+    def _fit_rows(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        self._solve(ClassMoments.of(X, y, sample_weight=sample_weight))
 
     def _solve(self, moments: ClassMoments) -> None:
         self._check_number(len(moments.classes))

@@ -33,7 +33,7 @@ class MomentEmbedding(MomentFit, LinearEmbedding):
     def _directions(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return eigenvalues (k,), vectors as columns (d, k), and the point (d,) that maps to zero."""
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the directions in one pass over the rows.
 
         Parameters
@@ -42,6 +42,8 @@ class MomentEmbedding(MomentFit, LinearEmbedding):
             Training rows; uint8, float32 and float64 are used without a copy of the whole.
         y : array-like of shape (n_samples,)
             Labels; may be left out where classes play no part.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights ≥ 0: a row of weight 2 counts as two rows, one of weight 0 as none.
 
         Returns
         -------
@@ -56,17 +58,17 @@ class MomentEmbedding(MomentFit, LinearEmbedding):
         self._validate_params()
         if self._needs_labels():
             X, y = self._training_rows(X, y)
-            groups = self._groups(y)
+            groups = self._groups(y, sample_weight)
         else:
             X = self._training_rows(X)
             groups = np.zeros(X.shape[0], dtype=np.int64)
-        self._solve(ClassMoments.of(X, groups))
+        self._solve(ClassMoments.of(X, groups, sample_weight=sample_weight))
         return self
 
     def _needs_labels(self) -> bool:
         return True
 
-    def _groups(self, y: Any) -> Any:
+    def _groups(self, y: Any, sample_weight: Any) -> Any:
         """Return what rows are grouped by."""
         return y
 

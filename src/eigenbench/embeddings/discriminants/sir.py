@@ -82,10 +82,10 @@ class SIR(MomentEmbedding):
         self.n_slices = n_slices
         self.gamma = gamma
 
-    def _groups(self, y: Any) -> Any:
+    def _groups(self, y: Any, sample_weight: Any) -> Any:
         if type_of_target(y) != "continuous":
             return y
-        return slice_codes(y, self.n_slices)
+        return slice_codes(y, self.n_slices, sample_weight)
 
     def _directions(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n_slices = len(moments.classes)
@@ -97,7 +97,7 @@ class SIR(MomentEmbedding):
         return *top_generalized(between, total, k, name="the covariance"), mean
 
 
-def slice_codes(y: np.ndarray, n_slices: int) -> np.ndarray:
+def slice_codes(y: np.ndarray, n_slices: int, sample_weight: Any = None) -> np.ndarray:
     """Return the slice of each value of a continuous target: near-equal counts, equal values together.
 
     Parameters
@@ -106,11 +106,24 @@ def slice_codes(y: np.ndarray, n_slices: int) -> np.ndarray:
         The target.
     n_slices : int
         How many; fewer when values repeat.
+    sample_weight : array-like of shape (n,), optional
+        Weights ≥ 0: a value of weight 2 counts as two.
 
     Returns
     -------
     ndarray of shape (n,), int
         0 for the smallest values.
     """
-    edges = np.unique(np.quantile(y, np.arange(1, n_slices) / n_slices))
+    shares = np.arange(1, n_slices) / n_slices
+    if sample_weight is None:
+        edges = np.unique(np.quantile(y, shares))
+    else:
+        order = np.argsort(y, kind="stable")
+        ends = np.cumsum(np.asarray(sample_weight, dtype=np.float64)[order])
+        places = shares * max(ends[-1] - 1, 0)
+        below, above = (
+            y[order[np.minimum(np.searchsorted(ends, place, side="right"), len(y) - 1)]]
+            for place in (np.floor(places), np.ceil(places))
+        )
+        edges = np.unique(below + (above - below) * (places - np.floor(places)))
     return np.searchsorted(edges, y, side="left")

@@ -126,15 +126,17 @@ class SubclassGEM(LabelDetectors):
     def _draws_at_random(cls, params: dict[str, Any]) -> bool:
         return params["n_subclasses"] > 1
 
-    def _fit_rows(self, X: Any, y: np.ndarray) -> None:
+    def _fit_rows(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        if sample_weight is not None:
+            X, y, sample_weight = (part[np.flatnonzero(sample_weight)] for part in (X, y, sample_weight))
         self.classes_, codes = np.unique(y, return_inverse=True)
         self._check_number(len(self.classes_))
-        moments = ClassMoments.of(X, y)
+        moments = ClassMoments.of(X, y, sample_weight=sample_weight)
         pairs, top, limit = self._select_pairs(moments)
         denominators = {j: class_denominator(moments, j, self.gamma) for j in np.unique(pairs[:, 1])}
         del moments
         found, owners = [], []
-        for i, s, numerator in self._numerators(X, codes, np.unique(pairs[:, 0])):
+        for i, s, numerator in self._numerators(X, codes, sample_weight, np.unique(pairs[:, 0])):
             for j in pairs[pairs[:, 0] == i, 1]:
                 found.append(denominators[j].top(numerator, top))
                 owners.append((i, j, s))
@@ -158,19 +160,20 @@ class SubclassGEM(LabelDetectors):
         return nearest_pairs(class_distances(moments, self.gamma), budget), top, limit
 
     def _numerators(
-        self, X: Any, codes: np.ndarray, classes: np.ndarray
+        self, X: Any, codes: np.ndarray, sample_weight: np.ndarray | None, classes: np.ndarray
     ) -> Iterator[tuple[int, int, np.ndarray]]:
         """Yield class and subclass, as numbers, and the second moment of the subclass."""
         rng = check_random_state(self.random_state)
         for i in classes:
             rows = X[codes == i]
-            moments = ClassMoments.of(rows, self._subclasses(rows, rng))
+            weights = None if sample_weight is None else sample_weight[codes == i]
+            moments = ClassMoments.of(rows, self._subclasses(rows, weights, rng), sample_weight=weights)
             for s in range(len(moments.classes)):
                 yield i, s, moments.conditional(s)
 
-    def _subclasses(self, rows: Any, rng: np.random.RandomState) -> np.ndarray:
+    def _subclasses(self, rows: Any, weights: np.ndarray | None, rng: np.random.RandomState) -> np.ndarray:
         """Return the cluster of every row of a class."""
         n_clusters = min(self.n_subclasses, rows.shape[0])
         if n_clusters == 1:
             return np.zeros(rows.shape[0], dtype=int)
-        return KMeans(n_clusters, n_init=1, random_state=rng).fit_predict(rows)
+        return KMeans(n_clusters, n_init=1, random_state=rng).fit_predict(rows, sample_weight=weights)

@@ -1,0 +1,117 @@
+"""Weights of rows: whole ones are repetitions, and zero is absence."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn import config_context
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from eigenbench import (
+    GEM,
+    SIR,
+    VCA,
+    ClassMoments,
+    ContractedGEM,
+    FisherLDA,
+    NeighborhoodGEM,
+    OrientedPCA,
+    PerClassPCA,
+    SubclassGEM,
+)
+
+MODELS = [
+    GEM(top=2),
+    GEM(top=2, denominator="covariance", pairs="nearest"),
+    NeighborhoodGEM(top=2),
+    SubclassGEM(top=2, n_subclasses=1),
+    FisherLDA(),
+    SIR(n_components=3),
+    OrientedPCA(3, noise_label="a"),
+    PerClassPCA(2),
+    VCA(),
+]
+
+
+@pytest.fixture(scope="module")
+def weighted():
+    """Rows of four classes with weights from 0 to 3, one class of weight 0, and the same rows repeated."""
+    rng = np.random.RandomState(0)
+    y = np.array(list("abcd"))[np.arange(160) % 4]
+    X = rng.randn(160, 6) @ rng.randn(6, 6) + 3 * (y[:, None] == np.array(list("abcdab")))
+    w = rng.randint(0, 4, size=160)
+    w[y == "d"] = 0
+    return X, y, w, np.repeat(X, w, axis=0), np.repeat(y, w)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, "sparse"])
+@pytest.mark.parametrize("mean", [0, 1000])
+def test_moments(weighted, dtype, mean):
+    X, y, w, repeated, labels = weighted
+    X, repeated = X + mean, repeated + mean
+    if dtype == "sparse":
+        X = sparse.csr_array(X)
+    else:
+        X, repeated = X.astype(dtype), repeated.astype(dtype)
+    found = ClassMoments.of(X, y, sample_weight=w)
+    exact = ClassMoments().update(repeated, labels)
+    assert found.classes.tolist() == ["a", "b", "c"]
+    assert_array_equal(found.counts, exact.counts)
+    assert_allclose(found.sums, exact.sums, rtol=1e-6 if dtype is np.float32 else 1e-12)
+    tolerance = 3e-5 if dtype is np.float32 else 1e-9 * (1 + mean)
+    for i in range(3):
+        assert_allclose(found.covariance(i), exact.covariance(i), atol=tolerance * exact.covariance(i).max())
+
+
+def test_moments_of_shards_with_and_without_weights_merge(weighted):
+    X, y, w, *_ = weighted
+    ones = ClassMoments().update(X[:50], y[:50])
+    assert ones.counts.dtype == np.int64
+    merged = ones + ClassMoments().update(X[50:], y[50:], 0.5 * w[50:])
+    whole = ClassMoments.of(X, y, sample_weight=np.r_[np.ones(50), 0.5 * w[50:]])
+    assert_allclose(merged.counts, whole.counts)
+    assert_allclose(merged.second_moments, whole.second_moments)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_whole_weights_are_repeated_rows(weighted, model):
+    X, y, w, repeated, labels = weighted
+    found = model.fit(X, y, sample_weight=w).transform(X)
+    assert_allclose(found, model.fit(repeated, labels).transform(X), rtol=1e-6, atol=1e-8)
+    assert_allclose(model.fit(X, y, 0.25 * w).transform(X), found, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "model", [ContractedGEM(top=2), ContractedGEM(top=2, n_slices=3), SIR(2, n_slices=5)]
+)
+def test_whole_weights_are_repeated_rows_with_real_valued_targets(weighted, model):
+    X, _, w, repeated, _ = weighted
+    t = X[:, 0] ** 2 + X[:, 1]
+    found = model.fit(X, t, sample_weight=w).transform(X)
+    assert_allclose(found, model.fit(repeated, np.repeat(t, w)).transform(X), rtol=1e-6, atol=1e-8)
+
+
+def test_a_block_without_weight_adds_nothing(weighted):
+    X, y, w, *_ = weighted
+    found = ClassMoments().update(X, y, w).update(X + 1, y, np.zeros(len(y)))
+    assert_array_equal(found.second_moments, ClassMoments().update(X, y, w).second_moments)
+
+
+def test_bad_weights_are_named(weighted):
+    X, y, w, *_ = weighted
+    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
+        GEM(top=1).fit(X, y, -w)
+    with pytest.raises(ValueError, match=r"sample_weight\.shape"):
+        FisherLDA().fit(X, y, w[1:])
+
+
+def test_weights_are_routed(weighted):
+    X, y, w, *_ = weighted
+    with config_context(enable_metadata_routing=True):
+        model = make_pipeline(
+            GEM(top=1).set_fit_request(sample_weight=True),
+            LogisticRegression().set_fit_request(sample_weight=False),
+        )
+        model.fit(X, y, sample_weight=w)
+    assert_array_equal(model[0].detectors_, GEM(top=1).fit(X, y, w).detectors_)
