@@ -72,6 +72,10 @@ class CalibratedLeastSquares(StreamedClassifier):
 
     Notes
     -----
+    Probabilities are the scores of the last round projected to the simplex, fitted to squared error and not
+    calibrated: many are exactly 0, also of some rows' true class, which costs log loss. Use
+    :class:`SecondOrderLogistic`, or scikit-learn's ``CalibratedClassifierCV``, where probabilities matter.
+
     Time: n·D² + D³/3 flops once, 4·n·D·c per round, and the feature map in every pass over blocks that are
     not kept (2T passes). Memory: 4·D² bytes (float32 features), ``cache_size``, some row blocks, and
     8·n·c bytes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -9,12 +10,19 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.classifiers.early_stopping import EarlyStopping
 from eigenbench.classifiers.label_losses import multinomial_loss
-from eigenbench.classifiers.logistic_decoder import StochasticDescent, descend, mean_loss, prior_logits
+from eigenbench.classifiers.logistic_decoder import (
+    Descended,
+    StochasticDescent,
+    descend,
+    mean_loss,
+    prior_logits,
+)
 from eigenbench.classifiers.streamed import StreamedClassifier
 from eigenbench.linalg.ridge_system import RidgeSystem
 from eigenbench.linalg.row_blocks import BLOCK_BYTES, dense_block, row_slices
@@ -22,6 +30,12 @@ from eigenbench.linalg.row_threads import RowThreads, row_threads
 
 #: Rows of a minibatch for many rows: enough for the two triangular solves of a step to cost little.
 LARGEST_BATCH = 2048
+
+#: The first step length by default; it is too long if the best pass is among the first so many; restarts.
+FIRST_STEP, EARLY_PASSES, RESTARTS = 0.01, 2, 3
+
+#: Fewer steps in all than this may be too short to arrive.
+FEW_STEPS = 200
 
 #: Fewer rows than this are not worth a thread.
 SMALLEST_SHARE = 128
@@ -44,8 +58,11 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
     ----------
     max_iter : int, default=20
         Largest number of passes over the data; the steps shrink over as many.
-    learning_rate : float, default=0.01
-        First step length, in coordinates where the features of the sample have unit second moment.
+    learning_rate : float or "auto", default="auto"
+        First step length, in coordinates where the features of the sample have unit second moment. "auto"
+        starts with 0.01; where rows are held out and their loss is smallest after one of the first two
+        passes it starts again with a quarter of the length; where it still falls in the last one, of fewer
+        than 200 steps, with four times the length; up to three times while that lowers the loss.
     batch_size : int or "auto", default="auto"
         Rows of a minibatch; "auto" takes 1/200 of the rows, but at least 32 and at most 2,048.
     preconditioner_rows : int, default=50000
@@ -115,7 +132,7 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
         **StreamedClassifier._parameter_constraints,
         **EarlyStopping._parameter_constraints,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "preconditioner_rows": [Interval(Integral, 1, None, closed="left")],
         "ridge": [Interval(Real, 0, None, closed="neither")],
@@ -126,7 +143,7 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
         self,
         max_iter: int = 20,
         *,
-        learning_rate: float = 0.01,
+        learning_rate: float | str = "auto",
         batch_size: int | str = "auto",
         preconditioner_rows: int = 50_000,
         ridge: float = 1e-3,
@@ -191,14 +208,51 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
         watched: tuple[_PreconditionedFeatures, sparse.csr_array] | None,
         rng: np.random.RandomState,
     ) -> None:
+        adapts = self.learning_rate == "auto"
+        length = FIRST_STEP if adapts else float(self.learning_rate)
+        found = self._descended(length, features, labels, watched, rng)
+        few = features.n_rows * self.max_iter < FEW_STEPS * self._rows_at_once(features.n_rows)
+        for _ in range(RESTARTS if adapts and watched else 0):
+            short = few and found.best_epoch == self.max_iter
+            if not short and found.best_epoch > EARLY_PASSES:
+                break
+            length *= 4 if short else 1 / 4
+            again = self._descended(length, features, labels, watched, rng)
+            if again.held_out_losses.min() >= found.held_out_losses.min():
+                break
+            found = again
+        if watched and found.best_epoch == 1 < self.max_iter:
+            warnings.warn(
+                "the held-out loss of StochasticLogistic is smallest after the first pass: its steps are too"
+                f" long for these data (learning_rate={self.learning_rate!r}), or its features too many.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        coef, shift = features.system.unwhiten(found.weights[:-1])
+        self.coef_ = np.ascontiguousarray(coef.T, dtype=np.float64)
+        self.intercept_ = found.weights[-1] + shift if self.fit_intercept else np.zeros(len(self.classes_))
+        self.n_iter_ = found.best_epoch
+        self.loss_curve_, self.validation_curve_ = found.losses, found.held_out_losses
+
+    def _rows_at_once(self, n_rows: int) -> int:
+        auto = min(max(n_rows // 200, 32), LARGEST_BATCH)
+        return auto if self.batch_size == "auto" else int(self.batch_size)
+
+    def _descended(
+        self,
+        length: float,
+        features: _PreconditionedFeatures,
+        labels: sparse.csr_array,
+        watched: tuple[_PreconditionedFeatures, sparse.csr_array] | None,
+        rng: np.random.RandomState,
+    ) -> Descended:
+        """Descend from the label frequencies with this first step length."""
         weights = np.zeros((features.n_features + 1, len(self.classes_)), dtype=features.dtype)
         if self.fit_intercept:
             weights[-1] = prior_logits(labels, multinomial=True)
-        auto = min(max(features.n_rows // 200, 32), LARGEST_BATCH)
-        batch_size = auto if self.batch_size == "auto" else int(self.batch_size)
-        descent = StochasticDescent(multinomial_loss, self.learning_rate, batch_size, self.max_iter, weights)
-        found = descend(
-            descent,
+        batch_size = self._rows_at_once(features.n_rows)
+        return descend(
+            StochasticDescent(multinomial_loss, length, batch_size, self.max_iter, weights),
             features,
             labels,
             rng,
@@ -206,11 +260,6 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
             held_out_loss=partial(mean_loss, multinomial_loss, weights, *watched) if watched else None,
             patience=self.n_iter_no_change,
         )
-        coef, shift = features.system.unwhiten(found.weights[:-1])
-        self.coef_ = np.ascontiguousarray(coef.T, dtype=np.float64)
-        self.intercept_ = found.weights[-1] + shift if self.fit_intercept else np.zeros(len(self.classes_))
-        self.n_iter_ = found.best_epoch
-        self.loss_curve_, self.validation_curve_ = found.losses, found.held_out_losses
 
 
 def _features(X: Any, feature_map: Any) -> np.ndarray:
