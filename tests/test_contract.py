@@ -13,7 +13,7 @@ from eigenbench.registry import COMPONENTS
 #: Settings in which a component takes another way through its code, or that small random data ask for;
 #: the defaults for all others.
 VARIANTS = {
-    "GEM": [{}, {"pairs": "nearest", "denominator": "covariance"}],
+    "GEM": [{"top": 1}, {"top": 1, "pairs": "nearest", "denominator": "covariance"}],
     "ContractedGEM": [{"top": 2}, {"top": 2, "n_slices": 3}],
     "NeighborhoodGEM": [{"top": 2}],
     "SubclassGEM": [{"top": 2, "n_subclasses": 2}],
@@ -48,6 +48,15 @@ UNREGISTERED = [
     OneExampleNearestNeighbour(),
 ]
 
+#: Why the check that weights are repeated rows says nothing: it has fewer rows than features. Tests of these
+#: classes compare weights with repeated rows where the answer is unique.
+_WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+NOT_UNIQUE = {
+    "GEM": "a class of one distinct row has no covariance",
+    "SubclassGEM": "k-means starts from rows, and repeated ones are drawn otherwise",
+    "VCA": "the null space has no unique basis",
+}
+
 #: metric-learn's own classes, of which only the checks of inputs are ours.
 FOREIGN = {"eigenbench.peers.metric_learners"}
 
@@ -64,8 +73,15 @@ def registered():
                 yield cls(**params)
 
 
+def expected_failures(estimator):
+    name = type(estimator).__name__
+    if name not in NOT_UNIQUE or (name == "GEM" and estimator.denominator != "covariance"):
+        return {}
+    return dict.fromkeys(_WEIGHTS, NOT_UNIQUE[name])
+
+
 @pytest.mark.contract
-@parametrize_with_checks([*registered(), *UNREGISTERED])
+@parametrize_with_checks([*registered(), *UNREGISTERED], expected_failed_checks=expected_failures)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
