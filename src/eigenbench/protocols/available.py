@@ -15,6 +15,7 @@ PROTOCOLS: dict[str, Protocol] = {
         "linear_svm",
         "map_speed",
         "paired_comparison",
+        "real_targets",
         "streaming",
         "sweep",
         "transfer",
