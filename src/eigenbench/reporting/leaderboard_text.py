@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eigenbench.reporting.formatting import MetricStyle, metric_style, seconds, sentence
-from eigenbench.reporting.leaderboard import OVER_VALUES
+from eigenbench.reporting.leaderboard import NO_RECORD, OVER_VALUES
 
 #: Beside the rank of a method that is not distinguishable from the best.
 TIED = "="
@@ -35,26 +35,31 @@ def leaderboard_table(board: pd.DataFrame, *, limit: int | None = None) -> Rende
         To be printed by a `rich.console.Console`.
     """
     style = metric_style(str(board["metric"].iloc[0]))
-    classifiers = set(board["classifier"])
-    several = len(classifiers) > 1
-    title = f"{board['experiment'].iloc[0]}, on {board['dataset'].iloc[0]}. {sentence(style.heading)}"
-    if not several and (only := classifiers.pop()):
-        title += f" of {only}"
-    heading = Text(title)
+    common = _common_classifier(board)
+    heading = Text(f"{board['experiment'].iloc[0]}, on {board['dataset'].iloc[0]}. {sentence(style.heading)}")
+    if common:
+        heading.append(f" of {common}" + ("" if (board["classifier"] == common).all() else ", or as named"))
+    if (board["without_result"] == board["n_planned"].map(f"{{0}} of {{0}} seeds {NO_RECORD}".format)).all():
+        return Group(heading, Text("No run has a record yet.", style="dim"))
     table = text_table()
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("method", overflow="fold")
-    if several:
-        table.add_column("classifier", overflow="fold")
     for name in ("mean", "95 % interval", "to best", "time (s)"):
         table.add_column(name, justify="right", no_wrap=True)
     shown = board if limit is None else board.head(limit)
     for rank, line in zip(rank_texts(shown), shown.to_dict("records"), strict=True):
-        cells = [rank, Text(line["method"]), *([Text(line["classifier"])] if several else [])]
-        table.add_row(*cells, *_numbers(line, style))
+        other = "" if line["classifier"] == common else line["classifier"]
+        label = ", ".join(filter(None, (line["method"], other)))
+        table.add_row(rank, Text(label), *_numbers(line, style))
     if len(shown) < len(board):
         return Group(heading, table, Text(f"and {len(board) - len(shown)} more", style="dim"))
     return Group(heading, table, *(Text(note) for note in leaderboard_notes(board)))
+
+
+def _common_classifier(board: pd.DataFrame) -> str:
+    """Return the classifier of more than half of the lines; empty if there is none."""
+    counts = board["classifier"].value_counts()
+    return str(counts.index[0]) if 2 * counts.iloc[0] > len(board) else ""
 
 
 def print_leaderboards(boards: Sequence[pd.DataFrame], console: Console) -> None:
