@@ -113,7 +113,10 @@ def linked() -> bytes:
         (b"no archive", "compressed stream"),
         (gzip.compress(b"no tar", mtime=0), "tar headers"),
         (linked(), "neither a file nor a folder"),
-        (gzip.compress(pack_tar([(MEMBER, TABLE, mtime=0)]) + bytes(20_000), compresslevel=0), "10000 bytes allowed"),
+        (
+            gzip.compress(pack_tar([(MEMBER, TABLE)]) + bytes(20_000), compresslevel=0, mtime=0),
+            "10000 bytes allowed",
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore::eigenbench.datasets.SourceWarning")
