@@ -67,14 +67,14 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         return outputs
 
 
-class MomentFit:
+class MomentFit(metaclass=ABCMeta):
     """Mixin of estimators that class moments suffice to fit."""
 
     n_features_in_: int
 
+    @abstractmethod
     def _solve(self, moments: ClassMoments) -> None:
         """Set the fitted attributes."""
-        raise NotImplementedError
 
     def fit_moments(self, moments: ClassMoments) -> Any:
         """Fit to class moments; the result is that of ``fit`` on their rows.
