@@ -18,6 +18,7 @@ from eigenbench.registry import COMPONENTS
 
 #: Parameters that make a component fast on the small rows below, or that it needs.
 FAST = {
+    "RandomTreesEmbedding": {"sparse_output": False},
     "FeatureUnion": {"transformer_list": [("pca", PCA(2, random_state=0))]},
     "FisherLDA": {"gamma": 0.1},
     "MMC_Supervised": {"n_constraints": 20, "max_iter": 2, "max_proj": 50},
