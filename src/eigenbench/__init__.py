@@ -33,6 +33,8 @@ _EXPORTS = {
     "TemporalHyperbolicPCA": "eigenbench.embeddings.constraints.temporal_hyperbolic_pca",
     "TensorSketch": "eigenbench.embeddings.kernel_features.tensor_sketch",
     "VCA": "eigenbench.embeddings.discriminants.vca",
+    "compare": "eigenbench.own_data.python",
+    "load_model": "eigenbench.experiments.model_file",
 }
 
 __all__ = sorted(_EXPORTS)

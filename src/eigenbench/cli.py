@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,12 +11,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from eigenbench.datasets.catalogue import load_catalogue
+from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.datasets.errors import DatasetError
+from eigenbench.datasets.own_catalogue import load_with_own
 from eigenbench.experiments.recipes import RECIPES
 from eigenbench.experiments.suite import SuiteError
-from eigenbench.experiments.suite_file import load_suite
-from eigenbench.project_files import project_folder
+from eigenbench.experiments.suite_file import load_suite, suite_files
+from eigenbench.own_data.command import compare
+from eigenbench.project_files import project_folder, snakemake_command
 from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.registry import COMPONENTS, near_match
 
@@ -52,7 +53,7 @@ def run(context: typer.Context) -> None:
 
     Beside the Snakefile of a checkout, ``snakemake`` does the same.
     """
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(project_folder() / "Snakefile")]
+    command = snakemake_command()
     os.execv(command[0], [*command, *context.args])
 
 
@@ -61,13 +62,13 @@ def list_(what: Listing, suites_dir: SuitesDir = None) -> None:
     """List the datasets, methods, protocols or suites that exist."""
     match what:
         case Listing.DATASETS:
-            _print_table(*_dataset_rows())
+            _print_table(*_dataset_rows(load_with_own(_suites_folder(suites_dir))))
         case Listing.METHODS:
             _print_table(*_method_rows())
         case Listing.PROTOCOLS:
             _print_table(*_protocol_rows())
         case Listing.SUITES:
-            suites = [load_suite(path) for path in sorted(_suites_folder(suites_dir).glob("*.yaml"))]
+            suites = [load_suite(path) for path in suite_files(_suites_folder(suites_dir))]
             _print_table(("suite", "runs what"), [(suite.name, suite.title) for suite in suites])
 
 
@@ -205,7 +206,7 @@ def sync(
     if dry_run:
         done = compare_records(paths, results_dir=results_dir, tracking_uri=tracking_uri)
     else:
-        files = {path.stem: path for path in _suites_folder(suites_dir).glob("*.yaml")}
+        files = {path.stem: path for path in suite_files(_suites_folder(suites_dir))}
         done = import_records(
             paths,
             results_dir=results_dir,
@@ -221,6 +222,9 @@ def sync(
     )
     if done.failed:
         raise typer.Exit(1)
+
+
+app.command()(compare)
 
 
 @app.command()
@@ -286,9 +290,9 @@ def main() -> None:
 Rows = list[tuple[str, ...]]
 
 
-def _dataset_rows() -> tuple[tuple[str, ...], Rows]:
+def _dataset_rows(catalogue: Catalogue) -> tuple[tuple[str, ...], Rows]:
     rows: Rows = []
-    for name, entry in load_catalogue().datasets.items():
+    for name, entry in catalogue.datasets.items():
         kinds = dict.fromkeys(
             str(source).split()[0] for file in entry.files.values() for source in file.sources
         )
@@ -319,7 +323,7 @@ def _suites_folder(suites_dir: Path | None) -> Path:
 
 
 def _suite_path(name: str, suites_dir: Path | None) -> Path:
-    paths = {path.stem: path for path in sorted(_suites_folder(suites_dir).glob("*.yaml"))}
+    paths = {path.stem: path for path in suite_files(_suites_folder(suites_dir))}
     if name not in paths:
         raise SuiteError(f"no suite {name!r}.{near_match(name, list(paths))} There are: {', '.join(paths)}")
     return paths[name]

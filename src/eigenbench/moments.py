@@ -225,7 +225,8 @@ class ClassMoments:
         y : array-like of shape (n,)
             Their labels.
         feature_map : transformer, optional
-            A fitted transformer that acts on each row alone; its output is made block by block.
+            A fitted transformer that acts on each row alone; its output is made block by block. The rows may
+            hold NaN if its output does not.
         sample_weight : array-like of shape (n,), optional
             Weights ≥ 0.
 
@@ -248,7 +249,13 @@ class ClassMoments:
         ...     ClassMoments.of(X, y).counts.tolist()
         [3, 3]
         """
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32, np.uint8], input_name="X")
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32, np.uint8],
+            ensure_all_finite=True if feature_map is None else "allow-nan",
+            input_name="X",
+        )
         y = _label_array(y)
         check_consistent_length(X, y)
         rows = [y]

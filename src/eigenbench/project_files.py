@@ -1,7 +1,8 @@
-"""Where the Snakefile, the configuration, the rules and the profiles are."""
+"""Where the Snakefile, the configuration, the rules and the profiles are, and the command that runs them."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -14,3 +15,8 @@ def project_folder() -> Path:
     """
     packaged = _PACKAGE / "_project"
     return packaged if packaged.is_dir() else _PACKAGE.parents[1]
+
+
+def snakemake_command() -> list[str]:
+    """Return the command that runs the workflow, in whatever folder it is called."""
+    return [sys.executable, "-m", "snakemake", "--snakefile", str(project_folder() / "Snakefile")]

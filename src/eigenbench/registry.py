@@ -55,6 +55,12 @@ COMPONENTS: dict[str, Component] = {
     for component in (
         Component("StandardScaler", "sklearn.preprocessing", "preprocessing", "zero mean, unit variance"),
         Component(
+            "TablePreprocessor",
+            "eigenbench.preprocessing.table_preprocessor",
+            "preprocessing",
+            "missing values imputed, categories encoded, columns scaled",
+        ),
+        Component(
             "SignedPowers", "eigenbench.embeddings.signed_powers", "expansion", "max(0, ±z)^p, several p"
         ),
         Component(

@@ -1,9 +1,10 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigenbench.datasets.split_kinds import RandomSplit, SampledSplit
-from eigenbench.datasets.splits import draw_split, random_split
+from eigenbench.datasets.split_kinds import FoldSplit, RandomSplit, SampledSplit
+from eigenbench.datasets.splits import draw_split, fold_split, random_split
 
 
 @given(st.integers(2, 300), st.floats(0.01, 0.9), st.integers(0, 2**32))
@@ -84,3 +85,34 @@ def test_a_split_without_sizes_is_written_as_before_there_were_sizes():
     bounded = split.model_copy(update={"max_train": 2000})
     assert bounded.model_dump()["max_train"] == 2000
     assert str(bounded) == "0.25 of each class for the test, at most 2,000 training rows, drawn by the seed"
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=6), st.integers(2, 7), st.integers(0, 10**6))
+def test_folds_test_on_every_row_once_and_share_classes_out(sizes, n_folds, repetition):
+    codes = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    tests = []
+    for fold in range(n_folds):
+        train, test = fold_split(len(codes), n_folds, repetition * n_folds + fold, codes)
+        assert sorted([*train, *test]) == list(range(len(codes)))
+        tests.append(test)
+    assert sorted(np.concatenate(tests)) == list(range(len(codes)))
+    counts = np.array([np.bincount(codes[test], minlength=len(sizes)) for test in tests])
+    assert np.ptp(counts, axis=0).max() <= 1
+    assert np.ptp(counts.sum(axis=1)) <= 1
+
+
+def test_repetitions_have_other_folds():
+    first, second = (fold_split(100, 5, seed)[1].tolist() for seed in (0, 5))
+    assert first != second
+
+
+@pytest.mark.parametrize("stratify", [True, False])
+def test_groups_stay_whole(stratify):
+    rng = np.random.default_rng(0)
+    groups, codes = rng.integers(0, 20, 200), rng.integers(0, 3, 200)
+    split = FoldSplit(kind="folds", n_folds=4, stratify=stratify, grouped=True)
+    for seed in range(8):
+        train, test = draw_split(split, seed, codes, groups=groups)
+        assert len(test)
+        assert not set(groups[train]) & set(groups[test])
+        assert sorted([*train, *test]) == list(range(200))

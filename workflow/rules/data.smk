@@ -19,12 +19,13 @@ rule download:
         runtime=120,
     params:
         data=data_dir,
+        catalogue=lambda w: BENCH.catalogue_of(w.dataset),
         code=lambda w: BENCH.data_code("download", w.dataset),
     message:
         "download {wildcards.dataset}"
     shell:
         job("download")
-        + " {wildcards.dataset:q} --data-dir {params.data:q} --log {log:q}"
+        + " {wildcards.dataset:q} --data-dir {params.data:q} --log {log:q} {params.catalogue:q}"
 
 
 rule prepare:
@@ -46,12 +47,13 @@ rule prepare:
         runtime=60,
     params:
         data=data_dir,
+        catalogue=lambda w: BENCH.catalogue_of(w.dataset),
         code=lambda w: BENCH.data_code("prepare", w.dataset),
     message:
         "prepare {wildcards.dataset}"
     shell:
         job("prepare")
-        + " {wildcards.dataset:q} --data-dir {params.data:q} --log {log:q}"
+        + " {wildcards.dataset:q} --data-dir {params.data:q} --log {log:q} {params.catalogue:q}"
 
 
 MOMENT_OPTIONS = f"{FIT_OPTIONS} --rows {{params.rows:q}} --output {{output.moments:q}}"

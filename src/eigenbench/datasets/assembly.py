@@ -24,12 +24,14 @@ def check_rows(entry: Entry, part: Part, rows: Rows) -> None:
         )
     sparse = isinstance(rows.features, csr_array)
     values = rows.features.data if sparse else rows.features
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        place = int(np.flatnonzero(~np.isfinite(values))[0])
+    if values.dtype.kind != "f":
+        return
+    unusable = np.isinf(values) if entry.missing else ~np.isfinite(values)
+    if unusable.any():
+        place = int(np.flatnonzero(unusable)[0])
         row = int(np.sum(rows.features.indptr <= place)) - 1 if sparse else place // found[1]
-        raise MalformedData(
-            file, f"{part}, row {row}", "a NaN or infinite value, which no method here can use"
-        )
+        what = "an infinite value" if entry.missing else "a NaN or infinite value"
+        raise MalformedData(file, f"{part}, row {row}", f"{what}, which no method here can use")
 
 
 def encode_labels(

@@ -11,6 +11,7 @@ from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel
 
 CARD = "card.json"
 LABEL_EDGES = "label_edges.npy"
+GROUPS = "groups_all.npy"
 
 
 class ArrayRecord(StrictModel):

@@ -10,13 +10,21 @@ from pydantic import Field, ValidationError, model_validator
 
 from eigenbench.datasets.errors import CatalogueError
 from eigenbench.datasets.formats import AnyFormat, PrintedFormat
-from eigenbench.datasets.source_kinds import AnySource, FolderSource, MirrorSource, SynthesisedSource
+from eigenbench.datasets.source_kinds import (
+    AnySource,
+    FolderSource,
+    MirrorSource,
+    PathSource,
+    SynthesisedSource,
+)
 from eigenbench.datasets.split_kinds import AnySplit, OfficialSplit, RandomSplit, SampledSplit
 from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel
 from eigenbench.project_files import project_folder
 
 DatasetName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Part = Literal["train", "test", "all"]
+#: In place of a licence, citation or homepage.
+NOT_STATED = "not stated"
 
 
 class RawFile(StrictModel):
@@ -58,12 +66,16 @@ class Entry(StrictModel):
 
     Attributes
     ----------
+    licence, citation, homepage : str
+        Optional for data that stay with their owner.
     dtype : {"float32", "uint8"}
         Type of the prepared features.
     scale : float, optional
         With uint8 features: ``load`` divides by it and gives float32.
     sparse : bool
         Prepare the features as CSR instead of dense.
+    missing : bool
+        Keep missing values, as NaN, for a step of the pipelines that replaces them; else they are an error.
     format : model
         Which reader, with its options.
     parts : dict
@@ -79,13 +91,14 @@ class Entry(StrictModel):
     """
 
     title: str
-    licence: str
-    citation: str
-    homepage: str
+    licence: str = NOT_STATED
+    citation: str = NOT_STATED
+    homepage: str = NOT_STATED
     target: Literal["multiclass", "multilabel"] = "multiclass"
     dtype: Literal["float32", "uint8"] = "float32"
     scale: Annotated[float, Field(gt=0)] | None = None
     sparse: bool = False
+    missing: bool = False
     format: AnyFormat
     parts: dict[Part, Annotated[tuple[FileName, ...], Field(min_length=1)]]
     split: AnySplit = OfficialSplit()
@@ -107,14 +120,14 @@ class Entry(StrictModel):
             if (file.sha256 is None) != (file.bytes is None):
                 raise ValueError(f"file {name}: sha256 and bytes go together")
             local = all(
-                isinstance(source, SynthesisedSource)
+                isinstance(source, SynthesisedSource | PathSource)
                 or (self.supplied is not None and isinstance(source, MirrorSource | FolderSource))
                 for source in file.sources
             )
             if file.sha256 is None and not local:
                 raise ValueError(
-                    f"file {name}: only a file that is synthesised, or supplied and from a mirror, "
-                    "can go without sha256"
+                    f"file {name}: only a file that is synthesised, beside the catalogue, or supplied and "
+                    "from a mirror, can go without sha256"
                 )
         return self
 
@@ -208,7 +221,8 @@ def _load(path: Path, _modified_ns: int) -> Catalogue:
     if not isinstance(content, dict):
         raise CatalogueError(f"{path}: expected a mapping with the key 'datasets'")
     try:
-        return Catalogue.model_validate({"path": str(path), **content})
+        context = {"folder": path.absolute().parent}
+        return Catalogue.model_validate({"path": str(path), **content}, context=context)
     except ValidationError as error:
         raise CatalogueError(_explain(path, error)) from None
 

@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from eigenbench.datasets.card import CARD, LABEL_EDGES, Card, read_card
+from eigenbench.datasets.card import CARD, GROUPS, LABEL_EDGES, Card, read_card
 from eigenbench.datasets.errors import MalformedData, prepare_again
 from eigenbench.datasets.matrix import Matrix
-from eigenbench.datasets.split_kinds import RandomSplit, SampledSplit
+from eigenbench.datasets.split_kinds import FoldSplit, RandomSplit, SampledSplit
 from eigenbench.datasets.splits import draw_split
 
 
@@ -36,7 +36,8 @@ class Dataset:
     label_edges : ndarray of shape (m, 2) or None
         Edges (child, parent) of a graph of the labels: column numbers, and c for the root.
     test_rows : ndarray of shape (n_test,) or None
-        Numbers of the test rows among all rows, where the seed draws them.
+        Numbers of the test rows, where the seed draws them: among all rows, or among those of the
+        publisher's test file.
     """
 
     name: str
@@ -90,9 +91,10 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled
             f"not the {card.arrays[damaged].bytes} bytes of the card",
             prepare_again(folder),
         )
-    if isinstance(card.split, RandomSplit):
+    if isinstance(card.split, RandomSplit | FoldSplit):
         X, y = _read(folder, card, "X_all"), _read(folder, card, "y_all")
-        train, test = draw_split(card.split, split_seed, y)
+        groups = _map(folder / GROUPS) if GROUPS in card.arrays else None
+        train, test = draw_split(card.split, split_seed, y, groups=groups)
         blocks = {"X_train": X[train], "y_train": y[train], "X_test": X[test], "y_test": y[test]}
         blocks["test_rows"] = test
     else:
@@ -100,6 +102,7 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled
     if isinstance(card.split, SampledSplit):
         train, test = draw_split(card.split, split_seed, blocks["y_train"], blocks["y_test"])
         blocks = {block: rows[train if block.endswith("train") else test] for block, rows in blocks.items()}
+        blocks["test_rows"] = test
     if scaled and card.scale is not None:
         for block in ("X_train", "X_test"):
             blocks[block] = np.divide(blocks[block], np.float32(card.scale), dtype=np.float32)

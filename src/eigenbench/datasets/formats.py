@@ -15,10 +15,11 @@ class PlainFormat(StrictModel):
     labels: ``xmc``, that of the extreme classification repository, and ``lshtc``, that of Kaggle's LSHTC4.
     ARFF with a hierarchy of labels (``hmc``), several files for one part. ``planted_labels``: a recipe of
     SYNTHETIC documents. Pictures of letters: a parquet table of pixels and the strokes of a pen, in this
-    order.
+    order. ``arrays``: NumPy's npz.
     """
 
     reader: Literal[
+        "arrays",
         "idx",
         "emnist",
         "r_matrix",

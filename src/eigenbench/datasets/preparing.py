@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from eigenbench.datasets.assembly import check_rows, encode_labels, stored_features
-from eigenbench.datasets.card import CARD, LABEL_EDGES, ArrayRecord, Card, read_card
+from eigenbench.datasets.card import CARD, GROUPS, LABEL_EDGES, ArrayRecord, Card, read_card
 from eigenbench.datasets.catalogue import Catalogue, Entry, Part, load_catalogue
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.fetching import fetch
@@ -18,7 +18,7 @@ from eigenbench.datasets.file_sums import STAMPS, FileSums
 from eigenbench.datasets.manifest import Manifest, RawFileOrigin
 from eigenbench.datasets.matrix import Matrix
 from eigenbench.datasets.readers import Rows, read_part
-from eigenbench.datasets.split_kinds import FirstSplit, RandomSplit, SampledSplit
+from eigenbench.datasets.split_kinds import FirstSplit, FoldSplit, RandomSplit, SampledSplit
 from eigenbench.datasets.splits import draw_split
 from eigenbench.datasets.storage import (
     CHUNK,
@@ -100,7 +100,10 @@ def prepare(
     make_folder(folder)
     _discard(folder)
     arrays = _write(folder, "X", features) | _write(folder, "y", targets) | _write_graph(name, folder, parts)
-    card = _card(name, entry, classes, targets, manifest, arrays)
+    groups = _groups(name, entry, parts)
+    if groups is not None:
+        arrays[GROUPS] = _write_array(folder / GROUPS, groups)
+    card = _card(name, entry, classes, targets, groups, manifest, arrays)
     _finish(folder, card)
     return card
 
@@ -159,6 +162,19 @@ def _write_graph(name: str, folder: Path, parts: Mapping[Part, Rows]) -> dict[st
     return {LABEL_EDGES: _write_array(folder / LABEL_EDGES, edges)}
 
 
+def _groups(name: str, entry: Entry, parts: Mapping[Part, Rows]) -> np.ndarray | None:
+    """Return the groups of the rows if the split keeps them together."""
+    if not (isinstance(entry.split, FoldSplit) and entry.split.grouped):
+        return None
+    groups = parts["all"].groups
+    if groups is None:
+        raise MalformedData(name, "groups", "the split is grouped, and the file has no groups")
+    found = len(np.unique(groups))
+    if found < entry.split.n_folds:
+        raise MalformedData(name, "groups", f"{found} groups for {entry.split.n_folds} folds")
+    return groups
+
+
 def _write_array(path: Path, array: np.ndarray) -> ArrayRecord:
     array = np.ascontiguousarray(array)
     with atomic_writer(path) as sink:
@@ -174,11 +190,12 @@ def _card(
     entry: Entry,
     classes: tuple[str, ...],
     targets: Mapping[Part, Matrix],
+    groups: np.ndarray | None,
     manifest: Manifest,
     arrays: dict[str, ArrayRecord],
 ) -> Card:
-    if isinstance(entry.split, RandomSplit | SampledSplit):
-        n_train, n_test = map(len, draw_split(entry.split, 0, *targets.values()))
+    if isinstance(entry.split, RandomSplit | SampledSplit | FoldSplit):
+        n_train, n_test = map(len, draw_split(entry.split, 0, *targets.values(), groups=groups))
     else:
         n_train, n_test = targets["train"].shape[0], targets["test"].shape[0]
     return Card(

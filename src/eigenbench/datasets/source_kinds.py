@@ -1,9 +1,17 @@
 """Where a raw file may come from: the kinds of source that the catalogue can name."""
 
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from eigenbench.datasets.strict_model import Sha256, StrictModel
 
@@ -154,6 +162,20 @@ class FolderSource(Source):
         return f"folder {self.folder}"
 
 
+class PathSource(Source):
+    """A file of the user's own, in the folder of the catalogue that names it."""
+
+    path: RelativePath
+
+    @field_validator("path")
+    @classmethod
+    def _beside_the_catalogue(cls, path: str, info: ValidationInfo) -> str:
+        return str((info.context or {}).get("folder", Path()) / path)
+
+    def __str__(self) -> str:
+        return f"path {self.path}"
+
+
 class SynthesisedSource(Source):
     """Data made on the spot by a program that is installed; the same each time on one kind of machine."""
 
@@ -163,7 +185,7 @@ class SynthesisedSource(Source):
         return f"synthesised {self.synthesised}"
 
 
-_SOURCE_KINDS = ("mirror", "url", "package", "sdist", "installed", "folder", "synthesised")
+_SOURCE_KINDS = ("mirror", "path", "url", "package", "sdist", "installed", "folder", "synthesised")
 
 
 def _source_kind(value: Any) -> str | None:
@@ -173,6 +195,7 @@ def _source_kind(value: Any) -> str | None:
 
 AnySource = Annotated[
     Annotated[MirrorSource, Tag("mirror")]
+    | Annotated[PathSource, Tag("path")]
     | Annotated[UrlSource, Tag("url")]
     | Annotated[PackageSource, Tag("package")]
     | Annotated[SdistSource, Tag("sdist")]

@@ -85,4 +85,31 @@ class SampledSplit(StrictModel):
         return f"{sizes} of the official files{strata}, drawn by the seed"
 
 
-AnySplit = Annotated[OfficialSplit | FirstSplit | RandomSplit | SampledSplit, Field(discriminator="kind")]
+class FoldSplit(StrictModel):
+    """Folds of a cross-validation: split seed ``r * n_folds + f`` tests on fold ``f`` of repetition ``r``.
+
+    Attributes
+    ----------
+    n_folds : int
+        Number of folds.
+    stratify : bool
+        Share the rows of each class out evenly.
+    grouped : bool
+        Keep rows of one group in one fold; the reader gives the groups.
+    """
+
+    drawn: ClassVar[bool] = True
+    kind: Literal["folds"]
+    n_folds: Annotated[int, Field(ge=2)]
+    stratify: bool = False
+    grouped: bool = False
+
+    def __str__(self) -> str:
+        strata = ", each class shared out evenly" if self.stratify else ""
+        groups = ", groups kept whole" if self.grouped else ""
+        return f"one of {self.n_folds} folds for the test{strata}{groups}, drawn by the seed"
+
+
+AnySplit = Annotated[
+    OfficialSplit | FirstSplit | RandomSplit | SampledSplit | FoldSplit, Field(discriminator="kind")
+]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenbench.datasets.split_kinds import RandomSplit, SampledSplit
+from eigenbench.datasets.split_kinds import FoldSplit, RandomSplit, SampledSplit
 
 
 def random_split(
@@ -50,23 +50,30 @@ def random_split(
 
 
 def draw_split(
-    split: RandomSplit | SampledSplit, seed: int, *targets: np.ndarray
+    split: RandomSplit | SampledSplit | FoldSplit,
+    seed: int,
+    *targets: np.ndarray,
+    groups: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw the training and test rows of a split that the seed draws.
 
     Parameters
     ----------
-    split : RandomSplit or SampledSplit
+    split : RandomSplit, SampledSplit or FoldSplit
         Shares, sizes and whether to stratify.
     seed : int
         Seed of numpy's PCG64 generator.
     *targets : ndarray or sparse array
-        Targets of all rows for a random split; of the training and of the test file for a sampled one.
+        Targets of all rows for a random split or folds; of the training and of the test file for a sampled
+        one.
+    groups : ndarray of shape (n,), optional
+        The group of each row, for grouped folds.
 
     Returns
     -------
     train, test : ndarray of int64
-        Row numbers in the order drawn. Their counts don't depend on the seed.
+        Row numbers, in the order drawn or, of folds, ascending. Their counts don't depend on the seed, but
+        for those of folds, which differ by at most 1, or more where groups are kept whole.
 
     Examples
     --------
@@ -78,6 +85,10 @@ def draw_split(
     ([3, 1], [8, 2])
     """
     strata = targets if split.stratify else (None,) * len(targets)
+    if isinstance(split, FoldSplit):
+        return fold_split(
+            targets[0].shape[0], split.n_folds, seed, strata[0], groups if split.grouped else None
+        )
     if isinstance(split, RandomSplit):
         train, test = random_split(targets[0].shape[0], split.test_fraction, seed, strata[0])
         codes_train, codes_test = (None if strata[0] is None else strata[0][rows] for rows in (train, test))
@@ -107,6 +118,66 @@ def _first(size: int | None, n: int, codes: np.ndarray | None) -> slice | np.nda
     quota[np.argsort(-(exact % n), kind="stable")[: size - quota.sum()]] += 1
     taken = [np.flatnonzero(of_row == code)[: quota[code]] for code in range(len(values))]
     return np.sort(np.concatenate(taken))
+
+
+def fold_split(
+    n: int, n_folds: int, seed: int, strata: np.ndarray | None = None, groups: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Take one fold of a cross-validation as the test set.
+
+    Parameters
+    ----------
+    n, n_folds : int
+        Numbers of rows and folds.
+    seed : int
+        ``seed // n_folds`` draws the folds, ``seed % n_folds`` is the one to test on: consecutive seeds from
+        a multiple of ``n_folds`` on test on every row once.
+    strata : ndarray of shape (n,), optional
+        Class codes. The rows of a class are dealt out in turn, so that its counts in any two folds differ by
+        at most 1; with groups, as evenly as whole groups allow.
+    groups : ndarray of shape (n,), optional
+        Rows of one group are in one fold.
+
+    Returns
+    -------
+    train, test : ndarray of int64
+        Ascending row numbers.
+
+    Raises
+    ------
+    ValueError
+        Fewer groups than folds.
+
+    Examples
+    --------
+    >>> train, test = fold_split(10, 5, seed=0)
+    >>> len(train), len(test)
+    (8, 2)
+    """
+    repetition, fold = divmod(seed, n_folds)
+    if groups is not None:
+        return _grouped_folds(n_folds, repetition, strata, groups)[fold]
+    order = np.random.Generator(np.random.PCG64([repetition, n_folds])).permutation(n)
+    if strata is not None:
+        order = order[np.argsort(np.asarray(strata)[order], kind="stable")]
+    is_test = np.zeros(n, dtype=bool)
+    is_test[order[fold::n_folds]] = True
+    return np.flatnonzero(~is_test), np.flatnonzero(is_test)
+
+
+def _grouped_folds(
+    n_folds: int, seed: int, strata: np.ndarray | None, groups: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return scikit-learn's folds of whole groups, stratified unless that leaves a fold empty."""
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+
+    rows = np.empty(len(groups))
+    if strata is not None and np.bincount(strata).max() >= n_folds:
+        stratified = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+        folds = list(stratified.split(rows, strata, groups))
+        if all(len(test) for _, test in folds):
+            return folds
+    return list(GroupKFold(n_folds, shuffle=True, random_state=seed).split(rows, None, groups))
 
 
 def _n_test(n: int, test_fraction: float) -> int:

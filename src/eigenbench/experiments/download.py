@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenbench.atomic_files import write_json
-from eigenbench.datasets import fetch
+from eigenbench.datasets import Catalogue, fetch, load_catalogue
 from eigenbench.datasets.errors import DatasetError, DatasetUnavailable
 from eigenbench.experiments.job_log import log_to
 from eigenbench.experiments.supervision import failure
@@ -17,7 +17,7 @@ from eigenbench.experiments.supervision import failure
 logger = logging.getLogger(__name__)
 
 
-def download(name: str, data_dir: Path) -> dict[str, Any]:
+def download(name: str, data_dir: Path, catalogue: Catalogue | None = None) -> dict[str, Any]:
     """Fetch the files of a catalogue entry into ``data_dir``.
 
     Returns
@@ -26,7 +26,7 @@ def download(name: str, data_dir: Path) -> dict[str, Any]:
         ``status`` is ``ok``, or ``not_run`` with the ``failure`` when no source can be reached.
     """
     try:
-        manifest = fetch(name, data_dir=data_dir)
+        manifest = fetch(name, data_dir=data_dir, catalogue=catalogue)
     except DatasetUnavailable as error:
         logger.warning("%s", error)
         reason = failure("download", "DatasetUnavailable", str(error), None)
@@ -41,10 +41,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("dataset")
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--log", type=Path, required=True, help="also write the log here")
+    parser.add_argument("--catalogue", type=Path, help="the user's own, in place of eigenbench's")
     options = parser.parse_args(arguments)
     log_to(options.log)
     try:
-        outcome = download(options.dataset, options.data_dir)
+        outcome = download(options.dataset, options.data_dir, load_catalogue(options.catalogue))
         write_json(options.data_dir / "raw" / f"{options.dataset}.json", outcome)
     except (DatasetError, OSError) as error:
         logger.error("%s: %s", type(error).__name__, error)

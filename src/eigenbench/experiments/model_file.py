@@ -11,7 +11,9 @@ import skops.io
 from eigenbench.atomic_files import replacing_file
 
 #: Packages whose classes a model may be made of.
-_TRUSTED_PACKAGES = tuple(f"eigenbench.{name}." for name in ("classifiers", "embeddings", "linalg", "peers"))
+_TRUSTED_PACKAGES = tuple(
+    f"eigenbench.{name}." for name in ("classifiers", "embeddings", "linalg", "peers", "preprocessing")
+)
 
 #: Parts of models of scikit-learn and LightGBM that skops does not trust by itself. They are made of arrays
 #: and numbers, or, a booster, of the text of its trees.
@@ -20,6 +22,7 @@ _TRUSTED_TYPES = frozenset(
         "collections.OrderedDict",
         "lightgbm.basic.Booster",
         "lightgbm.sklearn.LGBMClassifier",
+        "numpy.dtype",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "sklearn.metrics._dist_metrics.EuclideanDistance64",
         "sklearn.multiclass._ConstantPredictor",
@@ -56,7 +59,8 @@ def load_model(path: Path) -> Any:
     """Read an estimator written by `save_model`.
 
     Only types that skops trusts by itself (most of scikit-learn, NumPy and SciPy), those of `_TRUSTED_TYPES`
-    and classes defined in eigenbench's embeddings, classifiers, peers and linear algebra are built.
+    and classes defined in eigenbench's embeddings, classifiers, peers, preprocessing and linear algebra are
+    built.
 
     Raises
     ------

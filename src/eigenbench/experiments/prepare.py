@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenbench.atomic_files import write_json
+from eigenbench.datasets import Catalogue, load_catalogue
 from eigenbench.datasets import prepare as prepare_arrays
 from eigenbench.datasets.errors import DatasetError, MalformedData
 from eigenbench.experiments.job_log import log_to
@@ -18,7 +19,7 @@ from eigenbench.experiments.supervision import failure
 logger = logging.getLogger(__name__)
 
 
-def prepare(name: str, data_dir: Path) -> dict[str, Any]:
+def prepare(name: str, data_dir: Path, catalogue: Catalogue | None = None) -> dict[str, Any]:
     """Prepare a dataset that was downloaded.
 
     Returns
@@ -33,7 +34,7 @@ def prepare(name: str, data_dir: Path) -> dict[str, Any]:
     if state["status"] != "ok":
         return state
     try:
-        card = prepare_arrays(name, data_dir=data_dir)
+        card = prepare_arrays(name, data_dir=data_dir, catalogue=catalogue)
     except MalformedData as error:
         logger.error("%s", error)
         reason = failure("prepare", type(error).__name__, str(error), None)
@@ -47,10 +48,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("dataset")
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--log", type=Path, required=True, help="also write the log here")
+    parser.add_argument("--catalogue", type=Path, help="the user's own, in place of eigenbench's")
     options = parser.parse_args(arguments)
     log_to(options.log)
     try:
-        state = prepare(options.dataset, options.data_dir)
+        state = prepare(options.dataset, options.data_dir, load_catalogue(options.catalogue))
         write_json(options.data_dir / "prepared" / f"{options.dataset}.json", state)
     except (DatasetError, OSError) as error:
         logger.error("%s: %s", type(error).__name__, error)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import (
@@ -17,6 +18,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PrivateAttr,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -388,8 +390,10 @@ class Suite(_Model):
     """A named set of experiments: one published table or figure, or the quick selection.
 
     ``time_limit`` is that of every experiment without one of its own; ``deviations`` says what is not as
-    in the paper.
+    in the paper. ``folder`` is that of the file that the suite was read from.
     """
+
+    _folder: Path | None = PrivateAttr(default=None)
 
     name: FolderName
     title: str
@@ -397,6 +401,15 @@ class Suite(_Model):
     deviations: Several[Deviation] = ()
     time_limit: Seconds | None = None
     experiments: Named[ExperimentSpec] = Field(min_length=1)
+
+    def model_post_init(self, context: Any) -> None:
+        """Take the folder from the context of the validation."""
+        self._folder = (context or {}).get("folder")
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the suite's file; None for a suite that was not read from one."""
+        return self._folder
 
     def time_limit_of(self, experiment: str) -> float | None:
         """Return the most seconds that a run of an experiment may take; None for no limit."""

@@ -15,6 +15,8 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from eigenbench.component_loading import MissingExtraError
+from eigenbench.datasets.catalogue import Catalogue, load_catalogue
+from eigenbench.datasets.own_catalogue import OWN_CATALOGUE, load_with_own
 from eigenbench.experiments.steps import Step, nested_steps, step_names
 from eigenbench.experiments.suite import (
     ClassifierSpec,
@@ -163,6 +165,11 @@ class _Extent:
         self.levels = max(self.levels, inner.levels + 1)
 
 
+def suite_files(folder: Path) -> list[Path]:
+    """Return the suite files of a folder, in which a catalogue of the user's own datasets may stand too."""
+    return [path for path in sorted(folder.glob("*.yaml")) if path.name != OWN_CATALOGUE]
+
+
 def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
     """Read and validate a suite file; its name is the file's stem.
 
@@ -181,7 +188,7 @@ def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
     content = read_yaml(path)
     if not isinstance(content, dict):
         raise SuiteError(f"{path}: expected a mapping with the keys title, description, experiments")
-    suite = _validate(Suite, {"name": path.stem, **content}, path)
+    suite: Suite = _validate(Suite, {"name": path.stem, **content}, path)
     if suite.name != path.stem:
         raise SuiteError(f"{path}: name is {suite.name!r}, but the file's name says {path.stem!r}")
     for name, experiment in suite.experiments.items():
@@ -190,6 +197,11 @@ def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
             hint = near_match(dataset, datasets or [])
             raise SuiteError(f"{path}: experiments.{name}.dataset: unknown dataset {dataset!r}.{hint}")
     return suite
+
+
+def catalogue_of(suite: Suite) -> Catalogue:
+    """Return eigenbench's catalogue together with the user's own beside the suite's file."""
+    return load_catalogue() if suite.folder is None else load_with_own(suite.folder)
 
 
 def validate_config(content: dict[str, Any], path: Path) -> Config:
@@ -207,7 +219,7 @@ def _validate(model: type[BaseModel], content: dict[str, Any], path: Path) -> An
     _check_values(content, f"{path}: ")
     known = sorted({key for model in _MODELS for key in model.model_fields})
     try:
-        return model.model_validate(content)
+        return model.model_validate(content, context={"folder": path.parent})
     except ValidationError as error:
         lines = _explain(error, known)
         left_out = len(lines) - _MAX_ERRORS

@@ -13,13 +13,14 @@ from typing import Any
 from eigenbench.capabilities import takes_moments
 from eigenbench.component_loading import MissingExtraError
 from eigenbench.datasets.catalogue import load_catalogue
+from eigenbench.datasets.own_catalogue import load_with_own, own_catalogue
 from eigenbench.experiments.cost import shards_of
 from eigenbench.experiments.import_closure import code_hash
 from eigenbench.experiments.job_spec import JobSpec, content_key
 from eigenbench.experiments.plan import MethodPlan, SuitePlan, plan_suite
 from eigenbench.experiments.rows import Rows
 from eigenbench.experiments.suite import Config, SuiteError
-from eigenbench.experiments.suite_file import check_parameters, load_suite, validate_config
+from eigenbench.experiments.suite_file import check_parameters, load_suite, suite_files, validate_config
 from eigenbench.registry import near_match
 
 #: Threads that a job on a large dataset takes at most; beyond, memory bandwidth limits.
@@ -79,8 +80,9 @@ class Workflow:
         self.config: Config = validate_config(dict(config), config_path)
         self.results, self.data = self.config.results_dir, self.config.data_dir
         self.reports = self.config.reports_dir
-        self.catalogue = load_catalogue()
-        self.suite_paths = {path.stem: path for path in sorted(suites_dir.glob("*.yaml"))}
+        self.catalogue = load_with_own(suites_dir)
+        self.own_catalogue = own_catalogue(suites_dir)
+        self.suite_paths = {path.stem: path for path in suite_files(suites_dir)}
         if taken := {"all", "paper"} & set(self.suite_paths):
             name = taken.pop()
             raise SuiteError(
@@ -235,6 +237,12 @@ class Workflow:
             modules += [component.module for component in spec.components.values()]
             modules += [spec.protocol] if spec.protocol else []
         return code_hash(modules)
+
+    def catalogue_of(self, dataset: str) -> list[str]:
+        """Return the options of a job that tell of the user's own catalogue, if the dataset stands in it."""
+        if self.own_catalogue and dataset in load_catalogue(self.own_catalogue).datasets:
+            return ["--catalogue", str(self.own_catalogue.absolute())]
+        return []
 
     def data_code(self, verb: str, dataset: str) -> str:
         """Return the hash of the code and of the catalogue entry that make a dataset."""

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.experiments.plan import plan_suite
 from eigenbench.experiments.record import Record, RecordError, read_record
 from eigenbench.experiments.suite import Suite, SuiteError
-from eigenbench.experiments.suite_file import load_suite
+from eigenbench.experiments.suite_file import catalogue_of, load_suite, suite_files
 
 
 @dataclass(frozen=True)
@@ -56,10 +55,9 @@ def read_inputs(
             suites[path.stem] = (load_suite(path), path)
         except SuiteError as error:
             unreadable.append(str(error))
-    catalogue = load_catalogue()
     records = []
     for suite, _ in suites.values():
-        for run in plan_suite(suite, catalogue).runs:
+        for run in plan_suite(suite, catalogue_of(suite)).runs:
             path = results_dir / run.record
             if path.exists():
                 try:
@@ -79,6 +77,6 @@ def read_inputs(
 def _other_suites(folder: Path | None, results_dir: Path, known: Iterable[str]) -> Iterator[Path]:
     """Return the suite files of a folder that are not known yet and have records."""
     known = set(known)
-    for path in sorted(folder.glob("*.yaml")) if folder else ():
+    for path in suite_files(folder) if folder else ():
         if path.stem not in known and any((results_dir / path.stem).glob("**/record.json")):
             yield path

@@ -10,11 +10,12 @@ from operator import attrgetter
 from pathlib import Path
 
 from eigenbench.comparison.one_dataset import interval_over_seeds, interval_over_splits
-from eigenbench.datasets.catalogue import Catalogue, load_catalogue
+from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.experiments.plan import plan_suite
 from eigenbench.experiments.record import Record
 from eigenbench.experiments.runs import NO_CLASSIFIER
 from eigenbench.experiments.suite import ExperimentSpec, Suite
+from eigenbench.experiments.suite_file import catalogue_of
 from eigenbench.reporting.formatting import lower_is_better
 from eigenbench.reporting.intervals import OVER_ROWS, ROWS_AND_SEEDS, ROWS_AND_SPLITS, Estimate, estimate
 from eigenbench.reporting.row_metrics import RunMetrics, read_run_metrics
@@ -187,7 +188,7 @@ def group_runs(
     results_dir : Path, optional
         The folder of the results, for statistics from predictions; without it they rest on the records.
     catalogue : Catalogue, optional
-        Of the datasets; by default that of eigenbench.
+        Of the datasets; by default those of each suite.
     """
     by_key: dict[_GroupKey, list[Record]] = {}
     for record in records:
@@ -195,7 +196,7 @@ def group_runs(
         by_key.setdefault(key, []).append(record)
     by_experiment: Groups = {}
     for suite in suites:
-        plan = plan_suite(suite, catalogue or load_catalogue())
+        plan = plan_suite(suite, catalogue or catalogue_of(suite))
         for name, experiment in suite.experiments.items():
             n_seeds = {
                 (method.spec.method, classifier): len(method.seeds)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.experiments.plan import plan_suite
 from eigenbench.experiments.record import Environment, Record, RecordError, read_record
 from eigenbench.experiments.runs import Run
 from eigenbench.experiments.suite import Suite
+from eigenbench.experiments.suite_file import catalogue_of
 from eigenbench.reproduction.causes import Origin, causes, known_origins, run_name
 from eigenbench.reproduction.noise import ROUNDING, is_time_or_memory, noise_of
 from eigenbench.reproduction.receipt import ComparedRun, ComparedValue, Receipt, RunVerdict, ValueVerdict
@@ -52,7 +52,7 @@ def compare_with_reference(
     origins = known_origins(receipts, reference.digest)
     environments: list[Environment] = []
     runs = []
-    for run in plan_suite(suite, load_catalogue()).runs:
+    for run in plan_suite(suite, catalogue_of(suite)).runs:
         found = _record_of(run, results_dir)
         if isinstance(found, str):
             runs.append(_compared(run, "missing", found))

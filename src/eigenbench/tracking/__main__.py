@@ -8,10 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.experiments.plan import plan_suite
 from eigenbench.experiments.suite import Suite, SuiteError
-from eigenbench.experiments.suite_file import load_suite
+from eigenbench.experiments.suite_file import catalogue_of, load_suite
 from eigenbench.tracking.errors import TrackingError
 from eigenbench.tracking.importer import import_records
 from eigenbench.tracking.receipts import write_receipt
@@ -46,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _records(options: argparse.Namespace, suite: Suite) -> list[Path]:
     """Return the record files of an experiment of a suite."""
-    runs = plan_suite(suite, load_catalogue()).runs
+    runs = plan_suite(suite, catalogue_of(suite)).runs
     return [options.results_dir / run.record for run in runs if run.experiment == options.experiment]
 
 

@@ -15,6 +15,7 @@ from eigenbench.datasets.formats import (
     VwFormat,
 )
 from eigenbench.datasets.readers.arff import read_arff
+from eigenbench.datasets.readers.arrays import read_arrays
 from eigenbench.datasets.readers.base import Rows
 from eigenbench.datasets.readers.gisette import read_gisette_rebuilt
 from eigenbench.datasets.readers.hmc import read_hmc
@@ -36,6 +37,7 @@ from eigenbench.datasets.readers.words import read_words
 __all__ = ["Rows", "read_part"]
 
 _PLAIN: dict[str, Callable[..., Rows]] = {
+    "arrays": read_arrays,
     "idx": read_idx,
     "emnist": read_emnist,
     "hmc": read_hmc,

@@ -25,12 +25,15 @@ class Rows:
     label_edges : ndarray of shape (m, 2), optional
         Edges (child, parent) of the graph of the labels, when the file has one: column numbers, and c for
         the root.
+    groups : ndarray of int64 of shape (n,), optional
+        The group of each row, for grouped folds.
     """
 
     features: Matrix
     labels: Matrix
     label_names: tuple[str, ...] | None = None
     label_edges: np.ndarray | None = None
+    groups: np.ndarray | None = None
 
 
 def indicator(path: Path, labels: Matrix) -> csr_array:

@@ -7,6 +7,7 @@ from eigenbench.datasets.source_kinds import (
     InstalledSource,
     MirrorSource,
     PackageSource,
+    PathSource,
     SdistSource,
     Source,
     SynthesisedSource,
@@ -15,7 +16,7 @@ from eigenbench.datasets.source_kinds import (
 from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
 from eigenbench.datasets.sources.folder import pack_folder
 from eigenbench.datasets.sources.installed import find_installed
-from eigenbench.datasets.sources.mirror import find_in_mirror
+from eigenbench.datasets.sources.mirror import find_in_mirror, own_file
 from eigenbench.datasets.sources.package import read_from_package
 from eigenbench.datasets.sources.sdist import read_from_sdist
 from eigenbench.datasets.sources.synthesised import synthesise_data
@@ -46,6 +47,8 @@ def obtain(source: Source, staging: StagingArea, limit: int) -> Path:
     match source:
         case MirrorSource():
             return find_in_mirror(source, staging, limit)
+        case PathSource():
+            return own_file(source)
         case UrlSource():
             return download(source, staging, limit)
         case PackageSource():

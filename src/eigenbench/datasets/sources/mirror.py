@@ -1,11 +1,11 @@
-"""Files under the folder that the environment variable EIGENBENCH_MIRROR names."""
+"""Files of the user: beside a catalogue, or in the folder that EIGENBENCH_MIRROR names."""
 
 import lzma
 import os
 from pathlib import Path
 
 from eigenbench.datasets.archives import copy_tar_member
-from eigenbench.datasets.source_kinds import MirrorSource
+from eigenbench.datasets.source_kinds import MirrorSource, PathSource
 from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
 
 
@@ -30,7 +30,15 @@ def find_in_mirror(source: MirrorSource, staging: StagingArea, limit: int) -> Pa
 
 def mirror_file(source: MirrorSource) -> Path:
     """Return the path of a file of the mirror, whole; raise `SourceUnavailable` if it can't be read."""
-    path = mirror_folder() / source.mirror
+    return _readable(mirror_folder() / source.mirror)
+
+
+def own_file(source: PathSource) -> Path:
+    """Return the path of a file beside its catalogue; raise `SourceUnavailable` if it can't be read."""
+    return _readable(Path(source.path))
+
+
+def _readable(path: Path) -> Path:
     if not path.is_file():
         raise SourceUnavailable(f"no file {path}")
     if not os.access(path, os.R_OK):

@@ -1,0 +1,75 @@
+"""Arrays in NumPy's npz format: the form in which a user's own data stand beside a suite."""
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.matrix import Matrix
+from eigenbench.datasets.readers.base import Rows, indicator
+
+_CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
+
+
+def read_arrays(path: Path) -> Rows:
+    """Read an npz file.
+
+    Parameters
+    ----------
+    path : Path
+        Holds ``X`` of shape (n, d), or ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape`` of a CSR
+        array; ``y`` of shape (n,), whole numbers or texts, or of shape (n, c) of 0 and 1 with the names of
+        its columns in ``label_names``; and, for grouped folds, ``groups`` of shape (n,), whole numbers.
+        Pickled arrays are refused.
+
+    Raises
+    ------
+    MalformedData
+        Another file, or an array that is missing or has another shape or type.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "own.npz"
+    >>> np.savez(path, X=np.eye(3), y=np.array(["a", "b", "a"]))
+    >>> read_arrays(path).features.shape
+    (3, 3)
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        features = _features(arrays)
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise MalformedData(path.name, "arrays", str(error), "write it again with numpy.savez") from error
+    n = features.shape[0]
+    y = _array(path, arrays, "y", n)
+    groups = _array(path, arrays, "groups", n).astype(np.int64) if "groups" in arrays else None
+    if y.ndim == 1:
+        if y.dtype.kind not in "iuU":
+            raise MalformedData(path.name, "y", f"labels of type {y.dtype}, not whole numbers or texts")
+        return Rows(features, y, groups=groups)
+    names = tuple(map(str, arrays["label_names"])) if "label_names" in arrays else None
+    return Rows(features, indicator(path, y), label_names=names, groups=groups)
+
+
+def _features(arrays: Mapping[str, np.ndarray]) -> Matrix:
+    if "X" not in arrays:
+        data, indices, indptr, shape = (arrays[name] for name in _CSR)
+        matrix = csr_array((data, indices, indptr), shape=tuple(int(length) for length in shape))
+        matrix.check_format(full_check=True)
+        return matrix
+    X = arrays["X"]
+    if X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise ValueError(f"X has shape {X.shape} and type {X.dtype}, not numbers in rows and columns")
+    return X
+
+
+def _array(path: Path, arrays: Mapping[str, np.ndarray], name: str, n: int) -> np.ndarray:
+    found = arrays.get(name)
+    if found is None or found.shape[:1] != (n,):
+        what = "missing" if found is None else f"of shape {found.shape}, for {n} rows of X"
+        raise MalformedData(path.name, name, what, "write it again with numpy.savez")
+    return found

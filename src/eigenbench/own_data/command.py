@@ -1,0 +1,117 @@
+"""The command ``eigenbench compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from eigenbench.own_data.comparing import Options, Outcome
+    from eigenbench.own_data.problem import Problem
+
+_TABLE = "The comparison"
+_METHODS = "The methods"
+
+
+def compare(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV, TSV, Parquet, Feather, ARFF, npz, svmlight, or a folder of images by class."
+        ),
+    ],
+    target: Annotated[
+        list[str] | None, typer.Option(help="Column to predict; several for several labels of a row.")
+    ] = None,
+    test: Annotated[
+        Path | None, typer.Option(help="File of test rows, in place of folds.", rich_help_panel=_TABLE)
+    ] = None,
+    cv: Annotated[int, typer.Option(help="Stratified folds to test on in turn.", rich_help_panel=_TABLE)] = 5,
+    group: Annotated[
+        str | None,
+        typer.Option(help="Column whose rows of one value stay in one fold.", rich_help_panel=_TABLE),
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="What to rank by.", show_default="error", rich_help_panel=_TABLE)
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(help="Compare these, or all.", show_default="a quick few", rich_help_panel=_METHODS),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="Leave these out.", rich_help_panel=_METHODS)
+    ] = None,
+    time_limit: Annotated[float, typer.Option(help="Seconds for the answer.")] = 300.0,
+    seed: Annotated[int, typer.Option(help="Draws the folds and all else.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Cores.", show_default="all")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for everything.", show_default="eigenbench-FILE")
+    ] = None,
+    suite: Annotated[Path | None, typer.Option(help="Also write the suite that is run here.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+) -> None:
+    """Find out which embedding helps on your own data: from a file to a leaderboard and a saved model.
+
+    Nothing is written but the folder. The same command goes on where it was stopped.
+    """
+    from eigenbench.own_data.comparing import Options, choose, run_comparison
+    from eigenbench.own_data.problem import pose
+    from eigenbench.own_data.progress import Progress
+    from eigenbench.own_data.reading import read_own
+    from eigenbench.own_data.workflow import End
+
+    if test is not None and group is not None:
+        from eigenbench.own_data.errors import OwnDataError
+
+        raise OwnDataError("--group makes folds, and --test needs none: leave one out")
+    options = Options(methods or (), exclude or (), metric, time_limit, seed, jobs)
+    columns = target or ()
+    table = read_own(file, columns, group)
+    problem = pose(table, None if test is None else read_own(test, columns), cv)
+    for line in problem.said():
+        typer.echo(line)
+    if dry_run:
+        _say_plan(problem, options)
+        return
+    choose(problem, options)
+    folder = out or Path(f"eigenbench-{file.resolve().stem}")
+    with Progress() as progress:
+        outcome = run_comparison(problem, folder, options, seen=progress.seen, ranked=progress.ranked)
+    if suite is not None:
+        suite.write_bytes(outcome.workspace.suite.read_bytes())
+    _say_end(outcome, problem)
+    if outcome.end is End.INTERRUPTED:
+        raise typer.Exit(130)
+    if outcome.winner is None:
+        raise typer.Exit(1)
+
+
+def _say_plan(problem: Problem, options: Options) -> None:
+    from eigenbench.own_data.comparing import choose
+
+    methods, metric = choose(problem, options)
+    folds = f" on {problem.n_folds} folds" if problem.n_folds else ""
+    typer.echo(f"{methods.count} methods{folds}, ranked by {metric}: {', '.join(methods.names)}")
+
+
+def _say_end(outcome: Outcome, problem: Problem) -> None:
+    from eigenbench.own_data.winner import how_to_use
+    from eigenbench.own_data.workflow import End
+
+    workspace = outcome.workspace
+    if outcome.end is not End.DONE:
+        done = len(outcome.watch.done())
+        typer.echo(
+            f"{outcome.end.value}: {done} of {outcome.watch.n_runs} runs are done and kept; "
+            "the same command goes on from there"
+        )
+    if outcome.saved:
+        assert outcome.winner is not None
+        name = " + ".join((outcome.winner["method"], outcome.winner["classifier"]))
+        typer.echo(f"\n{name}, fitted on all rows, is saved. To use it on a new file:\n")
+        typer.echo("\n".join(f"    {line}" for line in how_to_use(workspace, problem).splitlines()))
+    typer.echo(f"\nTable:      {workspace.leaderboard}")
+    typer.echo(f"Report:     {workspace.folder / 'reports' / 'index.html'}")
+    typer.echo(f"Dashboard:  cd {workspace.folder} && eigenbench ui")

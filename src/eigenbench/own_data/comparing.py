@@ -1,0 +1,171 @@
+"""Compare methods on a problem: write the folder, run the workflow, rank, and save the winner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import joblib
+import pandas as pd
+
+from eigenbench.experiments.suite import MULTICLASS_METRICS, MULTILABEL_METRICS
+from eigenbench.own_data.errors import OwnDataError, unknown
+from eigenbench.own_data.leaderboard import columns_of, rank
+from eigenbench.own_data.methods import Methods, chosen_methods
+from eigenbench.own_data.problem import Problem
+from eigenbench.own_data.winner import save_winner
+from eigenbench.own_data.workflow import End, Watch, finish, planned, run_workflow
+from eigenbench.own_data.workspace import Workspace, write_workspace
+
+#: What methods can be ranked by on classes.
+CLASS_METRICS = (*MULTICLASS_METRICS, "balanced_error")
+
+#: A fit may take so many times its equal share of the time.
+_SHARE = 2.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asks for.
+
+    Attributes
+    ----------
+    methods, exclude : sequence of str
+        Names of recipes and classifiers.
+    metric : str or None
+        What methods are ranked by; by default the error, the balanced error of imbalanced classes, or the
+        micro F1 of labels.
+    time_limit : float
+        Seconds for all fits together.
+    seed : int
+        Draws the folds and all else.
+    jobs : int or None
+        Cores; by default all.
+    """
+
+    methods: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    metric: str | None = None
+    time_limit: float = 300.0
+    seed: int = 0
+    jobs: int | None = None
+
+    @property
+    def cores(self) -> int:
+        """The number of cores."""
+        return self.jobs or joblib.cpu_count()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The answer.
+
+    Attributes
+    ----------
+    board : DataFrame
+        The leaderboard.
+    workspace : Workspace
+        Where all of it is.
+    end : End
+        Whether all was done.
+    watch : Watch
+        The runs.
+    winner : Series or None
+        The first line of the leaderboard; None where no method has a result.
+    saved : bool
+        Whether the winner was fitted on all rows and saved.
+    """
+
+    board: pd.DataFrame
+    workspace: Workspace
+    end: End
+    watch: Watch
+    winner: pd.Series | None
+    saved: bool = False
+
+
+def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
+    """Return the methods and the metric; raise `OwnDataError` for what there is not."""
+    if options.time_limit <= 0:
+        raise OwnDataError(f"--time-limit {options.time_limit:g} is not a number of seconds above 0")
+    if options.jobs is not None and options.jobs < 1:
+        raise OwnDataError(f"--jobs {options.jobs} is not a number of cores")
+    known = list(MULTILABEL_METRICS) if problem.multilabel else list(CLASS_METRICS)
+    default = "micro_f1" if problem.multilabel else "balanced_error" if problem.target.imbalanced else "error"
+    if options.metric is not None and options.metric not in known:
+        raise unknown("metric", options.metric, known)
+    methods = chosen_methods(problem.multilabel, problem.sparse, options.methods, options.exclude)
+    return methods, options.metric or default
+
+
+def run_comparison(
+    problem: Problem,
+    folder: Path,
+    options: Options,
+    *,
+    seen: Callable[[Watch, set], None] = lambda watch, done: None,
+    ranked: Callable[[Outcome], None] = lambda outcome: None,
+) -> Outcome:
+    """Compare methods on a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    folder : Path
+        For all that is written.
+    options : Options
+        What the user asks for.
+    seen : callable
+        Gets the runs and those that are done, while the workflow runs.
+    ranked : callable
+        Gets the answer as soon as all runs are done, before report and MLflow are.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    OwnDataError
+        In one sentence, what can't be done.
+    """
+    methods, metric = choose(problem, options)
+    fits = methods.count * max(1, problem.n_folds)
+    share = options.time_limit * options.cores / fits
+    workspace = write_workspace(
+        folder,
+        problem,
+        methods,
+        metric=metric,
+        seed=options.seed,
+        time_limit=round(min(options.time_limit, max(1.0, _SHARE * share)), 1),
+    )
+    watch = planned(workspace)
+    answered: list[Outcome] = []
+
+    def answer(end: End) -> Outcome:
+        board = rank(workspace)
+        ranked_lines = board[board["rank"].notna()]
+        winner = ranked_lines.iloc[0] if len(ranked_lines) else None
+        return Outcome(board, workspace, end, watch, winner)
+
+    def on_done(done: set) -> None:
+        seen(watch, done)
+        if len(done) == watch.n_runs and not answered:
+            answered.append(answer(End.DONE))
+            ranked(answered[0])
+
+    end = run_workflow(workspace, watch, jobs=options.cores, time_limit=options.time_limit, seen=on_done)
+    if not answered:
+        answered.append(answer(end))
+        ranked(answered[0])
+    outcome = replace(answered[0], end=end)
+    columns_of(outcome.board).to_csv(workspace.leaderboard, index=False)
+    if end is End.TIME:
+        finish(workspace, watch)
+    if outcome.winner is None or end is End.INTERRUPTED:
+        return outcome
+    save_winner(workspace, problem, watch.plan, outcome.winner["method"], outcome.winner["classifier"])
+    return replace(outcome, saved=True)

@@ -1,0 +1,205 @@
+"""A user's table as a problem of classification: numbers, labels, and how the rows are split."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array, issparse
+
+from eigenbench.own_data.errors import OwnDataError
+from eigenbench.own_data.table import OwnTable
+from eigenbench.own_data.target import Target, recognise
+from eigenbench.preprocessing.table_encoder import TableEncoder
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is compared on.
+
+    Attributes
+    ----------
+    name : str
+        Of the file.
+    target : Target
+        Of all rows, those of a test file last.
+    matrix : ndarray or csr_array of float32, shape (n, d)
+        Features of the same rows, NaN where a value is missing.
+    encoder : TableEncoder or None
+        What made it of the table; None for sparse rows.
+    n_train : int
+        The number of rows that are not those of a test file.
+    n_folds : int
+        Of the cross-validation; 0 with a test file.
+    groups : ndarray of int64, or None
+        The group of each row.
+    """
+
+    name: str
+    target: Target
+    matrix: Any
+    encoder: TableEncoder | None
+    n_train: int
+    n_folds: int
+    groups: np.ndarray | None = None
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether a row may have several labels."""
+        return self.target.kind == "multilabel"
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the features are sparse."""
+        return issparse(self.matrix)
+
+    @property
+    def missing(self) -> bool:
+        """Whether a value is missing."""
+        return not self.sparse and bool(np.isnan(self.matrix).any())
+
+    @property
+    def categorical(self) -> list[int]:
+        """The columns that hold codes of categories."""
+        return self.encoder.categorical if self.encoder else []
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return self.matrix.shape[1]
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes or labels."""
+        return self.target.labels.shape[1] if self.multilabel else len(np.unique(self.target.labels))
+
+    def n_rows(self, part: str) -> int:
+        """Return the rows of a part of `arrays`."""
+        n = self.matrix.shape[0]
+        return {"all": n, "train": self.n_train, "test": n - self.n_train}[part]
+
+    def arrays(self) -> dict[str, dict[str, Any]]:
+        """Return the arrays of the npz files: of all rows, or of the training and the test rows."""
+        if self.n_folds:
+            return {"all": self._arrays(slice(None))}
+        return {"train": self._arrays(slice(self.n_train)), "test": self._arrays(slice(self.n_train, None))}
+
+    def _arrays(self, rows: slice) -> dict[str, Any]:
+        X = self.matrix[rows]
+        arrays: dict[str, Any] = {"y": self.target.labels[rows]}
+        if issparse(X):
+            X.sort_indices()
+            arrays |= {"X_data": X.data, "X_indices": X.indices, "X_indptr": X.indptr, "X_shape": X.shape}
+        else:
+            arrays["X"] = X
+        if self.multilabel:
+            arrays["label_names"] = np.array(self.target.names)
+        if self.groups is not None:
+            arrays["groups"] = self.groups[rows]
+        return arrays
+
+    def said(self) -> list[str]:
+        """Say in lines what was recognised."""
+        n, d = self.matrix.shape
+        rows = f"{n:,} rows" if self.n_folds else f"{self.n_train:,} + {n - self.n_train:,} rows"
+        lines = [f"{self.name}: {rows}, {d:,} columns, {self.target.said}"]
+        if self.sparse:
+            lines.append(f"sparse: {self.matrix.nnz / max(1, n * d):.2%} of the values are not zero")
+        if self.encoder:
+            kinds = self.encoder.kinds_
+            named = (("number", "numbers"), ("category", "categories"), ("date", "dates"))
+            counts = ", ".join(f"{kinds.count(kind)} {name}" for kind, name in named if kind in kinds)
+            absent = f", {np.isnan(self.matrix).mean():.1%} of the values missing" if self.missing else ""
+            lines.append(f"columns: {counts}{absent}")
+            left_out = [f"{name!r} ({reason})" for name, reason in self.encoder.left_out_.items()]
+            if left_out:
+                more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
+                lines.append(f"left out: {', '.join(left_out[:5])}{more}")
+        if self.groups is not None:
+            lines.append(f"{len(np.unique(self.groups)):,} groups, each whole in one fold")
+        return lines
+
+
+def pose(table: OwnTable, test: OwnTable | None = None, n_folds: int = 5) -> Problem:
+    """Make a problem of a table.
+
+    Parameters
+    ----------
+    table : OwnTable
+        All rows, or the training rows.
+    test : OwnTable, optional
+        Rows to test on, in place of folds.
+    n_folds : int, default=5
+        Of the cross-validation.
+
+    Raises
+    ------
+    OwnDataError
+        In one sentence, why it can't be done.
+    """
+    targets = table.targets if test is None else _stacked_targets(table, test)
+    target = recognise(targets)
+    if test is not None and not target.present[: len(table)].any() > 0:
+        raise OwnDataError(f"{table.name} has no row with a target")
+    if test is not None and not target.present[len(table) :].any():
+        raise OwnDataError(f"{test.name} has no row with a target")
+    train = table.rows(target.present[: len(table)])
+    tested = None if test is None else test.rows(target.present[len(table) :])
+    matrix, encoder = _encoded(train, tested)
+    if test is not None:
+        n_folds = 0
+    elif not 2 <= n_folds <= len(train):
+        raise OwnDataError(f"--cv {n_folds} is not a number of folds from 2 to the {len(train)} rows")
+    groups = None if train.groups is None else _codes(train.groups, n_folds)
+    if not target.names and target.labels[: len(train)].size:
+        _check_training_classes(target.labels[: len(train)], cross_validated=test is None)
+    return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups)
+
+
+def _stacked_targets(table: OwnTable, test: OwnTable) -> pd.DataFrame:
+    if list(table.targets.columns) != list(test.targets.columns):
+        raise OwnDataError(f"{test.name} has other targets than {table.name}")
+    return pd.concat([table.targets, test.targets], ignore_index=True)
+
+
+def _encoded(train: OwnTable, test: OwnTable | None) -> tuple[Any, TableEncoder | None]:
+    if issparse(train.features):
+        parts = [train.features] + ([] if test is None else [test.features])
+        if not all(issparse(part) for part in parts) or len({part.shape[1] for part in parts}) > 1:
+            widths = " and ".join(f"{part.shape[1]:,}" for part in parts)
+            raise OwnDataError(f"training and test rows have {widths} columns")
+        from scipy.sparse import vstack
+
+        matrix = csr_array(vstack(parts), dtype=np.float32)
+        if not np.isfinite(matrix.data).all():
+            raise OwnDataError(
+                f"{train.name} holds a value that is missing, infinite or too large for float32"
+            )
+        return matrix, None
+    try:
+        encoder = TableEncoder().fit(train.features)
+        blocks = [encoder.transform(part.features) for part in (train, test) if part is not None]
+    except (ValueError, TypeError) as error:
+        raise OwnDataError(f"{train.name}: {error}") from error
+    return np.concatenate(blocks), encoder
+
+
+def _codes(groups: pd.Series, n_folds: int) -> np.ndarray:
+    if groups.isna().any():
+        raise OwnDataError(f"{int(groups.isna().sum())} rows have no group")
+    codes, values = pd.factorize(groups)
+    if len(values) < n_folds:
+        raise OwnDataError(f"{len(values)} groups are too few for {n_folds} folds: use --cv {len(values)}")
+    return codes.astype(np.int64)
+
+
+def _check_training_classes(labels: np.ndarray, cross_validated: bool) -> None:
+    classes, counts = np.unique(labels, return_counts=True)
+    if len(classes) < 2:
+        raise OwnDataError(f"all training rows are of one class, {str(classes[0])[:40]!r}")
+    if cross_validated and np.sum(counts > 1) < 2:
+        raise OwnDataError(
+            "fewer than two classes have two rows or more, so no fold can train on two classes"
+        )

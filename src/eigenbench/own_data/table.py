@@ -1,0 +1,98 @@
+"""A table of the user's: features, targets and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array, issparse
+
+from eigenbench.own_data.errors import OwnDataError, unknown
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """Rows as the user gives them.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it: the file's name, or ``X``.
+    features : DataFrame or csr_array of shape (n, d)
+        What to predict from.
+    targets : DataFrame of shape (n, c)
+        The columns to predict.
+    groups : Series of length n, or None
+        The group of each row.
+    """
+
+    name: str
+    features: Any
+    targets: pd.DataFrame
+    groups: pd.Series | None = None
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def rows(self, keep: np.ndarray) -> OwnTable:
+        """Return the table with the rows of a mask."""
+        features = self.features[keep] if issparse(self.features) else self.features.loc[keep]
+        groups = None if self.groups is None else self.groups[keep]
+        return OwnTable(self.name, features, self.targets[keep], groups)
+
+
+def split_columns(name: str, frame: pd.DataFrame, target: Sequence[str], group: str | None) -> OwnTable:
+    """Divide the columns of a table into features, targets and groups.
+
+    Raises
+    ------
+    OwnDataError
+        If a column is not there, is named twice, or no column or row is left.
+    """
+    if twice := list(dict.fromkeys(map(str, frame.columns[frame.columns.duplicated()]))):
+        raise OwnDataError(f"{name}: two columns are named {twice[0]!r}: rename one")
+    if not len(frame):
+        raise OwnDataError(f"{name} has no rows")
+    columns = {str(column): column for column in frame.columns}
+    for column in [*target, *([group] if group else [])]:
+        if column not in columns:
+            raise OwnDataError(f"{name}: {unknown('column', column, columns)}")
+    if group in target or len(set(target)) < len(target):
+        raise OwnDataError("a column is named twice among --target and --group")
+    used = [columns[column] for column in target]
+    left = [column for text, column in columns.items() if text not in target and text != group]
+    if not left:
+        raise OwnDataError(f"{name} has no column beside the target to predict from")
+    groups = frame[columns[group]].reset_index(drop=True) if group else None
+    frame = frame.reset_index(drop=True)
+    return OwnTable(name, frame[left], frame[used], groups)
+
+
+def table_of(name: str, X: Any, y: Any, groups: Any = None) -> OwnTable:
+    """Make a table of arrays, data frames or a sparse matrix.
+
+    Raises
+    ------
+    OwnDataError
+        If the lengths differ, X does not have two dimensions, or there are no rows.
+    """
+    features = csr_array(X) if issparse(X) else pd.DataFrame(X).reset_index(drop=True)
+    if not issparse(X):
+        if features.columns.duplicated().any():
+            raise OwnDataError(f"{name}: two columns have the same name: rename one")
+        features.columns = [str(column) for column in features.columns]
+    targets = pd.DataFrame(y.toarray() if issparse(y) else y).reset_index(drop=True)
+    lengths = {"X": features.shape[0], "y": len(targets)}
+    if groups is not None:
+        groups = pd.Series(groups).reset_index(drop=True)
+        lengths["groups"] = len(groups)
+    if len(set(lengths.values())) > 1:
+        said = ", ".join(f"{key} has {length} rows" for key, length in lengths.items())
+        raise OwnDataError(f"{name}: the lengths differ: {said}")
+    if not len(targets) or not features.shape[1]:
+        raise OwnDataError(f"{name} has no {'columns' if len(targets) else 'rows'}")
+    targets.columns = [str(column) if str(column) != "0" else "target" for column in targets.columns]
+    return OwnTable(name, features, targets, groups)

@@ -1,0 +1,159 @@
+"""Recognise what is to be predicted: classes, few or many, or several labels of a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from eigenbench.own_data.errors import OwnDataError
+
+Kind = Literal["binary", "multiclass", "many classes", "multilabel"]
+
+#: Classes are many from here on, and at most so many.
+_MANY, _MOST_CLASSES = 50, 10_000
+
+#: The rarest class has less than this share of what an equal share would be.
+_IMBALANCED = 0.2
+
+#: Whole numbers with more different values, and fewer rows of each, are measurements.
+_DISTINCT_NUMBERS, _ROWS_OF_EACH = 100, 10
+
+_TRUE, _FALSE = {"1", "true", "yes", "y", "t"}, {"0", "false", "no", "n", "f"}
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is to be predicted of each row.
+
+    Attributes
+    ----------
+    kind : str
+        What it was recognised as.
+    imbalanced : bool
+        Whether some class is rare.
+    labels : ndarray of shape (n,), or (n, c) of uint8
+        Class labels, whole numbers or texts, or an indicator.
+    names : tuple of str
+        Of the indicator's columns; empty for classes.
+    present : ndarray of bool, shape (n,)
+        Rows of the table that have a target; the labels are those of these.
+    said : str
+        The kind in words.
+    """
+
+    kind: Kind
+    imbalanced: bool
+    labels: np.ndarray
+    names: tuple[str, ...]
+    present: np.ndarray
+    said: str
+
+
+def recognise(targets: pd.DataFrame) -> Target:
+    """Say what the target columns hold.
+
+    Parameters
+    ----------
+    targets : DataFrame of shape (n, c)
+        One column of classes, or several of labels that a row has or has not.
+
+    Raises
+    ------
+    OwnDataError
+        If it is nothing that can be scored; the sentence says what to do.
+    """
+    return _classes(targets.iloc[:, 0]) if targets.shape[1] == 1 else _labels(targets)
+
+
+def _classes(column: pd.Series) -> Target:
+    name, present = column.name, column.notna().to_numpy()
+    values = column[present]
+    if values.empty:
+        raise OwnDataError(f"target {name!r} has no value in any row")
+    labels = _class_labels(values)
+    classes, counts = np.unique(labels, return_counts=True)
+    n, c = len(labels), len(classes)
+    if c == 1:
+        raise OwnDataError(
+            f"target {name!r} has one class, {_shown(classes[0])}, so there is nothing to tell apart"
+        )
+    if c > _MOST_CLASSES or 2 * c > n > 4:
+        raise OwnDataError(
+            f"target {name!r} has {c:,} different values in {n:,} rows, too many for classes: "
+            "is it the right column?"
+        )
+    if counts.max() == 1:
+        raise OwnDataError(f"each class of target {name!r} has a single row: none is left to test on")
+    if n < 4:
+        raise OwnDataError(f"there are {n} rows with a target: too few to train and to test")
+    rarest, single = counts.min(), int(np.sum(counts == 1))
+    kind: Kind = "binary" if c == 2 else "many classes" if c >= _MANY else "multiclass"
+    imbalanced = bool(rarest < _IMBALANCED * n / c)
+    said = f"{'binary' if c == 2 else f'{c:,} classes'}"
+    if imbalanced:
+        said += f", imbalanced (the rarest, {_shown(classes[counts.argmin()])}, has {rarest:,} of {n:,} rows)"
+    if single:
+        said += f"; {single:,} of a single row, which is an error where it is tested"
+    return Target(kind, imbalanced, labels, (), present, said + _left_out(present))
+
+
+def _class_labels(values: pd.Series) -> np.ndarray:
+    """Return labels as whole numbers or texts; raise for numbers that are measurements."""
+    name = values.name
+    if pd.api.types.is_datetime64_any_dtype(values) or pd.api.types.is_complex_dtype(values):
+        raise OwnDataError(f"target {name!r} holds {values.dtype}, which is no class")
+    if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
+        return values.astype(str).to_numpy(dtype=str)
+    numbers = values.to_numpy(dtype=np.float64)
+    broken = ~np.isfinite(numbers) | (numbers != np.round(numbers))
+    distinct = len(np.unique(numbers))
+    if broken.any() or (distinct > _DISTINCT_NUMBERS and len(numbers) < _ROWS_OF_EACH * distinct):
+        what = f"as {numbers[broken][0]:g}" if broken.any() else f"{distinct:,} different whole numbers"
+        raise OwnDataError(
+            f"target {name!r} is real-valued ({what}), and what is compared here are classifiers: "
+            "make classes of it, for example by pandas.qcut"
+        )
+    if np.abs(numbers).max() >= 2**53:
+        return values.astype(str).to_numpy(dtype=str)
+    return numbers.astype(np.int64)
+
+
+def _labels(targets: pd.DataFrame) -> Target:
+    present = targets.notna().all(axis=1).to_numpy()
+    kept = targets[present]
+    if len(kept) < 4:
+        raise OwnDataError(f"there are {len(kept)} rows with all targets: too few to train and to test")
+    columns = [_indicator(kept[name]) for name in kept.columns]
+    matrix = np.stack(columns, axis=1)
+    if not matrix.any():
+        raise OwnDataError("no row has any of the labels")
+    names = tuple(str(name) for name in kept.columns)
+    said = f"multilabel: {len(names)} labels, {matrix.sum(axis=1).mean():.2g} of a row"
+    return Target("multilabel", False, matrix, names, present, said + _left_out(present))
+
+
+def _indicator(column: pd.Series) -> np.ndarray:
+    words = column.map(lambda value: _word(value))
+    if unknown := set(words) - _TRUE - _FALSE:
+        raise OwnDataError(
+            f"several targets are labels that a row has or has not, 0 or 1, "
+            f"but {column.name!r} holds {_shown(sorted(unknown)[0])}"
+        )
+    return words.isin(_TRUE).to_numpy(dtype=np.uint8)
+
+
+def _word(value: Any) -> str:
+    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return text.strip().lower()
+
+
+def _shown(value: Any) -> str:
+    return repr(str(value)[:40])
+
+
+def _left_out(present: np.ndarray) -> str:
+    missing = int(np.sum(~present))
+    return f"; {missing:,} rows without a target are left out" if missing else ""

@@ -1,0 +1,177 @@
+"""The folder of a comparison: the data, a catalogue that names them, and the suite that is run."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from eigenbench.atomic_files import replacing_file
+from eigenbench.datasets.own_catalogue import OWN_CATALOGUE
+from eigenbench.own_data.errors import OwnDataError
+from eigenbench.own_data.methods import Methods
+from eigenbench.own_data.problem import Problem
+
+#: The suite's name, which is that of its file, and its only experiment.
+SUITE, EXPERIMENT = "compare", "methods"
+
+_SEEDS = 2**32
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Where a comparison works."""
+
+    folder: Path
+
+    @property
+    def suites(self) -> Path:
+        """The folder of the suite, its catalogue and the data."""
+        return self.folder / "suites"
+
+    @property
+    def suite(self) -> Path:
+        """The suite file."""
+        return self.suites / f"{SUITE}.yaml"
+
+    @property
+    def leaderboard(self) -> Path:
+        """The answer as a table."""
+        return self.folder / "leaderboard.csv"
+
+    @property
+    def results(self) -> Path:
+        """The folder of the records."""
+        return self.folder / "results"
+
+    @property
+    def model(self) -> Path:
+        """The winner, fitted on all rows."""
+        return self.folder / "model.skops"
+
+    @property
+    def log(self) -> Path:
+        """What Snakemake says."""
+        return self.folder / "compare.log"
+
+
+def write_workspace(
+    folder: Path, problem: Problem, methods: Methods, *, metric: str, seed: int, time_limit: float
+) -> Workspace:
+    """Write data, catalogue and suite; what is there already and the same stays valid.
+
+    Parameters
+    ----------
+    folder : Path
+        Created if need be.
+    problem : Problem
+        The data.
+    methods : Methods
+        What is compared.
+    metric : str
+        Without ``test_``.
+    seed : int
+        Which repetition of the folds.
+    time_limit : float
+        Seconds that one fit may take.
+
+    Raises
+    ------
+    OwnDataError
+        If the folder holds something else, or the seed is too large.
+    OSError
+        If it can't be written.
+    """
+    workspace = Workspace(folder)
+    if folder.exists() and any(folder.iterdir()) and not workspace.suite.exists():
+        raise OwnDataError(f"{folder} is no folder of a comparison, and not empty: name another with --out")
+    if not 0 <= seed < _SEEDS // max(problem.n_folds, 1):
+        raise OwnDataError(f"--seed {seed} is not between 0 and {_SEEDS // max(problem.n_folds, 1) - 1}")
+    workspace.suites.mkdir(parents=True, exist_ok=True)
+    name = dataset_name(problem.name)
+    files = {f"{name}_{part}.npz": _npz(arrays) for part, arrays in problem.arrays().items()}
+    for file, content in files.items():
+        _write(workspace.suites / file, content)
+    entry = _entry(problem, {file: hashlib.sha256(data).hexdigest() for file, data in files.items()}, files)
+    _write(workspace.suites / OWN_CATALOGUE, _yaml({"datasets": {name: entry}}))
+    _write(workspace.suite, _yaml(_suite(name, problem, methods, metric, seed, time_limit)))
+    return workspace
+
+
+def dataset_name(text: str) -> str:
+    """Return a name for the catalogue, like the file's: small letters, digits and underscores."""
+    plain = unicodedata.normalize("NFKD", Path(text).name.partition(".")[0].lower())
+    name = re.sub(r"[^a-z0-9]+", "_", plain.encode("ascii", "ignore").decode()).strip("_")[:40]
+    return name if re.match("[a-z]", name) else f"data_{name}".rstrip("_")
+
+
+def _entry(problem: Problem, sums: dict[str, str], files: dict[str, bytes]) -> dict[str, Any]:
+    parts = [file.rpartition("_")[2].removesuffix(".npz") for file in files]
+    split: dict[str, Any] = {"kind": "official"}
+    if problem.n_folds:
+        split = {"kind": "folds", "n_folds": problem.n_folds, "grouped": problem.groups is not None}
+        split["stratify"] = not problem.multilabel
+    return {
+        "title": problem.name,
+        "target": "multilabel" if problem.multilabel else "multiclass",
+        "sparse": problem.sparse,
+        "missing": problem.missing,
+        "format": {"reader": "arrays"},
+        "parts": {part: [file] for part, file in zip(parts, files, strict=True)},
+        "split": split,
+        "expect": {
+            "rows": {part: problem.n_rows(part) for part in parts},
+            "features": problem.n_features,
+            "classes": problem.n_classes,
+        },
+        "files": {
+            file: {"sha256": sums[file], "bytes": len(content), "sources": [{"path": file}]}
+            for file, content in files.items()
+        },
+    }
+
+
+def _suite(
+    name: str, problem: Problem, methods: Methods, metric: str, seed: int, time_limit: float
+) -> dict[str, Any]:
+    n_seeds = problem.n_folds or 1
+    first = {"TablePreprocessor": {"categorical": problem.categorical} if problem.categorical else {}}
+    experiment = {
+        "dataset": name,
+        "seeds": list(range(seed * n_seeds, (seed + 1) * n_seeds)),
+        "headline": f"test_{metric}",
+        "methods": {method: {"steps": [first, *steps]} for method, steps in methods.steps.items()},
+        "classifiers": methods.classifiers,
+    }
+    if problem.multilabel:
+        experiment["validation"] = {"metric": metric}
+    title = f"{problem.name}: which embedding helps"
+    return {"title": title, "time_limit": float(time_limit), "experiments": {EXPERIMENT: experiment}}
+
+
+def _yaml(content: Any) -> bytes:
+    class Plain(yaml.SafeDumper):
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    return yaml.dump(content, Dumper=Plain, sort_keys=False, allow_unicode=True).encode()
+
+
+def _npz(arrays: dict[str, Any]) -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, allow_pickle=False, **arrays)
+    return stream.getvalue()
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file unless it holds the same."""
+    if not (path.is_file() and path.read_bytes() == content):
+        with replacing_file(path) as temporary:
+            temporary.write_bytes(content)

@@ -1,0 +1,1 @@
+"""From tables as people have them to numbers that embeddings and classifiers take."""

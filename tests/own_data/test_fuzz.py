@@ -1,0 +1,135 @@
+"""Whatever a table holds, it becomes a folder that the workflow accepts, or one sentence."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent))  # where small_tables is
+
+from small_tables import regular_table, tables
+
+from eigenbench.datasets import open_prepared, prepare
+from eigenbench.datasets.own_catalogue import load_with_own
+from eigenbench.experiments.plan import plan_suite
+from eigenbench.experiments.suite_file import load_suite
+from eigenbench.own_data.comparing import Options, choose
+from eigenbench.own_data.errors import OwnDataError
+from eigenbench.own_data.problem import pose
+from eigenbench.own_data.reading import read_own
+from eigenbench.own_data.workspace import dataset_name, write_workspace
+from eigenbench.preprocessing.table_preprocessor import TablePreprocessor
+
+
+def prepared(folder, problem, seed=0):
+    """Write the folder of a comparison; open its data as a job does, with the suite's plan."""
+    methods, metric = choose(problem, Options())
+    workspace = write_workspace(folder, problem, methods, metric=metric, seed=seed, time_limit=60)
+    catalogue = load_with_own(workspace.suites)
+    plan = plan_suite(load_suite(workspace.suite), catalogue)
+    name = dataset_name(problem.name)
+    prepare(name, data_dir=folder / "data", catalogue=catalogue, progress=False)
+    return plan, lambda split: open_prepared(folder / "data" / "prepared" / name, split_seed=split)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(table=tables(), kind=st.sampled_from(["csv", "tsv"]), n_folds=st.integers(2, 6))
+def test_a_table_becomes_a_folder_or_one_sentence(tmp_path_factory, table, kind, n_folds):
+    frame, targets = table
+    folder = tmp_path_factory.mktemp("fuzz")
+    path = folder / f"data.{kind}"
+    frame.to_csv(path, index=False, sep="," if kind == "csv" else "\t")
+    outcome = _outcome(folder, path, targets, n_folds)
+    if isinstance(outcome, str):
+        assert len(outcome.splitlines()) == 1, outcome
+    else:
+        _check_folds(*outcome, n_folds)
+
+
+def _outcome(folder, path, targets, n_folds):
+    """Return the problem with its plan and data, or the sentence that says why there is none."""
+    try:
+        problem = pose(read_own(path, targets), n_folds=n_folds)
+        return problem, *prepared(folder / "out", problem)
+    except OwnDataError as error:
+        return str(error)
+
+
+def _check_folds(problem, plan, dataset, n_folds):
+    assert all(problem.said())
+    tested = 0
+    for seed in range(n_folds):
+        opened = dataset(seed)
+        assert opened.X_train.shape[1] == problem.n_features
+        rows = TablePreprocessor(categorical=problem.categorical).fit(opened.X_train)
+        for block in (opened.X_train, opened.X_test):
+            assert np.isfinite(rows.transform(block)).all()
+        if problem.target.kind != "multilabel":
+            assert len(np.unique(opened.y_train)) > 1
+        tested += opened.X_test.shape[0]
+    assert tested == problem.matrix.shape[0]
+    assert len({run.seed for run in plan.runs}) == n_folds
+
+
+@pytest.mark.parametrize("classes", [3, 30])
+def test_groups_stay_in_one_fold(tmp_path, classes):
+    frame = regular_table(0, classes=classes)
+    frame.to_parquet(tmp_path / "data.parquet")
+    problem = pose(read_own(tmp_path / "data.parquet", ["kind"], "site"), n_folds=4)
+    _, dataset = prepared(tmp_path / "out", problem)
+    sites = dict(zip(problem.matrix[:, 1], frame["site"], strict=True))
+    for seed in range(4):
+        opened = dataset(seed)
+        train, test = ({sites[value] for value in block[:, 1]} for block in (opened.X_train, opened.X_test))
+        assert test
+        assert not train & test
+
+
+def test_rows_of_a_test_file_are_the_test_rows(tmp_path):
+    frame = regular_table(1)
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    frame[:40].to_csv(train, index=False)
+    frame[40:].assign(extra=1).to_csv(test, index=False)
+    problem = pose(read_own(train, ["kind"]), read_own(test, ["kind"]))
+    plan, dataset = prepared(tmp_path / "out", problem)
+    opened = dataset(0)
+    assert (opened.X_train.shape, opened.X_test.shape) == ((40, 5), (20, 5))
+    assert [opened.classes[code] for code in opened.y_test] == frame["kind"][40:].tolist()
+    assert {run.seed for run in plan.runs} == {0}
+
+
+def test_the_same_table_writes_the_same_bytes_and_another_seed_other_folds(tmp_path):
+    regular_table(2).to_csv(tmp_path / "data.csv", index=False)
+    problem = pose(read_own(tmp_path / "data.csv", ["kind"]))
+    plans = [prepared(tmp_path / name, problem, seed)[0] for name, seed in (("a", 0), ("b", 0), ("c", 1))]
+    files = [sorted((tmp_path / name / "suites").iterdir()) for name in ("a", "b")]
+    assert [file.read_bytes() for file in files[0]] == [file.read_bytes() for file in files[1]]
+    seeds = [{run.seed for run in plan.runs} for plan in plans]
+    assert seeds == [set(range(5)), set(range(5)), set(range(5, 10))]
+
+
+def test_a_folder_with_other_content_is_not_touched(tmp_path):
+    (tmp_path / "thesis.tex").write_text("precious")
+    regular_table(3).to_csv(tmp_path / "data.csv", index=False)
+    problem = pose(read_own(tmp_path / "data.csv", ["kind"]))
+    with pytest.raises(OwnDataError, match="not empty"):
+        prepared(tmp_path, problem)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (Options(methods=["gme"]), "Did you mean 'gem'"),
+        (Options(exclude=["raw"]), "it stays"),
+        (Options(metric="eror"), "Did you mean 'error'"),
+        (Options(time_limit=0), "above 0"),
+        (Options(jobs=0), "not a number of cores"),
+    ],
+)
+def test_what_is_wrong_with_an_option_is_one_sentence(tmp_path, options, told):
+    regular_table(4).to_csv(tmp_path / "data.csv", index=False)
+    with pytest.raises(OwnDataError, match=told):
+        choose(pose(read_own(tmp_path / "data.csv", ["kind"])), options)

@@ -1,0 +1,137 @@
+"""Files as people have them: every format gives the same rows, and what is wrong is one sentence."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from scipy.sparse import csr_array
+from sklearn.datasets import dump_svmlight_file
+
+from eigenbench.own_data.errors import OwnDataError
+from eigenbench.own_data.problem import pose
+from eigenbench.own_data.reading import read_own
+
+TABLE = pd.DataFrame(
+    {
+        "größe": [1.5, None, 3.0, 4.0, 5.0, 6.5],
+        "shop": ["a", "b", None, "a", "b", "a"],
+        "day": pd.to_datetime(["2024-01-01", "2024-01-02", "2024-01-05", None, "2024-02-01", "2024-03-01"]),
+        "kind": ["x", "y", "x", "y", "x", "y"],
+    }
+)
+
+
+def written(folder, kind):
+    path = folder / f"data.{kind}"
+    match kind:
+        case "csv" | "csv.gz" | "csv.bz2" | "csv.xz":
+            TABLE.to_csv(path, index=False)
+        case "txt":
+            TABLE.to_csv(path, index=False, sep=";")
+        case "tsv":
+            TABLE.to_csv(path, index=False, sep="\t")
+        case "parquet":
+            TABLE.to_parquet(path)
+        case "feather":
+            TABLE.to_feather(path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "csv.bz2", "csv.xz", "txt", "tsv", "parquet", "feather"])
+def test_every_format_of_tables_gives_the_same_rows(tmp_path, kind):
+    table = read_own(written(tmp_path, kind), ["kind"])
+    assert list(table.features.columns) == ["größe", "shop", "day"]
+    assert table.targets["kind"].tolist() == TABLE["kind"].tolist()
+    np.testing.assert_allclose(table.features["größe"], TABLE["größe"])
+    assert table.features["shop"].fillna("-").tolist() == ["a", "b", "-", "a", "b", "a"]
+
+
+def test_arff(tmp_path):
+    path = tmp_path / "data.arff"
+    path.write_text(
+        "@relation r\n@attribute a numeric\n@attribute b {p,q}\n@attribute kind {x,y}\n"
+        "@data\n1,p,x\n?,?,y\n3,q,x\n"
+    )
+    table = read_own(path, ["kind"])
+    np.testing.assert_array_equal(table.features["a"], [1, np.nan, 3])
+    assert table.features["b"].fillna("-").tolist() == ["p", "-", "q"]
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_npz_and_svmlight_say_themselves_what_the_target_is(tmp_path, sparse):
+    X, y = np.eye(6, dtype=np.float32), np.array([0, 1, 0, 1, 0, 1])
+    if sparse:
+        path = tmp_path / "data.svm"
+        dump_svmlight_file(X, y, str(path))
+    else:
+        path = tmp_path / "data.npz"
+        np.savez(path, X=X, y=y)
+    table = read_own(path)
+    assert isinstance(table.features, csr_array) == sparse
+    problem = pose(table, n_folds=2)
+    assert problem.target.labels.tolist() == y.tolist()
+    assert problem.matrix.shape == (6, 6)
+
+
+def test_a_folder_of_images_by_class(tmp_path):
+    for name, grey in (("cat", 10), ("dog", 200)):
+        (tmp_path / "pets" / name).mkdir(parents=True)
+        for number in range(3):
+            Image.new("L", (8, 6), grey).save(tmp_path / "pets" / name / f"{number}.png")
+        (tmp_path / "pets" / name / "notes.txt").write_text("no image")
+    table = read_own(tmp_path / "pets")
+    assert table.features.shape == (6, 48)
+    assert table.features.iloc[0, 0] == pytest.approx(10 / 255)
+    assert table.targets["target"].tolist() == ["cat"] * 3 + ["dog"] * 3
+
+
+def test_images_of_several_sizes_and_colours_become_rows_of_one_length(tmp_path):
+    for name, mode, size in (("a", "L", (300, 20)), ("b", "RGBA", (8, 8))):
+        (tmp_path / name).mkdir()
+        Image.new(mode, size).save(tmp_path / name / "1.png")
+    assert read_own(tmp_path).features.shape == (2, 32 * 32 * 3)
+
+
+BAD_FILES = {
+    "empty.csv": (b"", "empty"),
+    "blank.csv": (b"\n\n", "empty"),
+    "header.csv": (b"a,b,kind\n", "no rows"),
+    "twice.csv": (b"a,a,kind\n1,2,x\n", "two columns are named 'a'"),
+    "near.csv": (b"a,kinds\n1,x\n2,y\n", "Did you mean 'kinds'"),
+    "alone.csv": (b"kind\nx\ny\n", "no column beside the target"),
+    "latin.csv": ("größe,kind\n1,x\n".encode("latin-1"), "not UTF-8"),
+    "ragged.csv": (b"a,kind\n1,x\n1,2,3,4\n", "can't be read"),
+    "broken.parquet": (b"PAR1 no parquet", "can't be read"),
+    "broken.feather": (b"no feather", "can't be read"),
+    "broken.csv.gz": (b"no gzip", "can't be read"),
+    "broken.arff": (b"@relation x\n@attribute kind string\n@data\nx\n", "can't be read"),
+    "broken.npz": (b"no zip", "can't be read"),
+    "broken.svm": (b"x y z\n", "can't be read"),
+    "unknown.docx": (b"", "must end in"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_what_is_wrong_with_a_file_is_one_sentence(tmp_path, name):
+    content, told = BAD_FILES[name]
+    path = tmp_path / name
+    path.write_bytes(content)
+    target = [] if path.suffix in (".npz", ".svm") else ["kind"]
+    with pytest.raises(OwnDataError, match=told) as caught:
+        read_own(path, target)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_wrong_with_the_command_is_one_sentence(tmp_path):
+    path = written(tmp_path, "csv")
+    for target, group, told in (
+        ([], None, "name the column to predict"),
+        (["kind"], "kind", "named twice"),
+        (["kind"], "shops", "Did you mean 'shop'"),
+    ):
+        with pytest.raises(OwnDataError, match=told):
+            read_own(path, target, group)
+    with pytest.raises(OwnDataError, match="no file"):
+        read_own(tmp_path / "absent.csv", ["kind"])
+    with pytest.raises(OwnDataError, match="no images"):
+        read_own(tmp_path)

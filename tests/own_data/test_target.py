@@ -1,0 +1,61 @@
+"""What a target is recognised as, and what can't be scored."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from eigenbench.own_data.errors import OwnDataError
+from eigenbench.own_data.target import recognise
+
+
+def of(*values, **columns):
+    return recognise(pd.DataFrame(columns or {"kind": values}))
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "imbalanced", "told"),
+    [
+        ([0, 1] * 10, "binary", False, "binary"),
+        ([True, False] * 10, "binary", False, "binary"),
+        (["x"] * 39 + ["y"], "binary", True, "imbalanced"),
+        (list("abc") * 5, "multiclass", False, "3 classes"),
+        ([1.0, 2.0, 3.0] * 5, "multiclass", False, "3 classes"),
+        ([*range(60)] * 3, "many classes", False, "60 classes"),
+        ([*"aabbbb", "c"], "multiclass", False, "single row"),
+        (["a", "b", None] * 4, "binary", False, "4 rows without a target are left out"),
+    ],
+)
+def test_kinds_of_classes(values, kind, imbalanced, told):
+    target = of(*values)
+    assert (target.kind, target.imbalanced) == (kind, imbalanced)
+    assert told in target.said
+    assert len(target.labels) == target.present.sum()
+
+
+def test_several_columns_are_labels():
+    target = of(a=[0, 1, 1, 0], b=["yes", "no", "no", "yes"], c=[True, False, True, True])
+    assert target.kind == "multilabel"
+    assert target.labels.tolist() == [[0, 1, 1], [1, 0, 0], [1, 0, 1], [0, 1, 1]]
+    assert target.names == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"kind": [0.5, 1.25, 2.0, 1.0]}, "real-valued"),
+        ({"kind": np.arange(500) % 200}, "real-valued"),
+        ({"kind": ["x"] * 9}, "one class"),
+        ({"kind": [None] * 9}, "no value"),
+        ({"kind": [f"name {i}" for i in range(30)]}, "too many for classes"),
+        ({"kind": [*"aab"]}, "too few"),
+        ({"kind": [*"abcd"]}, "single row"),
+        ({"kind": [np.inf, 1.0, 2.0, 1.0]}, "real-valued"),
+        ({"kind": pd.to_datetime(["2024-01-01", "2024-01-02"] * 3)}, "no class"),
+        ({"a": [0, 1, 2, 1], "b": [0, 1, 1, 0]}, "'a' holds '2'"),
+        ({"a": [0, 0, 0, 0], "b": [0, 0, 0, 0]}, "no row has any"),
+    ],
+)
+def test_what_cannot_be_scored_is_one_sentence(columns, told):
+    with pytest.raises(OwnDataError, match=told) as caught:
+        of(**columns)
+    assert "\n" not in str(caught.value)

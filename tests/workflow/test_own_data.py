@@ -1,0 +1,139 @@
+"""A user's own data through the whole workflow, as ``docs/own_data.md`` tells it."""
+
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from scipy.sparse import random_array
+
+import eigenbench
+from eigenbench.datasets.catalogue import Entry
+from eigenbench.own_data.errors import OwnDataError
+
+pytestmark = pytest.mark.workflow
+
+TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "own_data.md"
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", TUTORIAL.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "eigenbench.cli", *arguments]
+
+
+def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    table, use_model, in_python = blocks("python")
+    dry_run, compare, _ = (block.removeprefix("$ eigenbench ").strip() for block in blocks("console"))
+    names = {}
+    exec(table, names)
+
+    done = subprocess.run(command(*shlex.split(dry_run)), capture_output=True, text=True, check=True)
+    assert "150 rows, 5 columns, 3 classes" in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["flowers.csv"]
+
+    done = subprocess.run(command(*shlex.split(compare)), capture_output=True, text=True, check=True)
+    assert re.search(r"1=? +(lda|raw|KNeighborsClassifier)", done.stdout)
+    assert "on the raw inputs" in done.stdout
+    assert "failed" not in done.stdout
+    folder = tmp_path / "eigenbench-flowers"
+    for path in re.findall(r"^\| `([\w./]+)`", TUTORIAL.read_text(), flags=re.MULTILINE):
+        assert (folder / path).exists(), path
+    assert {path.name for path in tmp_path.iterdir()} == {"flowers.csv", "eigenbench-flowers"}
+    board = pd.read_csv(folder / "leaderboard.csv")
+    assert set(board["method"] + board["classifier"]) == {
+        "rawLogisticRegression",
+        "ldaLogisticRegression",
+        "rawKNeighborsClassifier",
+    }
+    assert board["mean"].between(0, 0.15).all()
+    assert board["tied"].iloc[0]
+
+    shown = done.stdout.replace("new.csv", "flowers.csv")
+    assert all(line in shown for line in use_model.splitlines())
+    exec(use_model, {})
+    predicted = np.array(re.findall(r"'(\w+)'", capsys.readouterr().out))
+    assert np.mean(predicted == names["table"]["kind"]) > 0.9
+
+    exec(in_python, names)
+    assert set(names["board"]["method"]) == {"raw", "lda"}
+    shared = board.set_index(["method", "classifier"]).loc[("lda", "LogisticRegression"), "mean"]
+    again = names["board"].set_index("method").loc["lda", "mean"]
+    assert again == pytest.approx(shared, abs=1e-3)
+
+
+def test_the_catalogue_of_the_tutorial_is_valid():
+    (catalogue,) = blocks("yaml")
+    entry = Entry.model_validate(yaml.safe_load(catalogue)["datasets"]["flowers"])
+    assert entry.licence == "not stated"
+
+
+def test_labels_of_sparse_rows(tmp_path):
+    X = random_array((60, 40), density=0.2, rng=np.random.default_rng(0), format="csr")
+    Y = np.stack([X[:, [0]].toarray().ravel() > 0, X[:, [1]].toarray().ravel() > 0], axis=1).astype(int)
+    board = eigenbench.compare(X, Y, cv=2, methods=["random"], jobs=2, out=tmp_path / "out")
+    assert set(board["metric"]) == {"test_micro_f1"}
+    assert set(board["method"]) == {"raw", "random"}
+    model = eigenbench.load_model(tmp_path / "out" / "model.skops")
+    assert model.predict(X).shape == (60, 2)
+
+
+def test_out_of_time_is_an_answer(tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    board = eigenbench.compare(X, X[:, 0] > 0, cv=2, methods=["lda"], time_limit=0.1, out=tmp_path / "out")
+    assert board["mean"].isna().all()
+    assert board["without_result"].str.contains("without a record").all()
+    assert (tmp_path / "out" / "reports" / "index.html").exists()
+    assert not (tmp_path / "out" / "model.skops").exists()
+
+
+def test_an_interrupt_keeps_what_is_done_and_leaves_no_process(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("abcd")).assign(kind=rng.integers(0, 2, 400))
+    table.to_csv(tmp_path / "data.csv", index=False)
+    arguments = ("compare", "data.csv", "--target", "kind", "--cv", "2", "--jobs", "1", "--methods", "lda")
+    process = subprocess.Popen(
+        command(*arguments), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    folder = tmp_path / "eigenbench-data"
+    deadline = time.monotonic() + 240
+    while not list(folder.glob("results/**/record.json")) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    printed, _ = process.communicate(timeout=120)
+    assert process.returncode == 130, printed
+    assert "the same command goes on from there" in printed
+    assert "Traceback" not in printed
+    assert list(folder.glob("results/**/record.json"))
+    assert not [pid for pid in _processes() if str(folder) in pid]
+
+
+def _processes():
+    """Return the command lines and folders of all processes of this machine that we may see."""
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            yield f"{(path / 'cmdline').read_bytes()!r} {(path / 'cwd').readlink()}"
+        except OSError:
+            continue
+
+
+def test_data_that_cannot_be_used_is_one_line(tmp_path):
+    (tmp_path / "data.csv").write_text("a,kind\n1,x\n2,x\n3,x\n4,x\n")
+    done = subprocess.run(
+        command("compare", "data.csv", "--target", "kind"), cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("eigenbench: target 'kind' has one class")
+    assert len(done.stderr.splitlines()) == 1
+    with pytest.raises(OwnDataError, match="lengths differ"):
+        eigenbench.compare(np.eye(3), [0, 1])
