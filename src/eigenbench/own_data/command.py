@@ -49,7 +49,10 @@ def compare(
     out: Annotated[
         Path | None, typer.Option(help="Folder for everything.", show_default="eigenbench-FILE")
     ] = None,
-    suite: Annotated[Path | None, typer.Option(help="Also write the suite that is run here.")] = None,
+    suite: Annotated[
+        Path | None,
+        typer.Option(help="Also write the suite here, its catalogue and data beside it."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> None:
     """Find out which embedding helps on your own data: from a file to a leaderboard and a saved model.
@@ -66,7 +69,7 @@ def compare(
         from eigenbench.own_data.errors import OwnDataError
 
         raise OwnDataError("--group makes folds, and --test needs none: leave one out")
-    options = Options(methods or (), exclude or (), metric, time_limit, seed, jobs)
+    options = Options(methods or (), exclude or (), metric, time_limit, seed, jobs, suite)
     columns = target or ()
     table = read_own(file, columns, group)
     problem = pose(table, None if test is None else read_own(test, columns), cv)
@@ -79,8 +82,6 @@ def compare(
     folder = out or Path(f"eigenbench-{file.resolve().stem}")
     with Progress() as progress:
         outcome = run_comparison(problem, folder, options, seen=progress.seen, ranked=progress.ranked)
-    if suite is not None:
-        suite.write_bytes(outcome.workspace.suite.read_bytes())
     _say_end(outcome, problem)
     if outcome.end is End.INTERRUPTED:
         raise typer.Exit(130)

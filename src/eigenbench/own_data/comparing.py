@@ -16,7 +16,7 @@ from eigenbench.own_data.methods import Methods, chosen_methods
 from eigenbench.own_data.problem import Problem
 from eigenbench.own_data.winner import save_winner
 from eigenbench.own_data.workflow import End, Watch, finish, planned, run_workflow
-from eigenbench.own_data.workspace import Workspace, write_workspace
+from eigenbench.own_data.workspace import Workspace, copy_suite, write_workspace
 
 #: What methods can be ranked by on classes.
 CLASS_METRICS = (*MULTICLASS_METRICS, "balanced_error")
@@ -42,6 +42,8 @@ class Options:
         Draws the folds and all else.
     jobs : int or None
         Cores; by default all.
+    suite : Path or None
+        Also write the suite here, with its catalogue and data beside it.
     """
 
     methods: Sequence[str] = ()
@@ -50,6 +52,7 @@ class Options:
     time_limit: float = 300.0
     seed: int = 0
     jobs: int | None = None
+    suite: Path | None = None
 
     @property
     def cores(self) -> int:
@@ -142,6 +145,8 @@ def run_comparison(
         seed=options.seed,
         time_limit=round(min(options.time_limit, max(1.0, _SHARE * share)), 1),
     )
+    if options.suite is not None:
+        copy_suite(workspace, options.suite)
     watch = planned(workspace)
     answered: list[Outcome] = []
 

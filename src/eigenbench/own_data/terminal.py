@@ -8,7 +8,8 @@ import pandas as pd
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eigenbench.reporting.formatting import metric_style, seconds, sentence
+from eigenbench.own_data.methods import INPUTS
+from eigenbench.reporting.formatting import lower_is_better, metric_style, seconds, sentence
 from eigenbench.reporting.leaderboard_text import TIED, leaderboard_notes, rank_texts, text_table
 
 #: Shown after the interval and the difference to the best.
@@ -64,18 +65,44 @@ def label(line: Any) -> str:
 
 
 def _answer(board: pd.DataFrame) -> str:
-    """Say in a sentence whether an embedding helps."""
+    """Say whether an embedding helps, and what would be better but lacks a result on some folds."""
     ranked = board[board["rank"].notna()]
     if ranked.empty:
         return "No method has a result on all folds."
+    return " ".join([_verdict(board, ranked), *_better_without_rank(board, ranked.iloc[0])])
+
+
+def _verdict(board: pd.DataFrame, ranked: pd.DataFrame) -> str:
     best = ranked.iloc[0]
-    inputs = ranked[(ranked["method"] == "raw") & ranked["tied"].fillna(False)]
-    if best["method"] == "raw":
-        return f"No embedding is better than {best['classifier']} on the raw inputs."
-    if len(inputs):
-        rival = inputs.iloc[0]["classifier"]
+    of_inputs = board["method"] == INPUTS
+    if best["method"] == INPUTS:
+        if ranked["method"].eq(INPUTS).all():
+            return f"{best['classifier']} is best on the raw inputs; no embedding has a result on all folds."
+        those = _ranked_only(board[~of_inputs])
+        return f"No embedding{those} is better than {best['classifier']} on the raw inputs."
+    tied = ranked[(ranked["method"] == INPUTS) & ranked["tied"].fillna(True)]
+    if len(tied):
+        rival = tied.iloc[0]["classifier"]
         return f"{label(best)} is best, but {rival} on the raw inputs can't be told from it."
-    return f"{label(best)} helps: nothing on the raw inputs comes near ({TIED} marks what ties with it)."
+    inputs = f"nothing on the raw inputs{_ranked_only(board[of_inputs])}"
+    return f"{label(best)} helps: {inputs} comes near ({TIED} marks what ties with it)."
+
+
+def _ranked_only(lines: pd.DataFrame) -> str:
+    return " with a result on all folds" if lines["rank"].isna().any() else ""
+
+
+def _better_without_rank(board: pd.DataFrame, best: pd.Series) -> list[str]:
+    """Name the methods that lack a result on some folds and are better than the best on the others."""
+    metric = str(best["metric"])
+    sign = 1 if lower_is_better(metric) else -1
+    better = board[board["rank"].isna() & (sign * board["mean"] < sign * best["mean"])]
+    measured = metric_style(metric).measured
+    names = [
+        f"{label(line)} ({measured(line['mean'])} on {line['n_seeds']} of {line['n_planned']} folds)"
+        for line in better.to_dict("records")
+    ]
+    return [f"Better on the folds that it has, but not ranked: {', '.join(names)}."] if names else []
 
 
 def _number(value: Any) -> float | None:

@@ -14,6 +14,7 @@ import numpy as np
 import yaml
 
 from eigenbench.atomic_files import replacing_file
+from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.datasets.own_catalogue import OWN_CATALOGUE
 from eigenbench.own_data.errors import OwnDataError
 from eigenbench.own_data.methods import Methods
@@ -103,6 +104,35 @@ def write_workspace(
     _write(workspace.suites / OWN_CATALOGUE, _yaml({"datasets": {name: entry}}))
     _write(workspace.suite, _yaml(_suite(name, problem, methods, metric, seed, time_limit)))
     return workspace
+
+
+def copy_suite(workspace: Workspace, path: Path) -> None:
+    """Write the suite to a file, and its catalogue and data beside it, so that it runs from there.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        That `write_workspace` wrote.
+    path : Path
+        Replaced if it is there.
+
+    Raises
+    ------
+    OwnDataError
+        If the name is not one of a suite, or another catalogue or other data stand beside it.
+    """
+    if path.suffix != ".yaml" or path.name == OWN_CATALOGUE:
+        raise OwnDataError(f"--suite {path} is not the name of a suite's file, such as mine.yaml")
+    entries = load_catalogue(workspace.suites / OWN_CATALOGUE).datasets.values()
+    contents = {path: workspace.suite.read_bytes()}
+    for name in (OWN_CATALOGUE, *(file for entry in entries for file in entry.files)):
+        beside, content = path.with_name(name), (workspace.suites / name).read_bytes()
+        if beside.exists() and beside.read_bytes() != content:
+            raise OwnDataError(f"{beside} holds something else: name a --suite in another folder")
+        contents[beside] = content
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for target, content in contents.items():
+        _write(target, content)
 
 
 def dataset_name(text: str) -> str:

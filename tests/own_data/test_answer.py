@@ -1,0 +1,102 @@
+"""What a comparison says about its leaderboard, and the suite that it leaves for later."""
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from eigenbench.datasets.own_catalogue import load_with_own
+from eigenbench.experiments.plan import plan_suite
+from eigenbench.experiments.suite_file import catalogue_of, load_suite
+from eigenbench.own_data.errors import OwnDataError
+from eigenbench.own_data.methods import chosen_methods
+from eigenbench.own_data.problem import pose
+from eigenbench.own_data.reading import read_own
+from eigenbench.own_data.terminal import comparison_table
+from eigenbench.own_data.workspace import copy_suite, write_workspace
+from eigenbench.reporting.leaderboard import COLUMNS
+
+
+def board(*lines, metric="test_error"):
+    """Return a leaderboard of lines (method, mean, rank or None, tied), each with one linear classifier."""
+    found = [
+        {
+            **dict.fromkeys(COLUMNS),
+            "method": method,
+            "classifier": "LogisticRegression",
+            "metric": metric,
+            "mean": mean,
+            "rank": rank,
+            "tied": tied,
+            "n_seeds": 5 if rank else 3,
+            "n_planned": 5,
+            "compared_over": "rows and splits",
+        }
+        for method, mean, rank, tied in lines
+    ]
+    frame = pd.DataFrame(found, columns=list(COLUMNS))
+    return frame.astype({"rank": "Int64", "tied": "boolean", "mean": "float64"})
+
+
+def answer(*lines, **options):
+    console = Console(width=300)
+    with console.capture() as printed:
+        console.print(comparison_table(board(*lines, **options)))
+    return printed.get().strip().splitlines()[-1].strip()
+
+
+def test_no_embedding_is_better_where_all_have_a_rank():
+    told = answer(("raw", 0.1, 1, True), ("gem", 0.2, 2, False))
+    assert told == "No embedding is better than LogisticRegression on the raw inputs."
+
+
+@pytest.mark.parametrize(("metric", "mean", "better"), [("test_error", 0.05, 1), ("test_micro_f1", 0.05, 0)])
+def test_a_better_embedding_without_a_rank_is_named(metric, mean, better):
+    told = answer(("raw", 0.1, 1, True), ("lda", 0.1, 2, True), ("gem", mean, None, False), metric=metric)
+    assert told.startswith("No embedding with a result on all folds is better than LogisticRegression")
+    assert ("gem (" in told and "on 3 of 5 folds" in told) == better
+
+
+def test_where_no_embedding_has_a_rank_nothing_is_said_of_them():
+    told = answer(("raw", 0.1, 1, True), ("gem", None, None, False))
+    assert told == "LogisticRegression is best on the raw inputs; no embedding has a result on all folds."
+
+
+def test_an_embedding_that_ties_with_the_raw_inputs_is_said_to():
+    assert "can't be told from it" in answer(("gem", 0.1, 1, True), ("raw", 0.11, 2, True))
+    assert "can't be told from it" in answer(("gem", 0.1, 1, True), ("raw", 0.11, 2, None))
+    assert answer(("gem", 0.1, 1, True), ("raw", 0.3, 2, False)).startswith("gem helps: nothing on the raw")
+    told = answer(("gem", 0.1, 1, True), ("raw", 0.05, None, False))
+    assert told.startswith("gem helps: nothing on the raw inputs with a result on all folds")
+    assert "raw (5.0" in told
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    table = pd.DataFrame({"a": range(12), "kind": ["x", "y", "z"] * 4})
+    table.to_csv(tmp_path / "data.csv", index=False)
+    problem = pose(read_own(tmp_path / "data.csv", ["kind"]), n_folds=3)
+    methods = chosen_methods(False, False, ["lda"])
+    return write_workspace(tmp_path / "out", problem, methods, metric="error", seed=0, time_limit=10.0)
+
+
+def test_a_copied_suite_plans_the_same_runs_from_data_beside_it(tmp_path, workspace):
+    path = tmp_path / "study" / "mine.yaml"
+    for _ in range(2):
+        copy_suite(workspace, path)
+    suite = load_suite(path)
+    plans = [plan_suite(one, catalogue_of(one)).runs for one in (suite, load_suite(workspace.suite))]
+    assert [run.seed for run in plans[0]] == [run.seed for run in plans[1]]
+    (file,) = load_with_own(path.parent).entry("data").files.values()
+    assert file.sources[0].path == str(path.parent / "data_all.npz")
+    assert (path.parent / "data_all.npz").is_file()
+
+
+def test_nothing_beside_a_copied_suite_is_replaced(tmp_path, workspace):
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (folder / "datasets.yaml").write_text("datasets: {}\n")
+    with pytest.raises(OwnDataError, match="holds something else"):
+        copy_suite(workspace, folder / "mine.yaml")
+    assert [path.name for path in folder.iterdir()] == ["datasets.yaml"]
+    with pytest.raises(OwnDataError, match="name of a suite's file"):
+        copy_suite(workspace, folder / "datasets.yaml")
