@@ -73,8 +73,8 @@ def test_addresses_of_repositories_name_a_commit():
                     assert int(commit, 16)
 
 
-def test_the_readme_names_what_a_package_index_does_not_give():
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    (sentence,) = re.findall(r"A package index is enough.*?says what to put where", readme, re.DOTALL)
+def test_the_documents_name_what_a_package_index_does_not_give():
+    page = (Path(__file__).parents[2] / "docs" / "start.md").read_text(encoding="utf-8")
+    (sentence,) = re.findall(r"A package index is enough.*?says what to put where", page, re.DOTALL)
     named = set(re.findall(r"`([a-z][a-z0-9_]*)`", sentence))
     assert named == {*HOW["publisher"].split(), *HOW["mirror"].split()} - {"timit_development"}

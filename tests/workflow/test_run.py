@@ -199,5 +199,5 @@ def test_the_view_of_a_run_is_a_line_for_each_job_and_tells_failures(finished):
     assert "train tiny/grid/gem" in {text for _, _, text in done}
     assert "failed: InvalidParameterError: The 'gamma' parameter" in printed
     assert "Select jobs to execute" not in printed
-    (log,) = (workflow.folder / ".snakemake" / "log").glob("*.log")
-    assert "Select jobs to execute" in log.read_text()
+    logs = (workflow.folder / ".snakemake" / "log").glob("*.log")
+    assert any("Select jobs to execute" in log.read_text() for log in logs)
