@@ -99,7 +99,7 @@ def chosen_methods(
     if multilabel:
         return Methods(steps, {"OneVsRestLogistic": {}})
     rivals: dict[str, dict[str, Any]] = {name: {"methods": [INPUTS]} for name in names if name not in RECIPES}
-    return Methods(steps, {_LINEAR: {"params": {"max_iter": 300}}, **rivals})
+    return Methods(steps, {_LINEAR: {}, **rivals})
 
 
 def _is_installed(rival: str) -> bool:
