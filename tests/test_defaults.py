@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.datasets import load_digits, load_wine, make_blobs
 from sklearn.utils import get_tags
 
+from eigenbench.capabilities import takes_random_state
 from eigenbench.component_loading import MissingExtraError
 from eigenbench.registry import COMPONENTS
 
@@ -68,14 +69,15 @@ def test_defaults_fit(name, data):
     except MissingExtraError:
         pytest.skip("its package is not installed")
     X, y = SETS[data]()
-    model = cls()
+    model = cls(random_state=1) if takes_random_state(cls) else cls()
     if sparse.issparse(X) and not get_tags(model).input_tags.sparse:
         pytest.skip("takes dense rows")
     if name == "ContractedGEM":
         y = np.unique(y, return_inverse=True)[1]
     model.fit(X, y)
-    if is_classifier(model) and not (data == "wide" and name in BOOSTERS):
-        assert np.mean(model.predict(X) == y) > 0.6
+    if is_classifier(model):
+        share = np.mean(model.predict(X) == y)
+        assert share > 0.6 or (data == "wide" and name in BOOSTERS)
         return
     Z = model.transform(X)
     assert Z.shape[0] == X.shape[0]
