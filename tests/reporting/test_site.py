@@ -15,7 +15,7 @@ import pytest
 from html_page import Page
 
 from eigenbench.experiments.record import Failure
-from eigenbench.experiments.suite import Deviation
+from eigenbench.experiments.suite_parts import Deviation
 from eigenbench.reporting import site
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.leaderboard import leaderboard

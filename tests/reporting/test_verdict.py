@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigenbench.experiments.suite import PublishedNumber
+from eigenbench.experiments.suite_parts import PublishedNumber
 from eigenbench.reporting.intervals import Estimate
 from eigenbench.reporting.verdict import is_imprecise, judge
 

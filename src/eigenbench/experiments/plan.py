@@ -10,7 +10,8 @@ from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.experiments.cost import Share, share_of
 from eigenbench.experiments.job_spec import Classifier, Component, JobSpec, Validation, named_components
 from eigenbench.experiments.runs import EMBEDDING_FILES, NO_CLASSIFIER, Run, run_files
-from eigenbench.experiments.suite import MULTILABEL_METRICS, ExperimentSpec, Suite, SuiteError
+from eigenbench.experiments.suite import ExperimentSpec, Suite, SuiteError
+from eigenbench.experiments.suite_parts import MULTILABEL_METRICS
 from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.registry import COMPONENTS
 

@@ -18,17 +18,13 @@ from eigenbench.component_loading import MissingExtraError
 from eigenbench.datasets.catalogue import Catalogue, load_catalogue
 from eigenbench.datasets.own_catalogue import OWN_CATALOGUE, load_with_own
 from eigenbench.experiments.steps import Step, nested_steps, step_names
-from eigenbench.experiments.suite import (
+from eigenbench.experiments.suite import Config, ExperimentSpec, SettingsError, Suite, SuiteError
+from eigenbench.experiments.suite_parts import (
     ClassifierSpec,
-    Config,
     Deviation,
-    ExperimentSpec,
     MethodSpec,
     PropensitySpec,
     PublishedNumber,
-    SettingsError,
-    Suite,
-    SuiteError,
     ValidationSpec,
 )
 from eigenbench.registry import COMPONENTS, component, near_match

@@ -9,7 +9,7 @@ from pathlib import Path
 import joblib
 import pandas as pd
 
-from eigenbench.experiments.suite import MULTICLASS_METRICS, MULTILABEL_METRICS
+from eigenbench.experiments.suite_parts import MULTICLASS_METRICS, MULTILABEL_METRICS
 from eigenbench.own_data.errors import OwnDataError, unknown
 from eigenbench.own_data.leaderboard import columns_of, rank
 from eigenbench.own_data.methods import Methods, chosen_methods

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from eigenbench.experiments.suite import PublishedNumber
+from eigenbench.experiments.suite_parts import PublishedNumber
 from eigenbench.reporting.intervals import Estimate
 
 Verdict = Literal["reproduced", "better", "off"]
