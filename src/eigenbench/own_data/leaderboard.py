@@ -8,29 +8,20 @@ from eigenbench.own_data.workspace import EXPERIMENT, Workspace
 from eigenbench.reporting.inputs import read_inputs
 from eigenbench.reporting.leaderboard import leaderboard
 
-#: Of the leaderboard of a suite, those that say something of a single experiment.
-COLUMNS = [
-    "rank",
-    "method",
-    "classifier",
-    "metric",
-    "mean",
-    "ci_low",
-    "ci_high",
-    "tied",
-    "difference",
-    "difference_low",
-    "difference_high",
-    "p_holm",
-    "balanced_error",
-    "log_loss",
-    "seconds",
-    "predictions_per_second",
-    "peak_rss_mb",
-    "n_seeds",
-    "n_planned",
-    "without_result",
-]
+#: What is the same on all lines of a single experiment, or says how the rest was found.
+OMITTED = (
+    "suite",
+    "experiment",
+    "dataset",
+    "interval",
+    "tie_p_value",
+    "p_value",
+    "compared_over",
+    "gemm_equivalents",
+    "on_front",
+    "model_bytes",
+    "grid_edge",
+)
 
 
 def rank(workspace: Workspace) -> pd.DataFrame:
@@ -40,6 +31,6 @@ def rank(workspace: Workspace) -> pd.DataFrame:
 
 
 def columns_of(board: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns of `COLUMNS`, those of the metric that it is ranked by only once."""
+    """Return the columns but those of `OMITTED`, the metric that it is ranked by only once."""
     metric = str(board["metric"].iloc[0]).removeprefix("test_")
-    return board[[name for name in COLUMNS if name != metric]]
+    return board.drop(columns=[name for name in (*OMITTED, metric) if name in board])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from eigenbench.comparison.one_dataset import COLUMNS as COMPARED
 from eigenbench.comparison.one_dataset import compare_over_seeds, compare_over_splits, compare_values
 from eigenbench.comparison.pareto import pareto_front
 from eigenbench.experiments.record import Record
@@ -47,13 +48,7 @@ COLUMNS = (
     "ci_low",
     "ci_high",
     "interval",
-    "tied",
-    "tie_p_value",
-    "difference",
-    "difference_low",
-    "difference_high",
-    "p_value",
-    "p_holm",
+    *COMPARED,
     "compared_over",
     "balanced_error",
     "log_loss",

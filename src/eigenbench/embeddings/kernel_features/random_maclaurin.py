@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.polynomial.polynomial import polyval
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.embeddings.kernel_features.spherical_kernels import maclaurin_coefficients
 from eigenbench.embeddings.kernel_features.unit_rows import (
+    KnownProductMoments,
     PolynomialKernelMap,
     unit_cosines,
     unit_squared_products,
 )
 
 
-class RandomMaclaurin(PolynomialKernelMap):
+class RandomMaclaurin(KnownProductMoments, PolynomialKernelMap):
     r"""Approximate the polynomial kernel on the sphere by random Maclaurin features.
 
     The kernel is :math:`\alpha (q + x^\top y)^p = \sum_n a_n (x^\top y)^n`, q = a²/2 − 1, α = (2/a²)^p. A
@@ -113,23 +113,12 @@ class RandomMaclaurin(PolynomialKernelMap):
         counts = [int(np.count_nonzero(used >= j)) for j in range(1, used.max(initial=0) + 1)]
         self.signs_ = [_random_signs(rng, (width, count), X.dtype) for count in counts]
 
-    def product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
         r"""Return mean and variance of the product of two feature rows over draws of the map.
 
         The mean is the kernel. A feature of order n has the second moment :math:`a_n^2 s^n / P(n)` with
         :math:`s = 1 + 2 (x^\top y)^2 - 2 \sum_i x_i^2 y_i^2`, that of the product of two signs.
-
-        Parameters
-        ----------
-        X, Y : {array-like, sparse matrix} of shape (n, d) and (m, d)
-            Rows, taken at unit length; none may be zero.
-
-        Returns
-        -------
-        mean, variance : ndarray of shape (n, m), float64
-            Of ``transform(X) @ transform(Y).T``.
         """
-        check_is_fitted(self)
         cosines = unit_cosines(X, Y)
         second = 1 + 2 * cosines**2 - 2 * unit_squared_products(X, Y)
         coefficients = maclaurin_coefficients(self.degree, self.a)

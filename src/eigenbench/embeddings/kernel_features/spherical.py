@@ -9,8 +9,6 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.embeddings.kernel_features.frequencies import (
     Projections,
@@ -19,7 +17,12 @@ from eigenbench.embeddings.kernel_features.frequencies import (
 )
 from eigenbench.embeddings.kernel_features.spherical_density import fit_radial_density, spherical_wave
 from eigenbench.embeddings.kernel_features.spherical_kernels import spherical_polynomial
-from eigenbench.embeddings.kernel_features.unit_rows import PolynomialKernelMap, unit_cosines, unit_rows
+from eigenbench.embeddings.kernel_features.unit_rows import (
+    KnownProductMoments,
+    PolynomialKernelMap,
+    unit_cosines,
+    unit_rows,
+)
 
 _GRID_POINTS = 201
 _SAMPLE_ROWS = 1_000
@@ -29,11 +32,7 @@ _UNIFORM_SHARE = 0.01
 _MOMENT_POINTS = 801
 
 
-def _has_independent_directions(estimator: Any) -> bool:
-    return estimator.directions == "independent"
-
-
-class SphericalRandomFeatures(PolynomialKernelMap):
+class SphericalRandomFeatures(KnownProductMoments, PolynomialKernelMap):
     r"""Approximate a radial kernel on the unit sphere by random Fourier features.
 
     The polynomial kernel :math:`K(z) = (1 - z^2/a^2)^p = \alpha (q + x^\top y)^p`, z = ‖x − y‖, q = a²/2 − 1,
@@ -181,29 +180,17 @@ class SphericalRandomFeatures(PolynomialKernelMap):
         radii = density.sample(rng.random_sample(n))
         self.projections_ = Projections.draw(self.directions, radii, X.shape[1], X.dtype, rng)
 
-    @available_if(_has_independent_directions)
-    def product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _moments_are_known(self) -> bool:
+        """Orthogonal directions depend on each other."""
+        return self.directions == "independent"
+
+    def _product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
         r"""Return mean and variance of the product of two feature rows over draws of the frequencies.
 
         With the fitted kernel :math:`\hat K`, the mean is :math:`\hat K(z)`. With random phases the variance
         is :math:`(\hat K(0)^2 + \hat K(0) \hat K(2z) / 2 - \hat K(z)^2) / D`, and with a sine for each cosine
         :math:`(\hat K(0)^2 + \hat K(0) \hat K(2z) - 2 \hat K(z)^2) / D`. The density is held fixed.
-
-        Parameters
-        ----------
-        X, Y : {array-like, sparse matrix} of shape (n, d) and (m, d)
-            Rows, taken at unit length; none may be zero.
-
-        Returns
-        -------
-        mean, variance : ndarray of shape (n, m), float64
-            Of ``transform(X) @ transform(Y).T``.
-
-        Notes
-        -----
-        There only with independent directions: orthogonal ones depend on each other. Costs O(n m d).
         """
-        check_is_fitted(self)
         grid = np.linspace(0, 4, _MOMENT_POINTS)
         fitted = CubicSpline(
             grid, spherical_wave(np.multiply.outer(grid, self.radii_), self.n_features_in_) @ self.masses_

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 from scipy import fft, sparse
-from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.embeddings.kernel_features.unit_rows import (
+    KnownProductMoments,
     PolynomialKernelMap,
     unit_cosines,
     unit_squared_products,
 )
 
 
-class TensorSketch(PolynomialKernelMap):
+class TensorSketch(KnownProductMoments, PolynomialKernelMap):
     r"""Approximate the polynomial kernel on the sphere by Tensor Sketch.
 
     With the constant coordinate √q, q = a²/2 − 1, the kernel :math:`\alpha (q + x^\top y)^p` is a p-th power
@@ -103,7 +103,7 @@ class TensorSketch(PolynomialKernelMap):
                 spectrum *= transformed
         out[:] = fft.irfft(spectrum, n=self.n_components, axis=0, overwrite_x=True).T
 
-    def product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
         r"""Return mean and variance of the product of two feature rows over draws of the hash functions.
 
         The mean is the kernel. With X, Y the extended rows at unit length, t = XᵀY and s = Σ X_i² Y_i²,
@@ -113,18 +113,7 @@ class TensorSketch(PolynomialKernelMap):
                   + (D^2 - 2D + e)\, t^{2p}\right],
 
         e = 2 for even D and 1 for odd D.
-
-        Parameters
-        ----------
-        X, Y : {array-like, sparse matrix} of shape (n, d) and (m, d)
-            Rows, taken at unit length; none may be zero.
-
-        Returns
-        -------
-        mean, variance : ndarray of shape (n, m), float64
-            Of ``transform(X) @ transform(Y).T``.
         """
-        check_is_fitted(self)
         q = self.a**2 / 2 - 1
         squared = ((unit_cosines(X, Y) + q) / (q + 1)) ** 2
         shared = (unit_squared_products(X, Y) + q**2) / (q + 1) ** 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -9,6 +10,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.embeddings.kernel_features.random_map import RandomMap
 
@@ -121,3 +124,38 @@ class PolynomialKernelMap(UnitRowMap):
         "degree": [Interval(Integral, 1, None, closed="left")],
         "a": [Interval(Real, 2, None, closed="left")],
     }
+
+
+class KnownProductMoments:
+    """Mixin of maps whose inner products have known moments over the draws of the map."""
+
+    def _moments_are_known(self) -> bool:
+        return True
+
+    @abstractmethod
+    def _product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the moments for a fitted map, by the formula of the class."""
+
+    @available_if(lambda estimator: estimator._moments_are_known())
+    def product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of the product of two feature rows over draws of the map.
+
+        Parameters
+        ----------
+        X, Y : {array-like, sparse matrix} of shape (n, d) and (m, d)
+            Rows, taken at unit length; none may be zero.
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (n, m), float64
+            Of ``transform(X) @ transform(Y).T``. Costs O(n m d).
+
+        Raises
+        ------
+        NotFittedError
+            If the map has not been drawn.
+        ValueError
+            If a row is zero.
+        """
+        check_is_fitted(self)
+        return self._product_moments(X, Y)
