@@ -1,9 +1,11 @@
+import numpy as np
 import pytest
 import yaml
 from small_table import table_entry
 
 from eigenbench.datasets import CatalogueError, load_catalogue
 from eigenbench.datasets.catalogue import default_catalogue_path
+from eigenbench.datasets.splits import draw_split
 
 PRINTED = {
     "reader": "printed",
@@ -58,6 +60,33 @@ def test_an_unknown_key_of_a_source_names_its_place(tmp_path):
 def test_an_unknown_dataset_names_the_nearest():
     with pytest.raises(CatalogueError, match=r"no dataset 'minst' \(did you mean 'mnist'\?\)"):
         load_catalogue().entry("minst")
+
+
+@pytest.mark.parametrize(
+    "split",
+    [
+        {"kind": "random", "test_fraction": 0.1},
+        {"kind": "random", "test_fraction": 0.1, "max_train": 500, "max_test": 40},
+        {"kind": "sampled", "max_train": 500, "max_test": 70},
+        {"kind": "sampled", "max_train": 500, "max_test": 5000},
+        {"kind": "folds", "n_folds": 7},
+    ],
+)
+def test_the_number_of_test_rows_is_that_of_the_split_where_it_is_one(split):
+    entry = load_catalogue().entry("usps" if split["kind"] == "sampled" else "digits")
+    changed = type(entry).model_validate(entry.model_dump() | {"split": split})
+    rows = entry.expect.rows
+    targets = [np.zeros(rows[part]) for part in ("all", "train", "test") if part in rows]
+    _, test = draw_split(changed.split, 0, *targets)
+    assert changed.n_test in (len(test), None)
+    assert (changed.n_test is None) == (split["kind"] == "folds")
+
+
+def test_official_and_first_rows_are_counted_and_rows_only_known_about_are_not():
+    datasets = load_catalogue().datasets
+    first = next(entry for entry in datasets.values() if entry.split.kind == "first")
+    assert first.n_test == first.expect.rows["all"] - first.split.n_train
+    assert (datasets["mnist"].n_test, datasets["timit"].n_test) == (10_000, None)
 
 
 @pytest.mark.parametrize(

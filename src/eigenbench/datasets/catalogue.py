@@ -17,7 +17,14 @@ from eigenbench.datasets.source_kinds import (
     PathSource,
     SynthesisedSource,
 )
-from eigenbench.datasets.split_kinds import AnySplit, OfficialSplit, RandomSplit, SampledSplit
+from eigenbench.datasets.split_kinds import (
+    AnySplit,
+    FirstSplit,
+    FoldSplit,
+    OfficialSplit,
+    RandomSplit,
+    SampledSplit,
+)
 from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel
 from eigenbench.project_files import project_folder
 
@@ -113,6 +120,23 @@ class Entry(StrictModel):
         if isinstance(split, RandomSplit | SampledSplit) and split.max_train and split.max_test:
             return min(rows, split.max_train + split.max_test)
         return rows
+
+    @property
+    def n_test(self) -> int | None:
+        """Test rows of one split; None for folds and where the rows are only known about.
+
+        Where a random split is stratified, rounding in each class can make it a few rows more or less.
+        """
+        rows, split = self.expect.rows, self.split
+        if not self.expect.exact_rows or isinstance(split, FoldSplit):
+            return None
+        if isinstance(split, FirstSplit):
+            return rows["all"] - split.n_train
+        if isinstance(split, RandomSplit):
+            n_test = max(1, round(split.test_fraction * rows["all"]))
+            return min(n_test, split.max_test or n_test)
+        n_test = rows["test"]
+        return min(n_test, split.max_test) if isinstance(split, SampledSplit) else n_test
 
     @model_validator(mode="after")
     def _has_checked_sources(self) -> "Entry":

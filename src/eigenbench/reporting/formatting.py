@@ -39,8 +39,8 @@ class MetricStyle:
         shown = self.scale * value
         if self.decimals is None:
             return _four_digits(shown)
-        whole = not self.unit and shown.is_integer()
-        return f"{shown:.{0 if whole else self.decimals}f}"
+        decimals = 0 if not self.unit and shown.is_integer() else self.decimals
+        return f"{shown:z.{decimals}f}"
 
     def interval(self, low: float | None, high: float | None) -> str:
         """Write an interval as ``[low, high]``; empty when there is none."""

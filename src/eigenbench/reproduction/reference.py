@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,9 @@ from eigenbench.project_files import project_folder
 #: The columns of ``results.csv`` that name a run.
 NAME = ("dataset", "method", "classifier", "seed")
 _NEEDED = ("suite", *NAME, "metric", "value", "status", "run_key")
+
+#: Beside the results: the present key of runs whose key was once computed in another way.
+EARLIER_KEYS = "earlier_keys.csv"
 
 
 class ReproductionError(ValueError):
@@ -30,7 +33,7 @@ class ReferenceRun:
     name : tuple of str
         Dataset, method, classifier and seed.
     run_key : str
-        Of the settings that it was made with.
+        Of the settings that it was made with, as keys are computed now where these settings are known.
     status : str
         ``ok``, ``failed`` or ``not_run``.
     metrics : dict of str to float
@@ -100,16 +103,22 @@ def load_reference(suite: str, folder: Path | None = None) -> Reference:
     ------
     ReproductionError
         If the folder has no result of the suite, or a file lacks a column or has a value that is no number.
+
+    Notes
+    -----
+    A file ``earlier_keys.csv`` in the folder, with columns ``suite``, ``earlier`` and ``run_key``, gives the
+    present key of runs that were made when keys were computed in another way, by the same settings.
     """
     folder = folder or default_reference_folder()
+    present = _present_keys(suite, folder / EARLIER_KEYS)
     by_key: dict[tuple[str, ...], ReferenceRun] = {}
     for path in sorted(folder.rglob("results*.csv")):
-        for name, row in _rows(path):
+        for row in _rows(path, _NEEDED):
             if row["suite"] != suite:
                 continue
-            run = by_key.setdefault(
-                (*name, row["run_key"]), ReferenceRun(name, row["run_key"], row["status"], {})
-            )
+            name = tuple(row[column] for column in NAME)
+            key = present.get(row["run_key"], row["run_key"])
+            run = by_key.setdefault((*name, key), ReferenceRun(name, key, row["status"], {}))
             if row["metric"]:
                 run.metrics[row["metric"]] = _number(row["value"], path, row["metric"])
     if not by_key:
@@ -119,15 +128,22 @@ def load_reference(suite: str, folder: Path | None = None) -> Reference:
     return Reference(suite, list(by_key.values()))
 
 
-def _rows(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+def _present_keys(suite: str, path: Path) -> dict[str, str]:
+    """Return the present keys of a suite's runs by their earlier ones; none where there is no such file."""
+    if not path.exists():
+        return {}
+    rows = _rows(path, ("suite", "earlier", "run_key"))
+    return {row["earlier"]: row["run_key"] for row in rows if row["suite"] == suite}
+
+
+def _rows(path: Path, needed: Sequence[str]) -> Iterator[dict[str, Any]]:
     with path.open(encoding="utf-8", newline="") as stream:
         reader = csv.DictReader(stream)
-        if absent := [column for column in _NEEDED if column not in (reader.fieldnames or ())]:
+        if absent := [column for column in needed if column not in (reader.fieldnames or ())]:
             raise ReproductionError(
                 f"{path}: no column {', '.join(absent)}: take the file of a report as it is"
             )
-        for row in reader:
-            yield tuple(row[column] for column in NAME), row
+        yield from reader
 
 
 def _number(text: str, path: Path, metric: str) -> float:

@@ -1,0 +1,220 @@
+"""The verdict on every published number, by the reference results: ``comparison.csv`` and a page of tables.
+
+``python -m eigenbench.reporting.reference_verdicts`` writes both anew after a change of suites or reference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+from eigenbench.datasets.catalogue import Catalogue, Entry
+from eigenbench.experiments.plan import plan_suite
+from eigenbench.experiments.record import DatasetInfo, Failure, Record
+from eigenbench.experiments.runs import Run
+from eigenbench.experiments.suite import Suite
+from eigenbench.experiments.suite_file import catalogue_of, load_suite, suite_files
+from eigenbench.project_files import project_folder
+from eigenbench.reporting.comparison import Comparison, compare_all, comparison_csv, verdict_counts
+from eigenbench.reporting.formatting import metric_style
+from eigenbench.reporting.reproduced import ReproducedOn
+from eigenbench.reporting.run_groups import group_runs
+from eigenbench.reproduction.reference import (
+    Reference,
+    ReferenceRun,
+    ReproductionError,
+    default_reference_folder,
+    load_reference,
+)
+
+_HEADER = (
+    "experiment",
+    "method",
+    "metric",
+    "published",
+    "here",
+    "95 % interval",
+    "seeds",
+    "verdict",
+    "again on",
+)
+
+
+def reference_comparisons(suites: Sequence[Suite], reference_dir: Path | None = None) -> list[Comparison]:
+    """Compare every published number with the reference results, as reports do with the records of runs.
+
+    A run counts where the reference has it by its key, so by just the settings that the suite has now.
+    Results hold neither predictions nor data cards: the number of test rows is that of the catalogue, and
+    intervals are over seeds or, without them, over test rows.
+
+    Parameters
+    ----------
+    suites : sequence of Suite
+        Whose numbers to compare.
+    reference_dir : Path, optional
+        Folder of the reference; by default the one that comes with eigenbench.
+
+    Returns
+    -------
+    list of Comparison
+        In the order of the suites. One without a result says why: no run yet, data that have to be supplied,
+        or other settings than those of the suite, then with what they gave.
+    """
+    records = [record for suite in suites for record in reference_records(suite, reference_dir)]
+    return [_with_earlier_value(row) for row in compare_all(suites, group_runs(suites, records))]
+
+
+def reference_records(suite: Suite, reference_dir: Path | None = None) -> list[Record]:
+    """Return a record for each run that a suite asks for, as far as the reference knows it.
+
+    A run that the reference has by other settings is ``not_run``, with the metrics that these gave.
+    """
+    try:
+        reference = load_reference(suite.name, reference_dir)
+    except ReproductionError:
+        reference = Reference(suite.name, [])
+    catalogue = catalogue_of(suite)
+    plan = plan_suite(suite, catalogue)
+    by_key = {run.run_key: run for run in reference.runs}
+    asked = {run.key for run in plan.runs}
+    others = {run.name: run for run in reference.runs if run.run_key not in asked}
+    return [_record(run, by_key, others, catalogue) for run in plan.runs]
+
+
+def _record(
+    run: Run,
+    by_key: dict[str, ReferenceRun],
+    others: dict[tuple[str, ...], ReferenceRun],
+    catalogue: Catalogue,
+) -> Record:
+    entry = catalogue.entry(run.dataset)
+    name = (run.dataset, run.method, run.classifier, str(run.seed))
+    found = by_key.get(run.key) or others.get(name)
+    why = ""
+    if found is None:
+        why = f"the files of {run.dataset} have to be supplied" if entry.supplied else "no reference run yet"
+    elif found.status == "not_run":
+        why = "its data or a package could not be had where the reference was made"
+    elif found.status != "ok":
+        why = "failed where the reference was made"
+    elif found.run_key != run.key:
+        why = "the reference is of other settings"
+    return Record(
+        run_key=run.key,
+        suite=run.suite,
+        experiment=run.experiment,
+        dataset=run.dataset,
+        method=run.method,
+        classifier=run.classifier,
+        seed=run.seed,
+        # Of seeds that changed nothing the values agree, and the interval is then over rows all the same.
+        deterministic=False,
+        status="not_run" if why else "ok",
+        failure=Failure(stage="reference", type="NotInReference", message=why) if why else None,
+        metrics=found.metrics if found else {},
+        dataset_info=_dataset_info(run.dataset, entry),
+    )
+
+
+def _dataset_info(name: str, entry: Entry) -> DatasetInfo | None:
+    """Return what the catalogue knows of the rows of a split; None where that is not their number."""
+    if entry.n_test is None:
+        return None
+    return DatasetInfo(
+        name=name,
+        sha256="",
+        n_train=entry.rows_of_a_run - entry.n_test,
+        n_test=entry.n_test,
+        n_features=entry.expect.features,
+        n_classes=entry.expect.classes,
+        split=str(entry.split),
+        source="",
+        licence=entry.licence,
+    )
+
+
+def _with_earlier_value(row: Comparison) -> Comparison:
+    """Add to a number that only other settings have measured what they gave."""
+    records = row.group.records if row.group and row.estimate is None else ()
+    metric = row.number.metric
+    values = [record.metrics[metric] for record in records if metric in record.metrics]
+    if not values:
+        return row
+    style = metric_style(metric)
+    mean = style.measured(math.fsum(values) / len(values))
+    return replace(row, why=f"{row.why}, by which it is {mean}{' ' + style.unit if style.unit else ''}")
+
+
+def verdicts_page(rows: Sequence[Comparison], reproduced_on: ReproducedOn) -> str:
+    """Write the page of verdicts in Markdown: counts, then the tables of each paper."""
+    counts = ", ".join(f"{number} {name}" for name, number in verdict_counts(rows).items())
+    parts = [
+        "# Every published number\n",
+        "<!-- Written by python -m eigenbench.reporting.reference_verdicts; do not edit. -->\n",
+        f"{len(rows)} numbers stand in the suites: {counts}. *Here* is what the reference results\n"
+        "(`reports/reference`) say of the settings that the suites have now, by the rules of\n"
+        "[Verdicts](reproducibility.md#verdicts): intervals are over the seeds or, of one seed, over\n"
+        "test rows. *Again on* counts the kinds of machine where every run behind a number came out again,\n"
+        "by receipts of `eigenbench verify`. The same as CSV: `reports/reference/comparison.csv`.\n",
+    ]
+    for paper, tables in _by_paper(rows).items():
+        parts.append(f"## {paper}\n")
+        for table, numbers in tables.items():
+            parts += [f"{table}\n"] if table else []
+            parts.append(_table([_HEADER, *(_cells(row, reproduced_on) for row in numbers)]))
+    return "\n".join(parts)
+
+
+def _by_paper(rows: Sequence[Comparison]) -> dict[str, dict[str, list[Comparison]]]:
+    """Group numbers by paper and by what follows its name in the source, in the order of the suites."""
+    found: dict[str, dict[str, list[Comparison]]] = {}
+    for source, numbers in groupby(rows, key=lambda row: row.number.source):
+        paper, _, table = source.partition(", ")
+        found.setdefault(paper, {}).setdefault(table[:1].upper() + table[1:], []).extend(numbers)
+    return {paper: dict(sorted(tables.items())) for paper, tables in found.items()}
+
+
+def _cells(row: Comparison, reproduced_on: ReproducedOn) -> tuple[str, ...]:
+    style, found = metric_style(row.number.metric), row.estimate
+    method = row.group.label if row.group else row.method
+    return (
+        f"{row.suite}/{row.experiment}" + ("" if row.dataset == row.experiment else f" on {row.dataset}"),
+        method,
+        style.heading,
+        style.exact(row.number.value),
+        style.measured(found.mean) if found else "",
+        style.interval(found.low, found.high).replace(",", " –", 1).strip("[]") if found else "",
+        str(found.n_seeds) if found else "",
+        f"**{row.verdict}**" if row.outcome == "off" else row.verdict,
+        reproduced_on(row) if found else "",
+    )
+
+
+def _table(lines: Sequence[Sequence[str]]) -> str:
+    inert = [[" ".join(cell.replace("|", "\\|").split()) for cell in line] for line in lines]
+    inert.insert(1, ["---"] * len(inert[0]))
+    return "".join("| " + " | ".join(line) + " |\n" for line in inert)
+
+
+def shipped_suites() -> Iterator[Suite]:
+    """Yield the suites that come with eigenbench, by name."""
+    return (load_suite(path) for path in suite_files(project_folder() / "config" / "suites"))
+
+
+def main() -> None:
+    """Write ``comparison.csv`` into the folder of the reference, and the page into ``docs``."""
+    rows = reference_comparisons(list(shipped_suites()))
+    pages = {
+        default_reference_folder() / "comparison.csv": comparison_csv(rows),
+        project_folder() / "docs" / "verdicts.md": verdicts_page(rows, ReproducedOn()),
+    }
+    for path, text in pages.items():
+        path.write_text(text, encoding="utf-8", newline="\n")
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""The verdicts on all published numbers: what is committed follows from suites and reference results."""
+
+from __future__ import annotations
+
+import csv
+import math
+import statistics
+from pathlib import Path
+
+import pytest
+
+from eigenbench.experiments.suite import Suite
+from eigenbench.experiments.suite_file import load_suite
+from eigenbench.reporting.comparison import Comparison, comparison_csv
+from eigenbench.reporting.reference_verdicts import reference_comparisons, shipped_suites, verdicts_page
+from eigenbench.reporting.reproduced import ReproducedOn
+from eigenbench.reporting.results import results_csv
+from eigenbench.reproduction.reference import EARLIER_KEYS
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+REFERENCE = REPOSITORY / "reports" / "reference"
+
+
+@pytest.fixture(scope="module")
+def suites() -> list[Suite]:
+    return list(shipped_suites())
+
+
+@pytest.fixture(scope="module")
+def rows(suites) -> list[Comparison]:
+    return reference_comparisons(suites)
+
+
+def test_the_committed_verdicts_are_those_of_the_references(rows):
+    remedy = "run python -m eigenbench.reporting.reference_verdicts"
+    committed = (REFERENCE / "comparison.csv").read_text(encoding="utf-8")
+    assert committed == comparison_csv(rows), remedy
+    page = (REPOSITORY / "docs" / "verdicts.md").read_text(encoding="utf-8")
+    assert page == verdicts_page(rows, ReproducedOn()), remedy
+
+
+def test_every_published_number_has_a_verdict(rows, suites):
+    assert len(rows) == sum(len(spec.published) for suite in suites for spec in suite.experiments.values())
+    assert all(row.outcome or row.verdict.startswith("not run (") for row in rows)
+
+
+def values(suite: str, *name: str, metric: str) -> list[float]:
+    with (REFERENCE / suite / "results.csv").open(encoding="utf-8", newline="") as stream:
+        return [
+            float(row["value"])
+            for row in csv.DictReader(stream)
+            if (row["dataset"], row["method"], row["classifier"], row["metric"]) == (*name, metric)
+        ]
+
+
+def only(rows: list[Comparison], experiment: str, method: str, source: str) -> Comparison:
+    (row,) = (
+        row
+        for row in rows
+        if f"{row.suite}/{row.experiment}" == experiment
+        and row.method == method
+        and source in row.number.source
+    )
+    return row
+
+
+def test_an_interval_over_seeds_is_students(rows):
+    found = values("gem_mnist", "mnist", "random", "CalibratedLeastSquares", metric="test_errors")
+    row = only(rows, "gem_mnist/mnist", "random", "Table 2")
+    assert len(found) == 5
+    # 2.776 is the 97.5 % quantile with 4 degrees of freedom.
+    half_width = 2.7764451 * statistics.stdev(found) / math.sqrt(5)
+    assert row.estimate.mean == pytest.approx(statistics.mean(found))
+    assert row.estimate.high - row.estimate.mean == pytest.approx(half_width)
+    assert row.verdict == "reproduced"
+
+
+def test_an_interval_over_rows_is_wilsons_with_the_rows_of_the_catalogue(rows):
+    (error,) = values("gem_covertype", "covtype", "gem_rff", "StochasticLogistic", metric="test_error")
+    n, z = 58_101, 1.959964
+    centre = (error + z**2 / (2 * n)) / (1 + z**2 / n)
+    half_width = z / (1 + z**2 / n) * math.sqrt(error * (1 - error) / n + (z / (2 * n)) ** 2)
+    row = only(rows, "gem_covertype/covertype", "gem_rff", "Table 3")
+    assert (row.estimate.low, row.estimate.high) == pytest.approx((centre - half_width, centre + half_width))
+    assert row.verdict == "better"
+
+
+SUITE = """
+title: Small
+experiments:
+  digits:
+    dataset: digits
+    methods: {pca: {steps: [{PCA: {n_components: 9}}]}}
+    classifiers: [LinearSVC]
+    published:
+      - {source: "A paper, Table 1", method: pca, metric: test_error, value: 0.05, tolerance: 0.01}
+  speech:
+    dataset: timit
+    methods: {pca: {steps: [PCA]}}
+    classifiers: [LinearSVC]
+    published:
+      - {source: "A paper, Table 2", method: pca, metric: test_error, value: 0.4, tolerance: 0.01}
+"""
+
+
+@pytest.fixture
+def small(tmp_path) -> Suite:
+    path = tmp_path / "small.yaml"
+    path.write_text(SUITE)
+    return load_suite(path)
+
+
+@pytest.fixture
+def record(small, make_record):
+    def of_key(key: str):
+        return make_record(
+            "digits", "pca", "LinearSVC", 0, suite="small", run_key=key, metrics={"test_error": 0.04}
+        )
+
+    return of_key
+
+
+def key_of(suite: Suite) -> str:
+    from eigenbench.datasets import load_catalogue
+    from eigenbench.experiments.plan import plan_suite
+
+    return plan_suite(suite, load_catalogue()).runs[0].key
+
+
+def verdicts(suite: Suite, folder: Path) -> list[str]:
+    return [row.verdict for row in reference_comparisons([suite], folder)]
+
+
+def test_a_run_by_other_settings_gives_no_verdict_but_is_shown(small, record, tmp_path):
+    (tmp_path / "results.csv").write_text(results_csv([record("0123456789abcdef")]))
+    assert verdicts(small, tmp_path) == [
+        "not run (the reference is of other settings, by which it is 4.00 %)",
+        "not run (the files of timit have to be supplied)",
+    ]
+
+
+def test_an_earlier_key_of_the_same_settings_counts(small, record, tmp_path):
+    (tmp_path / "results.csv").write_text(results_csv([record("0123456789abcdef")]))
+    line = f"small,0123456789abcdef,{key_of(small)}\n"
+    (tmp_path / EARLIER_KEYS).write_text("suite,earlier,run_key\n" + line)
+    assert verdicts(small, tmp_path)[0] == "reproduced"
+    (tmp_path / EARLIER_KEYS).write_text("suite,earlier,run_key\n" + line.replace("small", "large"))
+    assert verdicts(small, tmp_path)[0].startswith("not run (the reference is of other settings")
+
+
+def test_without_a_run_a_number_says_so(small, tmp_path):
+    assert verdicts(small, tmp_path)[0] == "not run (no reference run yet)"
