@@ -2,49 +2,109 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from eigenbench.reproduction.receipt import ComparedRun, Receipt
+from eigenbench.reproduction.receipt import ComparedRun, ComparedValue, Receipt
 
-_COLOURS = {"identical": "green", "within noise": "green", "different": "red", "missing": "red"}
+_COLOURS = {"within noise": "green", "different": "red", "missing": "red", "not compared": "dim"}
 _MOST_LINES = 20
+_MOST_NAMES = 3
+#: More texts of one cause, such as digests of code, are counted and not written out.
+_MOST_TEXTS = 2
 
 
 def print_receipt(receipt: Receipt, path: Path, console: Console | None = None) -> None:
-    """Print counts, the runs that did not come out again, what is not as in the reference, and the file."""
+    """Print what came out otherwise, how far, what is not as in the reference, the counts, and the file."""
     console = console or Console()
-    for verdict in ("different", "missing", "within noise"):
-        runs = [run for run in receipt.runs if run.verdict == verdict]
-        for run in runs[:_MOST_LINES]:
-            line = Text(f"{verdict:<13}", style=_COLOURS[verdict]).append(f"{run.name}{_detail(run)}", "none")
-            console.print(line, soft_wrap=True)
-        if len(runs) > _MOST_LINES:
-            console.print(f"{verdict:<13}and {len(runs) - _MOST_LINES} more: see the receipt")
-    for cause in _causes(receipt.runs):
-        console.print(cause, soft_wrap=True, highlight=False)
+    for verdict, text in (*_different(receipt.runs), *_within_noise(receipt.runs), *_without(receipt.runs)):
+        console.print(Text(f"{verdict:<13}", style=_COLOURS[verdict]).append(text, "none"), soft_wrap=True)
+    if causes := _causes(receipt.runs):
+        console.print("Not as where the reference was made, in runs that are not identical:")
+        for cause in causes:
+            console.print(cause, soft_wrap=True, highlight=False)
     counts = ", ".join(f"{number} {verdict}" for verdict, number in receipt.counts().items() if number)
     console.print(f"{receipt.suite}: {counts or 'no run'}", soft_wrap=True, highlight=False)
     console.print(f"Receipt: {path}", soft_wrap=True, highlight=False)
 
 
-def _detail(run: ComparedRun) -> str:
-    """Say of a run which metric moved most, in units of its noise, or else what the receipt says."""
-    judged = {metric: value for metric, value in run.values.items() if value.noise is not None}
-    if not judged:
-        return f": {run.why}" if run.why else ""
-    metric, value = max(judged.items(), key=lambda item: item[1].in_noise)
+def _different(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, str]]:
+    """Yield a line for each run that is different, with the metric that moved most in units of its noise."""
+    found = [run for run in runs if run.verdict == "different"]
+    for run in found[:_MOST_LINES]:
+        moved = _furthest(run)
+        detail = f"{_values(*moved)}, ± {moved[1].noise:.2g} by {moved[1].noise_of}" if moved else run.why
+        yield "different", f"{run.name}: {detail}"
+    if len(found) > _MOST_LINES:
+        yield "different", f"and {len(found) - _MOST_LINES} more: see the receipt"
+
+
+def _within_noise(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, str]]:
+    """Say of the runs within noise how many differ by rounding alone, and which is nearest to its limit."""
+    moved = [(run, *found) for run in runs if run.verdict == "within noise" and (found := _furthest(run))]
+    if not moved:
+        return
+    rounded = sum(_by_rounding(run) for run, *_ in moved)
+    noise = "the others by less than two seeds or two sets of test rows do, at 95 %"
+    yield "within noise", f"{_count(len(moved))}: {rounded} by rounding of sums alone, {noise}"
+    run, metric, value = max(moved, key=lambda item: (item[2].noise_of != "rounding", item[2].in_noise))
+    if value.noise_of != "rounding":
+        limit = f"{value.in_noise:.0%} of what {value.noise_of} explain"
+        yield "within noise", f"the furthest: {run.name}: {_values(metric, value)}, {limit}"
+
+
+def _without(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, str]]:
+    """Yield a line for each reason why runs are missing or were not compared."""
+    for verdict in ("missing", "not compared"):
+        by_reason: dict[str, list[str]] = {}
+        for run in runs:
+            if run.verdict == verdict:
+                by_reason.setdefault(run.why, []).append(run.name)
+        for why, names in by_reason.items():
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            yield verdict, f"{', '.join(names[:_MOST_NAMES])}{more}: {why}"
+
+
+def _furthest(run: ComparedRun) -> tuple[str, ComparedValue] | None:
+    """Return the metric that moved most in units of its noise, one beyond rounding before others."""
+    judged = [(metric, value) for metric, value in run.values.items() if value.noise is not None]
+    return max(judged, key=lambda item: (item[1].noise_of != "rounding", item[1].in_noise), default=None)
+
+
+def _by_rounding(run: ComparedRun) -> bool:
+    return all(value.noise_of in ("rounding", None) for value in run.values.values())
+
+
+def _values(metric: str, value: ComparedValue) -> str:
+    """Write both values with as many digits as tell them apart."""
+    here, there = value.here, value.reference
+    digits = next((n for n in range(6, 17) if here is None or f"{here:.{n}g}" != f"{there:.{n}g}"), 17)
     return (
-        f": {metric} {value.here:.6g}, {value.reference:.6g} in the reference, "
-        f"± {value.noise:.2g} by {value.noise_of}"
+        f"{metric} {'absent' if here is None else f'{here:.{digits}g}'}, {there:.{digits}g} in the reference"
     )
+
+
+def _count(number: int) -> str:
+    return "1 run" if number == 1 else f"{number} runs"
 
 
 def _causes(runs: Sequence[ComparedRun]) -> list[str]:
     """Return each cause with the number of runs that have it, most frequent first."""
-    counts = Counter(cause for run in runs for cause in run.causes)
-    return [f"{number:>4} runs  {cause}" for cause, number in counts.most_common(_MOST_LINES)]
+    runs_of: dict[str, dict[str, int]] = {}
+    for run in runs:
+        for cause in run.causes:
+            texts = runs_of.setdefault(cause.partition(":")[0], {})
+            texts[cause] = texts.get(cause, 0) + 1
+    lines: list[tuple[int, str]] = []
+    for kind, texts in runs_of.items():
+        if len(texts) > _MOST_TEXTS:
+            lines.append(
+                (sum(texts.values()), f"{kind}: other than there, in {len(texts)} ways: see the receipt")
+            )
+        else:
+            lines += [(number, text) for text, number in texts.items()]
+    lines.sort(key=lambda line: -line[0])
+    return [f"{number:>4} runs  {text}" for number, text in lines[:_MOST_LINES]]

@@ -1,0 +1,78 @@
+"""What ``eigenbench verify`` prints of a receipt: short, and each verdict with its reason."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from rich.console import Console
+
+from eigenbench.reproduction.receipt import ComparedRun, ComparedValue, Receipt
+from eigenbench.reproduction.terminal import print_receipt
+
+
+def run(
+    seed: int, verdict: str, why: str = "", causes: tuple[str, ...] = (), **values: ComparedValue
+) -> ComparedRun:
+    names = {"experiment": "digits", "dataset": "digits", "method": "gem", "classifier": "LinearSVC"}
+    return ComparedRun(
+        **names, seed=seed, run_key="0" * 16, verdict=verdict, why=why, values=values, causes=list(causes)
+    )
+
+
+def value(reference: float, here: float, verdict: str, noise: float, noise_of: str) -> ComparedValue:
+    return ComparedValue(reference=reference, here=here, verdict=verdict, noise=noise, noise_of=noise_of)
+
+
+def printed(*runs: ComparedRun) -> list[str]:
+    receipt = Receipt(
+        suite="small", reference="0" * 64, eigenbench="0.1", made="now", environments=[], runs=list(runs)
+    )
+    stream = io.StringIO()
+    print_receipt(receipt, Path("receipt.json"), Console(file=stream, width=80))
+    return stream.getvalue().splitlines()
+
+
+def test_runs_within_noise_are_counted_and_the_furthest_is_named():
+    rounded = [
+        run(seed, "within noise", test_log_loss=value(0.5, 0.5 + 1e-8, "within noise", 5e-7, "rounding"))
+        for seed in range(50)
+    ]
+    moved = run(50, "within noise", test_error=value(0.10, 0.12, "within noise", 0.08, "seeds"))
+    lines = printed(*rounded, moved)
+    assert lines[0].startswith("within noise 51 runs: 50 by rounding of sums alone, ")
+    assert lines[1].endswith(
+        "digits/gem/LinearSVC/seed-50: test_error 0.12, 0.1 in the reference, 25% of what seeds explain"
+    )
+    assert lines[2:] == ["small: 51 within noise", "Receipt: receipt.json"]
+
+
+def test_two_values_are_written_so_that_they_differ():
+    lines = printed(run(0, "different", test_error=value(0.1099491, 0.10994912, "different", 1e-9, "rows")))
+    assert "test_error 0.10994912, 0.1099491 in the reference, ± 1e-09 by rows" in lines[0]
+
+
+def test_runs_without_a_comparison_stand_in_one_line_for_each_reason():
+    lines = printed(
+        *(run(seed, "missing", "no record") for seed in range(5)),
+        *(run(seed, "not compared", "the reference has no such run") for seed in range(5, 7)),
+    )
+    name = "digits/gem/LinearSVC/seed"
+    assert lines[0] == f"missing      {name}-0, {name}-1, {name}-2 and 2 more: no record"
+    assert lines[1] == f"not compared {name}-5, {name}-6: the reference has no such run"
+    assert lines[2] == "small: 2 not compared, 5 missing"
+
+
+def test_digests_of_code_are_counted_other_causes_written_out():
+    runs = [
+        run(
+            seed,
+            "different",
+            "beyond noise",
+            (f"code: {seed}, 9 in the reference", "threads: 2, 1 in the reference"),
+        )
+        for seed in range(3)
+    ]
+    lines = [line.strip() for line in printed(*runs)]
+    assert "3 runs  threads: 2, 1 in the reference" in lines
+    assert "3 runs  code: other than there, in 3 ways: see the receipt" in lines
