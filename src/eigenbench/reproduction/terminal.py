@@ -20,7 +20,7 @@ _MOST_TEXTS = 2
 def print_receipt(receipt: Receipt, path: Path, console: Console | None = None) -> None:
     """Print what came out otherwise, how far, what is not as in the reference, the counts, and the file."""
     console = console or Console()
-    for verdict, text in (*_different(receipt.runs), *_within_noise(receipt.runs), *_without(receipt.runs)):
+    for verdict, text in (*_different(receipt.runs), *_without(receipt.runs), *_within_noise(receipt.runs)):
         console.print(Text(f"{verdict:<13}", style=_COLOURS[verdict]).append(text, "none"), soft_wrap=True)
     if causes := _causes(receipt.runs):
         console.print("Not as where the reference was made, in runs that are not identical:")
