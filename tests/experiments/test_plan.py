@@ -265,7 +265,7 @@ def test_outputs_of_a_rule_have_its_wildcards_in_all_of_them(workflow):
             assert found == {(not jobs.seeds, not jobs.seeds)}
 
 
-def test_jobs_of_several_methods_hold_a_minute_of_estimated_work_with_the_same_seeds():
+def test_jobs_of_several_methods_hold_little_estimated_work_with_the_same_seeds():
     bench = Workflow({"suites": ["quick"]}, SUITES.parent / "config.yaml", SUITES, check=False)
     packs = [jobs for jobs in bench.shared_jobs if len(jobs.methods) > 1 and jobs.seeds]
     assert len(packs) > 50

@@ -19,7 +19,7 @@ Share = Literal["method", "seed", "fit"]
 #: estimated time from which a fit is a job of its own, all in seconds. Starting a job costs about three; a
 #: retry repeats all of it.
 JOB_SECONDS = 300
-PACK_SECONDS = 60
+PACK_SECONDS = 30
 FIT_SECONDS = 30
 
 #: Values (rows × features) that one core fits in a second; measured on the reference runs of the small
