@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -12,40 +13,120 @@ REFERENCE = DOCS.parent / "reports" / "reference" / "comparison"
 PAGE = DOCS / "which_embedding.md"
 _BLOCK = re.compile(r"(<!-- from the reference results -->\n).*?(<!-- end -->)", re.DOTALL)
 
-#: The questions that the page answers by pairs, the first method against the second.
-QUESTIONS = (
-    ("gem", "raw"),
-    ("gem", "random"),
-    ("gem", "pca"),
-    ("gem", "pca_rotated"),
-    ("gem", "lda"),
-    ("deep_gem", "gem"),
-    ("gem_neighborhoods", "gem"),
-    ("gem_subclasses", "gem"),
-    ("gem_on_fourier", "gem"),
-    ("gem_and_fourier", "fourier"),
-    ("gem_and_fourier", "raw + SVC"),
-    ("rembrandt", "plst"),
-    ("rembrandt_on_fourier", "fourier"),
-    ("hyperbolic_pca", "pca"),
-    ("spherical", "random_maclaurin"),
-    ("spherical", "tensor_sketch"),
-    ("spherical", "fourier"),
-    ("fourier", "nystroem"),
-    ("raw + SVC", "raw + HistGradientBoostingClassifier"),
+
+@dataclass(frozen=True)
+class Problem:
+    """A kind of problem, whose experiments share a metric.
+
+    Attributes
+    ----------
+    title, metric : str
+        What it is called on the page, and what is compared.
+    unit : str
+        Of the metric, for the headings.
+    style : str
+        Format of a value.
+    plain : str
+        The competitor without an embedding.
+    questions : tuple of pairs of str
+        What the page answers by pairs, the first method against the second.
+    """
+
+    title: str
+    metric: str
+    unit: str
+    style: str
+    plain: str
+    questions: tuple[tuple[str, str], ...]
+
+    def value(self, number: float) -> str:
+        """Format a value of the metric."""
+        return self.style.format(100 * number if self.unit == "%" else number)
+
+
+PROBLEMS = (
+    Problem(
+        "Tables",
+        "test_error",
+        "%",
+        "{:.1f}",
+        "raw",
+        (
+            ("gem", "raw"),
+            ("gem", "random"),
+            ("gem", "pca"),
+            ("gem", "pca_rotated"),
+            ("gem", "lda"),
+            ("deep_gem", "gem"),
+            ("gem_neighborhoods", "gem"),
+            ("gem_subclasses", "gem"),
+            ("gem_on_fourier", "gem"),
+            ("gem_and_fourier", "fourier"),
+            ("gem_and_fourier", "raw + SVC"),
+            ("rembrandt", "plst"),
+            ("rembrandt_on_fourier", "fourier"),
+            ("hyperbolic_pca", "pca"),
+            ("spherical", "random_maclaurin"),
+            ("spherical", "tensor_sketch"),
+            ("spherical", "fourier"),
+            ("fourier", "nystroem"),
+            ("raw + SVC", "raw + HistGradientBoostingClassifier"),
+        ),
+    ),
+    Problem(
+        "Labels",
+        "test_micro_f1",
+        "micro F1",
+        "{:.3f}",
+        "logistic",
+        (
+            ("rembrandt", "logistic"),
+            ("rembrandt", "plst"),
+            ("rembrandt", "compressed_sensing"),
+            ("rembrandt", "pca"),
+        ),
+    ),
+    Problem(
+        "New classes, known from one example each",
+        "nn_error",
+        "%",
+        "{:.1f}",
+        "pixels",
+        (("hpca", "pixels"), ("hpca", "lda"), ("hpca", "lfda"), ("hpca", "nca"), ("hpca", "hpca_linear")),
+    ),
+    Problem(
+        "Features of a polynomial kernel, D = 4,096",
+        "expected_kernel_mse_at_4096",
+        "squared error of the kernel",
+        "{:.1e}",
+        "random_maclaurin",
+        (
+            ("srf_original", "random_maclaurin"),
+            ("srf_original", "tensor_sketch"),
+            ("srf", "srf_original"),
+            ("srf_sample", "srf"),
+            ("hermite", "srf_sample"),
+        ),
+    ),
 )
 
 
-def label(method: str, classifier: str) -> str:
-    """Name a competitor; logistic regression is that of all embeddings and is left out."""
-    return method if classifier == "LogisticRegression" else f"{method} + {classifier}"
+def name_of(competitor: str) -> str:
+    """Shorten a competitor: the classifier that all methods share, and a method that does nothing, go."""
+    return competitor.removesuffix(" + LogisticRegression").removeprefix("identity + ")
 
 
-def read_boards() -> pd.DataFrame:
-    """Return the leaderboards of all datasets, with a column ``name``."""
-    boards = pd.read_csv(REFERENCE / "leaderboard.csv")
-    boards["name"] = [label(*pair) for pair in zip(boards["method"], boards["classifier"], strict=True)]
-    return boards
+def read(name: str, problem: Problem) -> pd.DataFrame:
+    """Return the lines of a reference table that belong to a problem."""
+    lines = pd.read_csv(REFERENCE / f"{name}.csv")
+    return lines[lines["metric"] == problem.metric]
+
+
+def read_board(problem: Problem) -> pd.DataFrame:
+    """Return the leaderboards of all datasets of a problem, with a column ``name``."""
+    board = read("leaderboard", problem)
+    competitors = board["method"] + (" + " + board["classifier"]).fillna("")
+    return board.assign(name=competitors.map(name_of))
 
 
 def table(headings: list[str], rows: list[list[str]]) -> str:
@@ -54,44 +135,41 @@ def table(headings: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
-def ranks_table(boards: pd.DataFrame) -> str:
+def ranks_table(problem: Problem, board: pd.DataFrame) -> str:
     """List the competitors by mean rank, with how often they tie with the best, and their cost."""
-    ranks = pd.read_csv(REFERENCE / "ranks.csv")
-    tied = boards.groupby("name")["tied"].sum()
+    ranks = read("ranks", problem)
+    tied = board.groupby("name")["tied"].sum()
     rows = []
     for line in ranks.to_dict("records"):
-        name = line["competitor"].removesuffix(" + LogisticRegression")
-        rows.append([f"`{name}`", f"{line['mean_rank']:.1f}", f"{int(tied[name])}", f"{line['seconds']:.2g}"])
-    n = int(ranks["n_datasets"].iloc[0])
-    return table(["method", "mean rank", f"ties with the best, of {n}", "seconds, mean"], rows)
-
-
-def dataset_table(boards: pd.DataFrame) -> str:
-    """Say for each dataset which method is best, which embedding, and what the raw inputs give."""
-    rows = []
-    for dataset, board in boards.groupby("dataset"):
-        ranked = board.sort_values("mean")
-        best = ranked.iloc[0]
-        embedded = ranked[(ranked["method"] != "raw") & ranked["mean"].notna()].iloc[0]
-        raw = ranked[ranked["name"] == "raw"].iloc[0]
+        name = name_of(line["competitor"])
+        failed = str(line["n_failed"]) if line["n_failed"] else ""
         rows.append(
-            [
-                f"`{dataset}`",
-                f"`{best['name']}` {100 * best['mean']:.1f}",
-                f"{int(ranked['tied'].sum())}",
-                f"`{embedded['name']}` {100 * embedded['mean']:.1f}" + (" =" if embedded["tied"] else ""),
-                f"{100 * raw['mean']:.1f}" + (" =" if raw["tied"] else ""),
-            ]
+            [f"`{name}`", f"{line['mean_rank']:.1f}", f"{int(tied[name])}", failed, f"{line['seconds']:.2g}"]
         )
-    return table(["data", "best, error in %", "tie", "best embedding", "raw, logistic regression"], rows)
+    n = int(ranks["n_datasets"].iloc[0])
+    return table(["method", "mean rank", f"ties with the best, of {n}", "failed", "seconds, mean"], rows)
 
 
-def pairs_table() -> str:
+def dataset_table(problem: Problem, board: pd.DataFrame) -> str:
+    """Say for each dataset which competitor is best, which method, and what stands there without one."""
+    rows = []
+    for dataset, lines in board.groupby("dataset"):
+        ranked = lines[lines["rank"].notna()].sort_values("rank", kind="stable")
+        methods = ranked[~ranked["name"].str.fullmatch(f"{problem.plain}( \\+ .*)?")]
+        plain = ranked[ranked["name"] == problem.plain]
+        cells = [
+            f"`{line['name']}` {problem.value(line['mean'])}" + (" =" if line["tied"] else "")
+            for line in (ranked.iloc[0], methods.iloc[0], *plain.to_dict("records"))
+        ]
+        rows.append([f"`{dataset}`", cells[0].removesuffix(" ="), f"{int(ranked['tied'].sum())}", *cells[1:]])
+    return table(["data", f"best, {problem.unit}", "tie", "best embedding", "without"], rows)
+
+
+def pairs_table(problem: Problem) -> str:
     """Answer the questions by wins and losses over datasets, and by the probability of a difference."""
-    pairs = pd.read_csv(REFERENCE / "pairs.csv")
     found = {}
-    for line in pairs.to_dict("records"):
-        names = tuple(name.removesuffix(" + LogisticRegression") for name in (line["first"], line["second"]))
+    for line in read("pairs", problem).to_dict("records"):
+        names = name_of(line["first"]), name_of(line["second"])
         found[names] = line
         found[names[::-1]] = line | {
             "wins": line["losses"],
@@ -100,7 +178,7 @@ def pairs_table() -> str:
             "second_better": line["first_better"],
         }
     rows = []
-    for names in QUESTIONS:
+    for names in problem.questions:
         line = found[names]
         shares = [f"{line[key]:.2f}" for key in ("first_better", "equivalent", "second_better")]
         counts = "/".join(str(line[key]) for key in ("wins", "ties", "losses"))
@@ -119,18 +197,17 @@ def pairs_table() -> str:
 
 def block() -> str:
     """Return everything that stands between the marks of the page."""
-    boards = read_boards()
-    return "\n".join(
-        [
-            "### Ranks\n",
-            ranks_table(boards),
-            "### Pairs\n",
-            pairs_table(),
-            "### Data\n",
-            "Tie: how many methods can't be told from the best; = marks those that are among them.\n",
-            dataset_table(boards),
+    parts = []
+    for problem in PROBLEMS:
+        board = read_board(problem)
+        parts += [
+            f"### {problem.title}\n",
+            ranks_table(problem, board),
+            pairs_table(problem),
+            "Tie: how many can't be told from the best; = marks those that are among them.\n",
+            dataset_table(problem, board),
         ]
-    )
+    return "\n".join(parts)
 
 
 def main() -> None:

@@ -239,7 +239,7 @@ def test_a_package_that_is_not_there_makes_the_runs_not_run(jobs):
         for name, item in method.spec.components.items()
     }
     spec = method.spec.model_copy(update={"components": components})
-    record = jobs.run(type(method)(spec, method.seeds, method.share))[CLASSIFIER]
+    record = jobs.run(replace(method, spec=spec))[CLASSIFIER]
     assert (record.status, record.failure.stage) == ("not_run", "import")
     assert "pip install 'eigenbench[peers]'" in record.failure.message
     assert not record.deterministic

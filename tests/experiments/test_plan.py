@@ -7,6 +7,7 @@ import yaml
 from small_jobs import methods_of, plan_of, suite_of
 
 from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
+from eigenbench.experiments.cost import PACK_SECONDS
 from eigenbench.experiments.job_spec import JobSpec, content_key
 from eigenbench.experiments.plan import plan_suite
 from eigenbench.experiments.suite import Suite
@@ -238,10 +239,11 @@ def test_shared_jobs_and_large_ones_make_every_result_once(workflow):
     bench = workflow()
     made = []
     for jobs in bench.shared_jobs:
+        if jobs.seeds:
+            made += jobs.outputs
+            continue
         for name in jobs.methods:
-            method = bench.method(f"{jobs.suite}/{jobs.experiment}/{name}")
-            seeds = ["{seed}"] if method.share == "method" else method.seeds
-            for seed in seeds:
+            for seed in bench.method(f"{jobs.suite}/{jobs.experiment}/{name}").seeds:
                 made += [file.replace("{method}", name).replace("{seed}", str(seed)) for file in jobs.outputs]
     assert len(made) == len(set(made))
     shared = [folder for folder in bench._methods if folder not in bench.large]
@@ -260,7 +262,18 @@ def test_outputs_of_a_rule_have_its_wildcards_in_all_of_them(workflow):
     for jobs in workflow().shared_jobs:
         for files in (jobs.outputs, (jobs.log,)):
             found = {("{method}" in file, "{seed}" in file) for file in files}
-            assert found <= {(True, "{seed}" in jobs.log)}
+            assert found == {(not jobs.seeds, not jobs.seeds)}
+
+
+def test_jobs_of_several_methods_hold_little_estimated_work_with_the_same_seeds():
+    bench = Workflow({"suites": ["quick"]}, SUITES.parent / "config.yaml", SUITES, check=False)
+    packs = [jobs for jobs in bench.shared_jobs if len(jobs.methods) > 1 and jobs.seeds]
+    assert len(packs) > 50
+    for jobs in packs:
+        methods = [bench.method(f"{jobs.suite}/{jobs.experiment}/{name}") for name in jobs.methods]
+        assert sum(method.seconds for method in methods) <= PACK_SECONDS
+        assert {method.seeds for method in methods} == {jobs.seeds}
+        assert len({method.spec.time_limit for method in methods}) == 1
 
 
 def test_a_search_embeds_on_one_part_and_the_run_on_all_training_rows():

@@ -337,6 +337,18 @@ class TestChoice:
         with pytest.raises(ValueError, match="pca__n_components: 'choose' needs a list of numbers"):
             choose_on_held_out_classes(make_pipeline(PCA({"choose": values})), X, y, folds=3, seed=0)
 
+    def test_a_candidate_that_cannot_be_fitted_is_out(self):
+        X, y = self.task()
+        method = make_pipeline(PCA({"choose": [7, 1]}, svd_solver="full"))
+        chosen, error = choose_on_held_out_classes(method, X, y, folds=3, seed=0)
+        assert chosen == {"pca__n_components": 1}
+        assert error < 0.01
+
+    def test_where_none_can_be_fitted_the_last_error_says_why(self):
+        X, y = self.task()
+        with pytest.raises(ValueError, match="n_components=8 must be between"):
+            choose_on_held_out_classes(make_pipeline(PCA({"choose": [7, 8]})), X, y, folds=3, seed=0)
+
     def test_too_few_classes_are_an_error(self):
         X, y = self.task(n_classes=5)
         with pytest.raises(ValueError, match="5 source classes cannot make 3 parts"):

@@ -164,7 +164,7 @@ def test_a_second_run_has_nothing_to_do(finished):
 
 
 def test_a_dry_run_writes_nothing(tmp_path, make_workflow):
-    assert "train tiny/grid/gem" in make_workflow(tmp_path).planned()
+    assert "train tiny/grid: identity, gem" in make_workflow(tmp_path).planned()
     assert [path.name for path in tmp_path.iterdir()] in ([], [".snakemake"])
 
 
@@ -196,7 +196,7 @@ def test_the_view_of_a_run_is_a_line_for_each_job_and_tells_failures(finished):
     total = int(first.split()[1])
     done = re.findall(r"^(\d+) of (\d+) done: (.+), \d+ s", printed, flags=re.MULTILINE)
     assert [int(number) for number, _, _ in done] == list(range(1, total))
-    assert "train tiny/grid/gem" in {text for _, _, text in done}
+    assert "train tiny/grid: identity, gem" in {text for _, _, text in done}
     assert "failed: InvalidParameterError: The 'gamma' parameter" in printed
     assert "Select jobs to execute" not in printed
     logs = (workflow.folder / ".snakemake" / "log").glob("*.log")

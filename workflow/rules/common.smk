@@ -207,9 +207,10 @@ def expectation():
     }
 
 
-def small_spec(jobs, wildcards):
-    """What determines the results of a method whose runs share jobs."""
-    return BENCH.spec(f"{jobs.suite}/{jobs.experiment}/{wildcards.method}")
+def small_specs(jobs, wildcards):
+    """What determines the results of the methods of a job with small runs."""
+    methods = jobs.methods if jobs.seeds else [wildcards.method]
+    return [BENCH.spec(f"{jobs.suite}/{jobs.experiment}/{name}") for name in methods]
 
 
 onstart:

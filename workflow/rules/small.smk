@@ -1,5 +1,5 @@
-# Small work: one job makes all runs of a method, or of a method and seed, because starting a job costs more
-# than a fit. The paths are those of large work. One rule for each experiment, as outputs can't be functions;
+# Small work: one job makes all runs of some methods, or of a method and seed, because starting a job costs more
+# than a fit. The paths are those of large work. Rules for each experiment, as outputs can't be functions;
 # `shell` sees the last value of a loop's variable, so what it needs of it goes through `params`.
 for jobs in BENCH.shared_jobs:
 
@@ -7,7 +7,7 @@ for jobs in BENCH.shared_jobs:
         name:
             jobs.name
         input:
-            lambda w, jobs=jobs: BENCH.prepared(small_spec(jobs, w)),
+            lambda w, jobs=jobs: BENCH.prepared(small_specs(jobs, w)[0]),
         output:
             jobs.outputs,
         log:
@@ -30,10 +30,9 @@ for jobs in BENCH.shared_jobs:
             verb=jobs.verb,
             data=data_dir,
             results=results_dir,
-            job=lambda w, jobs=jobs: small_spec(jobs, w).told,
-            code=lambda w, jobs=jobs: BENCH.code(jobs.verb, small_spec(jobs, w)),
-            seeds=lambda w, jobs=jobs: w.get("seed")
-            or BENCH.method(f"{jobs.suite}/{jobs.experiment}/{w.method}").seeds,
+            job=lambda w, jobs=jobs: [spec.told for spec in small_specs(jobs, w)],
+            code=lambda w, jobs=jobs: BENCH.code(jobs.verb, *small_specs(jobs, w)),
+            seeds=lambda w, jobs=jobs: jobs.seeds or w.seed,
         message:
             f"{'measure' if jobs.verb == 'measure' else 'train'} {jobs.message}"
         shell:

@@ -12,12 +12,14 @@ from eigenbench.datasets.catalogue import Entry
 from eigenbench.experiments.job_spec import JobSpec
 from eigenbench.experiments.steps import Step, grid_size
 
-#: What one job does: the job of a whole method, of a method and seed, or a single fit.
+#: What one job does: whole methods, a method and seed, or a single fit.
 Share = Literal["method", "seed", "fit"]
 
-#: Estimated work that is put into one job, and the estimated time from which a fit is a job of its own, both
-#: in seconds. Starting a job costs about three; a retry repeats all of it.
+#: Estimated work of a method that is put into one job, that of several methods which share one, and the
+#: estimated time from which a fit is a job of its own, all in seconds. Starting a job costs about three; a
+#: retry repeats all of it.
 JOB_SECONDS = 300
+PACK_SECONDS = 30
 FIT_SECONDS = 30
 
 #: Values (rows × features) that one core fits in a second; measured on the reference runs of the small
@@ -46,11 +48,16 @@ def share_of(spec: JobSpec, entry: Entry, n_seeds: int, values: int | None = Non
     values : int, optional
         Values that one measurement of its protocol works on.
     """
-    fits = sum(fits_of(spec, name) for name in spec.classifiers) if values is None else 1
-    one_fit = seconds_of_fit(spec, entry, values)
-    if one_fit > FIT_SECONDS or fits * one_fit > JOB_SECONDS:
+    one_seed = seconds_of_seed(spec, entry, values)
+    if seconds_of_fit(spec, entry, values) > FIT_SECONDS or one_seed > JOB_SECONDS:
         return "fit"
-    return "method" if fits * one_fit * n_seeds <= JOB_SECONDS else "seed"
+    return "method" if one_seed * n_seeds <= JOB_SECONDS else "seed"
+
+
+def seconds_of_seed(spec: JobSpec, entry: Entry, values: int | None = None) -> float:
+    """Estimate the time of all fits of a method with one seed, or of one measurement."""
+    fits = sum(fits_of(spec, name) for name in spec.classifiers) if values is None else 1
+    return fits * seconds_of_fit(spec, entry, values)
 
 
 def fits_of(spec: JobSpec, classifier: str) -> int:

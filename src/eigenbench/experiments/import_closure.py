@@ -56,7 +56,6 @@ def _source(module: str) -> Path | None:
     return Path(spec.origin) if spec and spec.origin else None
 
 
-@cache
 def _text(module: str) -> str:
     source = _source(module)
     return source.read_text(encoding="utf-8") if source else ""
@@ -114,11 +113,11 @@ def _is_module(name: str) -> bool:
 @cache
 def _digest(module: str) -> str:
     """Return the hash of a syntax tree without docstrings and the list of names that are imported lazily."""
-    tree = ast.parse(_text(module))
-    tree.body = [node for node in tree.body if not _is_export_list(node)]
+    tree = _tree(module)
     for node in ast.walk(tree):
         if isinstance(
             node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-        ) and ast.get_docstring(node):
+        ) and ast.get_docstring(node, clean=False):
             node.body = node.body[1:]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    kept = [node for node in tree.body if not _is_export_list(node)]
+    return hashlib.sha256(ast.dump(ast.Module(kept, type_ignores=[])).encode()).hexdigest()

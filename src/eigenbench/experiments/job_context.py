@@ -14,7 +14,6 @@ from typing import Any
 from eigenbench.component_loading import MissingExtraError
 from eigenbench.datasets import open_prepared, verify_prepared
 from eigenbench.datasets.errors import DatasetError
-from eigenbench.experiments.gemm_rate import gemm_gflops
 from eigenbench.experiments.job_log import log_to
 from eigenbench.experiments.job_spec import JobSpec
 from eigenbench.experiments.rows import Rows
@@ -26,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class JobContext:
-    """What a job is told, and where it works.
+    """What a job is told of one method, and where it works.
 
     Attributes
     ----------
@@ -57,11 +56,6 @@ class JobContext:
             if state["status"] == "ok":
                 verify_prepared(prepared / name)
         return states
-
-    @cached_property
-    def gemm_gflops(self) -> float | None:
-        """The machine's rate of matrix products, measured once per job in a process of its own."""
-        return self.supervisor.run("measure", lambda: {"gflops": gemm_gflops()}).get("gflops")
 
     def open(self, name: str, split_seed: int | None = None) -> Any:
         """Open a prepared dataset."""
@@ -105,7 +99,7 @@ def run_job(
     Parameters
     ----------
     work : callable
-        Makes the job's files.
+        Makes the files of a method.
     description : str
         For ``--help``.
     arguments : list of str, optional
@@ -115,12 +109,14 @@ def run_job(
     """
     options = _parser(description, more).parse_args(arguments)
     log_to(options.log)
-    spec = JobSpec.model_validate_json(options.job)
+    specs = [JobSpec.model_validate_json(told) for told in options.job]
+    # The methods of a job are those of one experiment, which has the time limit.
     supervisor = Supervisor(
-        options.threads, options.log, options.attempts_left == 0, spec.time_limit, options.workflow
+        options.threads, options.log, options.attempts_left == 0, specs[0].time_limit, options.workflow
     )
     try:
-        work(JobContext(spec, options, supervisor))
+        for spec in specs:
+            work(JobContext(spec, options, supervisor))
     except (DatasetError, MachineFaultError, OSError) as error:
         logging.getLogger("eigenbench").error("%s: %s", type(error).__name__, error)
         return 1
@@ -130,7 +126,10 @@ def run_job(
 def _parser(description: str | None, more: dict[str, dict[str, Any]]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument(
-        "--job", required=True, help="what to do, as JSON (see eigenbench.experiments.job_spec)"
+        "--job",
+        required=True,
+        nargs="+",
+        help="what to do, as JSON (see eigenbench.experiments.job_spec), one for each method",
     )
     parser.add_argument("--data-dir", type=Path, required=True, help="folder of the prepared data")
     parser.add_argument("--results-dir", type=Path, required=True, help="folder of the results")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from eigenbench.datasets.catalogue import Catalogue
-from eigenbench.experiments.cost import Share, share_of
+from eigenbench.experiments.cost import Share, seconds_of_seed, share_of
 from eigenbench.experiments.job_spec import Classifier, Component, JobSpec, Validation, named_components
 from eigenbench.experiments.runs import EMBEDDING_FILES, NO_CLASSIFIER, Run, run_files
 from eigenbench.experiments.suite import ExperimentSpec, Suite, SuiteError
@@ -28,6 +28,8 @@ class MethodPlan:
         The seeds of its runs.
     share : {"method", "seed", "fit"}
         What one job does.
+    seconds : float
+        The estimated work of all its runs.
     exclusive : bool
         Whether its jobs get the whole machine, because they measure time.
     """
@@ -35,6 +37,7 @@ class MethodPlan:
     spec: JobSpec
     seeds: tuple[int, ...]
     share: Share
+    seconds: float
     exclusive: bool = False
 
     @property
@@ -142,11 +145,11 @@ def _methods(
         components = {item: Component(module=one.module, extra=one.extra) for item, one in used.items()}
         spec = spec.model_copy(update={"components": components})
         seeds = method.seeds or experiment.seeds
-        if protocol is None:
-            yield MethodPlan(spec, seeds, share_of(spec, entry, len(seeds)))
-        else:
+        exclusive = protocol is not None and protocol.exclusive
+        values = None
+        if protocol is not None:
             assert experiment.protocol_settings is not None
-            rows = entry.rows_of_a_run
-            values = experiment.protocol_settings.work(rows, entry.expect.features)
-            share = "fit" if protocol.exclusive else share_of(spec, entry, len(seeds), values)
-            yield MethodPlan(spec, seeds, share, protocol.exclusive)
+            values = experiment.protocol_settings.work(entry.rows_of_a_run, entry.expect.features)
+        share = "fit" if exclusive else share_of(spec, entry, len(seeds), values)
+        seconds = len(seeds) * seconds_of_seed(spec, entry, values)
+        yield MethodPlan(spec, seeds, share, seconds, exclusive)

@@ -66,7 +66,7 @@ def write_run_record(
         "dataset_info": _dataset_info(state) if state["card"] else None,
         "peak_rss_mb": max((report.get("peak_rss_mb", 0.0) for report in reports), default=0.0) or None,
         "environment": describe_environment(
-            context.supervisor.threads, context.options.code, context.gemm_gflops
+            context.supervisor.threads, context.options.code, context.supervisor.gemm_gflops
         ),
         "started": clock.started,
         "finished": _now(),

@@ -19,8 +19,11 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from eigenbench.experiments.gemm_rate import gemm_gflops
 
 logger = logging.getLogger(__name__)
 
@@ -72,6 +75,11 @@ class Supervisor:
     last_attempt: bool
     time_limit: float | None = None
     workflow: int | None = None
+
+    @cached_property
+    def gemm_gflops(self) -> float | None:
+        """The machine's rate of matrix products, measured once in a process of its own."""
+        return self.run("measure", lambda: {"gflops": gemm_gflops()}).get("gflops")
 
     def run(self, stage: str, fit: Callable[[], Report]) -> Report:
         """Fork, call ``fit`` in the child, and return what it returned with the child's peak memory.

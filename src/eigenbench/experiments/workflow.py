@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from eigenbench.capabilities import takes_moments
 from eigenbench.component_loading import MissingExtraError
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.datasets.own_catalogue import load_with_own, own_catalogue
-from eigenbench.experiments.cost import shards_of
+from eigenbench.experiments.cost import PACK_SECONDS, shards_of
 from eigenbench.experiments.import_closure import code_hash
 from eigenbench.experiments.job_spec import JobSpec, content_key
 from eigenbench.experiments.plan import MethodPlan, SuitePlan, plan_suite
@@ -29,7 +29,7 @@ MAX_THREADS = 8
 
 @dataclass(frozen=True)
 class SharedJobs:
-    """Small runs of an experiment of which each job makes several: a rule of the workflow.
+    """Small runs of an experiment of which a job makes several: a rule of the workflow.
 
     Attributes
     ----------
@@ -38,9 +38,11 @@ class SharedJobs:
     verb : {"fit", "measure"}
         The module that the job runs.
     methods : tuple of str
-        The methods whose jobs have the outputs.
+        The methods whose runs one job makes; where `seeds` is empty, those that each have a job for a seed.
+    seeds : tuple of int
+        What a job of whole methods runs each of them with.
     outputs : tuple of str
-        Paths with the wildcards ``{method}`` and, where a job makes one seed, ``{seed}``.
+        Paths, with the wildcards ``{method}`` and ``{seed}`` where a job makes one seed of one method.
     log, message : str
         With the same wildcards.
     """
@@ -50,6 +52,7 @@ class SharedJobs:
     suite: str
     experiment: str
     methods: tuple[str, ...]
+    seeds: tuple[int, ...]
     outputs: tuple[str, ...]
     log: str
     message: str
@@ -115,43 +118,59 @@ class Workflow:
 
     @cached_property
     def shared_jobs(self) -> list[SharedJobs]:
-        """The rules for small runs: one for all methods of an experiment whose jobs have the same outputs."""
-        found: dict[tuple[Any, ...], list[str]] = {}
-        for plan in self.suites.values():
-            for method in plan.methods:
-                if method.share != "fit":
-                    spec = method.spec
-                    files = self._shared_files(method)
-                    found.setdefault((spec.suite, spec.experiment, method.share, files), []).append(
-                        spec.method
-                    )
+        """The rules for small runs: packs of whole methods, or the seeds of methods with the same outputs."""
+        found: dict[tuple[str, str, tuple[int, ...], tuple[str, ...]], list[list[MethodPlan]]] = {}
+        for method in self._methods.values():
+            spec = method.spec
+            if method.share == "method":
+                packs = found.setdefault((spec.suite, spec.experiment, method.seeds, ()), [[]])
+                if sum(other.seconds for other in packs[-1]) + method.seconds > PACK_SECONDS:
+                    packs.append([])
+                packs[-1].append(method)
+            elif method.share == "seed":
+                files = (*method.embeddings("{seed}"), *method.results("{seed}"))
+                found.setdefault((spec.suite, spec.experiment, (), files), [[]])[0].append(method)
         names: Counter[str] = Counter()
-        rules = []
-        for (suite, experiment, share, outputs), methods in found.items():
-            measured = self.method(f"{suite}/{experiment}/{methods[0]}").spec.protocol is not None
-            name = re.sub(r"\W", "_", f"{'measure' if measured else 'train'}_{suite}_{experiment}")
-            names[name] += 1
-            job = f"{suite}/{experiment}/{{method}}"
-            place = f"{job}/seed-{{seed}}" if share == "seed" else job
-            rules.append(
-                SharedJobs(
-                    name=name if names[name] == 1 else f"{name}_{names[name]}",
-                    verb="measure" if measured else "fit",
-                    suite=suite,
-                    experiment=experiment,
-                    methods=tuple(methods),
-                    outputs=tuple(f"{self.results}/{job}/{file}" for file in outputs),
-                    log=f"logs/{place}/{'measure' if measured else 'fit'}.log",
-                    message=re.sub(r"{(\w+)}", r"{wildcards.\1}", place),
-                )
-            )
-        return rules
+        return [
+            self._shared_jobs(pack, seeds, names)
+            for (_, _, seeds, _), packs in found.items()
+            for pack in packs
+            if pack
+        ]
 
-    @staticmethod
-    def _shared_files(method: MethodPlan) -> tuple[str, ...]:
-        """Return the files of a job, below the method's folder."""
-        seeds: Iterable[int | str] = method.seeds if method.share == "method" else ("{seed}",)
-        return tuple(file for seed in seeds for file in (*method.embeddings(seed), *method.results(seed)))
+    def _shared_jobs(
+        self, methods: Sequence[MethodPlan], seeds: tuple[int, ...], names: Counter[str]
+    ) -> SharedJobs:
+        spec = methods[0].spec
+        experiment = f"{spec.suite}/{spec.experiment}"
+        verb = "measure" if spec.protocol else "fit"
+        name = re.sub(r"\W", "_", f"{'measure' if spec.protocol else 'train'}_{experiment}")
+        names[name] += 1
+        name = name if names[name] == 1 else f"{name}_{names[name]}"
+        folders: list[tuple[MethodPlan, str, int | str]]
+        if seeds:
+            folders = [(method, method.folder, seed) for method in methods for seed in seeds]
+            log = f"logs/{experiment}/{name}.log"
+            message = f"{experiment}: {', '.join(method.spec.method for method in methods)}"
+        else:
+            folders = [(methods[0], f"{experiment}/{{method}}", "{seed}")]
+            log = f"logs/{experiment}/{{method}}/seed-{{seed}}/{verb}.log"
+            message = f"{experiment}/{{wildcards.method}}/seed-{{wildcards.seed}}"
+        return SharedJobs(
+            name=name,
+            verb=verb,
+            suite=spec.suite,
+            experiment=spec.experiment,
+            methods=tuple(method.spec.method for method in methods),
+            seeds=seeds,
+            outputs=tuple(
+                f"{self.results}/{folder}/{file}"
+                for method, folder, seed in folders
+                for file in (*method.embeddings(seed), *method.results(seed))
+            ),
+            log=log,
+            message=message,
+        )
 
     def results_of(self, suites: Iterable[str]) -> list[str]:
         """Return all files that the runs of some suites leave, and the states of their datasets."""
@@ -230,10 +249,10 @@ class Workflow:
         spec = self.spec(folder)
         return range(len(spec.points(classifier)) if spec.searches(classifier) else 0)
 
-    def code(self, verb: str, spec: JobSpec | None = None) -> str:
+    def code(self, verb: str, *specs: JobSpec) -> str:
         """Return the hash of the code that a job runs: its module, its components and its protocol."""
         modules = [f"eigenbench.experiments.{verb}"]
-        if spec is not None:
+        for spec in specs:
             modules += [component.module for component in spec.components.values()]
             modules += [spec.protocol] if spec.protocol else []
         return code_hash(modules)

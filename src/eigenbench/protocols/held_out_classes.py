@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from sklearn.model_selection import GroupKFold, ParameterGrid
 from sklearn.pipeline import Pipeline
 
 from eigenbench.classifiers.one_example import OneExampleNearestNeighbour
+
+logger = logging.getLogger(__name__)
 
 
 def one_example_error(X: Any, y: Any) -> float:
@@ -30,7 +33,7 @@ def choose_on_held_out_classes(
 
     The classes are divided at random into ``folds`` parts. Each part in turn is held out: the method is
     fitted on the other classes, and the part is a target task. Chosen is the combination with the lowest
-    mean `one_example_error`, the first one of equals.
+    mean `one_example_error`, the first one of equals; one that cannot be fitted to a part is out.
 
     Parameters
     ----------
@@ -57,7 +60,8 @@ def choose_on_held_out_classes(
     Raises
     ------
     ValueError
-        If a list of values is empty or holds something else than numbers, or there are too few classes.
+        If a list of values is empty or holds something else than numbers, there are too few classes, or no
+        combination can be fitted; then it is the error of the last one.
 
     Notes
     -----
@@ -75,17 +79,31 @@ def choose_on_held_out_classes(
     parts = list(GroupKFold(folds, shuffle=True, random_state=seed).split(X, y, groups=y))
     parts = [(rest, held_out[counted[held_out]]) for rest, held_out in parts]
     best: tuple[float, dict[str, float]] | None = None
+    failure: Exception | None = None
     for candidate in ParameterGrid(grid):
-        errors = []
-        for rest, held_out in parts:
-            fitted = clone(method).set_params(**candidate).fit(X[rest], y[rest])
-            errors.append(one_example_error(fitted.transform(X[held_out]), y[held_out]))
-        mean = float(np.mean(errors))
-        if best is None or mean < best[0]:
-            best = mean, candidate
-    assert best is not None
+        try:
+            error = _error_on_parts(clone(method).set_params(**candidate), X, y, parts)
+        except (ValueError, np.linalg.LinAlgError) as reason:
+            logger.warning("%s cannot be fitted: %s", candidate, reason)
+            failure = reason
+            continue
+        if best is None or error < best[0]:
+            best = error, candidate
+    if best is None:
+        assert failure is not None
+        raise failure
     method.set_params(**best[1])
     return best[1], best[0]
+
+
+def _error_on_parts(
+    method: Pipeline, X: np.ndarray, y: np.ndarray, parts: list[tuple[np.ndarray, np.ndarray]]
+) -> float:
+    errors = []
+    for rest, held_out in parts:
+        fitted = clone(method).fit(X[rest], y[rest])
+        errors.append(one_example_error(fitted.transform(X[held_out]), y[held_out]))
+    return float(np.mean(errors))
 
 
 def _candidates(method: Pipeline) -> dict[str, list[float]]:

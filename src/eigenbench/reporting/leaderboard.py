@@ -33,9 +33,6 @@ OVER_SPLITS = "rows and splits"
 OVER_SEEDS = "rows and seeds"
 OVER_VALUES = "values of the seeds"
 
-#: How a note on seeds ends that nothing was written of.
-NO_RECORD = "without a record"
-
 COLUMNS = (
     "suite",
     "experiment",
@@ -251,7 +248,7 @@ def _without_result(group: RunGroup) -> str:
             seeds.setdefault(reason(record), []).append(str(record.seed))
     notes = [f"seed {', '.join(found)}: {why}" for why, found in seeds.items()]
     if len(group.records) < group.n_planned:
-        notes.append(f"{group.n_planned - len(group.records)} of {group.n_planned} seeds {NO_RECORD}")
+        notes.append(f"{group.n_planned - len(group.records)} of {group.n_planned} seeds without a record")
     return "; ".join(notes)
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eigenbench.reporting.formatting import MetricStyle, metric_style, seconds, sentence
-from eigenbench.reporting.leaderboard import NO_RECORD, OVER_VALUES
+from eigenbench.reporting.leaderboard import OVER_VALUES
 
 #: Beside the rank of a method that is not distinguishable from the best.
 TIED = "="
@@ -39,7 +39,7 @@ def leaderboard_table(board: pd.DataFrame, *, limit: int | None = None) -> Rende
     heading = Text(f"{board['experiment'].iloc[0]}, on {board['dataset'].iloc[0]}. {sentence(style.heading)}")
     if common:
         heading.append(f" of {common}" + ("" if (board["classifier"] == common).all() else ", or as named"))
-    if (board["without_result"] == board["n_planned"].map(f"{{0}} of {{0}} seeds {NO_RECORD}".format)).all():
+    if board[["mean", "tied"]].isna().all(axis=None):
         return Group(heading, Text("No run has a record yet.", style="dim"))
     table = text_table()
     table.add_column("#", justify="right", no_wrap=True)
