@@ -17,6 +17,7 @@ from eigenbench.datasets.own_catalogue import load_with_own
 from eigenbench.experiments.recipes import RECIPES
 from eigenbench.experiments.suite import SuiteError
 from eigenbench.experiments.suite_file import load_suite, suite_files
+from eigenbench.further_components import offered
 from eigenbench.own_data.command import compare
 from eigenbench.project_files import project_folder, snakemake_command
 from eigenbench.protocols.available import PROTOCOLS
@@ -304,7 +305,8 @@ def _dataset_rows(catalogue: Catalogue) -> tuple[tuple[str, ...], Rows]:
 
 
 def _method_rows() -> tuple[tuple[str, ...], Rows]:
-    rows: Rows = [(item.kind, item.name, item.summary) for item in COMPONENTS.values()]
+    found = {**COMPONENTS, **offered()}
+    rows: Rows = [(item.kind or "further", item.name, item.summary) for item in found.values()]
     for name, recipe in RECIPES.items():
         rows.append(("recipe", name, " → ".join(step.component for step in recipe.steps)))
     return ("kind", "name", "what it is"), sorted(rows, key=lambda row: row[0])

@@ -114,7 +114,12 @@ def _is_module(name: str) -> bool:
 @cache
 def _digest(module: str) -> str:
     """Return the hash of a syntax tree without docstrings and the list of names that are imported lazily."""
-    tree = ast.parse(_text(module))
+    return digest_of_code(_text(module))
+
+
+def digest_of_code(text: str) -> str:
+    """Return the hash of some code without comments, layout, docstrings, and lists of lazy names."""
+    tree = ast.parse(text)
     tree.body = [node for node in tree.body if not _is_export_list(node)]
     for node in ast.walk(tree):
         if isinstance(

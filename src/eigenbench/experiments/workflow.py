@@ -17,6 +17,7 @@ from eigenbench.datasets.own_catalogue import load_with_own, own_catalogue
 from eigenbench.experiments.cost import shards_of
 from eigenbench.experiments.import_closure import code_hash
 from eigenbench.experiments.job_spec import JobSpec, content_key
+from eigenbench.experiments.own_code import own_code_hash
 from eigenbench.experiments.plan import MethodPlan, SuitePlan, plan_suite
 from eigenbench.experiments.rows import Rows
 from eigenbench.experiments.suite import Config, SuiteError
@@ -236,6 +237,11 @@ class Workflow:
         if spec is not None:
             modules += [component.module for component in spec.components.values()]
             modules += [spec.protocol] if spec.protocol else []
+            own = [(item.module, item.folder) for item in spec.components.values() if item.own]
+            if spec.protocol and not spec.protocol.startswith("eigenbench."):
+                own.append((spec.protocol, spec.protocol_folder))
+            if own:
+                return content_key([code_hash(modules), *(own_code_hash(*place) for place in own)])
         return code_hash(modules)
 
     def catalogue_of(self, dataset: str) -> list[str]:
