@@ -22,6 +22,8 @@ from eigenbench.own_data.command import compare
 from eigenbench.project_files import project_folder, snakemake_command
 from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.registry import COMPONENTS, near_match
+from eigenbench.skeletons.command import new
+from eigenbench.skeletons.kinds import SkeletonError
 
 app = typer.Typer(
     help="Benchmarks of spectral and randomized embeddings. To run them: eigenbench run SUITE.",
@@ -226,6 +228,7 @@ def sync(
 
 
 app.command()(compare)
+app.command()(new)
 
 
 @app.command()
@@ -280,6 +283,7 @@ def main() -> None:
         DatasetError,
         RecordError,
         ReproductionError,
+        SkeletonError,
         SuiteError,
         TrackingError,
         OSError,
