@@ -265,3 +265,71 @@ def test_models_of_own_parts_are_loaded_by_those_who_trust_them(parts):
     with pytest.raises(ModelFileError, match=f"{name}.Centred: name their packages as trusted"):
         load_model(path.parent / "model.skops")
     assert load_model(path.parent / "model.skops", trusted=[name]).mean_.tolist() == [1.5]
+
+
+PROTOCOL = """
+import math
+from typing import ClassVar
+from eigenbench.protocols.base import Outcome, ProtocolSettings
+
+class Settings(ProtocolSettings):
+    headline: ClassVar[str] = "rows"
+    factor: int = 1
+    def metrics(self):
+        return ("rows",)
+
+def measure(trial):
+    return Outcome({"rows": float(trial.settings.factor * len(trial.data().y_train))})
+"""
+
+MEASURED = """
+title: Own protocol
+experiments:
+  main:
+    dataset: digits
+    protocol: "{name}:measure"
+    settings: {{factor: 2}}
+    methods: {{plain: {{steps: []}}}}
+"""
+
+
+def test_a_protocol_beside_a_suite_is_planned_and_its_code_counts(parts):
+    path, name = parts
+    (path.parent / f"{name}_p.py").write_text(PROTOCOL)
+    path.write_text(MEASURED.format(name=f"{name}_p"))
+    suite = load_suite(path)
+    check_parameters(suite, path)
+    assert suite.experiments["main"].headline == "rows"
+    (method,) = plan_suite(suite, catalogue_of(suite)).methods
+    spec = type(method.spec).model_validate_json(method.spec.told)
+    assert spec.load_protocol().__name__ == f"{name}_p"
+    assert spec.protocol_folder == str(path.parent)
+    moved = spec.model_copy(update={"protocol_folder": "/elsewhere"})
+    assert moved.key(0, "none") == spec.key(0, "none")
+    bench = Workflow({"suites": ["mine"]}, path.parent / "config.yaml", path.parent, check=False)
+    before = bench.code("measure", spec)
+    (path.parent / f"{name}_p.py").write_text(PROTOCOL.replace("2 *", "3 *").replace("float(", "1 + float("))
+    own_code.own_code_hash.cache_clear()
+    assert bench.code("measure", spec) != before
+
+
+@pytest.mark.parametrize(
+    ("protocol", "code", "words"),
+    [
+        ("no_such:measure", "", "there is no module 'no_such': install its package, or put no_such.py into"),
+        ("NAME:measure", "import no_such_package", "importing it fails: No module named 'no_such_package'"),
+        ("NAME:measure", "1 / 0", "importing it fails: ZeroDivisionError"),
+        ("NAME:measure", "def measure(trial): pass", "defines no class 'Settings' derived from Protocol"),
+        ("NAME:measure", PROTOCOL.split("def measure")[0], "defines no function 'measure(trial)'"),
+        ("NAME:metrics", PROTOCOL, "unknown protocol"),
+        ("kernel_eror", "", "unknown protocol 'kernel_eror'. Did you mean 'kernel_error'?"),
+    ],
+)
+def test_what_is_no_protocol_is_refused(parts, protocol, code, words):
+    path, name = parts
+    (path.parent / f"{name}_p.py").write_text(code)
+    path.write_text(MEASURED.format(name="x").replace("x:measure", protocol.replace("NAME", f"{name}_p")))
+    with pytest.raises(SuiteError) as error:
+        load_suite(path)
+    assert str(error.value).startswith(f"{path}: experiments.main.protocol: ")
+    assert words in str(error.value)

@@ -36,8 +36,10 @@ class DoublyStochasticLogistic(OneLabelClassifier):
 
     Every step draws a new block until there are ``n_components`` features; from then on the blocks take
     turns in random order. Σ_k is the mean second moment of the block's features over the batches of its
-    steps; ½Σ_k bounds the Hessian of the loss (Böhning), as in [2]_. Steps shrink with the number m of
-    earlier steps of the block, :math:`\gamma_m = \gamma / (1 + m / h)`.
+    steps; with weights of rows Σ_k and the gradient are weighted means, so that the objective is that of
+    repeated rows, of which other batches are drawn. ½Σ_k bounds the Hessian of the loss (Böhning), as in
+    [2]_. Steps shrink with the number m of earlier steps of the block,
+    :math:`\gamma_m = \gamma / (1 + m / h)`.
 
     Parameters
     ----------

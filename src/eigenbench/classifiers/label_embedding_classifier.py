@@ -126,11 +126,13 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
 
     Notes
     -----
-    The optimiser is Adam on minibatches in whitened coordinates. Time: the embedding; D³/3 + n·D² once to
-    whiten; 4·n·D·c flops for each epoch. Memory: 16·D·c bytes, the features that are kept, a copy of the
-    rows that are not held out, 4·n·k bytes while a feature map is fitted, and blocks of 16 MB. ``predict``
-    and ``predict_top_k`` never hold scores of all rows; ``decision_function`` and ``predict_proba`` return
-    them.
+    The optimiser is Adam on minibatches in whitened coordinates; with weights of rows its objective is the
+    weighted mean of the losses, that of repeated rows, of which others are held out and drawn.
+
+    Time: the embedding; D³/3 + n·D² once to whiten; 4·n·D·c flops for each epoch. Memory: 16·D·c bytes, the
+    features that are kept, a copy of the rows that are not held out, 4·n·k bytes while a feature map is
+    fitted, and blocks of 16 MB. ``predict`` and ``predict_top_k`` never hold scores of all rows;
+    ``decision_function`` and ``predict_proba`` return them.
 
     References
     ----------

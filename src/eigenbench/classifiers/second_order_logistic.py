@@ -115,6 +115,9 @@ class SecondOrderLogistic(EarlyStopping, StreamedClassifier):
     some row blocks, and 200·D·c bytes. The preconditioner takes in held-out rows too, without labels; this
     only changes the path.
 
+    With weights w the objective is :math:`C \sum_i w_i \ell(y_i, f_i) + \frac12 \|W\|^2`, and rows are held
+    out as without: whole weights give the result of repeated rows, to rounding, if nothing is held out.
+
     References
     ----------
     .. [1] A. Agarwal, S. Kakade, N. Karampatziakis, L. Song and G. Valiant, "Least squares revisited:

@@ -114,7 +114,9 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
     -----
     Time: m·D² + D³/3 flops for a sample of m rows; then in each pass 4·n·D·c, 4·D²·c for each
     minibatch, and the feature map for rows that are not kept. Memory: 4·D² bytes, ``cache_size``, the
-    features of a minibatch, and 40·D·c bytes. Features are made in as many threads as BLAS may have, each
+    features of a minibatch, and 40·D·c bytes. Rows with weights w are drawn as rows without, and a row's
+    gradient is multiplied by its weight, so that the objective is the weighted mean of the losses, that of
+    repeated rows; the steps are others. Features are made in as many threads as BLAS may have, each
     with a share of the rows and with one thread of BLAS.
 
     See Also

@@ -47,7 +47,7 @@ def own_code_hash(module: str, folder: str | None = None) -> str:
     if spec is None or not (spec.origin or spec.submodule_search_locations):
         raise ModuleNotFoundError(f"there is no module {top!r}")
     place = Path(spec.origin or next(iter(spec.submodule_search_locations or ())))
-    listed = _installed_files(top, place)
+    listed = None if folder else _installed_files(top, place)
     if listed is not None:
         content = [listed]
     else:
@@ -65,7 +65,7 @@ def _installed_files(top: str, place: Path) -> str | None:
             continue
         record = found.read_text("RECORD")
         # An editable installation lists no file of the package.
-        if record and place.resolve().is_relative_to(Path(str(found.locate_file(""))).resolve() / top):
+        if record and place.resolve().is_relative_to(Path(str(found.locate_file(""))).resolve()):
             return record
     return None
 

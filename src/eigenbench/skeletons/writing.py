@@ -45,7 +45,7 @@ def write_skeleton(kind: Kind, name: str, folder: Path) -> list[Path]:
     """
     module = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     _check_name(kind, name, module, folder)
-    names = {"name": module, "module": module, "cls": _class_name(name)}
+    names = {"name": module, "cls": _class_name(name)}
     test = folder / f"test_{module}.py"
     match kind:
         case Kind.DATASET:
