@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+from statsmodels.stats.multitest import multipletests
 
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS.parent / "reports" / "reference" / "comparison"
@@ -166,7 +167,10 @@ def dataset_table(problem: Problem, board: pd.DataFrame) -> str:
 
 
 def pairs_table(problem: Problem) -> str:
-    """Answer the questions by wins and losses over datasets, and by the probability of a difference."""
+    """Answer the questions by wins and losses over datasets, and by the probability of a difference.
+
+    Holm's correction is for the questions of the problem, not for all pairs that could be asked about.
+    """
     found = {}
     for line in read("pairs", problem).to_dict("records"):
         names = name_of(line["first"]), name_of(line["second"])
@@ -177,12 +181,13 @@ def pairs_table(problem: Problem) -> str:
             "first_better": line["second_better"],
             "second_better": line["first_better"],
         }
+    asked = [found[names] for names in problem.questions]
+    corrected = multipletests([line["p_value"] for line in asked], method="holm")[1]
     rows = []
-    for names in problem.questions:
-        line = found[names]
+    for names, line, p_value in zip(problem.questions, asked, corrected, strict=True):
         shares = [f"{line[key]:.2f}" for key in ("first_better", "equivalent", "second_better")]
         counts = "/".join(str(line[key]) for key in ("wins", "ties", "losses"))
-        rows.append([f"`{names[0]}`", f"`{names[1]}`", counts, f"{line['p_holm']:.2g}", *shares])
+        rows.append([f"`{names[0]}`", f"`{names[1]}`", counts, f"{p_value:.2g}", *shares])
     headings = [
         "first",
         "second",

@@ -17,10 +17,13 @@ from eigenbench.datasets.own_catalogue import load_with_own
 from eigenbench.experiments.recipes import RECIPES
 from eigenbench.experiments.suite import SuiteError
 from eigenbench.experiments.suite_file import load_suite, suite_files
+from eigenbench.further_components import offered
 from eigenbench.own_data.command import compare
 from eigenbench.project_files import project_folder, snakemake_command
 from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.registry import COMPONENTS, near_match
+from eigenbench.skeletons.command import new
+from eigenbench.skeletons.kinds import SkeletonError
 
 app = typer.Typer(
     help="Benchmarks of spectral and randomized embeddings. To run them: eigenbench run SUITE.",
@@ -225,6 +228,7 @@ def sync(
 
 
 app.command()(compare)
+app.command()(new)
 
 
 @app.command()
@@ -279,6 +283,7 @@ def main() -> None:
         DatasetError,
         RecordError,
         ReproductionError,
+        SkeletonError,
         SuiteError,
         TrackingError,
         OSError,
@@ -304,7 +309,8 @@ def _dataset_rows(catalogue: Catalogue) -> tuple[tuple[str, ...], Rows]:
 
 
 def _method_rows() -> tuple[tuple[str, ...], Rows]:
-    rows: Rows = [(item.kind, item.name, item.summary) for item in COMPONENTS.values()]
+    found = {**COMPONENTS, **offered()}
+    rows: Rows = [(item.kind or "further", item.name, item.summary) for item in found.values()]
     for name, recipe in RECIPES.items():
         rows.append(("recipe", name, " → ".join(step.component for step in recipe.steps)))
     return ("kind", "name", "what it is"), sorted(rows, key=lambda row: row[0])

@@ -6,11 +6,12 @@ follows from its class, see `eigenbench.capabilities`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Literal
 
-from eigenbench.component_loading import load_component
+from eigenbench.component_loading import folder_of, load_component
 
 Kind = Literal["preprocessing", "embedding", "expansion", "classifier"]
 
@@ -25,19 +26,28 @@ class Component:
         The class name, as written in suite files.
     module : str
         The module that defines the class.
-    kind : {"preprocessing", "embedding", "expansion", "classifier"}
-        The role in a pipeline.
+    kind : {"preprocessing", "embedding", "expansion", "classifier"} or None
+        The role in a pipeline; None where the class says it.
     summary : str
         One line for ``eigenbench list methods``.
     extra : str or None
         The optional dependency, ``pip install eigenbench[extra]``, that a peer's component needs.
+    attribute : str
+        The class, where it has another name.
+    own : bool
+        Whether it is code of the user's or of a further package, which is tried before it is used.
+    folder : str or None
+        Where the module lies if it is not installed.
     """
 
     name: str
     module: str
-    kind: Kind
+    kind: Kind | None
     summary: str
     extra: str | None = None
+    attribute: str = ""
+    own: bool = False
+    folder: str | None = None
 
     def load(self) -> type:
         """Import and return the estimator class.
@@ -47,7 +57,11 @@ class Component:
         MissingExtraError
             If it belongs to a package that is not installed.
         """
-        return load_component(self.name, self.module, self.extra)
+        return load_component(self.attribute or self.name, self.module, self.extra, self.folder)
+
+    def beside(self, folder: Path | None) -> Component:
+        """Return it with a folder as its own, if its module lies there."""
+        return replace(self, folder=folder_of(self.module, folder))
 
 
 COMPONENTS: dict[str, Component] = {
@@ -359,17 +373,3 @@ def near_match(name: str, known: list[str]) -> str:
     folded = {candidate.lower(): candidate for candidate in known}
     close = get_close_matches(name.lower(), list(folded), n=1, cutoff=0.5)
     return f" Did you mean {folded[close[0]]!r}?" if close else ""
-
-
-def component(name: str) -> Component:
-    """Look a component up by name.
-
-    Raises
-    ------
-    KeyError
-        If no component has that name; the message gives the near match and every known name.
-    """
-    if name not in COMPONENTS:
-        known = ", ".join(COMPONENTS)
-        raise KeyError(f"unknown method {name!r}.{near_match(name, list(COMPONENTS))} Known: {known}")
-    return COMPONENTS[name]

@@ -1,11 +1,14 @@
 """CalibratedLeastSquares against the rounds written out with dense least squares."""
 
 import numpy as np
-from numpy.testing import assert_allclose
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Ridge
+from sklearn.metrics import log_loss
 
 from eigenbench import CalibratedLeastSquares
 from eigenbench.classifiers.calibrated_least_squares import LINK_RIDGE
+from eigenbench.classifiers.score_calibration import ScoreCalibration, fit_calibration
 from eigenbench.classifiers.simplex import project_rows_to_simplex
 
 
@@ -61,3 +64,44 @@ def test_more_features_than_rows():
     y = (X[:, 0] > 0).astype(int)
     model = CalibratedLeastSquares().fit(X, y)
     assert model.score(X, y) == 1
+
+
+def test_calibration_changes_probabilities_and_nothing_else(digits):
+    X, y, V, v = digits
+    plain = CalibratedLeastSquares().fit(X, y)
+    fitted = CalibratedLeastSquares(calibrate=True).fit(X, y)
+    assert_array_equal(fitted.decision_function(V), plain.decision_function(V))
+    P = fitted.predict_proba(V)
+    assert_array_equal(fitted.classes_[P.argmax(axis=1)], plain.predict(V))
+    assert_allclose(P.sum(axis=1), 1)
+    assert P.min() > 0
+    assert plain.predict_proba(V)[np.arange(len(v)), v].min() == 0
+    assert log_loss(v, P) < 0.7 * log_loss(v, plain.predict_proba(V))
+    assert abs(P.max(axis=1).mean() - fitted.score(V, v)) < 0.04
+    assert_array_equal(P, CalibratedLeastSquares(calibrate=True).fit(X, y).predict_proba(V))
+
+
+def test_calibration_finds_the_map_that_made_the_labels():
+    rng = np.random.RandomState(0)
+    made = ScoreCalibration(softness=0.2, power=3.0)
+    scores = rng.uniform(-0.5, 1.2, size=(4000, 4))
+    P = np.exp(made.log_probabilities(scores))
+    codes = np.array([rng.choice(4, p=p) for p in P])
+    found = fit_calibration(scores, codes, None).log_probabilities(scores)
+    assert np.abs(np.exp(found) - P).mean() < 0.01
+    w = rng.randint(0, 3, size=len(codes))
+    weighted = fit_calibration(scores, codes, w)
+    assert_allclose(
+        weighted, fit_calibration(np.repeat(scores, w, axis=0), np.repeat(codes, w), None), rtol=1e-3
+    )
+
+
+def test_calibration_of_extreme_scores_is_finite():
+    logs = ScoreCalibration(0.01, 2.0).log_probabilities(np.array([[1e6, -1e6, 0.0], [-40.0, -41.0, -42.0]]))
+    assert np.isfinite(logs).all()
+    assert logs.argmax(axis=1).tolist() == [0, 0]
+
+
+def test_too_few_rows_to_calibrate_are_an_error():
+    with pytest.raises(ValueError, match=r"validation_fraction=0\.1 of 6 rows"):
+        CalibratedLeastSquares(calibrate=True).fit(np.eye(6), [0, 1] * 3)

@@ -16,7 +16,7 @@ from sklearn.metrics import f1_score, hamming_loss
 from sklearn.multiclass import OneVsRestClassifier
 
 from eigenbench import PLST, CompressedSensing, LabelEmbeddingClassifier, RandomFourierFeatures, Rembrandt
-from eigenbench.classifiers.label_losses import independent_loss, multinomial_loss
+from eigenbench.classifiers.label_losses import Targets, independent_loss, multinomial_loss
 from eigenbench.classifiers.label_threshold import choose_threshold
 from eigenbench.classifiers.logistic_decoder import WhitenedFeatures, prior_logits, second_moment
 from eigenbench.embeddings.labels.label_matrix import class_indicators
@@ -202,7 +202,7 @@ def test_the_threshold_is_the_best_of_its_grid(metric):
     Y = sparse.random_array((60, 5), density=0.2, rng=rng, format="csr")
     Y.data[:] = 1
     P = np.clip(0.35 * Y.toarray() + 0.6 * rng.rand(60, 5), 0, 1)
-    found = choose_threshold([(P[:20], Y[:20]), (P[20:], Y[20:])], metric)
+    found = choose_threshold([(P[:20], Targets(Y[:20])), (P[20:], Targets(Y[20:]))], metric)
 
     chosen = np.arange(1, 1001)[:, None, None] / 1000 <= P
     wrong = np.sum(chosen != Y.toarray(), axis=(1, 2))
@@ -241,18 +241,20 @@ def test_the_threshold_decides_and_output_follows_the_form_of_the_labels(multila
     )
 
 
-def test_losses_and_gradients():
+@pytest.mark.parametrize("w", [None, np.arange(7.0)])
+def test_losses_and_gradients(w):
     rng = np.random.RandomState(0)
+    v = np.ones(7) if w is None else w
     F = rng.randn(7, 5) * 3
     codes = rng.randint(5, size=7)
     one = class_indicators(codes, 5, np.float64)
     many = sparse.csr_array((rng.rand(7, 5) < 0.4).astype(float))
     for loss, labels, value in (
-        (multinomial_loss, one, lambda F: -log_softmax(F, axis=1)[np.arange(7), codes].sum()),
-        (independent_loss, many, lambda F: np.logaddexp(0, F).sum() - (F * many.toarray()).sum()),
+        (multinomial_loss, one, lambda F: -log_softmax(F, axis=1)[np.arange(7), codes] @ v),
+        (independent_loss, many, lambda F: v @ (np.logaddexp(0, F) - F * many.toarray()).sum(axis=1)),
     ):
         gradient = F.copy()
-        assert_allclose(loss(gradient, labels), value(F))
+        assert_allclose(loss(gradient, Targets(labels, w)), value(F))
         step = 1e-6 * rng.randn(7, 5)
         assert_allclose((gradient * step).sum(), (value(F + step) - value(F - step)) / 2, rtol=1e-5)
 
@@ -264,7 +266,7 @@ def test_extreme_logits_stay_finite():
         (independent_loss, sparse.csr_array(np.array([[0, 1, 1]], dtype=np.float32))),
     ):
         gradient = F.copy()
-        assert loss(gradient, labels) == pytest.approx(2e4, rel=1e-3)
+        assert loss(gradient, Targets(labels)) == pytest.approx(2e4, rel=1e-3)
         assert np.isfinite(gradient).all()
 
 
@@ -284,9 +286,9 @@ def test_whitened_features_have_unit_second_moment(cache_size, digits):
 
 def test_descent_starts_at_the_frequencies():
     Y = sparse.csr_array(np.array([[1, 0, 0], [1, 0, 1], [1, 0, 0], [1, 0, 1]], dtype=float))
-    assert_allclose(expit(prior_logits(Y, multinomial=False)), [0.9, 0.1, 0.5])
+    assert_allclose(expit(prior_logits(Targets(Y), multinomial=False)), [0.9, 0.1, 0.5])
     assert_allclose(
-        softmax(prior_logits(class_indicators(np.array([0, 0, 1]), 3, float), multinomial=True)),
+        softmax(prior_logits(Targets(class_indicators(np.array([0, 0, 1]), 3, float)), multinomial=True)),
         np.array([2.5, 1.5, 0.5]) / 4.5,
     )
 

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from eigenbench import GEM, RandomFourierFeatures, StochasticLogistic
 from eigenbench.classifiers.early_stopping import hold_out
-from eigenbench.classifiers.label_losses import multinomial_loss
+from eigenbench.classifiers.label_losses import Targets, multinomial_loss
 from eigenbench.classifiers.logistic_decoder import StochasticDescent, WhitenedFeatures, second_moment
 from eigenbench.classifiers.stochastic_logistic import _PreconditionedFeatures
 from eigenbench.linalg.row_threads import RowThreads
@@ -75,7 +75,7 @@ def test_steps_are_those_on_whitened_rows(noisy):
         _PreconditionedFeatures(X, identity, system, RowThreads(1, map), np.arange(len(y)), cache_size=0),
     ):
         descent = StochasticDescent(multinomial_loss, 0.01, 256, 2, np.zeros((9, 3), dtype=np.float32))
-        losses = list(descent.epochs(features, labels, np.random.RandomState(0)))
+        losses = list(descent.epochs(features, Targets(labels), np.random.RandomState(0)))
         ends.append((losses, descent.weights))
     assert_allclose(ends[0][0], ends[1][0], rtol=1e-4)
     assert_allclose(ends[0][1], ends[1][1], atol=2e-3)

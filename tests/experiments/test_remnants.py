@@ -184,7 +184,8 @@ def test_data_that_no_source_gave_are_tried_again(root):
 def test_an_edited_file_of_the_user_is_prepared_again(root, monkeypatch):
     asked = []
 
-    def is_current(name, *, data_dir):
+    def is_current(name, *, data_dir, catalogue):
+        assert name in catalogue.datasets
         asked.append((name, data_dir))
         return False
 

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from eigenbench.protocols.base import Trial
-from eigenbench.registry import component
+from eigenbench.registry import COMPONENTS
 
 
 class ProjectedPowers(TransformerMixin, BaseEstimator):
@@ -55,7 +55,7 @@ def make_trial():
                 return make_pipeline(*before, method(**{"random_state": seed, **last}))
 
             def load(name):
-                return component(name).load()
+                return COMPONENTS[name].load()
 
             return Trial(self.settings, build, load, lambda name="main": dataset, seed)
 

@@ -21,7 +21,7 @@ from eigenbench.protocols.base import Trial
 from eigenbench.protocols.held_out_classes import choose_on_held_out_classes
 from eigenbench.protocols.transfer import Settings, measure
 from eigenbench.protocols.transfer_tasks import draw_tasks
-from eigenbench.registry import component
+from eigenbench.registry import COMPONENTS
 
 SUITE = Path(__file__).parents[2] / "config" / "suites" / "hpca_transfer.yaml"
 SIZES = {"source_classes": 4, "source_per_class": 6, "target_classes": 3, "target_per_class": 4}
@@ -380,7 +380,7 @@ def test_a_peer_that_is_not_installed_says_how_to_install_it(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "metric_learn", None)
     monkeypatch.delitem(sys.modules, "eigenbench.peers.metric_learners", raising=False)
     with pytest.raises(MissingExtraError, match=r"pip install 'eigenbench\[peers\]'"):
-        component(name).load()
+        COMPONENTS[name].load()
 
 
 @pytest.mark.parametrize(
@@ -392,7 +392,7 @@ def test_peers_fit_and_transform_with_todays_scikit_learn(name, params):
     generator = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 20)
     X = generator.normal(size=(60, 4)) + 4 * np.eye(4)[y]
-    model = component(name).load()(**params).fit(X, y)
+    model = COMPONENTS[name].load()(**params).fit(X, y)
     Z = model.transform(X)
     assert Z.shape == (60, params.get("n_components", 4))
     assert np.allclose(Z, X @ model.components_.T)

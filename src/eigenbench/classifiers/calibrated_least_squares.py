@@ -11,6 +11,8 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils._param_validation import Interval
 
+from eigenbench.classifiers.early_stopping import hold_out
+from eigenbench.classifiers.score_calibration import ScoreCalibration, fit_calibration
 from eigenbench.classifiers.simplex import project_rows_to_simplex
 from eigenbench.classifiers.streamed import StreamedClassifier
 from eigenbench.linalg.accumulation import accumulate
@@ -40,6 +42,13 @@ class CalibratedLeastSquares(StreamedClassifier):
         of the features nor the number of rows changes its meaning. The intercept is not penalised.
     n_rounds : int, default=7
         Number of rounds T.
+    calibrate : bool, default=False
+        Whether to calibrate probabilities on held-out rows, for about twice the time. A first fit leaves
+        those rows out; the map from its scores of them to probabilities is then used for the fit on all
+        rows. The predicted classes and the decision function stay as they are.
+    validation_fraction : float, default=0.1
+        Share of the rows that is held out to calibrate, of every class; which ones is drawn with a fixed
+        seed, so that fits can be repeated.
     feature_map : transformer or None, default=None
         Maps the rows of X to features; a clone is fitted in ``fit``. Wrap a map that is fitted already in
         :class:`sklearn.frozen.FrozenEstimator` to use it as it is. It must treat each row alone.
@@ -48,6 +57,9 @@ class CalibratedLeastSquares(StreamedClassifier):
     cache_size : float, default=1000
         Memory for feature blocks kept between passes, in MB. Blocks beyond it are computed again in every
         pass; the result does not depend on it.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes in the loss, which multiply those of their rows; "balanced" makes those of all
+        classes add up to the same. The feature map does not get them.
 
     Attributes
     ----------
@@ -65,6 +77,8 @@ class CalibratedLeastSquares(StreamedClassifier):
         Mean squared error of the training probabilities, summed over classes, after each round.
     error_curve_ : ndarray of shape (T,)
         Training error rate after each round.
+    calibration_ : ScoreCalibration or None
+        Softness and power of the map from scores to probabilities; None with ``calibrate=False``.
     feature_map_ : transformer or None
         The fitted map.
     n_features_in_ : int
@@ -72,9 +86,13 @@ class CalibratedLeastSquares(StreamedClassifier):
 
     Notes
     -----
-    Probabilities are the scores of the last round projected to the simplex, fitted to squared error and not
-    calibrated: many are exactly 0, also of some rows' true class, which costs log loss. Use
-    :class:`SecondOrderLogistic`, or scikit-learn's ``CalibratedClassifierCV``, where probabilities matter.
+    By default probabilities are the scores of the last round projected to the simplex, fitted to squared
+    error: many are exactly 0, also of some rows' true class, which costs log loss. Use ``calibrate=True``
+    where probabilities matter. Measured on standardised inputs, log loss in nats per row by default, with
+    ``calibrate=True``, and of :class:`SecondOrderLogistic`, on 600 test rows of the digits: .344, .145, .100,
+    and with :class:`GEM` features .338, .057, .053; with 4,000 training and test rows of UCI letter: 1.80,
+    .863, .936, and with 100 detectors of GEM .781, .354, .324. The default's zeros are 0.7, 0, 3.3 and 1.5 %
+    of the true classes; the loss counts them as 2⁻⁵².
 
     Time: n·D² + D³/3 flops once, 4·n·D·c per round, and the feature map in every pass over blocks that are
     not kept (2T passes). Memory: 4·D² bytes (float32 features), ``cache_size``, some row blocks, and
@@ -98,6 +116,8 @@ class CalibratedLeastSquares(StreamedClassifier):
         **StreamedClassifier._parameter_constraints,
         "ridge": [Interval(Real, 0, None, closed="left")],
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        "calibrate": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     }
 
     def __init__(
@@ -105,33 +125,61 @@ class CalibratedLeastSquares(StreamedClassifier):
         ridge: float = 10.0,
         n_rounds: int = 7,
         *,
+        calibrate: bool = False,
+        validation_fraction: float = 0.1,
         feature_map: Any = None,
         fit_intercept: bool = True,
         cache_size: float = 1000,
+        class_weight: Any = None,
     ) -> None:
         self.ridge = ridge
         self.n_rounds = n_rounds
+        self.calibrate = calibrate
+        self.validation_fraction = validation_fraction
         self.feature_map = feature_map
         self.fit_intercept = fit_intercept
         self.cache_size = cache_size
+        self.class_weight = class_weight
 
-    def _fit_codes(self, X: Any, codes: np.ndarray) -> None:
-        self._fit_map(X, self.classes_[codes])
+    def _fit_codes(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
+        self.calibration_ = self._calibrated(X, codes, weights) if self.calibrate else None
+        self._learn(X, codes, weights)
+
+    def _calibrated(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> ScoreCalibration:
+        """Learn from a part of the rows, and find probabilities for its scores of the others."""
+        held_out = hold_out(codes, self.validation_fraction, np.random.RandomState(0))
+        if not held_out.any():
+            raise ValueError(
+                f"calibrate=True: validation_fraction={self.validation_fraction} of {len(codes)} rows is none"
+                " beside one of each class: give more rows, or use calibrate=False."
+            )
+        seen, unseen = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+        self._learn(X[seen], codes[seen], None if weights is None else weights[seen])
+        scores = np.concatenate([scores for _, scores in self._score_blocks(X[unseen])])
+        weights = self._weighed(codes, weights)
+        return fit_calibration(scores, codes[unseen], None if weights is None else weights[unseen])
+
+    def _learn(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
+        """Fit the feature map, then the rounds."""
+        self._fit_map(X, self.classes_[codes], weights)
+        weights = self._weighed(codes, weights)
         blocks = FeatureBlocks(X, self.feature_map_, cache_size=self.cache_size)
         residual = np.zeros((len(codes), len(self.classes_)), dtype=blocks.dtype)
         residual[np.arange(len(codes)), codes] = 1
         start = partial(
             _NormalEquations, blocks.n_features, blocks.dtype, residual.shape[1], self.fit_intercept
         )
-        equations = accumulate(blocks, start, residual, label=f"Gram matrix ({blocks.n_features} features)")
+        label = f"Gram matrix ({blocks.n_features} features)"
+        equations = accumulate(blocks, start, *_given(residual, weights), label=label)
         system = equations.system.factor(self.ridge)
         self.penalty_ = system.penalty
-        self._fit_rounds(blocks, codes, system, residual, equations.cross.total)
+        self._fit_rounds(blocks, codes, weights, system, residual, equations.cross.total)
 
     def _fit_rounds(
         self,
         blocks: FeatureBlocks,
         codes: np.ndarray,
+        weights: np.ndarray | None,
         system: RidgeSystem,
         residual: np.ndarray,
         cross: np.ndarray,
@@ -140,23 +188,25 @@ class CalibratedLeastSquares(StreamedClassifier):
         scores = np.zeros_like(residual)
         coefs, intercepts, links, losses, errors = [], [], [], [], []
         for round_ in range(1, self.n_rounds + 1):
-            coef, intercept = system.solve(cross, residual.sum(axis=0, dtype=np.float64))
-            weights = coef.astype(blocks.dtype)
-            moved = accumulate(blocks, partial(_Scores, weights, intercept.astype(blocks.dtype)), scores)
+            total = residual.sum(axis=0, dtype=np.float64) if weights is None else weights @ residual
+            coef, intercept = system.solve(cross, total)
+            typed = coef.astype(blocks.dtype)
+            moved = accumulate(blocks, partial(_Scores, typed, intercept.astype(blocks.dtype)), scores)
             moved.write_to(scores)
-            link = _fit_link(scores, codes)
+            link = _fit_link(scores, codes, weights)
             for rows in row_slices(len(codes), 4 * scores.shape[1] * 8):
                 scores[rows] = project_rows_to_simplex(_powers(scores[rows]) @ link)
             np.negative(scores, out=residual)
             residual[np.arange(len(codes)), codes] += 1
-            coefs.append(np.ascontiguousarray(weights.T))
+            coefs.append(np.ascontiguousarray(typed.T))
             intercepts.append(intercept)
             links.append(link)
-            losses.append(float(np.einsum("ij,ij->", residual, residual, dtype=np.float64)) / len(codes))
-            errors.append(float(np.mean(scores.argmax(axis=1) != codes)))
+            losses.append(_mean_square(residual, weights))
+            errors.append(float(np.average(scores.argmax(axis=1) != codes, weights=weights)))
             logger.info("round %d/%d: training error %.4f", round_, self.n_rounds, errors[-1])
             if round_ < self.n_rounds:
-                cross = accumulate(blocks, partial(_CrossProduct, *coef.shape), residual).total
+                start = partial(_CrossProduct, *coef.shape)
+                cross = accumulate(blocks, start, *_given(residual, weights)).total
         self.coef_, self.intercept_, self.link_ = np.stack(coefs), np.stack(intercepts), np.stack(links)
         self.loss_curve_, self.error_curve_ = np.array(losses), np.array(errors)
 
@@ -173,17 +223,19 @@ class CalibratedLeastSquares(StreamedClassifier):
         return scores
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
-        return project_rows_to_simplex(scores)
+        if self.calibration_ is None:
+            return project_rows_to_simplex(scores)
+        return np.exp(self.calibration_.log_probabilities(scores))
 
 
 class _CrossProduct:
-    """Fᵀ · target in float64, (D, c)."""
+    """Fᵀ · target in float64, (D, c), of weighted rows."""
 
     def __init__(self, n_features: int, n_targets: int) -> None:
         self.total = np.zeros((n_features, n_targets))
 
-    def add(self, block: np.ndarray, target: np.ndarray) -> None:
-        self.total += block.T @ target
+    def add(self, block: np.ndarray, target: np.ndarray, weights: np.ndarray | None = None) -> None:
+        self.total += block.T @ (target if weights is None else _scaled(target, weights))
 
     def merge(self, other: _CrossProduct) -> None:
         self.total += other.total
@@ -196,9 +248,9 @@ class _NormalEquations:
         self.system = RidgeSystem(n_features, dtype, fit_intercept=fit_intercept)
         self.cross = _CrossProduct(n_features, n_targets)
 
-    def add(self, block: np.ndarray, target: np.ndarray) -> None:
-        self.system.add(block)
-        self.cross.add(block, target)
+    def add(self, block: np.ndarray, target: np.ndarray, weights: np.ndarray | None = None) -> None:
+        self.system.add(block, weights)
+        self.cross.add(block, target, weights)
 
     def merge(self, other: _NormalEquations) -> None:
         self.system.merge(other.system)
@@ -241,14 +293,32 @@ def _powers(scores: np.ndarray) -> np.ndarray:
     return out
 
 
-def _fit_link(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def _given(target: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    """Return a target with the weights of its rows if there are any."""
+    return (target,) if weights is None else (target, weights)
+
+
+def _scaled(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return rows times their weights, in the type of the rows."""
+    return rows * weights.astype(rows.dtype)[:, None]
+
+
+def _mean_square(residual: np.ndarray, weights: np.ndarray | None) -> float:
+    """Return the weighted mean over rows of their squared length."""
+    if weights is None:
+        return float(np.einsum("ij,ij->", residual, residual, dtype=np.float64)) / len(residual)
+    return float(np.average(np.einsum("ij,ij->i", residual, residual, dtype=np.float64), weights=weights))
+
+
+def _fit_link(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Regress the class indicators on the powers of the scores; return the (4c, c) coefficients."""
     n_classes = scores.shape[1]
     gram = np.zeros((4 * n_classes, 4 * n_classes))
     cross = np.zeros((4 * n_classes, n_classes))
     for rows in row_slices(len(codes), 4 * n_classes * 8):
         powers = _powers(scores[rows])
-        gram += powers.T @ powers
-        cross += powers.T @ np.eye(n_classes)[codes[rows]]
+        weighed = powers if weights is None else _scaled(powers, weights[rows])
+        gram += powers.T @ weighed
+        cross += weighed.T @ np.eye(n_classes)[codes[rows]]
     gram.flat[:: 4 * n_classes + 1] += LINK_RIDGE * np.trace(gram) / len(gram)
     return linalg.solve(gram, cross, assume_a="pos", overwrite_a=True, overwrite_b=True)

@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from eigenbench.classifiers.row_weights import checked_weights, mean_one
 from eigenbench.classifiers.score_classifier import OneLabelClassifier
 from eigenbench.linalg.row_blocks import FLOAT_TYPES, row_slices
 
@@ -35,8 +36,10 @@ class DoublyStochasticLogistic(OneLabelClassifier):
 
     Every step draws a new block until there are ``n_components`` features; from then on the blocks take
     turns in random order. Σ_k is the mean second moment of the block's features over the batches of its
-    steps; ½Σ_k bounds the Hessian of the loss (Böhning), as in [2]_. Steps shrink with the number m of
-    earlier steps of the block, :math:`\gamma_m = \gamma / (1 + m / h)`.
+    steps; with weights of rows Σ_k and the gradient are weighted means, so that the objective is that of
+    repeated rows, of which other batches are drawn. ½Σ_k bounds the Hessian of the loss (Böhning), as in
+    [2]_. Steps shrink with the number m of earlier steps of the block,
+    :math:`\gamma_m = \gamma / (1 + m / h)`.
 
     Parameters
     ----------
@@ -149,13 +152,15 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         self.keep_maps = keep_maps
         self.random_state = random_state
 
-    def _fit_codes(self, X: Any, codes: np.ndarray) -> None:
+    def _fit_codes(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
         self._start(X)
         for _ in range(self.max_iter):
-            self._learn(X, codes, self._rng.permutation(len(codes)))
+            self._learn(X, codes, mean_one(weights), self._rng.permutation(len(codes)))
         self.n_iter_ = self.max_iter
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> DoublyStochasticLogistic:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> DoublyStochasticLogistic:
         """Learn from further rows: one step for every ``batch_size`` of them, in the given order.
 
         Parameters
@@ -166,6 +171,9 @@ class DoublyStochasticLogistic(OneLabelClassifier):
             Their labels.
         classes : array-like of shape (c,), optional
             All labels that will occur; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights ≥ 0, which multiply the losses of the rows; they should be about one in the mean over all
+            calls, as the penalty ``alpha`` stands beside the mean loss.
 
         Returns
         -------
@@ -176,7 +184,7 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         ------
         ValueError
             If ``classes`` is missing in the first call or differs from it later, or if y holds another
-            label.
+            label, or if a weight is negative.
         """
         self._validate_params()
         first = not hasattr(self, "coefs_")
@@ -192,7 +200,8 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         unknown = np.setdiff1d(y, self.classes_)
         if unknown.size:
             raise ValueError(f"y holds labels that are not in classes: {unknown[:5].tolist()}.")
-        self._learn(X, np.searchsorted(self.classes_, y), np.arange(len(y)))
+        weights = checked_weights(sample_weight, X)
+        self._learn(X, np.searchsorted(self.classes_, y), weights, np.arange(len(y)))
         return self
 
     def _start(self, X: Any) -> None:
@@ -208,12 +217,12 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         self.error_curve_: list[float] = []
         self.t_ = 0
 
-    def _learn(self, X: Any, codes: np.ndarray, order: np.ndarray) -> None:
+    def _learn(self, X: Any, codes: np.ndarray, weights: np.ndarray | None, order: np.ndarray) -> None:
         for start in range(0, len(order), self.batch_size):
             rows = order[start : start + self.batch_size]
-            self._step(X[rows], codes[rows])
+            self._step(X[rows], codes[rows], None if weights is None else weights[rows].astype(X.dtype))
 
-    def _step(self, X: Any, codes: np.ndarray) -> None:
+    def _step(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
         """Move the coefficients of one block down the gradient of the loss of one batch."""
         chosen = self._next_block()
         scores = np.zeros((len(codes), len(self.classes_)), dtype=X.dtype)
@@ -225,10 +234,14 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         self.error_curve_.append(float(np.mean(scores.argmax(axis=1) != codes)))
         residual = softmax(scores, axis=1)
         residual[np.arange(len(codes)), codes] -= 1
+        weighed = features
+        if weights is not None:
+            residual *= weights[:, None]
+            weighed = features * weights[:, None]
         coef, moment = self.coefs_[chosen], self._moments[chosen]
         gradient = features.T @ residual / coef.dtype.type(len(codes)) + self.alpha * coef
         visits = self._visits[chosen]
-        moment += (features.T @ features / len(codes) - moment) / (visits + 1)
+        moment += (features.T @ weighed / len(codes) - moment) / (visits + 1)
         coef -= self.step_size / (1 + visits / self.halving) * self._precondition(moment, gradient)
         self._visits[chosen] += 1
         self.t_ += 1

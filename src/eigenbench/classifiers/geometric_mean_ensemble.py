@@ -11,7 +11,9 @@ from joblib import Parallel, delayed
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.metadata_routing import MetadataRouter
 
+from eigenbench.classifiers.row_weights import nested_fit_arguments, routing_to
 from eigenbench.classifiers.score_classifier import OneLabelClassifier
 
 
@@ -26,7 +28,9 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, OneLabelClassifier):
     ----------
     estimator : classifier with ``predict_proba``
         The member, often a pipeline. In each clone every parameter named ``random_state``, also of nested
-        estimators, is set to an integer drawn from ``random_state``.
+        estimators, is set to an integer drawn from ``random_state``. It gets the weights of rows that the
+        ensemble is given: those that it requests, if metadata routing is enabled; else its ``fit`` must take
+        them, or the ``fit`` of a step where it is a pipeline.
     n_estimators : int, default=5
         Number of members T.
     variants : list of dict or None, default=None
@@ -104,7 +108,11 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, OneLabelClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _fit_codes(self, X: Any, codes: np.ndarray) -> None:
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the routing of weights: to the ensemble itself, and on to its members."""
+        return routing_to(self, "estimator")
+
+    def _fit_codes(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
         rng = check_random_state(self.random_state)
         variants = [{}] if self.variants is None else self.variants
         if not 1 <= len(variants) <= self.n_estimators:
@@ -115,7 +123,10 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, OneLabelClassifier):
             _reseeded(clone(self.estimator).set_params(**variants[t % len(variants)]), rng)
             for t in range(self.n_estimators)
         ]
-        fits = (delayed(member.fit)(X, self.classes_[codes]) for member in members)
+        weighed = nested_fit_arguments(self, "estimator", weights)
+        if weights is not None and not weighed:
+            raise TypeError(f"sample_weight: {self.estimator} takes no weights, or has not requested them.")
+        fits = (delayed(member.fit)(X, self.classes_[codes], **weighed) for member in members)
         self.estimators_ = list(Parallel(n_jobs=self.n_jobs)(fits))
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:

@@ -13,10 +13,11 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import validate_data
 
 from eigenbench.classifiers.early_stopping import EarlyStopping
-from eigenbench.classifiers.label_losses import LOSSES, PROBABILITIES
+from eigenbench.classifiers.label_losses import LOSSES, PROBABILITIES, Targets
 from eigenbench.classifiers.label_threshold import choose_threshold
 from eigenbench.classifiers.logistic_decoder import (
     LOGIT_BYTES,
@@ -28,6 +29,7 @@ from eigenbench.classifiers.logistic_decoder import (
     second_moment,
 )
 from eigenbench.classifiers.many_labels import ManyLabelClassifier
+from eigenbench.classifiers.row_weights import checked_weights, nested_fit_arguments, routing_to
 from eigenbench.embeddings.labels.label_matrix import is_indicator, label_matrix
 from eigenbench.embeddings.labels.rembrandt import Rembrandt
 from eigenbench.embeddings.labels.spectral_label_embedding import LabelEmbedding
@@ -47,10 +49,10 @@ class _Part(NamedTuple):
 
     X: Any
     Y: Any
-    labels: sparse.csr_array
+    targets: Targets
 
     def at(self, rows: np.ndarray) -> _Part:
-        return _Part(self.X[rows], self.Y[rows], self.labels[rows])
+        return _Part(self.X[rows], self.Y[rows], self.targets[rows])
 
 
 class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
@@ -124,11 +126,13 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
 
     Notes
     -----
-    The optimiser is Adam on minibatches in whitened coordinates. Time: the embedding; D³/3 + n·D² once to
-    whiten; 4·n·D·c flops for each epoch. Memory: 16·D·c bytes, the features that are kept, a copy of the
-    rows that are not held out, 4·n·k bytes while a feature map is fitted, and blocks of 16 MB. ``predict``
-    and ``predict_top_k`` never hold scores of all rows; ``decision_function`` and ``predict_proba`` return
-    them.
+    The optimiser is Adam on minibatches in whitened coordinates; with weights of rows its objective is the
+    weighted mean of the losses, that of repeated rows, of which others are held out and drawn.
+
+    Time: the embedding; D³/3 + n·D² once to whiten; 4·n·D·c flops for each epoch. Memory: 16·D·c bytes, the
+    features that are kept, a copy of the rows that are not held out, 4·n·k bytes while a feature map is
+    fitted, and blocks of 16 MB. ``predict`` and ``predict_top_k`` never hold scores of all rows;
+    ``decision_function`` and ``predict_proba`` return them.
 
     References
     ----------
@@ -196,7 +200,11 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         self.cache_size = cache_size
         self.random_state = random_state
 
-    def fit(self, X: Any, Y: Any) -> LabelEmbeddingClassifier:
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the routing of weights: to the classifier itself, and on to the embedding."""
+        return routing_to(self, "embedding")
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> LabelEmbeddingClassifier:
         """Fit embedding, feature map and decoder.
 
         Parameters
@@ -205,6 +213,10 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
             Training rows.
         Y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, c)
             Class labels, at least two different ones, or an indicator matrix of zeros and ones.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights ≥ 0: in the losses and in the whitening a row of weight 2 counts as two rows, one of
+            weight 0 as none. The embedding gets them if its ``fit`` takes them (those of this package that
+            are fitted to labels do not, and see every row of positive weight once).
 
         Returns
         -------
@@ -215,16 +227,20 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         ------
         ValueError
             If there is one class only, if Y is neither, if ``loss="multinomial"`` and a row has not exactly
-            one label, or if the data hold NaN or infinity.
+            one label, if a weight is negative, or if the data hold NaN or infinity.
         """
         self._validate_params()
         X, Y = validate_data(self, X, Y, **self._row_checks, multi_output=True)
+        weights = checked_weights(sample_weight, X)
+        if weights is not None and not weights.all():
+            counted = np.flatnonzero(weights)
+            X, Y, weights = X[counted], Y[counted], weights[counted]
         labels, self.classes_ = label_matrix(Y, np.float32)
         self._remember_targets(Y, multilabel=is_indicator(Y))
         self.loss_ = self._checked_loss(labels)
         self.threshold_ = self._initial_threshold()
         rng = check_random_state(self.random_state)
-        rows = _Part(X, Y if self._multilabel else np.ravel(Y), labels)
+        rows = _Part(X, Y if self._multilabel else np.ravel(Y), Targets(labels, weights))
         strata = np.zeros(X.shape[0], dtype=np.int64) if self._multilabel else labels.indices
         held_out = self._held_out(strata, rng)
         seed = int(rng.randint(np.iinfo(np.int32).max))
@@ -256,7 +272,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     def _train(self, rows: _Part, held_out: _Part | None, n_epochs: int, seed: int) -> None:
         """Fit everything on ``rows``; with held-out rows choose the number of epochs and the threshold."""
         self._fit_features(rows, seed)
-        system = second_moment(rows.X, self._features_of(), WHITENING_RIDGE)
+        system = second_moment(rows.X, self._features_of(), WHITENING_RIDGE, rows.targets.weights)
         weights = self._descend(rows, held_out, system, n_epochs, np.random.RandomState(seed))
         coef, shift = system.unwhiten(weights[:-1])
         self.coef_ = np.ascontiguousarray(coef.T, dtype=np.float32)
@@ -274,8 +290,9 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     ) -> np.ndarray:
         """Return the weights on whitened features, after ``n_epochs`` or of the best held-out loss."""
         features = WhitenedFeatures(rows.X, self._features_of(), system, cache_size=self.cache_size)
-        weights = np.zeros((features.n_features + 1, rows.labels.shape[1]), dtype=np.float32)
-        weights[-1] = prior_logits(rows.labels, multinomial=self.loss_ == "multinomial")
+        targets = rows.targets.normalised()
+        weights = np.zeros((features.n_features + 1, targets.labels.shape[1]), dtype=np.float32)
+        weights[-1] = prior_logits(targets, multinomial=self.loss_ == "multinomial")
         loss = LOSSES[self.loss_]
         auto = min(max(features.n_rows // 200, 32), LARGEST_BATCH)
         batch_size = auto if self.batch_size == "auto" else int(self.batch_size)
@@ -284,11 +301,11 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         held_out_loss: Callable[[], float] | None = None
         if held_out is not None:
             watched = WhitenedFeatures(held_out.X, self._features_of(), system, cache_size=self.cache_size)
-            held_out_loss = partial(mean_loss, loss, weights, watched, held_out.labels)
+            held_out_loss = partial(mean_loss, loss, weights, watched, held_out.targets.normalised())
         found = descend(
             descent,
             features,
-            rows.labels,
+            targets,
             rng,
             n_epochs=n_epochs,
             held_out_loss=held_out_loss,
@@ -300,10 +317,12 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
 
     def _fit_features(self, rows: _Part, seed: int) -> None:
         """Set ``embedding_`` and ``feature_map_`` to clones fitted on the rows."""
-        embedding = self.embedding
+        embedding, weighed = self.embedding, {}
         if embedding is None:
-            embedding = Rembrandt(min(50, rows.labels.shape[1]))
-        self.embedding_ = _seeded(embedding, seed).fit(rows.X, rows.Y)
+            embedding = Rembrandt(min(50, rows.targets.labels.shape[1]))
+        else:
+            weighed = nested_fit_arguments(self, "embedding", rows.targets.weights)
+        self.embedding_ = _seeded(embedding, seed).fit(rows.X, rows.Y, **weighed)
         if isinstance(self.embedding_, LabelEmbedding):
             del self.embedding_.embedding_
         self.feature_map_ = None
@@ -323,7 +342,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
 
     def _chosen_threshold(self, held_out: _Part) -> float:
         blocks = (
-            (PROBABILITIES[self.loss_](logits), held_out.labels[here])
+            (PROBABILITIES[self.loss_](logits), held_out.targets[here])
             for here, logits in self._score_blocks(held_out.X)
         )
         return choose_threshold(blocks, str(self.threshold))

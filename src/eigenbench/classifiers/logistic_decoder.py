@@ -9,9 +9,8 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy import sparse
 
-from eigenbench.classifiers.label_losses import LabelLoss
+from eigenbench.classifiers.label_losses import LabelLoss, Targets
 from eigenbench.linalg.accumulation import accumulate
 from eigenbench.linalg.ridge_system import RidgeSystem
 from eigenbench.linalg.row_blocks import FeatureBlocks, dense_block, row_slices
@@ -72,17 +71,18 @@ class WhitenedFeatures:
         return out
 
 
-def second_moment(X: Any, feature_map: Any, ridge: float) -> RidgeSystem:
+def second_moment(X: Any, feature_map: Any, ridge: float, weights: np.ndarray | None = None) -> RidgeSystem:
     """Return the factored centred second moment of features; ``ridge`` is in units of its mean diagonal."""
     blocks = FeatureBlocks(X, feature_map)
     start = partial(RidgeSystem, blocks.n_features, blocks.dtype)
-    system = accumulate(blocks, start, label=f"Gram matrix ({blocks.n_features} features)")
+    rows = () if weights is None else (weights,)
+    system = accumulate(blocks, start, *rows, label=f"Gram matrix ({blocks.n_features} features)")
     return system.factor(ridge * system.n_rows)
 
 
 @dataclass
 class StochasticDescent:
-    r"""Adam with linearly decaying steps on the mean loss of minibatches.
+    r"""Adam with linearly decaying steps on the mean loss of minibatches, whose rows may have weights.
 
     In whitened coordinates the Hessian is that of the loss alone; scaling by the running size of each
     gradient entry makes up for labels of different frequency.
@@ -113,9 +113,7 @@ class StochasticDescent:
     def __post_init__(self) -> None:
         self._mean, self._square = np.zeros_like(self.weights), np.zeros_like(self.weights)
 
-    def epochs(
-        self, features: Features, labels: sparse.csr_array, rng: np.random.RandomState
-    ) -> Iterator[float]:
+    def epochs(self, features: Features, targets: Targets, rng: np.random.RandomState) -> Iterator[float]:
         """Go over the rows in random order up to ``max_iter`` times, yielding the mean loss seen."""
         n_steps = self.max_iter * -(-features.n_rows // self.batch_size)
         for _ in range(self.max_iter):
@@ -124,7 +122,7 @@ class StochasticDescent:
                 batch = order[start : start + self.batch_size]
                 F = features[batch]
                 residual = F @ self.weights
-                total += self.loss(residual, labels[batch])
+                total += self.loss(residual, targets[batch])
                 gradient = F.T @ residual
                 gradient /= len(batch)
                 self._update(gradient, self.learning_rate * (1 - self._step / n_steps))
@@ -158,7 +156,7 @@ class Descended(NamedTuple):
 def descend(
     descent: StochasticDescent,
     features: Features,
-    labels: sparse.csr_array,
+    targets: Targets,
     rng: np.random.RandomState,
     *,
     n_epochs: int,
@@ -172,7 +170,7 @@ def descend(
     losses: list[float] = []
     held_out_losses: list[float] = []
     best, best_epoch = descent.weights, n_epochs
-    for epoch, value in enumerate(descent.epochs(features, labels, rng), 1):
+    for epoch, value in enumerate(descent.epochs(features, targets, rng), 1):
         losses.append(value)
         held_out_losses.append(np.nan if held_out_loss is None else held_out_loss())
         logger.info("epoch %d/%d: loss %.5f, held out %.5f", epoch, n_epochs, value, held_out_losses[-1])
@@ -183,18 +181,20 @@ def descend(
     return Descended(best, best_epoch, np.array(losses), np.array(held_out_losses))
 
 
-def mean_loss(loss: LabelLoss, weights: np.ndarray, features: Features, labels: sparse.csr_array) -> float:
+def mean_loss(loss: LabelLoss, weights: np.ndarray, features: Features, targets: Targets) -> float:
     """Return the mean loss of rows, whose logits are made in blocks."""
     total = 0.0
     for here in row_slices(features.n_rows, 4 * max(weights.shape), LOGIT_BYTES):
-        total += loss(features[here] @ weights, labels[here])
+        total += loss(features[here] @ weights, targets[here])
     return total / features.n_rows
 
 
-def prior_logits(labels: sparse.csr_array, *, multinomial: bool) -> np.ndarray:
+def prior_logits(targets: Targets, *, multinomial: bool) -> np.ndarray:
     """Return the logits (c,) of the label frequencies, each with one half more, where descent starts."""
+    labels = targets.labels
     n, c = labels.shape
-    counts = np.bincount(labels.indices, minlength=c)
+    weights = None if targets.weights is None else np.repeat(targets.weights, np.diff(labels.indptr))
+    counts = np.bincount(labels.indices, weights, minlength=c)
     if multinomial:
         return np.log((counts + 0.5) / (n + 0.5 * c))
     return np.log((counts + 0.5) / (n - counts + 0.5))

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from eigenbench.classifiers.row_weights import checked_weights
 from eigenbench.linalg.row_blocks import ROW_TYPES
 
 
@@ -100,10 +101,10 @@ class OneLabelClassifier(ScoreClassifier):
     """Base of those that learn from rows of one label each."""
 
     @abstractmethod
-    def _fit_codes(self, X: Any, codes: np.ndarray) -> None:
-        """Learn from checked rows and the position of each row's label in ``classes_``."""
+    def _fit_codes(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
+        """Learn from checked rows, the position of each row's label in ``classes_``, and positive weights."""
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the model.
 
         Parameters
@@ -112,6 +113,8 @@ class OneLabelClassifier(ScoreClassifier):
             Training rows.
         y : array-like of shape (n_samples,)
             Class labels of any type, at least two different ones.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights ≥ 0: a row of weight 2 counts as two rows, one of weight 0 as none.
 
         Returns
         -------
@@ -122,17 +125,26 @@ class OneLabelClassifier(ScoreClassifier):
         ------
         ValueError
             If there is one class only, if a parameter is out of its range or does not suit the data, if the
-            data hold NaN or infinity, or if X and y differ in length.
+            data hold NaN or infinity, if X and y differ in length, or if a weight is negative.
         """
         self._validate_params()
         X, y = validate_data(self, X, y, **self._row_checks)
         check_classification_targets(y)
+        X, y, weights = _counted(X, y, checked_weights(sample_weight, X))
         classes, codes = np.unique(y, return_inverse=True)
         self._set_classes(classes)
-        self._fit_codes(X, codes)
+        self._fit_codes(X, codes, weights)
         return self
 
     def _set_classes(self, classes: np.ndarray) -> None:
         if len(classes) < 2:
             raise ValueError(f"y holds one class only ({classes[0]}): a classifier needs at least two.")
         self.classes_ = classes
+
+
+def _counted(X: Any, y: np.ndarray, weights: np.ndarray | None) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """Leave out the rows of weight zero."""
+    if weights is None or weights.all():
+        return X, y, weights
+    rows = np.flatnonzero(weights)
+    return X[rows], y[rows], weights[rows]

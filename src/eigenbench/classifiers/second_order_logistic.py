@@ -81,6 +81,9 @@ class SecondOrderLogistic(EarlyStopping, StreamedClassifier):
     cache_size : float, default=1000
         Memory for feature blocks kept between passes, in MB. Blocks beyond it are computed again in every
         pass; the result does not depend on it.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes in the loss, which multiply those of their rows; "balanced" makes those of all
+        classes add up to the same. The feature map does not get them.
     random_state : int, RandomState instance or None, default=None
         Seed of the choice of held-out rows and of the sample.
 
@@ -111,6 +114,9 @@ class SecondOrderLogistic(EarlyStopping, StreamedClassifier):
     and the feature map over blocks that are not kept. Memory: 4·D² bytes (float32 features), ``cache_size``,
     some row blocks, and 200·D·c bytes. The preconditioner takes in held-out rows too, without labels; this
     only changes the path.
+
+    With weights w the objective is :math:`C \sum_i w_i \ell(y_i, f_i) + \frac12 \|W\|^2`, and rows are held
+    out as without: whole weights give the result of repeated rows, to rounding, if nothing is held out.
 
     References
     ----------
@@ -151,6 +157,7 @@ class SecondOrderLogistic(EarlyStopping, StreamedClassifier):
         feature_map: Any = None,
         fit_intercept: bool = True,
         cache_size: float = 1000,
+        class_weight: Any = None,
         random_state: Any = None,
     ) -> None:
         self.C = C
@@ -163,29 +170,36 @@ class SecondOrderLogistic(EarlyStopping, StreamedClassifier):
         self.feature_map = feature_map
         self.fit_intercept = fit_intercept
         self.cache_size = cache_size
+        self.class_weight = class_weight
         self.random_state = random_state
 
-    def _fit_codes(self, X: Any, codes: np.ndarray) -> None:
+    def _fit_codes(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
         rng = check_random_state(self.random_state)
         held_out = self._held_out(codes, rng)
         if held_out.any() and self.feature_map is not None:
-            self._fit_map(X[~held_out], self.classes_[codes[~held_out]])
+            seen = None if weights is None else weights[~held_out]
+            self._fit_map(X[~held_out], self.classes_[codes[~held_out]], seen)
         else:
-            self._fit_map(X, self.classes_[codes])
+            self._fit_map(X, self.classes_[codes], weights)
         blocks = FeatureBlocks(X, self.feature_map_, cache_size=self.cache_size)
-        objective = _Objective(blocks, codes, held_out, len(self.classes_), self.C, self.fit_intercept)
-        objective.precondition(self._sampled(blocks, rng))
+        weighed = self._weighed(codes, weights)
+        objective = _Objective(
+            blocks, codes, held_out, weighed, len(self.classes_), self.C, self.fit_intercept
+        )
+        objective.precondition(*self._sampled(blocks, weighed, rng))
         self._minimise(objective)
 
-    def _sampled(self, blocks: FeatureBlocks, rng: np.random.RandomState) -> FeatureBlocks:
-        """Return the features that make the preconditioner."""
+    def _sampled(
+        self, blocks: FeatureBlocks, weights: np.ndarray | None, rng: np.random.RandomState
+    ) -> tuple[FeatureBlocks, np.ndarray | None]:
+        """Return the features that make the preconditioner, and the weights of their rows."""
         size = self.preconditioner_rows
         if size == "auto":
             size = max(SAMPLE_ROWS, SAMPLE_ROWS_PER_FEATURE * blocks.n_features)
         if size >= blocks.n_rows:
-            return blocks
+            return blocks, weights
         rows = np.sort(rng.permutation(blocks.n_rows)[: int(size)])
-        return FeatureBlocks(blocks.X[rows], self.feature_map_)
+        return FeatureBlocks(blocks.X[rows], self.feature_map_), None if weights is None else weights[rows]
 
     def _minimise(self, objective: _Objective) -> None:
         """Follow L-BFGS and keep the best point that it evaluates."""
@@ -228,7 +242,7 @@ class _Ended(Exception):
 
 
 class _Objective:
-    """Penalised mean log loss over the rows that are not held out, on whitened features.
+    """Penalised weighted mean log loss over the rows that are not held out, on whitened features.
 
     There the Hessian is at most about ½ I, for the weights and for the intercept.
     """
@@ -238,22 +252,26 @@ class _Objective:
         blocks: FeatureBlocks,
         codes: np.ndarray,
         held_out: np.ndarray,
+        weights: np.ndarray | None,
         n_classes: int,
         C: float,
         fit_intercept: bool,
     ) -> None:
         self._blocks, self._codes, self._held_out = blocks, codes, held_out
         self.shape = (blocks.n_features + 1, n_classes)
-        self._n_train = int((~held_out).sum())
+        self._weights = weights
+        ones = np.ones(len(codes), dtype=np.int64) if weights is None else weights
+        self._n_train, self._n_held_out = ones[~held_out].sum(), ones[held_out].sum()
         self._fit_intercept = fit_intercept
         self.holds_out = bool(held_out.any())
         # Two classes share one weight vector in LogisticRegression: ½‖w‖² is ‖W‖² for W = [−w/2, w/2].
         self._alpha = (2 if n_classes == 2 else 1) / (C * self._n_train)
 
-    def precondition(self, sample: FeatureBlocks) -> None:
+    def precondition(self, sample: FeatureBlocks, weights: np.ndarray | None) -> None:
         """Whiten by the second moment of all rows or of a sample of them."""
         start = partial(RidgeSystem, sample.n_features, sample.dtype, fit_intercept=self._fit_intercept)
-        system = accumulate(sample, start, label=f"Gram matrix ({sample.n_features} features)")
+        rows = () if weights is None else (weights,)
+        system = accumulate(sample, start, *rows, label=f"Gram matrix ({sample.n_features} features)")
         ridge = 0.0 if sample is self._blocks else SAMPLE_RIDGE
         self._system = system.factor(ridge * system.n_rows, absolute=2 * self._alpha * system.n_rows)
 
@@ -262,8 +280,8 @@ class _Objective:
         coef, shift = self._system.unwhiten(weights[:-1])
         intercept = weights[-1] + shift if self._fit_intercept else np.zeros(self.shape[1])
         start = partial(_LossAndGradient, coef.astype(self._blocks.dtype), intercept)
-        found = accumulate(self._blocks, start, self._codes, self._held_out)
-        n_held_out = len(self._codes) - self._n_train
+        rows = (self._codes, self._held_out)
+        found = accumulate(self._blocks, start, *rows, *(() if self._weights is None else (self._weights,)))
         total = found.total / self._n_train
         gradient = self._system.whitened_cross(found.cross / self._n_train + self._alpha * coef, total)
         constant = total if self._fit_intercept else np.zeros_like(total)
@@ -271,7 +289,7 @@ class _Objective:
             coef=coef,
             intercept=intercept,
             objective=found.losses[0] / self._n_train + 0.5 * self._alpha * float(np.vdot(coef, coef)),
-            held_out_loss=found.losses[1] / n_held_out if n_held_out else np.nan,
+            held_out_loss=found.losses[1] / self._n_held_out if self.holds_out else np.nan,
             gradient=np.vstack([gradient, constant]).astype(np.float64),
         )
 
@@ -283,8 +301,17 @@ class _LossAndGradient:
         self._weights, self._shift = weights, shift
         self.cross, self.total, self.losses = np.zeros(weights.shape), np.zeros(len(shift)), np.zeros(2)
 
-    def add(self, block: np.ndarray, codes: np.ndarray, held_out: np.ndarray) -> None:
+    def add(
+        self,
+        block: np.ndarray,
+        codes: np.ndarray,
+        held_out: np.ndarray,
+        weights: np.ndarray | None = None,
+    ) -> None:
         row_losses, residual = _log_losses(block @ self._weights + self._shift, codes)
+        if weights is not None:
+            row_losses *= weights
+            residual *= weights[:, None]
         self.losses += row_losses[~held_out].sum(), row_losses[held_out].sum()
         residual[held_out] = 0
         self.cross += block.T @ residual.astype(block.dtype)

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.classifiers.early_stopping import EarlyStopping
-from eigenbench.classifiers.label_losses import multinomial_loss
+from eigenbench.classifiers.label_losses import Targets, multinomial_loss
 from eigenbench.classifiers.logistic_decoder import (
     Descended,
     StochasticDescent,
@@ -86,6 +86,9 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
     cache_size : float, default=1000
         Memory for features kept between passes, in MB. Those of the other rows are made again in every
         pass; the result does not depend on it but for rounding.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes in the loss, which multiply those of their rows; "balanced" makes those of all
+        classes add up to the same. The feature map does not get them.
     random_state : int, RandomState instance or None, default=None
         Seed of the held-out rows, the sample, and the order of rows.
 
@@ -111,7 +114,9 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
     -----
     Time: m·D² + D³/3 flops for a sample of m rows; then in each pass 4·n·D·c, 4·D²·c for each
     minibatch, and the feature map for rows that are not kept. Memory: 4·D² bytes, ``cache_size``, the
-    features of a minibatch, and 40·D·c bytes. Features are made in as many threads as BLAS may have, each
+    features of a minibatch, and 40·D·c bytes. Rows with weights w are drawn as rows without, and a row's
+    gradient is multiplied by its weight, so that the objective is the weighted mean of the losses, that of
+    repeated rows; the steps are others. Features are made in as many threads as BLAS may have, each
     with a share of the rows and with one thread of BLAS.
 
     See Also
@@ -153,6 +158,7 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
         feature_map: Any = None,
         fit_intercept: bool = True,
         cache_size: float = 1000,
+        class_weight: Any = None,
         random_state: Any = None,
     ) -> None:
         self.max_iter = max_iter
@@ -166,16 +172,19 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
         self.feature_map = feature_map
         self.fit_intercept = fit_intercept
         self.cache_size = cache_size
+        self.class_weight = class_weight
         self.random_state = random_state
 
-    def _fit_codes(self, X: Any, codes: np.ndarray) -> None:
+    def _fit_codes(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
         rng = check_random_state(self.random_state)
         held_out = self._held_out(codes, rng)
         rows = np.flatnonzero(~held_out)
         everything = len(rows) == len(codes)
-        self._fit_map(X if everything else X[rows], self.classes_[codes[rows]])
-        system = self._preconditioner(X, rows, rng)
-        labels = self._indicator(codes)
+        seen = None if weights is None else weights[rows]
+        self._fit_map(X if everything else X[rows], self.classes_[codes[rows]], seen)
+        weights = self._weighed(codes, weights)
+        system = self._preconditioner(X, rows, weights, rng)
+        targets = Targets(self._indicator(codes), weights)
         with row_threads() as threads:
             whitened = partial(_PreconditionedFeatures, X, self.feature_map_, system, threads)
             features = whitened(rows, cache_size=self.cache_size)
@@ -183,10 +192,12 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
             if held_out.any():
                 unseen = np.flatnonzero(held_out)
                 kept = max(0.0, self.cache_size - features.kept_megabytes)
-                watched = whitened(unseen, cache_size=kept), labels[unseen]
-            self._descend(features, labels[rows], watched, rng)
+                watched = whitened(unseen, cache_size=kept), targets[unseen].normalised()
+            self._descend(features, targets[rows].normalised(), watched, rng)
 
-    def _preconditioner(self, X: Any, rows: np.ndarray, rng: np.random.RandomState) -> RidgeSystem:
+    def _preconditioner(
+        self, X: Any, rows: np.ndarray, weights: np.ndarray | None, rng: np.random.RandomState
+    ) -> RidgeSystem:
         """Return the factored second moment of the features of some of the rows."""
         sample = rows
         if len(rows) > self.preconditioner_rows:
@@ -194,8 +205,9 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
         first = _features(X[sample[:1]], self.feature_map_)
         system = RidgeSystem(first.shape[1], first.dtype, fit_intercept=self.fit_intercept)
         for here in row_slices(len(sample), first.nbytes):
-            system.add(_features(X[sample[here]], self.feature_map_))
-        return system.factor(self.ridge * len(sample))
+            some = None if weights is None else weights[sample[here]]
+            system.add(_features(X[sample[here]], self.feature_map_), some)
+        return system.factor(self.ridge * system.n_rows)
 
     def _indicator(self, codes: np.ndarray) -> sparse.csr_array:
         shape = (len(codes), len(self.classes_))
@@ -204,20 +216,20 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
     def _descend(
         self,
         features: _PreconditionedFeatures,
-        labels: sparse.csr_array,
-        watched: tuple[_PreconditionedFeatures, sparse.csr_array] | None,
+        targets: Targets,
+        watched: tuple[_PreconditionedFeatures, Targets] | None,
         rng: np.random.RandomState,
     ) -> None:
         adapts = self.learning_rate == "auto"
         length = FIRST_STEP if adapts else float(self.learning_rate)
-        found = self._descended(length, features, labels, watched, rng)
+        found = self._descended(length, features, targets, watched, rng)
         few = features.n_rows * self.max_iter < FEW_STEPS * self._rows_at_once(features.n_rows)
         for _ in range(RESTARTS if adapts and watched else 0):
             short = few and found.best_epoch == self.max_iter
             if not short and found.best_epoch > EARLY_PASSES:
                 break
             length *= 4 if short else 1 / 4
-            again = self._descended(length, features, labels, watched, rng)
+            again = self._descended(length, features, targets, watched, rng)
             if again.held_out_losses.min() >= found.held_out_losses.min():
                 break
             found = again
@@ -242,19 +254,19 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
         self,
         length: float,
         features: _PreconditionedFeatures,
-        labels: sparse.csr_array,
-        watched: tuple[_PreconditionedFeatures, sparse.csr_array] | None,
+        targets: Targets,
+        watched: tuple[_PreconditionedFeatures, Targets] | None,
         rng: np.random.RandomState,
     ) -> Descended:
         """Descend from the label frequencies with this first step length."""
         weights = np.zeros((features.n_features + 1, len(self.classes_)), dtype=features.dtype)
         if self.fit_intercept:
-            weights[-1] = prior_logits(labels, multinomial=True)
+            weights[-1] = prior_logits(targets, multinomial=True)
         batch_size = self._rows_at_once(features.n_rows)
         return descend(
             StochasticDescent(multinomial_loss, length, batch_size, self.max_iter, weights),
             features,
-            labels,
+            targets,
             rng,
             n_epochs=self.max_iter,
             held_out_loss=partial(mean_loss, multinomial_loss, weights, *watched) if watched else None,

@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metadata_routing import MetadataRouter
 
+from eigenbench.classifiers.row_weights import nested_fit_arguments, routing_to, with_class_weights
 from eigenbench.classifiers.score_classifier import OneLabelClassifier
 from eigenbench.linalg.row_blocks import FeatureBlocks
 
@@ -19,6 +21,7 @@ class StreamedClassifier(OneLabelClassifier):
 
     feature_map: Any
     cache_size: float
+    class_weight: Any
     coef_: np.ndarray
     intercept_: np.ndarray
 
@@ -26,11 +29,23 @@ class StreamedClassifier(OneLabelClassifier):
         "feature_map": [HasMethods(["fit", "transform"]), None],
         "fit_intercept": ["boolean"],
         "cache_size": [Interval(Real, 0, None, closed="left")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
-    def _fit_map(self, X: Any, y: np.ndarray) -> None:
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the routing of weights: to the classifier itself, and on to its feature map."""
+        return routing_to(self, "feature_map")
+
+    def _fit_map(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
         """Set ``feature_map_`` to a fitted clone of ``feature_map``; a frozen map is used as it is."""
-        self.feature_map_ = None if self.feature_map is None else clone(self.feature_map).fit(X, y)
+        self.feature_map_ = None
+        if self.feature_map is not None:
+            weighed = nested_fit_arguments(self, "feature_map", weights)
+            self.feature_map_ = clone(self.feature_map).fit(X, y, **weighed)
+
+    def _weighed(self, codes: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+        """Return the weights that rows of classes ``codes`` have in the loss, None where all are one."""
+        return with_class_weights(self.class_weight, self.classes_, codes, weights)
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         for rows, features in FeatureBlocks(X, self.feature_map_):

@@ -113,7 +113,11 @@ def _is_module(name: str) -> bool:
 @cache
 def _digest(module: str) -> str:
     """Return the hash of a syntax tree without docstrings and the list of names that are imported lazily."""
-    tree = _tree(module)
+    return digest_of_code(_tree(module))
+
+
+def digest_of_code(tree: ast.Module) -> str:
+    """Return the hash of some code without its docstrings, which it loses, and lists of lazy names."""
     for node in ast.walk(tree):
         if isinstance(
             node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -9,15 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Container
+from importlib import import_module
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from eigenbench.capabilities import draws
-from eigenbench.component_loading import load_component
+from eigenbench.component_loading import load_component, make_importable
 from eigenbench.experiments.rows import Rows
 from eigenbench.experiments.runs import NO_CLASSIFIER
 from eigenbench.experiments.steps import Params, Step, grid_points, nested_steps, with_params
+
+#: What a run's key does not depend on: where code is, and how long it may take.
+_NOT_IN_KEY = {"components", "protocol_folder", "time_limit"}
 
 
 class _Model(BaseModel):
@@ -25,10 +29,23 @@ class _Model(BaseModel):
 
 
 class Component(_Model):
-    """Where the class of a step is defined, and the optional dependency that it needs."""
+    """Where the class of a step is defined, and the optional dependency that it needs.
+
+    Attributes
+    ----------
+    attribute : str
+        The class, where it is not called as the component.
+    own : bool
+        Whether it is no code of eigenbench or scikit-learn.
+    folder : str or None
+        Where its module lies if it is not installed.
+    """
 
     module: str
     extra: str | None = None
+    attribute: str = ""
+    own: bool = False
+    folder: str | None = None
 
 
 class Classifier(_Model):
@@ -63,6 +80,8 @@ class JobSpec(_Model):
         Constants of the label propensities; None unless the dataset is multilabel.
     protocol : str or None
         The module of what is measured in place of a classifier's error, with its ``settings``.
+    protocol_folder : str or None
+        Where that module lies if it is not installed.
     time_limit : float or None
         Seconds that a fit may take.
     components : dict
@@ -81,6 +100,7 @@ class JobSpec(_Model):
     validation: Validation | None = None
     propensity: dict[str, float] | None = None
     protocol: str | None = None
+    protocol_folder: str | None = None
     settings: Params = {}
     time_limit: float | None = None
     components: dict[str, Component] = {}
@@ -148,7 +168,22 @@ class JobSpec(_Model):
             If it belongs to a package that is not installed.
         """
         component = self.components[name]
-        return load_component(name, component.module, component.extra)
+        return load_component(
+            component.attribute or name, component.module, component.extra, component.folder
+        )
+
+    @property
+    def own_packages(self) -> tuple[str, ...]:
+        """The packages, and modules in none, of components that are not eigenbench's or scikit-learn's."""
+        own = {item.module.partition(".")[0] for item in self.components.values() if item.own}
+        return tuple(sorted(own))
+
+    def load_protocol(self) -> Any:
+        """Import and return the module of the protocol."""
+        assert self.protocol is not None
+        if self.protocol_folder is not None:
+            make_importable(self.protocol_folder)
+        return import_module(self.protocol)
 
     def draws(self, step: Step) -> bool:
         """Say whether a seed changes the result of a step, its own ``random_state`` or that of a part."""
@@ -159,7 +194,7 @@ class JobSpec(_Model):
 
     def key(self, seed: int, classifier: str) -> str:
         """Return the content key of a run: 16 hexadecimal digits."""
-        content = self.of_run(classifier).model_dump(mode="json", exclude={"components", "time_limit"})
+        content = self.of_run(classifier).model_dump(mode="json", exclude=_NOT_IN_KEY)
         return content_key([content, seed])
 
 

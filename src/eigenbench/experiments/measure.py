@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from importlib import import_module
 from typing import Any
 
 from eigenbench.experiments.job_context import JobContext, run_job
@@ -21,11 +20,10 @@ logger = logging.getLogger(__name__)
 def measure(context: JobContext, seed: int) -> None:
     """Run the protocol in a process of its own and write the record of the run."""
     spec = context.spec
-    assert spec.protocol is not None
     clock = RunClock()
     report = context.obstacle()
     if report is None:
-        protocol = import_module(spec.protocol)
+        protocol = spec.load_protocol()
         logger.info("measure %s, seed %d", spec.method, seed)
         report = context.supervisor.run("measure", lambda: _measured(context, protocol, seed))
     write_run_record(context, NO_CLASSIFIER, seed, [report], clock)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ _TRUSTED_TYPES = frozenset(
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "sklearn.metrics._dist_metrics.EuclideanDistance64",
         "sklearn.multiclass._ConstantPredictor",
+        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+        "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
         "sklearn.neighbors._kd_tree.KDTree",
         "sklearn.tree._tree.Tree",
     }
@@ -55,12 +58,19 @@ def save_model(path: Path, model: Any) -> None:
         skops.io.dump(model, temporary)
 
 
-def load_model(path: Path) -> Any:
+def load_model(path: Path, trusted: Iterable[str] = ()) -> Any:
     """Read an estimator written by `save_model`.
 
     Only types that skops trusts by itself (most of scikit-learn, NumPy and SciPy), those of `_TRUSTED_TYPES`
     and classes defined in eigenbench's embeddings, classifiers, peers, preprocessing and linear algebra are
     built.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    trusted : iterable of str
+        Further packages, and modules that are in none, whose classes may be built. Their code runs.
 
     Raises
     ------
@@ -69,9 +79,13 @@ def load_model(path: Path) -> Any:
     """
     try:
         found = skops.io.get_untrusted_types(file=path)
-        refused = sorted(name for name in found if not _is_trusted(name))
+        packages = (*_TRUSTED_PACKAGES, *(f"{name}." for name in trusted))
+        refused = sorted(name for name in found if not _is_trusted(name, packages))
         if refused:
-            raise ModelFileError(f"{path}: refused, it holds the types {', '.join(refused)}")
+            raise ModelFileError(
+                f"{path}: refused, it holds the types {', '.join(refused)}: name their packages as trusted"
+                " if you trust the file"
+            )
         return skops.io.load(path, trusted=found)
     except ModelFileError:
         raise
@@ -79,12 +93,12 @@ def load_model(path: Path) -> Any:
         raise ModelFileError(f"{path}: not a readable skops model ({error})") from error
 
 
-def _is_trusted(name: str) -> bool:
+def _is_trusted(name: str, packages: tuple[str, ...]) -> bool:
     """Return whether a name is that of a class, in the module that defines it, in a trusted package."""
     if name in _TRUSTED_TYPES:
         return True
     module, _, attribute = name.rpartition(".")
-    if not f"{module}.".startswith(_TRUSTED_PACKAGES):
+    if not f"{module}.".startswith(packages):
         return False
     found = getattr(import_module(module), attribute, None)
     return isinstance(found, type) and found.__module__ == module

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from eigenbench.component_loading import folder_of
 from eigenbench.datasets.catalogue import Catalogue
+from eigenbench.experiments.components_of_suite import components_of
 from eigenbench.experiments.cost import Share, seconds_of_seed, share_of
-from eigenbench.experiments.job_spec import Classifier, Component, JobSpec, Validation, named_components
+from eigenbench.experiments.job_spec import Classifier, JobSpec, Validation
 from eigenbench.experiments.runs import EMBEDDING_FILES, NO_CLASSIFIER, Run, run_files
 from eigenbench.experiments.suite import ExperimentSpec, Suite, SuiteError
 from eigenbench.experiments.suite_parts import MULTILABEL_METRICS
-from eigenbench.protocols.available import PROTOCOLS
-from eigenbench.registry import COMPONENTS
+from eigenbench.protocols.available import find_protocol
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def _methods(
     suite: Suite, name: str, experiment: ExperimentSpec, catalogue: Catalogue
 ) -> Iterator[MethodPlan]:
     entry = catalogue.entry(experiment.dataset)
-    protocol = PROTOCOLS[experiment.protocol] if experiment.protocol else None
+    protocol = find_protocol(experiment.protocol, suite.folder) if experiment.protocol else None
     for method_name, method in experiment.methods.items():
         validation = experiment.validation
         spec = JobSpec(
@@ -138,12 +139,11 @@ def _methods(
             ),
             propensity=experiment.propensity.model_dump() if validation.multilabel and not protocol else None,
             protocol=protocol.module if protocol else None,
+            protocol_folder=folder_of(protocol.module, suite.folder) if protocol else None,
             settings=experiment.settings,
             time_limit=suite.time_limit_of(name),
         )
-        used = {item: COMPONENTS[item] for item in named_components(spec, COMPONENTS)}
-        components = {item: Component(module=one.module, extra=one.extra) for item, one in used.items()}
-        spec = spec.model_copy(update={"components": components})
+        spec = spec.model_copy(update={"components": components_of(spec, suite.folder)})
         seeds = method.seeds or experiment.seeds
         exclusive = protocol is not None and protocol.exclusive
         values = None

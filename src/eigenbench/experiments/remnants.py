@@ -82,7 +82,7 @@ def _datasets(workflow: Workflow, data: Path) -> Iterator[str]:
             continue
         except (OSError, ValueError, KeyError, TypeError):
             status = None
-        if status == "ok" and is_current(name, data_dir=data):
+        if status == "ok" and is_current(name, data_dir=data, catalogue=workflow.catalogue):
             continue
         for path in (state, data / "raw" / f"{name}.json"):
             path.unlink(missing_ok=True)

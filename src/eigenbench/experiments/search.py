@@ -120,7 +120,7 @@ def load_features(context: JobContext, seed: int, number: int) -> tuple[Any, str
     report = json.loads((folder / "embedding.json").read_bytes())
     if report["status"] != "ok":
         return None, report["failure"]["message"]
-    return load_model(folder / "features.skops"), None
+    return load_model(folder / "features.skops", context.spec.own_packages), None
 
 
 def fit_features_here(context: JobContext, seed: int, number: int) -> tuple[Any, str | None]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Container, Iterator
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 Params = dict[str, Any]
+
+#: What a component is in a run: a step transforms rows, a classifier predicts classes.
+Role = Literal["step", "classifier"]
 
 
 class Step(BaseModel):
@@ -42,8 +45,11 @@ def nested_steps(value: Any, known: Container[str]) -> Iterator[tuple[str, Param
 
 
 def step_names(steps: tuple[Step, ...]) -> list[str]:
-    """Name pipeline steps as ``make_pipeline`` does: lower-case, ``-2`` for the second of a kind."""
-    lowered = [step.component.lower() for step in steps]
+    """Name pipeline steps as ``make_pipeline`` does: lower-case, ``-2`` for the second of a kind.
+
+    Of an import path that is the class alone.
+    """
+    lowered = [step.component.rpartition(":")[2].lower() for step in steps]
     names = []
     for index, name in enumerate(lowered):
         if lowered.count(name) > 1:

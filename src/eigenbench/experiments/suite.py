@@ -43,7 +43,8 @@ from eigenbench.experiments.suite_types import (
     Seeds,
     check_distinct,
 )
-from eigenbench.protocols.available import PROTOCOLS
+from eigenbench.further_components import find_component
+from eigenbench.protocols.available import PROTOCOLS, find_protocol
 from eigenbench.protocols.base import ProtocolSettings, Several
 from eigenbench.registry import COMPONENTS, near_match
 
@@ -110,7 +111,11 @@ class ExperimentSpec(SuiteModel):
             classifiers = [name for name, item in COMPONENTS.items() if item.kind == "classifier"]
         if isinstance(classifiers, list) and all(isinstance(name, str) for name in classifiers):
             check_distinct(tuple(classifiers))
-            classifiers = dict.fromkeys(classifiers)
+            named = {name: name.rpartition(":")[2] for name in classifiers}
+            check_distinct(tuple(named.values()))
+            classifiers = {
+                short: None if short == name else {"component": name} for name, short in named.items()
+            }
         if isinstance(classifiers, dict):
             value["classifiers"] = {
                 name: {"component": name, **(spec or {})} if spec is None or isinstance(spec, dict) else spec
@@ -120,9 +125,12 @@ class ExperimentSpec(SuiteModel):
 
     @field_validator("protocol")
     @classmethod
-    def _known_protocol(cls, name: str | None) -> str | None:
+    def _known_protocol(cls, name: str | None, info: ValidationInfo) -> str | None:
         if name is not None:
-            _check_reference("protocol", name, list(PROTOCOLS))
+            try:
+                find_protocol(name, (info.context or {}).get("folder"))
+            except KeyError:
+                _check_reference("protocol", name, [*PROTOCOLS, "module:measure"])
         return name
 
     @field_validator("settings")
@@ -134,13 +142,13 @@ class ExperimentSpec(SuiteModel):
             if settings and "protocol" in info.data:
                 raise ValueError("'settings' belong to a 'protocol', and none is named")
             return settings
-        kind = PROTOCOLS[name].settings()
+        kind = find_protocol(name).settings()
         try:
             complete = kind.model_validate(settings)
         except ValidationError as error:
             raise SettingsError(error, kind.model_fields) from None
         for item, _ in complete.components():
-            _check_reference("component", item, list(COMPONENTS))
+            _check_component(item)
         return complete.model_dump(mode="json")
 
     @field_validator("headline")
@@ -232,7 +240,7 @@ def _recipes(n_features: int | None) -> dict[str, Any]:
 
 
 def _protocol_settings(protocol: str | None, settings: Params) -> ProtocolSettings | None:
-    return None if protocol is None else PROTOCOLS[protocol].settings().model_validate(settings)
+    return None if protocol is None else find_protocol(protocol).settings().model_validate(settings)
 
 
 def _metrics(fields: Mapping[str, Any]) -> tuple[str, ...]:
@@ -297,6 +305,13 @@ class Config(SuiteModel):
     data_dir: str = "data"
     results_dir: str = "results"
     reports_dir: str = "reports"
+
+
+def _check_component(name: str) -> None:
+    try:
+        find_component(name)
+    except KeyError as error:
+        raise ValueError(error.args[0]) from None
 
 
 def _check_reference(kind: str, name: str | None, known: list[str]) -> None:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from eigenbench.component_loading import MissingExtraError
 from eigenbench.datasets.catalogue import Catalogue, load_catalogue
 from eigenbench.datasets.own_catalogue import OWN_CATALOGUE, load_with_own
-from eigenbench.experiments.steps import Step, nested_steps, step_names
+from eigenbench.experiments.components_of_suite import ComponentError, checked_parameters
+from eigenbench.experiments.steps import Role, Step, nested_steps, step_names
 from eigenbench.experiments.suite import Config, ExperimentSpec, SettingsError, Suite, SuiteError
 from eigenbench.experiments.suite_parts import (
     ClassifierSpec,
@@ -27,7 +25,8 @@ from eigenbench.experiments.suite_parts import (
     PublishedNumber,
     ValidationSpec,
 )
-from eigenbench.registry import COMPONENTS, component, near_match
+from eigenbench.further_components import NAMES
+from eigenbench.registry import near_match
 
 #: Bounds of a file: bytes, values with every alias written out, and levels of mappings and lists.
 MAX_BYTES, MAX_VALUES, MAX_DEPTH = 2**20, 50_000, 24
@@ -264,59 +263,66 @@ def _unknown_key(key: str, known: Iterable[str]) -> str:
 
 
 def check_parameters(suite: Suite, path: Path) -> None:
-    """Check every parameter name in a suite against its estimator's signature.
+    """Check every component of a suite, and every parameter name against its signature.
 
     Imports the components that the suite names, and no others; nearly all of the time is the import of
-    scikit-learn. Those that need a package that is not installed are left out.
+    scikit-learn. Those that need a package that is not installed are left out; those of other packages and of
+    the user's own are tried on a few rows.
 
     Raises
     ------
     SuiteError
-        Naming the file, the place and the nearest parameter.
+        Naming the file, the place, and the nearest parameter or what is wrong with a component.
     """
     for experiment_name, experiment in suite.experiments.items():
+        start = f"{path}: experiments.{experiment_name}"
         for method_name, method in experiment.methods.items():
-            place = f"{path}: experiments.{experiment_name}.methods.{method_name}"
+            place = _Place(f"{start}.methods.{method_name}", suite.folder)
             by_step = dict(zip(step_names(method.steps), method.steps, strict=True))
             for step in method.steps:
-                _check_names(step.params, step.component, place)
-                _check_nested(step.params.values(), place)
+                place.check(step.component, "step", step.params)
             for key in method.grid:
                 step_name, _, parameter = key.partition("__")
                 if step_name not in by_step:
                     known = list(by_step)
-                    raise SuiteError(
-                        f"{place}.grid: {key!r} names no step.{near_match(step_name, known)} Steps: {known}"
-                    )
-                _check_names([parameter], by_step[step_name].component, f"{place}.grid")
-            _check_nested(itertools.chain(*method.grid.values()), f"{place}.grid")
-        place = f"{path}: experiments.{experiment_name}.settings"
+                    close = near_match(step_name, known)
+                    raise SuiteError(f"{place.text}.grid: {key!r} names no step.{close} Steps: {known}")
+                place.at("grid").check_names(by_step[step_name].component, None, {}, [parameter])
+            place.at("grid").check_nested(itertools.chain(*method.grid.values()))
+        place = _Place(f"{start}.settings", suite.folder)
         for name, params in experiment.protocol_settings.components() if experiment.protocol_settings else ():
-            _check_names(params, name, place)
-            _check_nested(params.values(), place)
-        for classifier_name, classifier in experiment.classifiers.items():
-            place = f"{path}: experiments.{experiment_name}.classifiers.{classifier_name}"
-            _check_names([*classifier.params, *classifier.grid], classifier.component, place)
-            _check_nested([*classifier.params.values(), *itertools.chain(*classifier.grid.values())], place)
+            place.check(name, None, params)
+        for classifier_name, item in experiment.classifiers.items():
+            place = _Place(f"{start}.classifiers.{classifier_name}", suite.folder)
+            place.check(item.component, "classifier", item.params)
+            place.check_names(item.component, None, {}, item.grid)
+            place.check_nested(itertools.chain(*item.grid.values()))
 
 
-def _check_nested(values: Iterable[Any], place: str) -> None:
-    """Check parameters that are estimators, written like steps."""
-    for name, params in nested_steps(list(values), COMPONENTS):
-        _check_names(params, name, place)
+@dataclass(frozen=True)
+class _Place:
+    """Where in a suite something is checked."""
 
+    text: str
+    folder: Path | None
 
-def _check_names(names: Iterable[str], component_name: str, place: str) -> None:
-    known = _parameters(component_name)
-    for name in names:
-        if known is not None and name not in known:
-            raise SuiteError(f"{place}: {component_name} has no parameter {name!r}.{near_match(name, known)}")
+    def at(self, key: str) -> _Place:
+        return _Place(f"{self.text}.{key}", self.folder)
 
+    def check(self, name: str, role: Role | None, params: dict[str, Any]) -> None:
+        """Check a component, its parameters, and those of them that are estimators, written like steps."""
+        self.check_names(name, role, params, params)
+        self.check_nested(params.values())
 
-@cache
-def _parameters(component_name: str) -> list[str] | None:
-    """Return the parameters of a component; None where its package is not installed."""
-    try:
-        return list(inspect.signature(component(component_name).load()).parameters)
-    except MissingExtraError:
-        return None
+    def check_nested(self, values: Iterable[Any]) -> None:
+        for name, params in nested_steps(list(values), NAMES):
+            self.check_names(name, None, params, params)
+
+    def check_names(self, name: str, role: Role | None, params: dict[str, Any], keys: Iterable[str]) -> None:
+        try:
+            known = checked_parameters(name, role, params, self.folder)
+        except ComponentError as error:
+            raise SuiteError(f"{self.text}: {error}") from None
+        for key in keys:
+            if known is not None and key not in known:
+                raise SuiteError(f"{self.text}: {name} has no parameter {key!r}.{near_match(key, known)}")

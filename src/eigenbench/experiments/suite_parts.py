@@ -8,8 +8,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from eigenbench.experiments import steps
 from eigenbench.experiments.suite_types import Grid, Identifier, Params, Seeds, check_components
+from eigenbench.further_components import find_component
 from eigenbench.protocols.base import Several
-from eigenbench.registry import COMPONENTS, component, near_match
+from eigenbench.registry import COMPONENTS, near_match
 
 #: Metrics of multilabel data that can choose among candidates, and whether more is better.
 MULTILABEL_METRICS: dict[str, bool] = {
@@ -46,7 +47,7 @@ def _parse_step(value: Any) -> Any:
 
 def _check_step(step: steps.Step) -> steps.Step:
     try:
-        component(step.component)
+        find_component(step.component)
     except KeyError as error:
         raise ValueError(error.args[0]) from None
     check_components(step.params)
@@ -78,9 +79,16 @@ class ClassifierSpec(SuiteModel):
     @model_validator(mode="after")
     def _is_classifier(self) -> ClassifierSpec:
         known = [name for name, item in COMPONENTS.items() if item.kind == "classifier"]
-        if self.component not in known:
+        try:
+            kind = find_component(self.component).kind
+        except KeyError:
             hint = near_match(self.component, known)
-            raise ValueError(f"unknown classifier {self.component!r}.{hint} Known: {', '.join(known)}")
+            raise ValueError(
+                f"unknown classifier {self.component!r}.{hint} Known: {', '.join(known)}, "
+                "scikit-learn's classes, and import paths, package.module:Class"
+            ) from None
+        if kind not in ("classifier", None):
+            raise ValueError(f"{self.component!r} is no classifier. Known: {', '.join(known)}")
         return self
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from eigenbench.registry import COMPONENTS
+from eigenbench.further_components import NAMES
 
 
 def _check_folder_name(name: str) -> str:
@@ -37,7 +37,7 @@ def check_distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def check_components(value: Any) -> Any:
     """Raise where a component inside a parameter value has parameters that are not a mapping."""
-    if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in COMPONENTS:
+    if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in NAMES:
         ((name, value),) = value.items()
         if value is not None and not isinstance(value, dict):
             raise ValueError(f"{name}: its parameters must be a mapping, found {value!r:.80}")

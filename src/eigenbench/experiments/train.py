@@ -92,7 +92,7 @@ def _fit(
     dataset = context.open(spec.dataset, seed if spec.split_drawn else None)
     X, y = spec.rows("train", seed).of(dataset)
     if spec.shares_embedding:
-        features = load_model(embedding_folder(context, seed) / "features.skops")
+        features = load_model(embedding_folder(context, seed) / "features.skops", spec.own_packages)
     else:
         features, cost = embed(spec, steps, X, y, seed, moments)
         report |= cost

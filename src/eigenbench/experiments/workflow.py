@@ -17,6 +17,7 @@ from eigenbench.datasets.own_catalogue import load_with_own, own_catalogue
 from eigenbench.experiments.cost import PACK_SECONDS, shards_of
 from eigenbench.experiments.import_closure import code_hash
 from eigenbench.experiments.job_spec import JobSpec, content_key
+from eigenbench.experiments.own_code import own_code_hash
 from eigenbench.experiments.plan import MethodPlan, SuitePlan, plan_suite
 from eigenbench.experiments.rows import Rows
 from eigenbench.experiments.suite import Config, SuiteError
@@ -252,10 +253,15 @@ class Workflow:
     def code(self, verb: str, *specs: JobSpec) -> str:
         """Return the hash of the code that a job runs: its module, its components and its protocol."""
         modules = [f"eigenbench.experiments.{verb}"]
+        own: set[tuple[str, str]] = set()
         for spec in specs:
             modules += [component.module for component in spec.components.values()]
             modules += [spec.protocol] if spec.protocol else []
-        return code_hash(modules)
+            own |= {(item.module, item.folder or "") for item in spec.components.values() if item.own}
+            if spec.protocol and not spec.protocol.startswith("eigenbench."):
+                own.add((spec.protocol, spec.protocol_folder or ""))
+        found = code_hash(modules)
+        return content_key([found, *(own_code_hash(*place) for place in sorted(own))]) if own else found
 
     def catalogue_of(self, dataset: str) -> list[str]:
         """Return the options of a job that tell of the user's own catalogue, if the dataset stands in it."""

@@ -35,8 +35,8 @@ class RidgeSystem:
     ----------
     fit_intercept : bool
         As given.
-    n_rows : int
-        Rows added so far.
+    n_rows : int or float
+        Rows added so far, or the sum of their weights.
     mean : ndarray of shape (D,), float64
         Mean feature vector μ, set by ``factor``.
     penalty : float
@@ -53,11 +53,11 @@ class RidgeSystem:
         self._sum = np.zeros(n_features)
         self.fit_intercept = fit_intercept
         self.mean = np.zeros(n_features)
-        self.n_rows = 0
+        self.n_rows: float = 0
 
     @classmethod
     def of_sums(
-        cls, gram: np.ndarray, total: np.ndarray, n_rows: int, *, fit_intercept: bool = True
+        cls, gram: np.ndarray, total: np.ndarray, n_rows: float, *, fit_intercept: bool = True
     ) -> RidgeSystem:
         """Return the system of rows that are known by sums: f fᵀ (D, D; copied), f (D,), and their number."""
         system = cls(len(total), gram.dtype, fit_intercept=fit_intercept)
@@ -66,13 +66,17 @@ class RidgeSystem:
         system.n_rows = n_rows
         return system
 
-    def add(self, block: np.ndarray) -> None:
-        """Add the rows of a C-contiguous feature block of shape (b, D)."""
+    def add(self, block: np.ndarray, weights: np.ndarray | None = None) -> None:
+        """Add the rows of a C-contiguous feature block of shape (b, D), with weights (b,) if any."""
         block = block.astype(self._dtype, copy=False)
+        if weights is not None:
+            self._sum += weights @ block
+            block = block * np.sqrt(weights).astype(self._dtype)[:, None]
         syrk = blas.ssyrk if self._dtype == np.float32 else blas.dsyrk
         self._matrix = syrk(1.0, block.T, beta=1.0, c=self._matrix, overwrite_c=True, lower=1)
-        self._sum += np.ones(len(block), dtype=block.dtype) @ block
-        self.n_rows += len(block)
+        if weights is None:
+            self._sum += np.ones(len(block), dtype=block.dtype) @ block
+        self.n_rows += len(block) if weights is None else weights.sum()
 
     def merge(self, other: RidgeSystem) -> None:
         """Add the rows that another system with the same features has been given."""

@@ -182,7 +182,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Protocol:
-    """The protocol of a name: the module ``eigenbench.protocols.<name>``.
+    """The protocol of a name: the module ``eigenbench.protocols.<name>``; of ``module:measure``, that one.
 
     That module defines ``Settings``, a `ProtocolSettings`, and ``measure(trial) -> Outcome``; the first line
     of its docstring is the protocol's summary. It imports scikit-learn, SciPy and estimators only when
@@ -194,7 +194,8 @@ class Protocol:
     @property
     def module(self) -> str:
         """The import path."""
-        return f"eigenbench.protocols.{self.name}"
+        module, colon, _ = self.name.partition(":")
+        return module if colon else f"eigenbench.protocols.{self.name}"
 
     @property
     def summary(self) -> str:

@@ -26,7 +26,7 @@ class MomentProducts:
     """
 
     def __init__(self, moments: ClassMoments, *, fit_intercept: bool) -> None:
-        self.n_rows = int(moments.counts.sum())
+        self.n_rows = moments.counts.sum()
         self.n_features, self.n_labels = moments.n_features, len(moments.classes)
         self.dtype = np.dtype(np.float64)
         self.label_sums = moments.counts.astype(np.float64)

@@ -1,0 +1,112 @@
+"""Weights of rows: those given to ``fit``, those of classes, and what nested estimators get of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.pipeline import Pipeline
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
+
+
+def checked_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """Return weights (n,) in float64, None where none are given.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, if all are zero, or if there is not one for each row.
+    """
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("sample_weight: all weights are zero, so that no row is left.")
+    return weights
+
+
+def with_class_weights(
+    class_weight: Any, classes: np.ndarray, codes: np.ndarray, weights: np.ndarray | None
+) -> np.ndarray | None:
+    """Return the weights of rows of classes ``codes``, each times that of its class.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        Class label to weight, 1 for classes that are not in it; "balanced" makes the weights of all classes
+        add up to the same.
+    classes : ndarray of shape (c,)
+        Class labels.
+    codes : ndarray of shape (n,)
+        Class position of each row.
+    weights : ndarray of shape (n,) or None
+        Weights of the rows.
+
+    Returns
+    -------
+    ndarray of shape (n,) or None
+        None where neither is given.
+    """
+    if class_weight is None:
+        return weights
+    if isinstance(class_weight, str):
+        totals = np.bincount(codes, weights, minlength=len(classes))
+        of_class = totals.sum() / (len(classes) * totals)
+    else:
+        of_class = compute_class_weight(class_weight, classes=classes, y=classes[codes])
+    return of_class[codes] if weights is None else of_class[codes] * weights
+
+
+def mean_one(weights: np.ndarray | None) -> np.ndarray | None:
+    """Return weights divided by their mean."""
+    return None if weights is None else weights / weights.mean()
+
+
+def nested_fit_arguments(owner: Any, name: str, weights: np.ndarray | None) -> dict[str, Any]:
+    """Return what the ``fit`` of an estimator inside another one gets of the weights of rows.
+
+    With metadata routing enabled, what it has requested. Otherwise the weights, if its ``fit`` takes them;
+    for a pipeline, each of its steps whose ``fit`` does.
+
+    Parameters
+    ----------
+    owner : estimator
+        Has the other one as its parameter ``name``, and the method ``get_metadata_routing``.
+    name : str
+        The parameter.
+    weights : ndarray of shape (n,) or None
+        The weights.
+
+    Raises
+    ------
+    UnsetMetadataPassedError
+        If routing is enabled and the estimator takes weights, but has neither requested nor refused them.
+    """
+    if weights is None:
+        return {}
+    if get_config()["enable_metadata_routing"]:
+        return dict(process_routing(owner, "fit", sample_weight=weights)[name].fit)
+    return _fit_arguments(getattr(owner, name), weights)
+
+
+def _fit_arguments(estimator: Any, weights: np.ndarray) -> dict[str, Any]:
+    if isinstance(estimator, Pipeline):
+        return {
+            f"{step}__{key}": value
+            for step, part in estimator.steps
+            if part not in (None, "passthrough")
+            for key, value in _fit_arguments(part, weights).items()
+        }
+    return {"sample_weight": weights} if has_fit_parameter(estimator, "sample_weight") else {}
+
+
+def routing_to(owner: Any, name: str) -> MetadataRouter:
+    """Return the routing of an estimator that takes weights and hands them to its parameter ``name``."""
+    router = MetadataRouter(owner=type(owner).__name__).add_self_request(owner)
+    nested = getattr(owner, name)
+    if nested is not None:
+        router.add(**{name: nested}, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+    return router
