@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from eigenbench.experiments.record import Record
-from eigenbench.reporting.drawing import COLOURS, INK, MARKERS, draw_names, log_if_wide, names_height, svg
+from eigenbench.reporting.drawing import COLOURS, INK, MARKERS, Drawing, draw_names, log_if_wide, names_height
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.run_groups import RunGroup
 
@@ -26,9 +25,8 @@ def error_against(
     x: Callable[[Record], float | None],
     x_label: str,
     *,
-    key: str,
     dodge: bool = False,
-) -> Markup | None:
+) -> Drawing | None:
     """Plot the mean of a metric, with its interval, against another number: one point per group.
 
     Colours are methods and markers are classifiers. Groups of one family (method names that differ only
@@ -44,15 +42,13 @@ def error_against(
         Takes a record and returns a positive number, drawn to the right as a mean over seeds.
     x_label : str
         What it is, with its unit.
-    key : str
-        Unique on the page.
     dodge : bool
         Whether to shift classifiers slightly, for an ``x`` that they have in common.
 
     Returns
     -------
-    Markup or None
-        The SVG; None with fewer than two points.
+    Drawing or None
+        None with fewer than two points.
     """
     legend = _Legend.of(groups)
     curves = _curves(groups, metric, x, legend, dodge)
@@ -70,16 +66,16 @@ def error_against(
         axes.set_ylabel(metric_style(metric).heading)
         legend.draw(figure)
 
-    return svg(draw, (5.5, 3.2 + legend.height(5.5)), key)
+    return Drawing(draw, (5.5, 3.2 + legend.height(5.5)))
 
 
-def learning_curves(groups: Sequence[RunGroup], *, key: str) -> Markup | None:
+def learning_curves(groups: Sequence[RunGroup]) -> Drawing | None:
     """Plot the learning curves of the first seed of each group: one small panel per classifier and curve.
 
     Returns
     -------
-    Markup or None
-        The SVG; None when no run has a curve.
+    Drawing or None
+        None when no run has a curve.
     """
     shown = [group for group in groups if group.finished and any(group.finished[0].curves.values())]
     if not shown:
@@ -102,7 +98,7 @@ def learning_curves(groups: Sequence[RunGroup], *, key: str) -> Markup | None:
             axes.remove()
         legend.draw(figure)
 
-    return svg(draw, (width, 2.3 * rows + legend.height(width)), key)
+    return Drawing(draw, (width, 2.3 * rows + legend.height(width)))
 
 
 def has_families(groups: Sequence[RunGroup]) -> bool:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from eigenbench.comparison.diagram import CriticalDifferenceDiagram
-from eigenbench.reporting.drawing import COLOURS, INK, log_if_wide, svg
+from eigenbench.reporting.drawing import COLOURS, INK, Drawing, log_if_wide
 from eigenbench.reporting.suite_ranks import SuiteRanks
 
 _WIDTH = 8.0
@@ -15,15 +14,13 @@ _LINE = 0.19
 _BAR = 0.11
 
 
-def critical_differences(ranks: SuiteRanks, *, key: str) -> Markup:
+def critical_differences(ranks: SuiteRanks) -> Drawing:
     """Draw mean ranks on an axis, best at the left, with bars over competitors that do not differ.
 
     Parameters
     ----------
     ranks : SuiteRanks
         Not refused.
-    key : str
-        Unique on the page.
     """
     diagram, distance = ranks.diagram, ranks.critical_difference
     n_methods = len(diagram.positions)
@@ -39,7 +36,7 @@ def critical_differences(ranks: SuiteRanks, *, key: str) -> Markup:
         _draw_bars(axes, diagram)
         _draw_names(axes, diagram, top)
 
-    return svg(draw, (_WIDTH, height), key)
+    return Drawing(draw, (_WIDTH, height))
 
 
 def _draw_axis(axes: Axes, n_methods: int, distance: float) -> None:
@@ -83,13 +80,13 @@ def _draw_names(axes: Axes, diagram: CriticalDifferenceDiagram, top: float) -> N
         axes.text(side, level, text, ha="right" if left else "left", va="center", fontsize=8)
 
 
-def rank_against_seconds(ranks: SuiteRanks, *, key: str) -> Markup | None:
+def rank_against_seconds(ranks: SuiteRanks) -> Drawing | None:
     """Plot mean ranks against the geometric mean of the time to fit, with the Pareto front.
 
     Returns
     -------
-    Markup or None
-        The SVG; None where fewer than two competitors have a time.
+    Drawing or None
+        None where fewer than two competitors have a time.
     """
     points = ranks.ranks.dropna(subset="seconds")
     if len(points) < 2:
@@ -113,4 +110,4 @@ def rank_against_seconds(ranks: SuiteRanks, *, key: str) -> Markup | None:
         axes.set_xlabel("time to fit (s), geometric mean over datasets")
         axes.set_ylabel("mean rank")
 
-    return svg(draw, (6.5, 4.2), key)
+    return Drawing(draw, (6.5, 4.2))

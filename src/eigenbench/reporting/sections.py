@@ -156,6 +156,16 @@ class SuiteView:
         return [row for experiment in self.experiments for row in experiment.comparisons]
 
     @property
+    def pictures(self) -> list[tuple[str, Picture]]:
+        """All pictures, each with the name of its experiment; empty for those over datasets."""
+        over_datasets = [("", picture) for ranks in self.ranks for picture in ranks.pictures]
+        return over_datasets + [
+            (experiment.name, picture)
+            for experiment in self.experiments
+            for picture in experiment.all_pictures
+        ]
+
+    @property
     def verdicts(self) -> dict[str, int]:
         """Number of published numbers by verdict."""
         return verdict_counts(self.comparisons)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import jinja2
 from eigenbench.atomic_files import replacing_entries
 from eigenbench.experiments.record import Record
 from eigenbench.experiments.suite import Suite
-from eigenbench.reporting import formatting, pictures, sections
+from eigenbench.reporting import formatting, sections
 from eigenbench.reporting.comparison import comparison_csv, verdict_counts
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
 from eigenbench.reporting.reproduced import ReproducedOn
@@ -122,7 +122,7 @@ def render(
         "pairs.csv": pairs_csv(ranks),
         "index.html": _page(views, records, title, unreadable, ReproducedOn(reference_dir)),
     }
-    figures = {f"{FIGURES}/{picture.key}.svg": picture.svg for *_, picture in _pictures(views)}
+    figures = {f"{FIGURES}/{picture.key}.svg": picture.svg for view in views for _, picture in view.pictures}
     try:
         with replacing_entries(reports_dir) as folder:
             (folder / FIGURES).mkdir()
@@ -146,19 +146,9 @@ def _figure_files(reports_dir: Path, views: Sequence[sections.SuiteView]) -> lis
             picture.caption,
             picture.alt,
         )
-        for view, experiment, picture in _pictures(views)
+        for view in views
+        for experiment, picture in view.pictures
     ]
-
-
-def _pictures(
-    views: Sequence[sections.SuiteView],
-) -> Iterator[tuple[sections.SuiteView, str, pictures.Picture]]:
-    """Yield all pictures, with the name of their experiment; empty for those over datasets."""
-    for view in views:
-        for ranks in view.ranks:
-            yield from ((view, "", picture) for picture in ranks.pictures)
-        for experiment in view.experiments:
-            yield from ((view, experiment.name, picture) for picture in experiment.all_pictures)
 
 
 def _page(
@@ -198,6 +188,7 @@ def _environment(reproduced_on: ReproducedOn) -> jinja2.Environment:
     )
     environment.filters |= {
         "count": formatting.count,
+        "probability": formatting.probability,
         "seconds": formatting.seconds,
         "params": sections.params_text,
         "sentence": formatting.sentence,

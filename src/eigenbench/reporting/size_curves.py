@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
-from eigenbench.reporting.drawing import Look, draw_names, log_if_wide, look, names_height, svg, tick_text
+from eigenbench.reporting.drawing import Drawing, Look, draw_names, log_if_wide, look, names_height, tick_text
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
 from eigenbench.reporting.intervals import Estimate, estimate
 from eigenbench.reporting.run_groups import RunGroup
@@ -28,7 +27,7 @@ class _Line(NamedTuple):
     estimates: list[Estimate]
 
 
-def mean_curves(groups: Sequence[RunGroup], name: str, *, key: str) -> Markup | None:
+def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     """Plot a curve's mean over seeds, with its 95 % band: one line per method.
 
     Axes are logarithmic where the values span much. A curve named ``<metric>_by_<axis>`` says what its
@@ -40,13 +39,11 @@ def mean_curves(groups: Sequence[RunGroup], name: str, *, key: str) -> Markup | 
         Those without the curve are left out; colours and markers go by their order.
     name : str
         Of the curve.
-    key : str
-        Unique on the page.
 
     Returns
     -------
-    Markup or None
-        The SVG; None when no method has two steps.
+    Drawing or None
+        None when no method has two steps.
     """
     looks = {group.label: look(index) | {"linestyle": "-"} for index, group in enumerate(groups)}
     lines = {group.label: line for group in groups if (line := _line(group, name))}
@@ -65,7 +62,7 @@ def mean_curves(groups: Sequence[RunGroup], name: str, *, key: str) -> Markup | 
         _scale_means(axes, [found.mean for line in lines.values() for found in line.estimates])
         draw_names(figure, looks)
 
-    return svg(draw, (_WIDTH, 3.2 + names_height(list(looks), _WIDTH)), key)
+    return Drawing(draw, (_WIDTH, 3.2 + names_height(list(looks), _WIDTH)))
 
 
 def curve_label(name: str) -> str:
