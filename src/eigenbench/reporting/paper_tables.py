@@ -159,8 +159,8 @@ def _leaderboard(experiment: ExperimentView) -> PaperTable:
     if common or not experiment.spec.classifiers:
         del columns["Classifier"]
     caption = (
-        f"{experiment.title}, on {experiment.spec.dataset}: {style.label}{common}, mean over seeds, best first. "
-        "= marks what cannot be distinguished from the best at 5 %."
+        f"{experiment.title}, on {experiment.spec.dataset}: {style.label}{common}, mean over seeds, "
+        "best first. = marks what cannot be distinguished from the best at 5 %."
     )
     return PaperTable(
         f"{experiment.anchor}-leaderboard",
