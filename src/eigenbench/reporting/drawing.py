@@ -60,6 +60,8 @@ _STYLE: dict[Any, Any] = {
     "xtick.color": INK,
     "ytick.color": INK,
 }
+# An identifier of this form becomes what the page shows where the pointer is.
+_TIP = re.compile(r'<g id="tip:([^" ]*) ([^"]*)">')
 _EMBEDDED_DPI = 110
 _PNG_DPI = 144
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -98,6 +100,7 @@ class Drawing:
         text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
         width = f"width:{self.size[0] * 96:.0f}px"
         text = re.sub(r'(<svg[^>]*?) width="[^"]*"', rf'\1 style="{width}"', text, count=1)
+        text = _TIP.sub(r'<g data-method="\1"><title>\2</title>', text)
         text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{key}-", text)
         return Markup(text.replace("<svg", '<svg aria-hidden="true"', 1).replace(INK, "currentColor"))
 
@@ -121,6 +124,11 @@ class Drawing:
 
 def _style(key: str | None = None) -> Any:
     return matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE, "svg.hashsalt": key})
+
+
+def tip(method: str, text: str) -> str:
+    """Return the ``gid`` that gives an artist a text on hover and a method to filter it by."""
+    return f"tip:{method.replace(' ', '_')} {text}"
 
 
 def look(index: int) -> Look:

@@ -6,7 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from eigenbench.comparison.diagram import CriticalDifferenceDiagram
-from eigenbench.reporting.drawing import COLOURS, INK, Drawing, log_if_wide
+from eigenbench.reporting.drawing import COLOURS, INK, Drawing, log_if_wide, tip
+from eigenbench.reporting.formatting import seconds
 from eigenbench.reporting.suite_ranks import SuiteRanks
 
 _WIDTH = 8.0
@@ -96,8 +97,11 @@ def rank_against_seconds(ranks: SuiteRanks) -> Drawing | None:
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         axes.plot(front["seconds"], front["mean_rank"], color=COLOURS[1], linewidth=1, drawstyle="steps-post")
-        axes.plot(points["seconds"], points["mean_rank"], "o", color=COLOURS[0], markersize=4)
-        axes.plot(front["seconds"], front["mean_rank"], "o", color=COLOURS[1], markersize=6)
+        for name, line in points.iterrows():
+            colour, size = (COLOURS[1], 6) if line["on_front"] else (COLOURS[0], 4)
+            text = f"{name}: mean rank {line['mean_rank']:.2f}, {seconds(line['seconds'])} s"
+            place = (line["seconds"], line["mean_rank"])
+            axes.plot(*place, "o", color=colour, markersize=size, gid=tip(str(name), text))
         for name, line in front.iterrows():
             axes.annotate(
                 str(name),

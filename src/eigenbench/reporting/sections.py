@@ -12,6 +12,7 @@ import pandas as pd
 
 from eigenbench.experiments.record import Confusion, Record
 from eigenbench.experiments.suite import ExperimentSpec, Suite
+from eigenbench.reporting.answers import best_of, reproduced, significance
 from eigenbench.reporting.comparison import Comparison, compare, verdict_counts
 from eigenbench.reporting.formatting import MetricStyle, by_size, metric_style
 from eigenbench.reporting.intervals import KINDS
@@ -88,6 +89,17 @@ class ExperimentView:
     def board_notes(self) -> list[str]:
         """What is to be said of the leaderboard; runs without a result have a table of their own."""
         return leaderboard_notes(self.board, failures=False)
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """What is best, whether that is significant, and how many published numbers came out."""
+        found = {"best": best_of(self.board), "significant": significance(self.board)}
+        return found | {"reproduced": reproduced(self.comparisons) if self.comparisons else ""}
+
+    def runs_anchor(self, method: str, classifier: str | None) -> str:
+        """Return where the runs of a method and classifier begin in the table of every run."""
+        group = find_group(self.groups, method, classifier or None)
+        return f"{self.anchor}-runs-{self.groups.index(group)}" if group and group.records else ""
 
     @property
     def title(self) -> str:

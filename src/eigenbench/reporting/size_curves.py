@@ -10,7 +10,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
-from eigenbench.reporting.drawing import Drawing, Look, draw_names, log_if_wide, look, names_height, tick_text
+from eigenbench.reporting.drawing import (
+    Drawing,
+    Look,
+    draw_names,
+    log_if_wide,
+    look,
+    names_height,
+    tick_text,
+    tip,
+)
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
 from eigenbench.reporting.intervals import Estimate, estimate
 from eigenbench.reporting.run_groups import RunGroup
@@ -54,7 +63,7 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         for label, line in lines.items():
-            _draw_line(axes, line, looks[label])
+            _draw_line(axes, line, looks[label], tip(label, f"{label}: {_values(line)}"))
         curve, axis = _split_axis(name)
         axes.set_ylabel(sentence(metric_style(curve).heading))
         axes.set_xlabel(axis or ("size" if curve in _sized(groups) else "step"))
@@ -99,13 +108,20 @@ def _line(group: RunGroup, name: str) -> _Line | None:
     )
 
 
-def _draw_line(axes: Axes, line: _Line, look: Look) -> None:
+def _draw_line(axes: Axes, line: _Line, look: Look, gid: str) -> None:
     means = [found.mean for found in line.estimates]
     every = max(1, math.ceil(len(line.steps) / _MARKERS_PER_LINE))
-    axes.plot(line.steps, means, linewidth=1.4, markersize=4.5, markevery=every, **look)
+    axes.plot(line.steps, means, linewidth=1.4, markersize=4.5, markevery=every, gid=gid, **look)
     if any(found.low is not None for found in line.estimates):
         low, high = zip(*(_band(found) for found in line.estimates), strict=True)
-        axes.fill_between(line.steps, low, high, color=look["color"], alpha=0.18, linewidth=0)
+        axes.fill_between(line.steps, low, high, color=look["color"], alpha=0.18, linewidth=0, gid=gid)
+
+
+def _values(line: _Line) -> str:
+    """Name the values of a line, of some steps where there are many."""
+    every = max(1, math.ceil(len(line.steps) / _MAX_STEP_TICKS))
+    named = list(zip(line.steps, line.estimates, strict=True))[::every]
+    return ", ".join(f"{found.mean:.4g} at {step:,}" for step, found in named)
 
 
 def _band(found: Estimate) -> tuple[float, float]:
