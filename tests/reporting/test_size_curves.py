@@ -34,7 +34,7 @@ def texts(svg):
 
 
 def bands(svg):
-    return len(re.findall(r'id="k-FillBetweenPolyCollection|id="k-PolyCollection', svg))
+    return svg.count("fill-opacity: 0.18")
 
 
 def line(level):

@@ -285,8 +285,8 @@ def test_an_experiment_is_described_and_its_figures_are_drawn(bring, suite, thre
     assert "`snakemake tiny`" in tags["mlflow.note.content"]
     (overview,) = search(store_uri, "tags.kind = 'overview'")
     note = overview.data.tags["mlflow.note.content"]
-    assert note.index("| 1 | gem + LogisticRegression | 2.50 |") < note.index(
-        "| 2 | pca + LogisticRegression |"
+    assert note.index("| 1 = | gem + LogisticRegression | 2.50 |") < note.index(
+        "| 2 = | pca + LogisticRegression |"
     )
     figures = [item.path for item in client.list_artifacts(overview.info.run_id, "figures")]
     assert "figures/main-learning-curves.svg" in figures

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from eigenbench.experiments.record import Record
 from eigenbench.experiments.suite import ExperimentSpec, Suite
 from eigenbench.reporting.comparison import Comparison, compare
