@@ -134,7 +134,7 @@ def test_three_questions_take_no_click_one_and_two(visit):
     published = page.locator("tbody:target")
     assert published.locator(".verdict").first.is_visible()
     line.get_by_role("link").first.click()
-    page.locator(BOARD).nth(1).locator("tbody tr").first.get_by_role("link").last.click()
+    page.locator(BOARD).nth(1).locator("tbody tr").first.get_by_role("link").first.click()
     target = page.locator("tr:target")
     assert target.is_visible(), "what was folded is open"
     assert "snakemake results/quick/digits/" in target.inner_text()

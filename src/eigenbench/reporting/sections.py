@@ -96,10 +96,10 @@ class ExperimentView:
         found = {"best": best_of(self.board), "significant": significance(self.board)}
         return found | {"reproduced": reproduced(self.comparisons) if self.comparisons else ""}
 
-    def runs_anchor(self, method: str, classifier: str | None) -> str:
-        """Return where the runs of a method and classifier begin in the table of every run."""
+    def runs_link(self, method: str, classifier: str | None) -> str:
+        """Return where the runs of a method and classifier begin in the table of all; empty without any."""
         group = find_group(self.groups, method, classifier or None)
-        return f"{self.anchor}-runs-{self.groups.index(group)}" if group and group.records else ""
+        return f"#{self.anchor}-runs-{self.groups.index(group)}" if group and group.records else ""
 
     @property
     def title(self) -> str:

@@ -120,11 +120,11 @@ def summary_note(
 
 
 def _standing(summary: Summary) -> str:
-    told = "cannot be distinguished from" if summary.tied else "is behind"
     if summary.rank == 1:
-        told = "is"
+        return f"Rank **1**: the best. Compared over {summary.compared_over}."
+    told = "cannot be distinguished from the best" if summary.tied else "is behind the best"
     p_value = "" if summary.tie_p_value is None else f", p {probability(summary.tie_p_value)}"
-    return f"Rank **{summary.rank}**: it {told} the best, by {summary.compared_over}{p_value}"
+    return f"Rank **{summary.rank}**: {told}. Compared over {summary.compared_over}{p_value}."
 
 
 def _sources(spec: ExperimentSpec | None) -> list[str]:
