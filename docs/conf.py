@@ -52,12 +52,15 @@ html_theme = "pydata_sphinx_theme"
 html_title = "eigenbench"
 html_theme_options = {
     "header_links_before_dropdown": 6,
+    "navbar_persistent": ["search-button"],
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
     "show_prev_next": True,
 }
 # Pages at the top have no others below them to list.
 html_sidebars = {"*": []}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 
 
@@ -68,7 +71,14 @@ def skip_inherited(app, what, name, obj, skip, options):
     return skip or routing or inherited
 
 
+def name_references(app, pagename, templatename, context, doctree):
+    """Make references the items of their list: the role that docutils gives them was taken out of ARIA."""
+    if "body" in context:
+        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+
+
 def setup(app):
-    """Tell Sphinx of the formulas and of what to leave out."""
+    """Tell Sphinx of the formulas, of what to leave out and of what to correct."""
     mathml.setup(app)
+    app.connect("html-page-context", name_references)
     app.connect("autodoc-skip-member", skip_inherited)

@@ -1,6 +1,12 @@
 """Settings that must stand before NumPy is imported, and limits where it was imported earlier."""
 
 import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 # The tests run side by side: threads that wait for each other would make them slow.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -15,3 +21,38 @@ threadpool_limits(1)
 # A loaded machine is no failure.
 settings.register_profile("eigenbench", deadline=None)
 settings.load_profile("eigenbench")
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A Chromium of the machine, through Playwright; tests skip where one of them is not installed."""
+    tools = pytest.importorskip("playwright.sync_api", reason="pip install 'eigenbench[browser]'")
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        pytest.skip(f"no browser: install one of {', '.join(BROWSERS)}")
+    with tools.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="session")
+def violations() -> Callable[[Any], list[str]]:
+    """Return what axe finds wrong with an open page; EIGENBENCH_AXE names its axe.min.js."""
+    path = os.environ.get("EIGENBENCH_AXE", "")
+    if not Path(path).is_file():
+        pytest.skip("EIGENBENCH_AXE names no axe.min.js (npm pack axe-core)")
+    source = Path(path).read_text(encoding="utf-8")
+
+    def violations(page: Any) -> list[str]:
+        page.evaluate(f"{source}; 0")
+        found = page.evaluate("axe.run({resultTypes: ['violations']}).then((found) => found.violations)")
+        return [
+            f"{one['id']}: {one['help']}: {node['target']} {node['html'][:200]} {node['failureSummary']}"
+            for one in found
+            for node in one["nodes"]
+        ]
+
+    return violations

@@ -259,6 +259,29 @@ def crate(
 
 
 @app.command()
+def export(
+    suite: str,
+    format: Annotated[str, typer.Option(help="Files of each table.")] = "tex,md,csv",
+    figures: Annotated[str, typer.Option(help="Files of each figure; '' for none.")] = "svg,png,pdf",
+    out: Annotated[Path | None, typer.Option(help="Folder.", show_default="export-SUITE")] = None,
+    results_dir: ResultsDir = Path("results"),
+    suites_dir: SuitesDir = None,
+) -> None:
+    """Write a suite's tables and figures as files for papers, from its records; nothing is run."""
+    from eigenbench.reporting.export import export_suite
+
+    folder = out or Path(f"export-{suite}")
+    files = export_suite(
+        _suite_path(suite, suites_dir),
+        folder,
+        results_dir=results_dir,
+        tables=[ending for ending in format.split(",") if ending],
+        figures=[ending for ending in figures.split(",") if ending],
+    )
+    typer.echo(f"{folder}: {len(files)} files")
+
+
+@app.command()
 def ui(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; the next free one is taken if it is in use.")] = 5000,
@@ -273,6 +296,7 @@ def main() -> None:
     """Run the command; expected errors are one clear line, not a traceback."""
     from eigenbench.experiments.record import RecordError
     from eigenbench.reporting.crate import CrateError
+    from eigenbench.reporting.export import ExportError
     from eigenbench.reproduction.reference import ReproductionError
     from eigenbench.tracking.errors import TrackingError
 
@@ -281,6 +305,7 @@ def main() -> None:
     except (
         CrateError,
         DatasetError,
+        ExportError,
         RecordError,
         ReproductionError,
         SkeletonError,

@@ -14,6 +14,7 @@ from PIL import Image
 
 from eigenbench.protocols.base import Boxes, Histogram, Images, Scatter
 from eigenbench.reporting import exhibit_plots
+from eigenbench.reporting.drawing import look
 from eigenbench.tracking.exhibit_files import write_exhibits
 
 SCATTER = Scatter(title="t", x=[0.0, 1.0], y=[0.5, 2.0], labels=["a", "b"], x_label="left", y_label="up")
@@ -37,8 +38,8 @@ def embedded(svg: str) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("exhibit", ALL, ids=lambda exhibit: exhibit.kind)
 def test_every_kind_is_drawn_in_the_colour_of_the_page(exhibit):
-    svg = exhibit_plots.as_svg(exhibit, "k")
-    assert svg == exhibit_plots.as_svg(exhibit, "k")
+    svg = exhibit_plots.drawing(exhibit).svg("k")
+    assert svg == exhibit_plots.drawing(exhibit).svg("k")
     assert svg.startswith("<svg")
     assert "currentColor" in svg
     assert all(name.startswith("k-") for name in re.findall(r'\bid="([^"]+)"', svg))
@@ -56,7 +57,7 @@ def test_every_kind_is_drawn_in_the_colour_of_the_page(exhibit):
     ids=lambda exhibit: exhibit.kind,
 )
 def test_an_empty_exhibit_gives_no_picture(exhibit, tmp_path):
-    assert exhibit_plots.as_svg(exhibit, "k") is None
+    assert exhibit_plots.drawing(exhibit) is None
     write_exhibits(tmp_path, [exhibit])
     assert list(tmp_path.iterdir()) == []
 
@@ -68,7 +69,7 @@ def test_labels_groups_and_marks_can_be_read():
         (IMAGES, ("first",)),
         (BOXES, ("0", "1", "v")),
     ]:
-        texts = re.findall(r"<text[^>]*>([^<]*)</text>", exhibit_plots.as_svg(exhibit, "k"))
+        texts = re.findall(r"<text[^>]*>([^<]*)</text>", exhibit_plots.drawing(exhibit).svg("k"))
         assert set(words) <= set(texts)
 
 
@@ -82,7 +83,7 @@ def test_images_are_embedded_pixel_by_pixel(height, width, counts):
     generator = np.random.default_rng(0)
     rows = {f"row {i}": generator.normal(size=(count, height * width)) for i, count in enumerate(counts)}
     exhibit = Images(title="t", height=height, width=width, rows={n: v.tolist() for n, v in rows.items()})
-    (pixels,) = embedded(exhibit_plots.as_svg(exhibit, "k"))
+    (pixels,) = embedded(exhibit_plots.drawing(exhibit).svg("k"))
     assert pixels.shape[:2] == (len(counts) * (height + 1) - 1, max(counts) * (width + 1) - 1)
     shown = np.zeros(pixels.shape[:2], bool)
     for row, images in enumerate(rows.values()):
@@ -100,7 +101,7 @@ def test_a_picture_of_many_points_stays_small():
     generator = np.random.default_rng(0)
     x, y = generator.normal(size=(2, 20_000)).tolist()
     labels = [str(i % 10) for i in range(20_000)]
-    svg = exhibit_plots.as_svg(Scatter(title="t", x=x, y=y, labels=labels), "k")
+    svg = exhibit_plots.drawing(Scatter(title="t", x=x, y=y, labels=labels)).svg("k")
     assert len(embedded(svg)) == 1
     assert len(svg) < 200_000
 
@@ -108,22 +109,21 @@ def test_a_picture_of_many_points_stays_small():
 def test_a_hundred_labels_have_looks_that_differ_and_no_legend():
     labels = [f"class {i}" for i in range(100)]
     exhibit = Scatter(title="t", x=[0.0] * 100, y=[1.0] * 100, labels=labels)
-    looks = exhibit_plots.drawing.look
-    assert len({tuple(looks(i).items()) for i in range(100)}) == 100
-    assert "class 5" not in exhibit_plots.as_svg(exhibit, "k")
+    assert len({tuple(look(i).items()) for i in range(100)}) == 100
+    assert "class 5" not in exhibit_plots.drawing(exhibit).svg("k")
     assert exhibit_plots.reading(exhibit)
 
 
 def test_numbers_among_labels_come_in_their_order():
     exhibit = Scatter(title="t", x=[0.0] * 3, y=[0.0] * 3, labels=["10", "9", "b"])
-    texts = re.findall(r"<text[^>]*>([^<]*)</text>", exhibit_plots.as_svg(exhibit, "k"))
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", exhibit_plots.drawing(exhibit).svg("k"))
     assert [text for text in texts if text in ("9", "10", "b")] == ["9", "10", "b"]
 
 
 def test_markup_in_a_name_is_text():
     evil = "<script>$\\alpha$"
     exhibit = Boxes(title=evil, groups={evil: (0.0, 1.0, 2.0, 3.0, 4.0)}, y_label=evil)
-    svg = exhibit_plots.as_svg(exhibit, "k")
+    svg = exhibit_plots.drawing(exhibit).svg("k")
     assert "<script" not in svg
     assert "&lt;script&gt;$\\alpha$" in svg
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import random
 import re
@@ -17,6 +19,7 @@ from html_page import Page
 from eigenbench.experiments.record import Failure
 from eigenbench.experiments.suite_parts import Deviation
 from eigenbench.reporting import site
+from eigenbench.reporting.answers import best_of, significance
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.leaderboard import leaderboard
 from eigenbench.reporting.site import Report, ReportError, render
@@ -58,12 +61,16 @@ def page(text) -> Page:
 
 
 def test_the_page_loads_nothing(text, page):
-    assert {tag for tag, _ in page.tags} & {"script", "link", "iframe", "img", "object", "embed"} == set()
+    assert {tag for tag, _ in page.tags} & {"link", "iframe", "img", "object", "embed"} == set()
     assert page.values("src") == []
     links = page.values("href") + page.values("xlink:href")
     tables = {f"{name}.csv" for name in ("results", "comparison", "leaderboard", "ranks", "pairs")}
     assert {link for link in links if not link.startswith("#")} == tables
     assert re.findall(r"url\((?!#)|@import|@font-face", text) == []
+    (policy,) = (value for value in page.values("content") if value.startswith("default-src 'none'; "))
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
 
 
 def test_links_and_identifiers_match(page):
@@ -99,6 +106,34 @@ def test_runs_without_a_result_are_shown(page):
     assert "2 of 3 seeds have a record" in page.text
 
 
+def test_runs_are_linked_to_their_records_and_logs(tmp_path, suite, suite_path, few, results_dir):
+    logs = tmp_path / "logs"
+    of_run, of_method = logs / "quick/mnist/gem/seed-0/CalibratedLeastSquares", logs / "quick/mnist/pca"
+    for folder, name in ((of_run, "train.log"), (of_method, "fit.log"), (of_run.parents[1], "fit.log")):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("log")
+    places = {"reports_dir": tmp_path / "reports/a b", "results_dir": results_dir, "logs_dir": logs}
+    report = render([suite], few, suite_paths={"quick": suite_path}, **places)
+    links = [link for link in Page(report.page.read_text(encoding="utf-8")).values("href") if "../" in link]
+    found = {(report.page.parent / link).resolve() for link in links}
+    assert {path for path in found if path.name == "record.json"} == set(results_dir.rglob("record.json"))
+    assert {path for path in found if path.suffix == ".log"} == {of_run / "train.log", of_method / "fit.log"}
+
+
+def test_the_first_screen_says_what_is_best_and_whether_that_is_significant(page, suite, records):
+    for name in suite.experiments:
+        board = leaderboard(suite, name, records)
+        assert f"{name} {best_of(board)}" in page.text
+        others = board[board["rank"].notna()].iloc[1:]
+        n_tied = int(others["tied"].fillna(False).sum())
+        says = significance(board)
+        if n_tied:
+            assert says.startswith(f"no: ties with {n_tied} other")
+        else:
+            assert says.startswith(("yes: better than", "unknown"))
+        assert says in page.text
+
+
 def test_provenance_is_shown(page, records, suite_path):
     environment, info = records[0].environment, records[0].dataset_info
     shown = [environment.python, environment.cpu, environment.git_commit, environment.code_hash]
@@ -128,8 +163,8 @@ def test_names_and_messages_are_escaped(build, make_record, broken):
     chosen += [make_record("digits", "pca", "LinearSVC", 0, method=evil, params={evil: evil})]
     chosen += [make_record("digits", "pca", "LinearSVC", 1, classifier=evil, **broken("failed", failure))]
     text = build(chosen=chosen, title=evil, unreadable=[evil])
-    assert "<script" not in text
     page = Page(text)
+    assert [attributes for tag, attributes in page.tags if tag == "script"] == [{}]
     assert page.text.count("<script>alert('x')</script>") > 8
     assert all(not name.startswith("on") for _, attributes in page.tags for name in attributes)
 

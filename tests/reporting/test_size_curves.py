@@ -34,7 +34,7 @@ def texts(svg):
 
 
 def bands(svg):
-    return len(re.findall(r'id="k-FillBetweenPolyCollection|id="k-PolyCollection', svg))
+    return svg.count("fill-opacity: 0.18")
 
 
 def line(level):
@@ -43,7 +43,7 @@ def line(level):
 
 def test_lines_have_names_bands_and_ticks_at_the_sizes(group):
     groups = [group(f"method_{i}", [line(1.0 + i), line(1.2 + i)]) for i in range(8)]
-    svg = mean_curves(groups, "kernel_mse", key="k")
+    svg = mean_curves(groups, "kernel_mse").svg("k")
     assert bands(svg) == 8
     assert {f"method_{i}" for i in range(8)} | {"512", "1,024", "4,096", "size", "Kernel MSE"} <= set(
         texts(svg)
@@ -56,15 +56,15 @@ def test_lines_have_names_bands_and_ticks_at_the_sizes(group):
     ("curves", "changes"), [([line(1.0)], {}), ([line(1.0), line(2.0)], {"deterministic": True})]
 )
 def test_no_band_where_seeds_say_nothing(group, curves, changes):
-    assert bands(mean_curves([group("a", curves, **changes)], "kernel_mse", key="k")) == 0
+    assert bands(mean_curves([group("a", curves, **changes)], "kernel_mse").svg("k")) == 0
 
 
 def test_a_curve_says_what_its_steps_are(group):
     name = "test_error_by_examples_seen"
-    svg = mean_curves([group("a", [[(0, 0.5), (10, 0.25)]], name=name)], name, key="k")
+    svg = mean_curves([group("a", [[(0, 0.5), (10, 0.25)]], name=name)], name).svg("k")
     assert {"examples seen", "Test error (%)", "50"} <= set(texts(svg))
     assert curve_label(name) == "test error"
-    svg = mean_curves([group("a", [[(0, 0.5), (10, 0.25)]], name="loss")], "loss", key="k")
+    svg = mean_curves([group("a", [[(0, 0.5), (10, 0.25)]], name="loss")], "loss").svg("k")
     assert "step" in texts(svg)
 
 
@@ -72,16 +72,16 @@ def test_a_curve_says_what_its_steps_are(group):
     "curves", [[], [[(512, 1.0)]], [[(512, float("nan")), (1024, 1.0)]], [[(512, 1.0)], [(512, 2.0)]]]
 )
 def test_less_than_two_steps_are_no_curve(group, curves):
-    assert mean_curves([group("a", curves)], "kernel_mse", key="k") is None
+    assert mean_curves([group("a", curves)], "kernel_mse") is None
 
 
 def test_seeds_with_other_steps_and_zeros_are_drawn(group):
     curves = [[(0, 0.0), (1, 0.0)], [(1, 0.0), (2, 0.0)], [(2, 1e9)]]
-    assert mean_curves([group("a", curves)], "kernel_mse", key="k")
+    assert mean_curves([group("a", curves)], "kernel_mse")
 
 
 def test_the_bands_of_few_seeds_do_not_set_the_axis(group):
-    svg = mean_curves([group("a", [line(0.001), line(4.0)])], "kernel_mse", key="k")
+    svg = mean_curves([group("a", [line(0.001), line(4.0)])], "kernel_mse").svg("k")
     assert "0.001" in texts(svg)
     assert not {"0.01", "0.02", "0.05"} & set(texts(svg))
 

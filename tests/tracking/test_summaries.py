@@ -20,7 +20,9 @@ from mlflow.pyfunc import scoring_server
 from scipy.stats import t as student_t
 from sklearn.datasets import load_digits
 
+from eigenbench.experiments.record import read_record
 from eigenbench.experiments.suite import Suite
+from eigenbench.reporting.leaderboard import OVER_SEEDS, leaderboard
 from eigenbench.tracking import import_records
 from eigenbench.tracking.receipts import receipt_is_current, write_receipt
 from eigenbench.tracking.views import saved_views
@@ -112,6 +114,43 @@ def test_a_parent_says_what_its_seeds_say_together(bring, suite, three_of_each, 
     assert gem.info.end_time - gem.info.start_time == sum(
         run.info.end_time - run.info.start_time for run in below
     )
+
+
+def test_the_tie_group_is_that_of_the_leaderboard(bring, suite, results, store_uri):
+    generator = np.random.default_rng(0)
+    truth = generator.integers(10, size=450)
+    hard = generator.random(450) < 0.04
+    paths, n_seeds = [], 3
+    for place, (method, extra) in enumerate({"gem": 0, "pca": 1, "random": 60}.items()):
+        for seed in range(n_seeds):
+            wrong = hard.copy()
+            wrong[generator.choice(450, size=extra + seed % 2, replace=False)] = True
+            key = f"{place:015x}{seed}"
+            error = {"test_error": float(wrong.mean())}
+            paths.append(results.record(seed, method=method, run_key=key, metrics=error))
+            folder = results.folder / f"tiny/main/{method}/seed-{seed}/LogisticRegression"
+            folder.mkdir(parents=True)
+            np.savez(folder / "predictions.npz", truth=truth, predicted=np.where(wrong, 10, truth))
+    of_three = suite().model_dump(exclude_defaults=True)
+    of_three["experiments"]["main"]["methods"]["random"] = {"steps": ["RandomDirections"]}
+    compared = Suite.model_validate(of_three)
+    done = bring(paths, compared)
+    board = leaderboard(compared, "main", [read_record(path) for path in paths], results.folder)
+    assert set(board["compared_over"]) == {OVER_SEEDS}
+    client = MlflowClient(store_uri)
+    shown = {}
+    for line in board.to_dict("records"):
+        run = client.get_run(done.summary_ids[f"tiny/main/{line['method']}/LogisticRegression"])
+        assert run.data.metrics["rank"] == line["rank"]
+        assert run.data.metrics["tie_p"] == pytest.approx(line["tie_p_value"], rel=1e-5)
+        assert run.data.metrics["mean"] == pytest.approx(100 * line["mean"], rel=1e-5)
+        assert run.data.metrics["ci_high"] == pytest.approx(100 * line["ci_high"], rel=1e-5)
+        assert run.data.tags["compared_over"] == OVER_SEEDS
+        assert run.data.metrics["tied"] == float(line["tied"])
+        shown[line["method"]] = run.data.tags["tie_group"]
+    assert shown == {"gem": "best", "pca": "best", "random": "behind"}
+    (overview,) = search(store_uri, "tags.kind = 'overview'")
+    assert "| 2 = | pca" in overview.data.tags["mlflow.note.content"]
 
 
 def test_a_seed_more_changes_the_parent_and_no_other_run_comes(bring, suite, three_of_each, store_uri):
@@ -246,8 +285,8 @@ def test_an_experiment_is_described_and_its_figures_are_drawn(bring, suite, thre
     assert "`snakemake tiny`" in tags["mlflow.note.content"]
     (overview,) = search(store_uri, "tags.kind = 'overview'")
     note = overview.data.tags["mlflow.note.content"]
-    assert note.index("| 1 | gem + LogisticRegression | 2.50 |") < note.index(
-        "| 2 | pca + LogisticRegression |"
+    assert note.index("| 1 = | gem + LogisticRegression | 2.50 |") < note.index(
+        "| 2 = | pca + LogisticRegression |"
     )
     figures = [item.path for item in client.list_artifacts(overview.info.run_id, "figures")]
     assert "figures/main-learning-curves.svg" in figures

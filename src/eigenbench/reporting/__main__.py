@@ -26,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             reports_dir=options.reports_dir,
             suite_paths=inputs.suite_paths,
             results_dir=options.results_dir,
+            logs_dir=options.logs_dir,
             title=options.title,
             unreadable=inputs.unreadable,
         )
@@ -42,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m eigenbench.reporting", description=__doc__)
     parser.add_argument("--suite", type=Path, action="extend", nargs="+", required=True, help="suite files")
     parser.add_argument("--results-dir", type=Path, default=Path("results"))
+    parser.add_argument("--logs-dir", type=Path, default=Path("logs"))
     parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
     parser.add_argument("--title", default="eigenbench report")
     return parser

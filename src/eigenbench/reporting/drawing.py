@@ -1,4 +1,4 @@
-"""What all pictures share: one style, colours for everybody, axes that suit the numbers, SVG and PNG out."""
+"""What all pictures share: one style, colours for everybody, axes that suit the numbers, files out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import matplotlib
@@ -51,6 +52,7 @@ _STYLE: dict[Any, Any] = {
     "grid.color": INK,
     "axes.grid": True,
     "legend.frameon": False,
+    "pdf.fonttype": 42,
     "savefig.facecolor": "white",
     "svg.fonttype": "none",
     "text.color": INK,
@@ -58,54 +60,75 @@ _STYLE: dict[Any, Any] = {
     "xtick.color": INK,
     "ytick.color": INK,
 }
+# An identifier of this form becomes what the page shows where the pointer is.
+_TIP = re.compile(r'<g id="tip:([^" ]*) ([^"]*)">')
 _EMBEDDED_DPI = 110
 _PNG_DPI = 144
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def svg(draw: Draw, size: tuple[float, float], key: str) -> Markup:
-    """Draw a figure and return it as an SVG element that follows the page's light or dark text colour.
+@dataclass(frozen=True)
+class Drawing:
+    """A picture before it is drawn: into a page, or into a file.
 
-    The same input gives the same bytes.
-
-    Parameters
+    Attributes
     ----------
     draw : callable
         Takes a Matplotlib figure and fills it.
     size : tuple of float
         Width and height in inches.
-    key : str
-        Makes every identifier in the element unique on the page.
     """
-    stream = io.StringIO()
-    with _style(key):
-        figure = Figure(figsize=size, dpi=_EMBEDDED_DPI, layout="constrained")
-        canvas = FigureCanvasSVG(figure)
-        draw(figure)
-        # savefig would lay out and draw everything twice.
-        canvas.print_svg(stream, metadata={"Date": None, "Creator": None})
-    text = stream.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
-    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', rf'\1 style="width:{size[0] * 96:.0f}px"', text, count=1)
-    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{key}-", text)
-    return Markup(text.replace("<svg", '<svg aria-hidden="true"', 1).replace(INK, "currentColor"))
 
+    draw: Draw
+    size: tuple[float, float]
 
-def png(draw: Draw, size: tuple[float, float]) -> bytes:
-    """Draw a figure, black on white, and return it as a PNG file of 144 pixels an inch."""
-    stream = io.BytesIO()
-    with _style():
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasAgg(figure)
-        draw(figure)
-        figure.savefig(stream, format="png", dpi=_PNG_DPI, metadata={"Software": None})
-    return stream.getvalue()
+    def svg(self, key: str) -> Markup:
+        """Return an SVG element that follows the page's light or dark text colour.
+
+        The same input gives the same bytes. ``key`` makes every identifier in the element unique on the page.
+        """
+        stream = io.StringIO()
+        with _style(key):
+            figure = Figure(figsize=self.size, dpi=_EMBEDDED_DPI, layout="constrained")
+            canvas = FigureCanvasSVG(figure)
+            self.draw(figure)
+            # savefig would lay out and draw everything twice.
+            canvas.print_svg(stream, metadata={"Date": None, "Creator": None})
+        text = stream.getvalue()
+        text = text[text.index("<svg") :]
+        text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+        text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
+        width = f"width:{self.size[0] * 96:.0f}px"
+        text = re.sub(r'(<svg[^>]*?) width="[^"]*"', rf'\1 style="{width}"', text, count=1)
+        text = _TIP.sub(r'<g data-method="\1"><title>\2</title>', text)
+        text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{key}-", text)
+        return Markup(text.replace("<svg", '<svg aria-hidden="true"', 1).replace(INK, "currentColor"))
+
+    def png(self) -> bytes:
+        """Return a PNG file, black on white, of 144 pixels an inch."""
+        return self._saved("png", {"Software": None})
+
+    def pdf(self) -> bytes:
+        """Return a PDF file, black on white, with its fonts."""
+        return self._saved("pdf", {"CreationDate": None, "Creator": None, "Producer": None})
+
+    def _saved(self, form: str, metadata: Mapping[str, None]) -> bytes:
+        stream = io.BytesIO()
+        with _style():
+            figure = Figure(figsize=self.size, layout="constrained")
+            FigureCanvasAgg(figure)
+            self.draw(figure)
+            figure.savefig(stream, format=form, dpi=_PNG_DPI, metadata=dict(metadata))
+        return stream.getvalue()
 
 
 def _style(key: str | None = None) -> Any:
     return matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE, "svg.hashsalt": key})
+
+
+def tip(method: str, text: str) -> str:
+    """Return the ``gid`` that gives an artist a text on hover and a method to filter it by."""
+    return f"tip:{method.replace(' ', '_')} {text}"
 
 
 def look(index: int) -> Look:

@@ -7,14 +7,12 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from eigenbench.protocols.base import Boxes, Exhibit, Histogram, Images, Scatter
-from eigenbench.reporting import drawing
-from eigenbench.reporting.drawing import COLOURS, INK, Look, draw_names, look, names_height
+from eigenbench.reporting.drawing import COLOURS, INK, Drawing, Look, draw_names, look, names_height
 
 _WIDTH = 3.6
 _MAX_WIDTH = 11.0
@@ -29,10 +27,10 @@ _LABEL_LETTERS = 28
 _LINE_STYLES = ("-", "--", ":", "-.")
 
 
-def as_svg(exhibit: Exhibit, key: str) -> Markup | None:
-    """Draw an exhibit for the page; None when there is nothing in it. ``key`` is unique on the page."""
+def drawing(exhibit: Exhibit) -> Drawing | None:
+    """Return how to draw an exhibit; None when there is nothing in it."""
     picture = _picture(exhibit)
-    return None if picture is None else drawing.svg(picture.draw, picture.size, key)
+    return None if picture is None else Drawing(picture.draw, picture.size)
 
 
 def as_png(exhibit: Exhibit) -> bytes | None:
@@ -46,7 +44,7 @@ def as_png(exhibit: Exhibit) -> bytes | None:
         figure.suptitle(exhibit.title, fontsize=9)
 
     width, height = picture.size
-    return drawing.png(draw, (width, height + 0.25))
+    return Drawing(draw, (width, height + 0.25)).png()
 
 
 def is_wide(exhibit: Exhibit) -> bool:

@@ -9,13 +9,22 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from eigenbench.experiments.record import Record
-from eigenbench.reporting.drawing import COLOURS, INK, MARKERS, draw_names, log_if_wide, names_height, svg
+from eigenbench.reporting.drawing import (
+    COLOURS,
+    INK,
+    MARKERS,
+    Drawing,
+    draw_names,
+    log_if_wide,
+    names_height,
+    tick_text,
+    tip,
+)
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.run_groups import RunGroup
 
@@ -26,9 +35,8 @@ def error_against(
     x: Callable[[Record], float | None],
     x_label: str,
     *,
-    key: str,
     dodge: bool = False,
-) -> Markup | None:
+) -> Drawing | None:
     """Plot the mean of a metric, with its interval, against another number: one point per group.
 
     Colours are methods and markers are classifiers. Groups of one family (method names that differ only
@@ -44,18 +52,16 @@ def error_against(
         Takes a record and returns a positive number, drawn to the right as a mean over seeds.
     x_label : str
         What it is, with its unit.
-    key : str
-        Unique on the page.
     dodge : bool
         Whether to shift classifiers slightly, for an ``x`` that they have in common.
 
     Returns
     -------
-    Markup or None
-        The SVG; None with fewer than two points.
+    Drawing or None
+        None with fewer than two points.
     """
     legend = _Legend.of(groups)
-    curves = _curves(groups, metric, x, legend, dodge)
+    curves = _curves(groups, metric, x, x_label, legend, dodge)
     points = [point for curve in curves.values() for point in curve]
     if len(points) < 2:
         return None
@@ -70,26 +76,27 @@ def error_against(
         axes.set_ylabel(metric_style(metric).heading)
         legend.draw(figure)
 
-    return svg(draw, (5.5, 3.2 + legend.height(5.5)), key)
+    return Drawing(draw, (5.5, 3.2 + legend.height(5.5)))
 
 
-def learning_curves(groups: Sequence[RunGroup], *, key: str) -> Markup | None:
+def learning_curves(groups: Sequence[RunGroup]) -> Drawing | None:
     """Plot the learning curves of the first seed of each group: one small panel per classifier and curve.
 
     Returns
     -------
-    Markup or None
-        The SVG; None when no run has a curve.
+    Drawing or None
+        None when no run has a curve.
     """
     shown = [group for group in groups if group.finished and any(group.finished[0].curves.values())]
     if not shown:
         return None
     legend = _Legend.of(groups).without_markers([group.method for group in shown])
-    panels: dict[str, list[tuple[str, list[tuple[int, float]]]]] = {}
+    panels: dict[str, list[_Curve]] = {}
     for group in shown:
         for name, curve in group.finished[0].curves.items():
             title = f"{group.classifier}\n{name.replace('_', ' ')}"
-            panels.setdefault(title, []).append((legend.look(legend.family_of[group.method])["color"], curve))
+            colour = legend.look(legend.family_of[group.method])["color"]
+            panels.setdefault(title, []).append(_Curve(group.method, colour, curve))
     columns = min(4, len(panels))
     rows = math.ceil(len(panels) / columns)
     width = 2.75 * max(columns, 2)
@@ -97,12 +104,12 @@ def learning_curves(groups: Sequence[RunGroup], *, key: str) -> Markup | None:
     def draw(figure: Figure) -> None:
         grid = figure.subplots(rows, columns, squeeze=False).ravel()
         for axes, (title, curves) in zip(grid, panels.items(), strict=False):
-            _learning_panel(axes, title, [(colour, curve) for colour, curve in curves if curve])
+            _learning_panel(axes, title, [curve for curve in curves if curve.values])
         for axes in grid[len(panels) :]:
             axes.remove()
         legend.draw(figure)
 
-    return svg(draw, (width, 2.3 * rows + legend.height(width)), key)
+    return Drawing(draw, (width, 2.3 * rows + legend.height(width)))
 
 
 def has_families(groups: Sequence[RunGroup]) -> bool:
@@ -112,12 +119,22 @@ def has_families(groups: Sequence[RunGroup]) -> bool:
 
 
 class _Point(NamedTuple):
-    """A mean and its interval, in shown units."""
+    """A mean and its interval, in shown units, and what it is of."""
 
     x: float
     y: float
     low: float
     high: float
+    method: str
+    text: str
+
+
+class _Curve(NamedTuple):
+    """A learning curve of one method."""
+
+    method: str
+    colour: str
+    values: list[tuple[int, float]]
 
 
 @dataclass(frozen=True)
@@ -171,10 +188,16 @@ def _families(methods: Iterable[str]) -> dict[str, str]:
 
 
 def _curves(
-    groups: Sequence[RunGroup], metric: str, x: Callable[[Record], float | None], legend: _Legend, dodge: bool
+    groups: Sequence[RunGroup],
+    metric: str,
+    x: Callable[[Record], float | None],
+    x_label: str,
+    legend: _Legend,
+    dodge: bool,
 ) -> dict[tuple[str, str], list[_Point]]:
     """Return the points of each family and classifier."""
-    scale = metric_style(metric).scale
+    style = metric_style(metric)
+    scale = style.scale
     middle = (len(legend.classifiers) - 1) / 2
     curves: dict[tuple[str, str], list[_Point]] = {}
     for group in groups:
@@ -182,30 +205,32 @@ def _curves(
         if found is not None and math.isfinite(found.mean) and at:
             shift = 1.035 ** (legend.classifiers.index(group.classifier) - middle) if dodge else 1.0
             low, high = (found.mean if end is None else end for end in (found.low, found.high))
-            point = _Point(shift * at, scale * found.mean, scale * low, scale * high)
+            text = (
+                f"{group.label}: {style.measured(found.mean)} {style.interval(found.low, found.high)}".strip()
+            )
+            text += f" {style.unit}, {x_label} {tick_text(float(f'{at:.4g}'))}"
+            point = _Point(shift * at, scale * found.mean, scale * low, scale * high, group.method, text)
             curves.setdefault((legend.family_of[group.method], group.classifier), []).append(point)
     return curves
 
 
 def _error_curve(axes: Axes, curve: Sequence[_Point], look: dict[str, Any]) -> None:
-    bars = [[point.y - point.low for point in curve], [point.high - point.y for point in curve]]
-    axes.errorbar(
-        [point.x for point in curve],
-        [point.y for point in curve],
-        yerr=bars,
-        linewidth=1.0 if len(curve) > 1 else 0,
-        elinewidth=1.0,
-        capsize=2.0,
-        markersize=5.5,
-        **look,
-    )
+    colour = look["color"]
+    if len(curve) > 1:
+        axes.plot([point.x for point in curve], [point.y for point in curve], linewidth=1.0, color=colour)
+    for point in curve:
+        gid = tip(point.method, point.text)
+        ends: dict[str, Any] = {"marker": "_", "markersize": 4.0, "linewidth": 1.0}
+        axes.plot([point.x, point.x], [point.low, point.high], color=colour, gid=gid, **ends)
+        axes.plot(point.x, point.y, linestyle="none", markersize=5.5, gid=gid, **look)
 
 
-def _learning_panel(axes: Axes, title: str, curves: Sequence[tuple[str, list[tuple[int, float]]]]) -> None:
-    for colour, curve in curves:
-        steps, values = zip(*curve, strict=True)
-        axes.plot(steps, values, color=colour, linewidth=1.2, marker=".", markersize=3)
+def _learning_panel(axes: Axes, title: str, curves: Sequence[_Curve]) -> None:
+    for curve in curves:
+        steps, values = zip(*curve.values, strict=True)
+        gid = tip(curve.method, f"{curve.method}: {values[-1]:.4g} at step {steps[-1]}")
+        axes.plot(steps, values, color=curve.colour, linewidth=1.2, marker=".", markersize=3, gid=gid)
     axes.set_title(title, fontsize=8.5)
     axes.set_xlabel("step")
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-    log_if_wide(axes, "y", [value for _, curve in curves for _, value in curve], least=10)
+    log_if_wide(axes, "y", [value for curve in curves for _, value in curve.values], least=10)

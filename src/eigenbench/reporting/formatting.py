@@ -140,6 +140,19 @@ def seconds(value: float | None) -> str:
     return f"{value:,.{decimals}f}"
 
 
+def probability(value: float | None) -> str:
+    """Write a p-value with three decimals, or that it is smaller; an en dash when there is none.
+
+    Examples
+    --------
+    >>> [probability(value) for value in (0.04, 1e-9, None)]
+    ['0.040', '< .001', '–']
+    """
+    if value is None or value != value:
+        return "–"
+    return "< .001" if value < 0.001 else f"{value:.3f}"
+
+
 def count(value: float | None) -> str:
     """Write a whole number with thousands separated."""
     return "–" if value is None else f"{value:,.0f}"

@@ -61,6 +61,9 @@ COLUMNS = (
     "grid_edge",
 )
 
+#: Where a group stands among the others.
+STANDINGS = ("rank", *COMPARED, "compared_over")
+
 
 def leaderboard(
     suite: Suite, experiment: str, records: Sequence[Record], results_dir: Path | None = None
@@ -105,27 +108,33 @@ def leaderboard_of_groups(suite: Suite, experiment: str, groups: Sequence[RunGro
     """Make the table of `leaderboard` from the groups of one experiment."""
     spec = suite.experiments[experiment]
     metric, lower = spec.headline, headline_direction(spec)
+    shared = {"suite": suite.name, "experiment": experiment, "dataset": spec.dataset, "metric": metric}
+    lines = [shared | _estimated(group, metric) | _costs(group) for group in groups]
+    table = pd.DataFrame(lines, columns=list(COLUMNS))
+    table[list(STANDINGS)] = standings(groups, metric, lower=lower)
+    losses = table["mean"] * (1 if lower else -1)
+    ranked = pd.DataFrame({"loss": losses.where(table["rank"].notna()), "seconds": table["seconds"]})
+    table["on_front"] = pareto_front(ranked.to_numpy(dtype=np.float64))
+    order = pd.DataFrame({"rank": table["rank"].fillna(len(table) + 1), "mean": losses})
+    return table.loc[order.sort_values(["rank", "mean"], kind="stable").index].reset_index(drop=True)
+
+
+def standings(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> pd.DataFrame:
+    """Rank groups by a metric and tell them apart: a line for each, in their order, columns `STANDINGS`."""
     complete = [group for group in groups if _is_complete(group, metric)]
     compared, basis = _compared(complete, metric, lower)
     lines = []
     for group in groups:
-        line: dict[str, Any] = {"suite": suite.name, "experiment": experiment}
-        line |= {"dataset": spec.dataset, "metric": metric}
-        line |= {"tied": False if group.records else pd.NA} | _estimated(group, metric) | _costs(group)
+        line: dict[str, Any] = {"tied": False if group.records else pd.NA}
         if group.label in compared.index:
             line |= compared.loc[group.label].to_dict() | {"compared_over": basis}
         lines.append(line)
-    table = pd.DataFrame(lines, columns=list(COLUMNS))
-    labels = {group.label for group in complete}
-    ranked = table["mean"].where([group.label in labels for group in groups])
+    table = pd.DataFrame(lines, columns=list(STANDINGS))
+    means = {group.label: found.mean for group in complete if (found := group.estimate(metric))}
+    ranked = pd.Series([means.get(group.label) for group in groups], dtype=np.float64)
     table["rank"] = ranked.rank(method="min", ascending=lower).astype("Int64")
     table["tied"] = table["tied"].astype("boolean")
-    losses = pd.DataFrame({"loss": ranked * (1 if lower else -1), "seconds": table["seconds"]})
-    table["on_front"] = pareto_front(losses.to_numpy(dtype=np.float64))
-    order = pd.DataFrame(
-        {"rank": table["rank"].fillna(len(table) + 1), "mean": table["mean"] * (1 if lower else -1)}
-    )
-    return table.loc[order.sort_values(["rank", "mean"], kind="stable").index].reset_index(drop=True)
+    return table
 
 
 def tied_with_best(groups: Sequence[RunGroup], board: pd.DataFrame) -> list[RunGroup]:
@@ -145,6 +154,11 @@ def tie_group_of(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> lis
     compared, _ = _compared(complete, metric, lower)
     tied = set(compared.index[compared["tied"].fillna(False)]) if len(compared) else set()
     return [group for group in complete if group.label in tied]
+
+
+def ranked_label(line: pd.Series) -> str:
+    """Return method and classifier of a line in a few words, as `RunGroup.label` does."""
+    return f"{line['method']} + {line['classifier']}" if line["classifier"] else str(line["method"])
 
 
 def leaderboards(suites: Sequence[Suite], groups: Groups) -> dict[tuple[str, str], pd.DataFrame]:

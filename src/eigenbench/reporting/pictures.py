@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -13,6 +14,7 @@ from eigenbench.experiments.record import Record
 from eigenbench.experiments.suite import ExperimentSpec
 from eigenbench.protocols.base import Exhibit
 from eigenbench.reporting import exhibit_plots
+from eigenbench.reporting.drawing import Drawing
 from eigenbench.reporting.figures import error_against, has_families, learning_curves
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
 from eigenbench.reporting.rank_figures import critical_differences, rank_against_seconds
@@ -23,17 +25,22 @@ from eigenbench.reporting.suite_ranks import SuiteRanks
 
 @dataclass(frozen=True)
 class Picture:
-    """An inline SVG with its caption and a description for readers who cannot see it.
+    """A drawing with its caption and a description for readers who cannot see it.
 
     ``key`` begins every identifier in the SVG, is unique on the page, and names the picture's own file.
     """
 
     key: str
-    svg: Markup
+    drawing: Drawing
     caption: str
     alt: str
     wide: bool
     title: str = ""
+
+    @cached_property
+    def svg(self) -> Markup:
+        """The SVG element of the page."""
+        return self.drawing.svg(self.key)
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class ExhibitGroup:
 
 class _Drawn(NamedTuple):
     key: str
-    svg: Markup | None
+    drawing: Drawing | None
     caption: str
     alt: str
     wide: bool
@@ -60,7 +67,7 @@ def experiment_pictures(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor
     """
     drawn = [] if split_size(spec.headline)[1] else [*_against_costs(spec, groups, anchor)]
     drawn += _over_sizes(groups, anchor) if spec.protocol else [_learning(groups, anchor)]
-    return [Picture(one.key, one.svg, one.caption, one.alt, one.wide) for one in drawn if one.svg]
+    return [Picture(one.key, one.drawing, one.caption, one.alt, one.wide) for one in drawn if one.drawing]
 
 
 def rank_pictures(ranks: SuiteRanks, anchor: str) -> list[Picture]:
@@ -69,7 +76,7 @@ def rank_pictures(ranks: SuiteRanks, anchor: str) -> list[Picture]:
     drawn = [
         _Drawn(
             by_rank,
-            critical_differences(ranks, key=by_rank),
+            critical_differences(ranks),
             f"Mean ranks over {ranks.n_datasets} datasets, 1 is best. Bars join competitors whose mean ranks "
             "differ by less than Nemenyi's critical difference at 5 %.",
             "Critical-difference diagram; the mean ranks are in the table of this section.",
@@ -77,14 +84,14 @@ def rank_pictures(ranks: SuiteRanks, anchor: str) -> list[Picture]:
         ),
         _Drawn(
             by_time,
-            rank_against_seconds(ranks, key=by_time),
+            rank_against_seconds(ranks),
             "Mean rank against the time to fit, geometric mean over datasets. The line is the Pareto front: "
             "nothing is both faster and of a better rank than its members, which are named.",
             "Scatter plot of mean rank against time; the numbers are in the table of this section.",
             True,
         ),
     ]
-    return [Picture(one.key, one.svg, one.caption, one.alt, one.wide) for one in drawn if one.svg]
+    return [Picture(one.key, one.drawing, one.caption, one.alt, one.wide) for one in drawn if one.drawing]
 
 
 def _against_costs(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str) -> tuple[_Drawn, _Drawn]:
@@ -104,7 +111,7 @@ def _against_costs(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str
     return (
         _Drawn(
             by_time,
-            error_against(groups, spec.headline, total_seconds, seconds, key=by_time),
+            error_against(groups, spec.headline, total_seconds, seconds),
             f"{sentence(label)} against the time to {work}, means over seeds; "
             f"bars are 95 % intervals.{joined}{partial}",
             f"Scatter plot of {label} against total time; the numbers are in the tables of this section.",
@@ -112,7 +119,7 @@ def _against_costs(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str
         ),
         _Drawn(
             by_dimension,
-            error_against(groups, spec.headline, dimension, "features", key=by_dimension, dodge=True),
+            error_against(groups, spec.headline, dimension, "features", dodge=True),
             f"{sentence(label)} against the number of {reach}; bars are 95 % intervals{shifted}."
             f"{joined}{partial}",
             f"Scatter plot of {label} against dimension; the numbers are in the tables of this section.",
@@ -133,7 +140,7 @@ def _learning(groups: Sequence[RunGroup], anchor: str) -> _Drawn:
     key = f"{anchor}-learning-curves"
     return _Drawn(
         key,
-        learning_curves(groups, key=key),
+        learning_curves(groups),
         "Learning curves of the first seed of each method.",
         "Line plots of training curves; the values are in the run records and in the dashboard.",
         True,
@@ -149,7 +156,7 @@ def _over_sizes(groups: Sequence[RunGroup], anchor: str) -> list[_Drawn]:
     return [
         _Drawn(
             key,
-            mean_curves(groups, name, key=key),
+            mean_curves(groups, name),
             f"{sentence(curve_label(name))}: means over seeds; shades are 95 % intervals, cut at the axes."
             f"{_partial_note(groups)}",
             f"Line plot of {curve_label(name)}, one line per method; the values are in the run records.",
@@ -180,8 +187,8 @@ def exhibit_groups(groups: Sequence[RunGroup], anchor: str) -> list[ExhibitGroup
 
 
 def _exhibit(label: str, seed: int, exhibit: Exhibit, key: str) -> Picture | None:
-    svg = exhibit_plots.as_svg(exhibit, key)
-    if svg is None:
+    drawing = exhibit_plots.drawing(exhibit)
+    if drawing is None:
         return None
     alt = f"{label}: {exhibit_plots.description(exhibit)}"
-    return Picture(key, svg, f"seed {seed}", alt, exhibit_plots.is_wide(exhibit), label)
+    return Picture(key, drawing, f"seed {seed}", alt, exhibit_plots.is_wide(exhibit), label)

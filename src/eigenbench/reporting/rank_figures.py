@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from eigenbench.comparison.diagram import CriticalDifferenceDiagram
-from eigenbench.reporting.drawing import COLOURS, INK, log_if_wide, svg
+from eigenbench.reporting.drawing import COLOURS, INK, Drawing, log_if_wide, tip
+from eigenbench.reporting.formatting import seconds
 from eigenbench.reporting.suite_ranks import SuiteRanks
 
 _WIDTH = 8.0
@@ -15,15 +15,13 @@ _LINE = 0.19
 _BAR = 0.11
 
 
-def critical_differences(ranks: SuiteRanks, *, key: str) -> Markup:
+def critical_differences(ranks: SuiteRanks) -> Drawing:
     """Draw mean ranks on an axis, best at the left, with bars over competitors that do not differ.
 
     Parameters
     ----------
     ranks : SuiteRanks
         Not refused.
-    key : str
-        Unique on the page.
     """
     diagram, distance = ranks.diagram, ranks.critical_difference
     n_methods = len(diagram.positions)
@@ -39,7 +37,7 @@ def critical_differences(ranks: SuiteRanks, *, key: str) -> Markup:
         _draw_bars(axes, diagram)
         _draw_names(axes, diagram, top)
 
-    return svg(draw, (_WIDTH, height), key)
+    return Drawing(draw, (_WIDTH, height))
 
 
 def _draw_axis(axes: Axes, n_methods: int, distance: float) -> None:
@@ -83,13 +81,13 @@ def _draw_names(axes: Axes, diagram: CriticalDifferenceDiagram, top: float) -> N
         axes.text(side, level, text, ha="right" if left else "left", va="center", fontsize=8)
 
 
-def rank_against_seconds(ranks: SuiteRanks, *, key: str) -> Markup | None:
+def rank_against_seconds(ranks: SuiteRanks) -> Drawing | None:
     """Plot mean ranks against the geometric mean of the time to fit, with the Pareto front.
 
     Returns
     -------
-    Markup or None
-        The SVG; None where fewer than two competitors have a time.
+    Drawing or None
+        None where fewer than two competitors have a time.
     """
     points = ranks.ranks.dropna(subset="seconds")
     if len(points) < 2:
@@ -99,8 +97,11 @@ def rank_against_seconds(ranks: SuiteRanks, *, key: str) -> Markup | None:
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         axes.plot(front["seconds"], front["mean_rank"], color=COLOURS[1], linewidth=1, drawstyle="steps-post")
-        axes.plot(points["seconds"], points["mean_rank"], "o", color=COLOURS[0], markersize=4)
-        axes.plot(front["seconds"], front["mean_rank"], "o", color=COLOURS[1], markersize=6)
+        for name, line in points.iterrows():
+            colour, size = (COLOURS[1], 6) if line["on_front"] else (COLOURS[0], 4)
+            text = f"{name}: mean rank {line['mean_rank']:.2f}, {seconds(line['seconds'])} s"
+            place = (line["seconds"], line["mean_rank"])
+            axes.plot(*place, "o", color=colour, markersize=size, gid=tip(str(name), text))
         for name, line in front.iterrows():
             axes.annotate(
                 str(name),
@@ -113,4 +114,4 @@ def rank_against_seconds(ranks: SuiteRanks, *, key: str) -> Markup | None:
         axes.set_xlabel("time to fit (s), geometric mean over datasets")
         axes.set_ylabel("mean rank")
 
-    return svg(draw, (6.5, 4.2), key)
+    return Drawing(draw, (6.5, 4.2))

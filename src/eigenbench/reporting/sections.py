@@ -12,6 +12,7 @@ import pandas as pd
 
 from eigenbench.experiments.record import Confusion, Record
 from eigenbench.experiments.suite import ExperimentSpec, Suite
+from eigenbench.reporting.answers import best_of, reproduced, significance
 from eigenbench.reporting.comparison import Comparison, compare, verdict_counts
 from eigenbench.reporting.formatting import MetricStyle, by_size, metric_style
 from eigenbench.reporting.intervals import KINDS
@@ -90,6 +91,17 @@ class ExperimentView:
         return leaderboard_notes(self.board, failures=False)
 
     @property
+    def answers(self) -> dict[str, str]:
+        """What is best, whether that is significant, and how many published numbers came out."""
+        found = {"best": best_of(self.board), "significant": significance(self.board)}
+        return found | {"reproduced": reproduced(self.comparisons) if self.comparisons else ""}
+
+    def runs_link(self, method: str, classifier: str | None) -> str:
+        """Return where the runs of a method and classifier begin in the table of all; empty without any."""
+        group = find_group(self.groups, method, classifier or None)
+        return f"#{self.anchor}-runs-{self.groups.index(group)}" if group and group.records else ""
+
+    @property
     def title(self) -> str:
         """The title from the suite file, else the experiment's name."""
         return self.spec.title or self.name
@@ -154,6 +166,16 @@ class SuiteView:
     def comparisons(self) -> list[Comparison]:
         """The published numbers of all experiments."""
         return [row for experiment in self.experiments for row in experiment.comparisons]
+
+    @property
+    def pictures(self) -> list[tuple[str, Picture]]:
+        """All pictures, each with the name of its experiment; empty for those over datasets."""
+        over_datasets = [("", picture) for ranks in self.ranks for picture in ranks.pictures]
+        return over_datasets + [
+            (experiment.name, picture)
+            for experiment in self.experiments
+            for picture in experiment.all_pictures
+        ]
 
     @property
     def verdicts(self) -> dict[str, int]:

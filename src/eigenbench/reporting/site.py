@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup
 
 from eigenbench.atomic_files import replacing_entries
 from eigenbench.experiments.record import Record
 from eigenbench.experiments.suite import Suite
-from eigenbench.reporting import formatting, pictures, sections
+from eigenbench.reporting import formatting, sections
 from eigenbench.reporting.comparison import comparison_csv, verdict_counts
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
 from eigenbench.reporting.reproduced import ReproducedOn
 from eigenbench.reporting.results import results_csv
+from eigenbench.reporting.run_files import RunFiles
 from eigenbench.reporting.run_groups import group_runs, reason, status_counts
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
 
@@ -66,13 +70,15 @@ def render(
     reports_dir: Path,
     suite_paths: Mapping[str, Path],
     results_dir: Path | None = None,
+    logs_dir: Path | None = None,
     title: str = "eigenbench report",
     unreadable: Sequence[str] = (),
     reference_dir: Path | None = None,
 ) -> Report:
     """Write the report of some suites.
 
-    The page is one file that needs no network and no script. The same input gives the same bytes.
+    The page is one file that needs no network, and forbids itself to use one; without scripts it is whole,
+    but for sorting and filtering. The same input gives the same bytes.
     Each file, and the folder of figures, is replaced as a whole, and only after everything was written.
 
     Parameters
@@ -86,7 +92,10 @@ def render(
     suite_paths : mapping of str to Path
         The file of each suite, shown in full.
     results_dir : Path, optional
-        The folder with the predictions of the runs; without it, statistics rest on the records alone.
+        The folder with the predictions of the runs; without it, statistics rest on the records alone, and
+        nothing links to the records.
+    logs_dir : Path, optional
+        The folder with the logs of the runs, for links to those that are there.
     title : str
         The heading of the page.
     unreadable : sequence of str
@@ -120,9 +129,16 @@ def render(
         "leaderboard.csv": leaderboard_csv(list(boards.values())),
         "ranks.csv": ranks_csv(ranks),
         "pairs.csv": pairs_csv(ranks),
-        "index.html": _page(views, records, title, unreadable, ReproducedOn(reference_dir)),
+        "index.html": _page(
+            views,
+            records,
+            title,
+            unreadable,
+            ReproducedOn(reference_dir),
+            RunFiles(reports_dir, results_dir, logs_dir),
+        ),
     }
-    figures = {f"{FIGURES}/{picture.key}.svg": picture.svg for *_, picture in _pictures(views)}
+    figures = {f"{FIGURES}/{picture.key}.svg": picture.svg for view in views for _, picture in view.pictures}
     try:
         with replacing_entries(reports_dir) as folder:
             (folder / FIGURES).mkdir()
@@ -146,19 +162,9 @@ def _figure_files(reports_dir: Path, views: Sequence[sections.SuiteView]) -> lis
             picture.caption,
             picture.alt,
         )
-        for view, experiment, picture in _pictures(views)
+        for view in views
+        for experiment, picture in view.pictures
     ]
-
-
-def _pictures(
-    views: Sequence[sections.SuiteView],
-) -> Iterator[tuple[sections.SuiteView, str, pictures.Picture]]:
-    """Yield all pictures, with the name of their experiment; empty for those over datasets."""
-    for view in views:
-        for ranks in view.ranks:
-            yield from ((view, "", picture) for picture in ranks.pictures)
-        for experiment in view.experiments:
-            yield from ((view, experiment.name, picture) for picture in experiment.all_pictures)
 
 
 def _page(
@@ -167,10 +173,14 @@ def _page(
     title: str,
     unreadable: Sequence[str],
     reproduced_on: ReproducedOn,
+    files: RunFiles,
 ) -> str:
     comparisons = [row for view in views for row in view.comparisons]
-    template = _environment(reproduced_on).get_template("report.html.j2")
-    return template.render(
+    environment = _environment(reproduced_on, files)
+    script = environment.get_template("script.js").render()
+    return environment.get_template("report.html.j2").render(
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         title=title,
         suites=views,
         started=min((record.started for record in records if record.started), default=None),
@@ -187,7 +197,7 @@ def _suite_file(path: Path) -> tuple[str, str]:
     return path.name, path.read_text(encoding="utf-8")
 
 
-def _environment(reproduced_on: ReproducedOn) -> jinja2.Environment:
+def _environment(reproduced_on: ReproducedOn, files: RunFiles) -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("eigenbench.reporting"),
         autoescape=True,
@@ -198,6 +208,7 @@ def _environment(reproduced_on: ReproducedOn) -> jinja2.Environment:
     )
     environment.filters |= {
         "count": formatting.count,
+        "probability": formatting.probability,
         "seconds": formatting.seconds,
         "params": sections.params_text,
         "sentence": formatting.sentence,
@@ -207,5 +218,6 @@ def _environment(reproduced_on: ReproducedOn) -> jinja2.Environment:
         "style": formatting.metric_style,
         "sources": sections.by_source,
         "reproduced_on": reproduced_on,
+        "files": files,
     }
     return environment

@@ -6,12 +6,20 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
-from eigenbench.reporting.drawing import Look, draw_names, log_if_wide, look, names_height, svg, tick_text
+from eigenbench.reporting.drawing import (
+    Drawing,
+    Look,
+    draw_names,
+    log_if_wide,
+    look,
+    names_height,
+    tick_text,
+    tip,
+)
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
 from eigenbench.reporting.intervals import Estimate, estimate
 from eigenbench.reporting.run_groups import RunGroup
@@ -28,7 +36,7 @@ class _Line(NamedTuple):
     estimates: list[Estimate]
 
 
-def mean_curves(groups: Sequence[RunGroup], name: str, *, key: str) -> Markup | None:
+def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     """Plot a curve's mean over seeds, with its 95 % band: one line per method.
 
     Axes are logarithmic where the values span much. A curve named ``<metric>_by_<axis>`` says what its
@@ -40,13 +48,11 @@ def mean_curves(groups: Sequence[RunGroup], name: str, *, key: str) -> Markup | 
         Those without the curve are left out; colours and markers go by their order.
     name : str
         Of the curve.
-    key : str
-        Unique on the page.
 
     Returns
     -------
-    Markup or None
-        The SVG; None when no method has two steps.
+    Drawing or None
+        None when no method has two steps.
     """
     looks = {group.label: look(index) | {"linestyle": "-"} for index, group in enumerate(groups)}
     lines = {group.label: line for group in groups if (line := _line(group, name))}
@@ -57,7 +63,7 @@ def mean_curves(groups: Sequence[RunGroup], name: str, *, key: str) -> Markup | 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         for label, line in lines.items():
-            _draw_line(axes, line, looks[label])
+            _draw_line(axes, line, looks[label], tip(label, f"{label}: {_values(line)}"))
         curve, axis = _split_axis(name)
         axes.set_ylabel(sentence(metric_style(curve).heading))
         axes.set_xlabel(axis or ("size" if curve in _sized(groups) else "step"))
@@ -65,7 +71,7 @@ def mean_curves(groups: Sequence[RunGroup], name: str, *, key: str) -> Markup | 
         _scale_means(axes, [found.mean for line in lines.values() for found in line.estimates])
         draw_names(figure, looks)
 
-    return svg(draw, (_WIDTH, 3.2 + names_height(list(looks), _WIDTH)), key)
+    return Drawing(draw, (_WIDTH, 3.2 + names_height(list(looks), _WIDTH)))
 
 
 def curve_label(name: str) -> str:
@@ -102,13 +108,20 @@ def _line(group: RunGroup, name: str) -> _Line | None:
     )
 
 
-def _draw_line(axes: Axes, line: _Line, look: Look) -> None:
+def _draw_line(axes: Axes, line: _Line, look: Look, gid: str) -> None:
     means = [found.mean for found in line.estimates]
     every = max(1, math.ceil(len(line.steps) / _MARKERS_PER_LINE))
-    axes.plot(line.steps, means, linewidth=1.4, markersize=4.5, markevery=every, **look)
+    axes.plot(line.steps, means, linewidth=1.4, markersize=4.5, markevery=every, gid=gid, **look)
     if any(found.low is not None for found in line.estimates):
         low, high = zip(*(_band(found) for found in line.estimates), strict=True)
-        axes.fill_between(line.steps, low, high, color=look["color"], alpha=0.18, linewidth=0)
+        axes.fill_between(line.steps, low, high, color=look["color"], alpha=0.18, linewidth=0, gid=gid)
+
+
+def _values(line: _Line) -> str:
+    """Name the values of a line, of some steps where there are many."""
+    every = max(1, math.ceil(len(line.steps) / _MAX_STEP_TICKS))
+    named = list(zip(line.steps, line.estimates, strict=True))[::every]
+    return ", ".join(f"{found.mean:.4g} at {step:,}" for step, found in named)
 
 
 def _band(found: Estimate) -> tuple[float, float]:

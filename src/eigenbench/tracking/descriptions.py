@@ -9,7 +9,7 @@ from pathlib import Path
 from eigenbench.experiments.record import Record
 from eigenbench.experiments.runs import within_method
 from eigenbench.experiments.suite import ExperimentSpec, Suite
-from eigenbench.reporting.formatting import seconds
+from eigenbench.reporting.formatting import probability, seconds
 from eigenbench.reporting.run_groups import reason, total_seconds
 from eigenbench.tracking.summaries import Summary
 
@@ -41,7 +41,7 @@ def overview_note(
     first = summaries[0]
     rows = [
         (
-            "–" if item.rank is None else str(item.rank),
+            "–" if item.rank is None else f"{item.rank}{' =' * bool(item.tied)}",
             item.runs.label,
             item.style.measured(item.estimate.mean if item.estimate else None),
             item.style.interval(item.estimate.low, item.estimate.high) if item.estimate else "",
@@ -66,7 +66,8 @@ def overview_note(
             f"**{(spec.title if spec else None) or experiment}**",
             *[f"Published in: {source}" for source in _sources(spec)],
             _table(heading, rows),
-            f"{direction} is better. A rank is that of the mean over all seeds.",
+            f"{direction} is better. A rank is that of the mean over all seeds; = marks what cannot be "
+            "distinguished from the best at 5 %.",
             f"Run it: `snakemake {shlex.quote(suite)}`",
             f"Report: `{reports_dir / suite / 'index.html'}`",
         ]
@@ -104,6 +105,8 @@ def summary_note(
             f"{style.heading}: mean **{style.measured(found.mean)}** over {seeds}"
             + (f", 95 % interval {interval} ({found.interval})" if interval else "")
         )
+    if summary.tie_group:
+        parts.append(_standing(summary))
     if summary.published:
         parts.append(_published(summary))
     parts += [
@@ -114,6 +117,14 @@ def summary_note(
     if model_uri:
         parts.append(f"Serve its best model: `mlflow models serve -m {model_uri} --env-manager local`")
     return "\n\n".join(parts)
+
+
+def _standing(summary: Summary) -> str:
+    if summary.rank == 1:
+        return f"Rank **1**: the best. Compared over {summary.compared_over}."
+    told = "cannot be distinguished from the best" if summary.tied else "is behind the best"
+    p_value = "" if summary.tie_p_value is None else f", p {probability(summary.tie_p_value)}"
+    return f"Rank **{summary.rank}**: {told}. Compared over {summary.compared_over}{p_value}."
 
 
 def _sources(spec: ExperimentSpec | None) -> list[str]:

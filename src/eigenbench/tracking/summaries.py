@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from eigenbench.experiments.record import Record
 from eigenbench.experiments.suite import ExperimentSpec, Suite
 from eigenbench.reporting.comparison import Comparison, compare
 from eigenbench.reporting.formatting import MetricStyle, lower_is_better, metric_style
 from eigenbench.reporting.intervals import Estimate
+from eigenbench.reporting.leaderboard import standings
 from eigenbench.reporting.run_groups import RunGroup, group_runs, headline_direction, total_seconds
 from eigenbench.tracking.known import Group
 
 #: A method and classifier is as good as the worst of its verdicts.
 _VERDICTS = ("off", "reproduced", "better")
 _USUAL_HEADLINE = "test_error"
-#: Means of the same values, added in another order, differ by less than this share.
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,12 @@ class Summary:
         The numbers of papers that these runs answer.
     rank : int or None
         1 for the best mean, over all seeds, of the experiment; equal means share a rank.
+    tied : bool or None
+        Whether it is in the tie group of the best, as in the leaderboard; None where that is unknown.
+    tie_p_value : float or None
+        Of the test behind ``tied``.
+    compared_over : str or None
+        What ``tied`` rests on; None where nothing was compared.
     """
 
     group: Group
@@ -49,6 +55,9 @@ class Summary:
     estimate: Estimate | None
     published: tuple[Comparison, ...]
     rank: int | None
+    tied: bool | None
+    tie_p_value: float | None
+    compared_over: str | None
 
     @property
     def style(self) -> MetricStyle:
@@ -73,6 +82,11 @@ class Summary:
         return self.runs.finished_note or "ok" if self.runs.finished else self.runs.state
 
     @property
+    def tie_group(self) -> str | None:
+        """``best`` for the best and what cannot be told from it, else ``behind``; None if unknown."""
+        return None if self.rank is None or self.tied is None else "best" if self.tied else "behind"
+
+    @property
     def interval(self) -> str | None:
         """The 95 % interval of the mean as text, where the data give one."""
         found = self.estimate
@@ -90,6 +104,8 @@ class Summary:
             "ci_high": None if found is None or found.high is None else scale * found.high,
             "published": None if number is None else scale * number.number.value,
             "rank": self.rank,
+            "tied": None if self.tie_group is None else float(self.tie_group == "best"),
+            "tie_p": self.tie_p_value,
             "seeds": len(self.runs.finished),
             "train_s": self.runs.mean(total_seconds),
             "predict_s": costs["predict_seconds"],
@@ -113,7 +129,9 @@ class Summary:
         return min(candidates, key=lambda found: found[:2])[2] if candidates else None
 
 
-def summarize(experiment: str, suite: Suite | None, records: Sequence[Record]) -> list[Summary]:
+def summarize(
+    experiment: str, suite: Suite | None, records: Sequence[Record], *, results_dir: Path | None = None
+) -> list[Summary]:
     """Summarize the records of an experiment, a summary for each method and classifier that has any.
 
     Parameters
@@ -125,22 +143,22 @@ def summarize(experiment: str, suite: Suite | None, records: Sequence[Record]) -
         that lacks the experiment, where the suite's file is not at hand.
     records : sequence of Record
         All of one suite and of the experiment.
+    results_dir : Path, optional
+        The folder with the predictions of the runs, for the statistics of the report; without it, and where
+        some are elsewhere, they rest on the values of the seeds.
     """
     if not records:
         return []
     spec = suite.experiments.get(experiment) if suite else None
     comparisons: list[Comparison] = []
     if suite is not None and spec is not None:
-        groups = group_runs([suite], records)[suite.name, experiment]
+        groups = group_runs([suite], records, results_dir=results_dir)[suite.name, experiment]
         comparisons = compare(suite, experiment, groups)
     else:
         groups = _groups_of(records)
     headline, lower = _headline(spec, records)
-    complete = [
-        found.mean
-        for group in groups
-        if (found := group.estimate(headline)) is not None and not group.seeds_note(headline)
-    ]
+    places = standings(groups, headline, lower=lower).astype(object)
+    places = places.where(places.notna(), None)
     return [
         Summary(
             Group(experiment, group.method, group.classifier),
@@ -149,9 +167,9 @@ def summarize(experiment: str, suite: Suite | None, records: Sequence[Record]) -
             lower,
             group.estimate(headline),
             tuple(row for row in comparisons if row.group is group),
-            _rank(group, headline, complete, lower),
+            **{name: place[name] for name in ("rank", "tied", "tie_p_value", "compared_over")},
         )
-        for group in groups
+        for group, place in zip(groups, places.to_dict("records"), strict=True)
         if group.records
     ]
 
@@ -169,11 +187,3 @@ def _headline(spec: ExperimentSpec | None, records: Iterable[Record]) -> tuple[s
     names = dict.fromkeys(name for record in records for name in record.metrics)
     headline = _USUAL_HEADLINE if _USUAL_HEADLINE in names else min(names, default=_USUAL_HEADLINE)
     return headline, lower_is_better(headline)
-
-
-def _rank(group: RunGroup, headline: str, complete: Iterable[float], lower: bool) -> int | None:
-    found = group.estimate(headline)
-    if found is None or group.seeds_note(headline) or found.mean != found.mean:
-        return None
-    gains = (found.mean - mean if lower else mean - found.mean for mean in complete)
-    return 1 + sum(gain > _ROUNDING * abs(found.mean) for gain in gains)

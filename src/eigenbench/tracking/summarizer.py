@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 # Part of every fingerprint: raise it when summaries show something else of the same records.
-_FORM = 1
+_FORM = 2
 
 
 def summarize_import(done: SuiteImport) -> None:
@@ -72,7 +72,12 @@ class _Experiment:
         """Write what has changed, and note where the summaries are."""
         if self.done.settings.all_models or not self._is_current():
             seeds = [(run, record) for run in self.seeds if (record := self._record(run))]
-            summaries = summarize(self.name, self.done.suite, [record for _, record in seeds])
+            summaries = summarize(
+                self.name,
+                self.done.suite,
+                [record for _, record in seeds],
+                results_dir=self.done.settings.results_dir,
+            )
             for summary in summaries:
                 self._write_summary(summary, [one for one in seeds if one[0].group == summary.group])
             if summaries:
@@ -129,6 +134,8 @@ class _Experiment:
                 status=summary.state,
                 interval=summary.interval,
                 verdict=summary.verdict,
+                tie_group=summary.tie_group,
+                compared_over=summary.compared_over,
                 published_in="; ".join(dict.fromkeys(row.number.source for row in summary.published)) or None,
                 best_model=model_uri,
                 note=summary_note(summary, settings.results_dir, settings.reports_dir, links, model_uri),

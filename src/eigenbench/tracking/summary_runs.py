@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FINGERPRINT = "summary_of"
 
 # Tags that a summary may lose when it is written again.
-_PASSING = ("interval", "verdict", "best_model", "published_in")
+_PASSING = ("interval", "verdict", "tie_group", "compared_over", "best_model", "published_in")
 
 
 @dataclass(frozen=True)

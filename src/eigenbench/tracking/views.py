@@ -16,6 +16,7 @@ _PUBLISHED = "published"
 _COLUMNS = (
     "tags.`metric`",
     "tags.`interval`",
+    "tags.`tie_group`",
     "tags.`verdict`",
     "metrics.`rank`",
     "metrics.`mean`",

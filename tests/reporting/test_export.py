@@ -1,0 +1,135 @@
+"""What `eigenbench export` writes: tables that LaTeX, Markdown and spreadsheets read, figures as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from eigenbench.cli import app
+from eigenbench.reporting.export import ExportError, export_suite
+from eigenbench.reporting.leaderboard import leaderboard
+from eigenbench.reporting.paper_tables import PaperTable
+from eigenbench.reporting.site import render
+
+HARD = "a_b & 50 % of $x^2$ #1 {~} \\ [c] <d> |e| −1 – é ± ×"
+DOCUMENT = (
+    r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}\begin{document}%s\end{document}"
+)
+
+
+@pytest.fixture
+def export(tmp_path, suite_path, results_dir):
+    def export(**options):
+        options = {"results_dir": results_dir, **options}
+        return export_suite(suite_path, tmp_path / "out", **options)
+
+    return export
+
+
+@pytest.fixture
+def hard() -> PaperTable:
+    shown = pd.DataFrame({HARD: ["[x]", HARD], "%": ["1", "2"]})
+    return PaperTable("hard", HARD, shown, ("%",), (1,), "")
+
+
+def test_each_table_and_figure_is_a_file_in_each_format(export, tmp_path):
+    names = export()
+    assert names == sorted(path.name for path in (tmp_path / "out").iterdir())
+    tables = {"quick-published", "quick-mnist-leaderboard", "quick-digits-leaderboard"}
+    figures = {f"quick-mnist-{what}" for what in ("time", "dimension", "learning-curves")}
+    expected = {f"{name}.{ending}" for name in tables for ending in ("tex", "md", "csv")}
+    expected |= {f"{name}.{ending}" for name in figures for ending in ("svg", "png", "pdf")}
+    assert set(names) == expected
+    begin = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<svg"}
+    for path in (tmp_path / "out").iterdir():
+        assert path.read_bytes().startswith(begin.get(path.suffix[1:], b""))
+
+
+def test_the_numbers_are_those_of_the_report(export, tmp_path, suite, suite_path, few, results_dir):
+    export(figures=["svg"])
+    render(
+        [suite], few, reports_dir=tmp_path / "r", suite_paths={"quick": suite_path}, results_dir=results_dir
+    )
+    out, report = tmp_path / "out", tmp_path / "r"
+    assert (out / "quick-published.csv").read_bytes() == (report / "comparison.csv").read_bytes()
+    boards = [(out / f"quick-{name}-leaderboard.csv").read_text() for name in ("mnist", "digits")]
+    assert boards[0] + boards[1].partition("\n")[2] == (report / "leaderboard.csv").read_text()
+    name = "quick-mnist-time.svg"
+    assert (out / name).read_bytes() == (report / "figures" / name).read_bytes()
+
+
+def test_the_same_records_give_the_same_files(export, tmp_path):
+    export(tables=["tex"])
+    first = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    export(tables=["tex"])
+    assert first == {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+
+
+def test_bold_lines_are_the_tie_group(export, tmp_path, suite, few, results_dir):
+    export(figures=[])
+    board = leaderboard(suite, "mnist", few, results_dir)
+    tied = board.loc[board["tied"].fillna(False), "method"].tolist()
+    tex = (tmp_path / "out" / "quick-mnist-leaderboard.tex").read_text()
+    found = re.findall(r"\\textbf\{\d+ =\} & \\textbf\{(.+?)\} &", tex)
+    assert [name.replace("\\_", "_") for name in found] == tied
+    markdown = (tmp_path / "out" / "quick-mnist-leaderboard.md").read_text().splitlines()
+    assert len([line for line in markdown if line.lstrip("| ").startswith("**")]) == len(tied)
+
+
+def test_latex_reads_every_table(export, hard, tmp_path):
+    if shutil.which("pdflatex") is None:
+        pytest.skip("pdflatex is not installed")
+    export(figures=[])
+    tables = [hard.latex(), *(path.read_text() for path in sorted((tmp_path / "out").glob("*.tex")))]
+    (tmp_path / "all.tex").write_text(DOCUMENT % "\n".join(tables), encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert (tmp_path / "all.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_markdown_keeps_every_character(hard):
+    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
+    tokens = markdown.parse(hard.markdown())
+    cells = [
+        "".join(child.content for child in token.children)
+        for place, token in enumerate(tokens)
+        if token.type == "inline" and tokens[place - 1].type in ("th_open", "td_open")
+    ]
+    assert cells == [HARD, "%", "[x]", "1", HARD, "2"]
+
+
+def test_csv_is_raw(export, tmp_path, suite):
+    export(tables=["csv"], figures=[])
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / "quick-published.csv").read_text())))
+    numbers = [number for spec in suite.experiments.values() for number in spec.published]
+    assert [float(row["published"]) for row in rows] == [number.value for number in numbers]
+
+
+def test_an_unknown_format_and_a_suite_without_records_are_errors(export, tmp_path):
+    with pytest.raises(ExportError, match="no format 'docx'; there are: tex, md, csv"):
+        export(tables=["docx"])
+    with pytest.raises(ExportError, match="no format 'gif'; there are: svg, png, pdf"):
+        export(figures=["gif"])
+    with pytest.raises(ExportError, match="run snakemake quick, or name --results-dir"):
+        export(results_dir=tmp_path / "nothing")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_writes_what_it_is_asked_for(tmp_path, suite_path, results_dir):
+    options = ["--suites-dir", str(suite_path.parent), "--results-dir", str(results_dir)]
+    out = tmp_path / "paper"
+    command = ["export", "quick", "--format", "md", "--figures", "", "--out", str(out)]
+    done = CliRunner().invoke(app, command + options)
+    assert done.exit_code == 0, done.output
+    assert {path.suffix for path in out.iterdir()} == {".md"}
+    assert f"{out}: 3 files" in done.output

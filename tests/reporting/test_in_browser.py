@@ -1,0 +1,161 @@
+"""The page in a real browser: sorting, filtering, hover, narrow, dark, printed, without scripts, by axe."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from eigenbench.reporting.site import render
+
+PHONE = {"width": 390, "height": 800}
+BOARD = "details:has(> summary:text-is('Leaderboard')) table"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory, suite, suite_path, records) -> str:
+    folder = tmp_path_factory.mktemp("reports")
+    return render([suite], records, reports_dir=folder, suite_paths={"quick": suite_path}).page.as_uri()
+
+
+@pytest.fixture
+def visit(browser, address):
+    pages = []
+
+    def visit(**options):
+        pages.append(browser.new_page(**options))
+        pages[-1].goto(address)
+        return pages[-1]
+
+    yield visit
+    for page in pages:
+        page.close()
+
+
+def column(table, place: int) -> list[str]:
+    cells = table.locator(f"tbody tr > :nth-child({place})").all_inner_texts()
+    return [cell.split("\n")[0].strip() for cell in cells]
+
+
+def test_it_asks_for_nothing_and_reports_no_error(browser, address):
+    page = browser.new_page()
+    asked, said = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(address)
+    assert (asked, said) == ([address], [])
+    page.evaluate("fetch('http://127.0.0.1:9/').catch(() => 0)")
+    assert re.search("Content Security Policy", said[0]), "the page forbids itself the network"
+    page.close()
+
+
+def test_headings_sort_by_mouse_and_keyboard(visit):
+    page = visit()
+    table = page.locator(BOARD).nth(1)
+    before = column(table, 2)
+    heading = table.locator("thead th").nth(3)
+    assert heading.inner_text().startswith("Test error (%)")
+    button = heading.locator("button")
+    button.click()
+    values = column(table, 4)
+    numbers = [float(value) for value in values if value not in ("–", "no result")]
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert numbers == sorted(numbers)
+    button.press("Enter")
+    assert heading.get_attribute("aria-sort") == "descending"
+    values = column(table, 4)
+    assert [float(value) for value in values[: len(numbers)]] == sorted(numbers, reverse=True)
+    assert 0 < len(numbers) < len(values), "what is missing stays last"
+    button.press("Space")
+    assert heading.get_attribute("aria-sort") is None
+    assert column(table, 2) == before
+    table.locator("thead button").nth(1).press("Enter")
+    assert column(table, 2) == sorted(before)
+    assert table.locator("[aria-sort]").count() == 1
+
+
+def test_published_numbers_stay_under_their_source(visit):
+    page = visit()
+    table = page.locator("table:has(th[scope=rowgroup])")
+    heads = table.locator("th[scope=rowgroup]").all_inner_texts()
+    table.locator("thead button").nth(2).click()
+    for body in table.locator("tbody").all():
+        first, *rows = body.locator("tr").all()
+        assert first.locator("th[scope=rowgroup]").count() == 1
+        published = [float(row.locator("td").nth(1).inner_text()) for row in rows]
+        assert published == sorted(published)
+    assert table.locator("th[scope=rowgroup]").all_inner_texts() == heads
+
+
+def test_one_filter_for_tables_and_charts(visit):
+    page = visit()
+    rows = page.locator("tr[data-method]:visible")
+    n_before = rows.count()
+    page.get_by_label("Show only methods").fill("pca random")
+    names = {row.get_attribute("data-method") for row in rows.all()}
+    assert names == {"pca", "random"}
+    assert re.fullmatch(r"\d+ of \d+ rows", page.get_by_role("status").inner_text())
+    dim, clear = page.locator("svg [data-method].dim"), page.locator("svg [data-method]:not(.dim)")
+    assert {mark.get_attribute("data-method") for mark in clear.all()} == {"pca", "random"}
+    assert dim.count() > 0
+    page.get_by_label("Show only methods").fill("")
+    assert rows.count() == n_before
+    assert dim.count() == 0
+
+
+def test_marks_of_charts_say_their_values(visit, records):
+    titles = visit().locator("svg [data-method] > title").all_text_contents()
+    chosen = [title for title in titles if title.startswith("gem + LinearSVC: ")]
+    errors = [
+        record.metrics["test_error"]
+        for record in records
+        if (record.experiment, record.method, record.classifier) == ("digits", "gem", "LinearSVC")
+    ]
+    assert any(
+        title.startswith(f"gem + LinearSVC: {100 * sum(errors) / len(errors):.2f} [") for title in chosen
+    )
+
+
+def test_without_scripts_everything_is_there(visit):
+    page = visit(java_script_enabled=False)
+    assert page.locator("thead button").count() == 0
+    assert page.locator("[role=search]").is_hidden()
+    assert page.locator(BOARD).first.is_visible()
+
+
+def test_three_questions_take_no_click_one_and_two(visit):
+    page = visit(viewport={"width": 1200, "height": 900})
+    answers = page.locator("table:has(caption:text('What is best'))")
+    line = answers.locator("tr", has_text="digits")
+    assert line.bounding_box()["y"] + line.bounding_box()["height"] < 900, "on the first screen"
+    assert re.search("(yes|no): ", line.inner_text())
+    line.get_by_role("link").last.click()
+    published = page.locator("tbody:target")
+    assert published.locator(".verdict").first.is_visible()
+    line.get_by_role("link").first.click()
+    page.locator(BOARD).nth(1).locator("tbody tr").first.get_by_role("link").first.click()
+    target = page.locator("tr:target")
+    assert target.is_visible(), "what was folded is open"
+    assert "snakemake results/quick/digits/" in target.inner_text()
+
+
+def test_it_fits_a_phone(visit):
+    assert visit(viewport=PHONE).evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_it_is_printed_black_on_white_without_controls(visit):
+    page = visit(color_scheme="dark")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(colour) == "rgb(20, 24, 29)"
+    page.emulate_media(media="print")
+    assert page.evaluate(colour) == "rgb(255, 255, 255)"
+    assert page.locator("[role=search]").is_hidden()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [{"width": 1200, "height": 900}, PHONE], ids=["desk", "phone"])
+def test_axe_finds_nothing(visit, violations, scheme, viewport):
+    page = visit(color_scheme=scheme, viewport=viewport)
+    page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    assert not (found := violations(page)), "\n".join(found)
