@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from numbers import Integral, Real
@@ -14,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.classifiers.early_stopping import EarlyStopping
+from eigenbench.classifiers.partitioned_rows import PartitionedFit, PartitionedRows
 from eigenbench.classifiers.streamed import StreamedClassifier
 from eigenbench.linalg.accumulation import accumulate
 from eigenbench.linalg.ridge_system import RidgeSystem
@@ -43,7 +45,7 @@ class _Evaluation(NamedTuple):
     gradient: np.ndarray
 
 
-class SecondOrderLogistic(EarlyStopping, StreamedClassifier):
+class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
     r"""Multinomial logistic regression by L-BFGS on whitened features.
 
     Minimises :math:`C \sum_i \ell(y_i, f_i) + \frac12 \|W\|^2`, the objective of scikit-learn's
@@ -110,7 +112,8 @@ class SecondOrderLogistic(EarlyStopping, StreamedClassifier):
     Time: m·D² + D³/3 flops once, with m the rows of the preconditioner, then per iteration 4·n·D·c + 2·D²·c
     and the feature map over blocks that are not kept. Memory: 4·D² bytes (float32 features), ``cache_size``,
     some row blocks, and 200·D·c bytes. The preconditioner takes in held-out rows too, without labels; this
-    only changes the path.
+    only changes the path. In ``fit_partitions`` it is of all rows, and the held-out rows are drawn from each
+    block for itself; nothing is kept between passes.
 
     References
     ----------
@@ -173,8 +176,37 @@ class SecondOrderLogistic(EarlyStopping, StreamedClassifier):
         else:
             self._fit_map(X, self.classes_[codes])
         blocks = FeatureBlocks(X, self.feature_map_, cache_size=self.cache_size)
-        objective = _Objective(blocks, codes, held_out, len(self.classes_), self.C, self.fit_intercept)
-        objective.precondition(self._sampled(blocks, rng))
+        n_held_out = int(held_out.sum())
+        objective = _Objective(
+            lambda start: accumulate(blocks, start, codes, held_out),
+            (blocks.n_features, len(self.classes_)),
+            blocks.dtype,
+            (len(codes) - n_held_out, n_held_out),
+            self.C,
+            self.fit_intercept,
+        )
+        sample = self._sampled(blocks, rng)
+        start = partial(RidgeSystem, sample.n_features, sample.dtype, fit_intercept=self.fit_intercept)
+        system = accumulate(sample, start, label=f"Gram matrix ({sample.n_features} features)")
+        objective.precondition(system, ridge=0.0 if sample is blocks else SAMPLE_RIDGE)
+        self._minimise(objective)
+
+    def _fit_sums(self, rows: PartitionedRows) -> None:
+        held_out = None
+        if self.early_stopping:
+            seed = check_random_state(self.random_state).randint(2**31)
+            held_out = self.validation_fraction, int(seed)
+        start = partial(_CountedGram, rows.n_features, rows.dtype, fit_intercept=self.fit_intercept)
+        found = rows.sum(start, label=f"Gram matrix ({rows.n_features} features)", held_out=held_out)
+        objective = _Objective(
+            partial(rows.sum, held_out=held_out),
+            (rows.n_features, len(rows.classes)),
+            rows.dtype,
+            (rows.n_rows - found.n_held_out, found.n_held_out),
+            self.C,
+            self.fit_intercept,
+        )
+        objective.precondition(found.system, ridge=0.0)
         self._minimise(objective)
 
     def _sampled(self, blocks: FeatureBlocks, rng: np.random.RandomState) -> FeatureBlocks:
@@ -235,35 +267,32 @@ class _Objective:
 
     def __init__(
         self,
-        blocks: FeatureBlocks,
-        codes: np.ndarray,
-        held_out: np.ndarray,
-        n_classes: int,
+        sum_rows: Callable[[Callable[[], _LossAndGradient]], _LossAndGradient],
+        shape: tuple[int, int],
+        dtype: np.dtype,
+        n_rows: tuple[int, int],
         C: float,
         fit_intercept: bool,
     ) -> None:
-        self._blocks, self._codes, self._held_out = blocks, codes, held_out
-        self.shape = (blocks.n_features + 1, n_classes)
-        self._n_train = int((~held_out).sum())
+        self._sum_rows, self._dtype = sum_rows, dtype
+        n_features, n_classes = shape
+        self.shape = (n_features + 1, n_classes)
+        self._n_train, self._n_held_out = n_rows
         self._fit_intercept = fit_intercept
-        self.holds_out = bool(held_out.any())
+        self.holds_out = self._n_held_out > 0
         # Two classes share one weight vector in LogisticRegression: ½‖w‖² is ‖W‖² for W = [−w/2, w/2].
         self._alpha = (2 if n_classes == 2 else 1) / (C * self._n_train)
 
-    def precondition(self, sample: FeatureBlocks) -> None:
+    def precondition(self, system: RidgeSystem, *, ridge: float) -> None:
         """Whiten by the second moment of all rows or of a sample of them."""
-        start = partial(RidgeSystem, sample.n_features, sample.dtype, fit_intercept=self._fit_intercept)
-        system = accumulate(sample, start, label=f"Gram matrix ({sample.n_features} features)")
-        ridge = 0.0 if sample is self._blocks else SAMPLE_RIDGE
         self._system = system.factor(ridge * system.n_rows, absolute=2 * self._alpha * system.n_rows)
 
     def evaluate(self, weights: np.ndarray) -> _Evaluation:
         """Return losses and gradient at weights (D + 1, c) of whitened features and a constant."""
         coef, shift = self._system.unwhiten(weights[:-1])
         intercept = weights[-1] + shift if self._fit_intercept else np.zeros(self.shape[1])
-        start = partial(_LossAndGradient, coef.astype(self._blocks.dtype), intercept)
-        found = accumulate(self._blocks, start, self._codes, self._held_out)
-        n_held_out = len(self._codes) - self._n_train
+        start = partial(_LossAndGradient, coef.astype(self._dtype), intercept)
+        found = self._sum_rows(start)
         total = found.total / self._n_train
         gradient = self._system.whitened_cross(found.cross / self._n_train + self._alpha * coef, total)
         constant = total if self._fit_intercept else np.zeros_like(total)
@@ -271,9 +300,25 @@ class _Objective:
             coef=coef,
             intercept=intercept,
             objective=found.losses[0] / self._n_train + 0.5 * self._alpha * float(np.vdot(coef, coef)),
-            held_out_loss=found.losses[1] / n_held_out if n_held_out else np.nan,
+            held_out_loss=found.losses[1] / self._n_held_out if self.holds_out else np.nan,
             gradient=np.vstack([gradient, constant]).astype(np.float64),
         )
+
+
+class _CountedGram:
+    """The Gram matrix of all rows of partitions, and how many are held out."""
+
+    def __init__(self, n_features: int, dtype: np.dtype, *, fit_intercept: bool) -> None:
+        self.system = RidgeSystem(n_features, dtype, fit_intercept=fit_intercept)
+        self.n_held_out = 0
+
+    def add(self, block: np.ndarray, codes: np.ndarray, held_out: np.ndarray) -> None:
+        self.system.add(block)
+        self.n_held_out += int(held_out.sum())
+
+    def merge(self, other: _CountedGram) -> None:
+        self.system.merge(other.system)
+        self.n_held_out += other.n_held_out
 
 
 class _LossAndGradient:

@@ -51,8 +51,7 @@ class Partitions:
     Examples
     --------
     >>> import numpy as np
-    >>> from eigenbench import ClassMoments
-    >>> from eigenbench.linalg.partitions import Partitions
+    >>> from eigenbench import ClassMoments, Partitions
     >>> blocks = [(np.eye(2), [0, 1]), (np.ones((3, 2)), [1, 1, 2])]
     >>> ClassMoments.of_partitions(Partitions.of(blocks)).counts.tolist()
     [1, 3, 1]
@@ -105,7 +104,7 @@ class Partitions:
     def sum(
         self,
         start: Callable[[], Sum],
-        prepare: Callable[..., tuple[Any, ...]] | None = None,
+        prepare: Callable[..., Iterable[tuple[Any, ...]]] | None = None,
         *,
         label: str = "",
     ) -> Sum:
@@ -116,8 +115,8 @@ class Partitions:
         start : callable
             Returns an empty accumulator; can be pickled, as can the accumulator.
         prepare : callable, optional
-            Maps rows, labels and the place of a block (number of the partition, number in it) to the
-            arguments of the accumulator's ``add``; (X, y) by default. Can be pickled.
+            Maps rows, labels and the place of a block (number of the partition, number in it) to arguments
+            for calls of the accumulator's ``add``; one call with (X, y) by default. Can be pickled.
         label : str
             What is summed, for the progress lines; none are logged without it.
 
@@ -153,10 +152,21 @@ class Partitions:
             sums.append(sum_piece(reader.name, piece, number, start, prepare, dask_key_name=key))
         while len(sums) > 1:
             sums = [merge(start, sums[i : i + MERGED_AT_ONCE]) for i in range(0, len(sums), MERGED_AT_ONCE)]
-        total: Sum = sums[0].compute()
+        total: Sum = _computed(sums[0])
         if label:
             logger.info("%s: %d partitions on Dask", label, len(self))
         return total
+
+
+def _computed(task: Any) -> Any:
+    try:
+        return task.compute()
+    except Exception as error:
+        if type(error).__name__ != "KilledWorker":
+            raise
+        raise PartitionError(
+            f"the workers died that were given this partition, of too little memory for instance: {error}"
+        ) from error
 
 
 def _sum_piece(name: str, piece: Any, number: int, start: Callable[[], Sum], prepare: Any) -> Sum:
@@ -178,7 +188,8 @@ def _add_all(total: Any, name: str, blocks: Iterable[Any], number: int, prepare:
         if not len(y):
             continue
         try:
-            total.add(*((X, y) if prepare is None else prepare(X, y, (number, place))))
+            for arguments in [(X, y)] if prepare is None else prepare(X, y, (number, place)):
+                total.add(*arguments)
         except (TypeError, ValueError) as error:
             raise PartitionError(f"{name}: {error}") from error
 

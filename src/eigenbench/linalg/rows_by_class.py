@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 #: Rows of a class that are enough for one product: adding it to the sum then costs little beside it.
 ENOUGH_ROWS = 256
@@ -35,7 +37,7 @@ class WaitingRows:
 
     Parameters
     ----------
-    like : ndarray of shape (n, d)
+    like : ndarray or sparse matrix of shape (n, d)
         A block with the type and the width of the rows.
     weighted : bool
         Whether rows come with weights.
@@ -43,8 +45,8 @@ class WaitingRows:
         Number of classes so far.
     """
 
-    def __init__(self, like: np.ndarray, *, weighted: bool, n_classes: int) -> None:
-        fitting = WAITING_BYTES // max(1, like.shape[1] * like.itemsize)
+    def __init__(self, like: Any, *, weighted: bool, n_classes: int) -> None:
+        fitting = WAITING_BYTES // max(1, like.shape[1] * like.dtype.itemsize)
         capacity = max(1, min(fitting, ENOUGH_ROWS * n_classes))
         self._rows = np.empty((capacity, like.shape[1]), dtype=like.dtype)
         self._codes = np.empty(capacity, dtype=np.int64)
@@ -57,18 +59,22 @@ class WaitingRows:
         """Number of rows that can be added."""
         return len(self._codes) - self._count
 
-    def takes(self, block: np.ndarray, *, weighted: bool, n_classes: int) -> bool:
+    def takes(self, block: Any, *, weighted: bool, n_classes: int) -> bool:
         """Return whether rows of a block can wait among these, and there is no reason for more room."""
         same_kind = block.dtype == self._rows.dtype and weighted == (self._weights is not None)
         return same_kind and n_classes <= 2 * self._n_classes
 
-    def put(self, rows: np.ndarray, codes: np.ndarray, weights: np.ndarray | None) -> None:
-        """Add rows, no more than there is room for."""
-        here = slice(self._count, self._count + len(rows))
-        self._rows[here], self._codes[here] = rows, codes
-        if self._weights is not None:
-            self._weights[here] = weights
-        self._count += len(rows)
+    def put(self, block: Any, members: np.ndarray, codes: np.ndarray, weights: np.ndarray | None) -> None:
+        """Add rows of a block, no more than there is room for, with their classes and weights."""
+        here = slice(self._count, self._count + len(members))
+        if sparse.issparse(block):
+            self._rows[here] = block[members].toarray()
+        else:
+            np.take(block, members, axis=0, out=self._rows[here], mode="clip")
+        self._codes[here] = codes[members]
+        if self._weights is not None and weights is not None:
+            self._weights[here] = weights[members]
+        self._count += len(members)
 
     def rename(self, new_codes: np.ndarray) -> None:
         """Give class i the number ``new_codes[i]``."""

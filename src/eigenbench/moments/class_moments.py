@@ -49,7 +49,7 @@ class ClassMoments(ClassSums, SecondMoments):
     The state takes 4·c·d·(d + 1) bytes: one triangle for each class; half of that with float32, which rounds
     the entry (a, b) of class i with every addition by at most 6·10⁻⁸ of
     :math:`\sqrt{\sum x_a^2 \sum x_b^2}`. One addition is made for each 256 rows of a class or more, so 10⁵
-    rows of a class lose at most 2·10⁻⁵ of it. :class:`~eigenbench.moments.StreamedMoments` keeps only some
+    rows of a class lose at most 2·10⁻⁵ of it. :class:`~eigenbench.StreamedMoments` keeps only some
     classes at a time.
 
     ``update`` costs n·d² flops in symmetric rank-k products and one row block of memory beside the state.
@@ -112,25 +112,24 @@ class ClassMoments(ClassSums, SecondMoments):
                 continue
             self._add_rows(index, dense_block(block[members]), None if weights is None else weights[members])
         if few:
-            members = np.concatenate(few)
-            rows = block[members]
-            rows = rows.toarray() if hasattr(rows, "toarray") else rows
-            self._put_off(rows, codes[members], None if weights is None else weights[members])
+            self._put_off(block, np.concatenate(few), codes, weights)
 
-    def _put_off(self, rows: np.ndarray, codes: np.ndarray, weights: np.ndarray | None) -> None:
+    def _put_off(
+        self, block: Any, members: np.ndarray, codes: np.ndarray, weights: np.ndarray | None
+    ) -> None:
         """Let rows wait for others of their class, and add all that wait when there is no more room."""
         weighted, n_classes = weights is not None, len(self.classes)
         if self._waiting is not None and not self._waiting.takes(
-            rows, weighted=weighted, n_classes=n_classes
+            block, weighted=weighted, n_classes=n_classes
         ):
             self._settle()
         if self._waiting is None:
-            self._waiting = WaitingRows(rows, weighted=weighted, n_classes=n_classes)
+            self._waiting = WaitingRows(block, weighted=weighted, n_classes=n_classes)
         start = 0
-        while start < len(rows):
-            here = slice(start, start + self._waiting.room)
-            self._waiting.put(rows[here], codes[here], None if weights is None else weights[here])
-            start = here.stop
+        while start < len(members):
+            some = members[start : start + self._waiting.room]
+            self._waiting.put(block, some, codes, weights)
+            start += len(some)
             if not self._waiting.room:
                 self._add_waiting(self._waiting)
 

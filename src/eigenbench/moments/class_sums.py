@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, Self
 
@@ -221,7 +222,7 @@ class ClassSums:
         Parameters
         ----------
         source : Partitions, folder or URL, Dask collection, or iterable of (X, y)
-            See :class:`~eigenbench.linalg.partitions.Partitions`; on the workers of a Dask cluster with a
+            See :class:`~eigenbench.Partitions`; on the workers of a Dask cluster with a
             ``distributed.Client`` at hand. A class may occur in one partition only.
         feature_map : transformer, optional
             A fitted transformer that acts on each row alone.
@@ -254,8 +255,9 @@ class ClassSums:
         return total
 
 
-def _mapped(feature_map: Any, X: Any, y: Any, place: tuple[int, int]) -> tuple[Any, Any]:
-    return feature_map.transform(X), y
+def _mapped(feature_map: Any, X: Any, y: Any, place: tuple[int, int]) -> Iterator[tuple[Any, Any]]:
+    for rows, features in FeatureBlocks(X, feature_map):
+        yield features, y[rows]
 
 
 def label_array(y: Any) -> np.ndarray:

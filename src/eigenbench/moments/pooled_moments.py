@@ -37,7 +37,7 @@ class PooledMoments(ClassSums):
     Examples
     --------
     >>> import numpy as np
-    >>> from eigenbench.moments import PooledMoments
+    >>> from eigenbench import PooledMoments
     >>> moments = PooledMoments().update([[1.0, 2.0], [3.0, 4.0]], ["b", "a"])
     >>> moments.sums.tolist(), moments.total().tolist()
     ([[3.0, 4.0], [1.0, 2.0]], [[10.0, 14.0], [14.0, 20.0]])

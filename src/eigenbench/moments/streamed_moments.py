@@ -65,8 +65,7 @@ class StreamedMoments:
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from eigenbench import GEM
-    >>> from eigenbench.moments import StreamedMoments
+    >>> from eigenbench import GEM, StreamedMoments
     >>> X, y = load_digits(return_X_y=True)
     >>> moments = StreamedMoments.of(X, y, megabytes=0.1)
     >>> GEM(top=2).fit_moments(moments).transform(X).shape
@@ -194,11 +193,12 @@ class PartitionedRows:
         )
 
 
-def _rows_of(classes: np.ndarray, X: Any, y: Any, place: tuple[int, int]) -> tuple[Any, Any]:
-    """Return the rows that have one of these labels, as arguments of ``ClassMoments.update``."""
+def _rows_of(classes: np.ndarray, X: Any, y: Any, place: tuple[int, int]) -> Iterator[tuple[Any, Any]]:
+    """Yield the rows that have one of these labels, as arguments of ``ClassMoments.update``."""
     labels = label_array(y)
     members = np.flatnonzero(np.isin(labels, classes))
-    return X[members], labels[members]
+    if members.size:
+        yield X[members], labels[members]
 
 
 class SortedRows:
@@ -233,7 +233,7 @@ def moments_within_memory(X: Any, y: Any, sample_weight: Any = None) -> ClassMom
     """Return the moments of all classes if ``HELD_MEGABYTES`` hold them, else of some at a time."""
     if len(np.unique(y)) <= held_classes(X.shape[1], HELD_MEGABYTES):
         return ClassMoments.of(X, y, sample_weight=sample_weight)
-    return StreamedMoments.of(X, y, sample_weight=sample_weight)
+    return StreamedMoments.of(X, y, sample_weight=sample_weight, megabytes=HELD_MEGABYTES)
 
 
 def held_classes(n_features: int, megabytes: float, dtype: Any = np.float64) -> int:

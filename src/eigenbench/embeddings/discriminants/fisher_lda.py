@@ -45,9 +45,9 @@ class FisherLDA(MomentEmbedding):
 
     Notes
     -----
-    One pass for :class:`~eigenbench.ClassMoments` (n·d² flops), then O(d³). Without a pass over the data
-    from moments that are there already (``fit_moments``). The scale of the inputs makes no difference as
-    long as γ = 0.
+    One pass for :class:`~eigenbench.PooledMoments` (n·d² flops, 8·c·d + 4·d² bytes), then O(d³).
+    Without a pass over the data from moments that are there already (``fit_moments``). The scale of the
+    inputs makes no difference as long as γ = 0.
 
     References
     ----------

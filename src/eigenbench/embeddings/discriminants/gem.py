@@ -83,7 +83,9 @@ class GEM(ClassDetectors):
     Scale inputs of different units to equal variance, unless γ = 0: on UCI letter that lowers the error from
     9.0 % to 4.9 % with the defaults and 8,000 rows. Pixels need no scaling.
 
-    ``fit`` reads X once to form :class:`~eigenbench.ClassMoments` (n·d² flops, 8·k·d² bytes). Each
+    ``fit`` reads X once to form :class:`~eigenbench.ClassMoments` (n·d² flops, 4·k·d² bytes). Where that is
+    more than 4 GB, second moments are made of as many classes at a time as fit, and made again for each group
+    of pairs that needs them (:class:`~eigenbench.StreamedMoments`). Each
     denominator is factored once for all its numerators. Below d = 1,000 a pair costs about 3d³ flops; from
     there on a matrix-free block iteration costs O(d²·top) per step. ``transform`` costs 2·n·d·m flops.
     "nearest" adds d³/3 + k·d² + 3k²·d flops and 16·k² bytes.

@@ -66,10 +66,11 @@ class NeighborhoodGEM(ClassDetectors):
     -----
     Inputs of different units should be scaled to equal variance, unless γ = 0.
 
-    One pass over X for :class:`~eigenbench.ClassMoments` (n·d² flops, 8·k·d² bytes), d³/3 + k·d² + 3k²·d
-    flops for the neighbours, then per class one factorisation and one eigenproblem, about 3d³ flops below
-    d = 1,000: for k classes and m detectors log2 k times fewer eigenproblems than on a cube. ``transform``
-    costs 2·n·d·m flops. No random numbers are drawn.
+    One pass over X for :class:`~eigenbench.ClassMoments` (n·d² flops, 4·k·d² bytes; above 4 GB second moments
+    are made of a class and its neighbours when needed, see :class:`~eigenbench.StreamedMoments`),
+    d³/3 + k·d² + 3k²·d flops for the neighbours, then per class one factorisation and one eigenproblem, about
+    3d³ flops below d = 1,000: for k classes and m detectors log2 k times fewer eigenproblems than on a cube.
+    ``transform`` costs 2·n·d·m flops. No random numbers are drawn.
 
     Meant for a few detectors of each of many classes; whether it beats ``GEM(pairs="hypercube")`` depends on
     the data (``reports/reference``: on letters and Covertype it does, on phone states not). With few classes

@@ -41,7 +41,8 @@ class PerClassPCA(MomentEmbedding):
     -----
     Inputs of different units should be scaled to equal variance.
 
-    One pass for :class:`~eigenbench.ClassMoments` (n·d² flops), then O(d³) for each class.
+    One pass for :class:`~eigenbench.ClassMoments` (n·d² flops), then O(d³) for each class. Where the moments
+    take more than 4 GB, two passes: see :class:`~eigenbench.StreamedMoments`.
 
     References
     ----------

@@ -49,7 +49,7 @@ class SIR(MomentEmbedding):
 
     Notes
     -----
-    One pass for :class:`~eigenbench.ClassMoments` (n·d² flops), then O(d³). The scale of
+    One pass for :class:`~eigenbench.PooledMoments` (n·d² flops, 8·c·d + 4·d² bytes), then O(d³). The scale of
     the inputs makes no difference as long as γ = 0.
 
     References
