@@ -9,7 +9,7 @@ import pytest
 import eigenbench
 
 #: Packages whose modules have examples, beside the modules at the top.
-PACKAGES = ("linalg", "embeddings", "classifiers", "metrics", "peers")
+PACKAGES = ("linalg", "moments", "embeddings", "classifiers", "metrics", "peers")
 
 
 def modules():

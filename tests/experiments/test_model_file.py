@@ -56,7 +56,7 @@ def test_a_label_without_examples_is_no_obstacle(tmp_path):
     [
         (os.system, "posix.system"),
         (row_slices, "eigenbench.linalg.row_blocks.row_slices"),
-        (ClassMoments(), "eigenbench.moments.ClassMoments"),
+        (ClassMoments(), "eigenbench.moments.class_moments.ClassMoments"),
         (Catalogue, "eigenbench.datasets.catalogue.Catalogue"),
         (re.compile("x"), "re.Pattern"),
         (subprocess.Popen, "subprocess.Popen"),

@@ -12,6 +12,7 @@ from scipy import linalg
 from sklearn.utils._param_validation import Interval
 
 from eigenbench.classifiers.early_stopping import hold_out
+from eigenbench.classifiers.partitioned_rows import PartitionedFit, PartitionedRows
 from eigenbench.classifiers.score_calibration import ScoreCalibration, fit_calibration
 from eigenbench.classifiers.simplex import project_rows_to_simplex
 from eigenbench.classifiers.streamed import StreamedClassifier
@@ -27,7 +28,7 @@ logger = logging.getLogger(__name__)
 LINK_RIDGE = 1e-3
 
 
-class CalibratedLeastSquares(StreamedClassifier):
+class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
     r"""Least squares rounds on class indicators, each followed by a fitted link and a projection.
 
     Start from :math:`P = 0`. Every round fits ridge regression from the features to the residual
@@ -96,7 +97,8 @@ class CalibratedLeastSquares(StreamedClassifier):
 
     Time: n·D² + D³/3 flops once, 4·n·D·c per round, and the feature map in every pass over blocks that are
     not kept (2T passes). Memory: 4·D² bytes (float32 features), ``cache_size``, some row blocks, and
-    8·n·c bytes.
+    8·n·c bytes. ``fit_partitions`` keeps nothing of a row: 2T + 2 passes, of which those of round t take the
+    products of all t rounds.
 
     References
     ----------
@@ -211,16 +213,32 @@ class CalibratedLeastSquares(StreamedClassifier):
         self.loss_curve_, self.error_curve_ = np.array(losses), np.array(errors)
 
     def _block_scores(self, features: np.ndarray) -> np.ndarray:
-        n_classes = len(self.classes_)
-        stacked = self.coef_.reshape(-1, features.shape[1])
-        linear = features @ stacked.T.astype(features.dtype, copy=False) + self.intercept_.ravel()
-        scores = np.zeros((len(features), n_classes))
-        for round_, link in enumerate(self.link_):
-            if round_:
-                project_rows_to_simplex(scores)
-            scores += linear[:, round_ * n_classes : (round_ + 1) * n_classes]
-            scores = _powers(scores) @ link
-        return scores
+        return _linked_scores(features, self.coef_, self.intercept_, self.link_)
+
+    def _fit_sums(self, rows: PartitionedRows) -> None:
+        self.calibration_ = None
+        n_classes = len(rows.classes)
+        start = partial(_IndicatorEquations, rows.n_features, rows.dtype, n_classes, self.fit_intercept)
+        found = rows.sum(start, label=f"Gram matrix ({rows.n_features} features)")
+        system = found.equations.system.factor(self.ridge)
+        self.penalty_ = system.penalty
+        cross, total = found.equations.cross.total, found.total
+        coefs, intercepts, losses, errors = [], [], [], []
+        links: list[np.ndarray] = []
+        for round_ in range(1, self.n_rounds + 1):
+            coef, intercept = system.solve(cross, total)
+            coefs.append(np.ascontiguousarray(coef.astype(rows.dtype).T))
+            intercepts.append(intercept)
+            linear = np.stack(coefs), np.stack(intercepts)
+            powers = rows.sum(partial(_LinkEquations, *linear, np.array(links)))
+            links.append(powers.link())
+            left = rows.sum(partial(_Residuals, *linear, np.stack(links)))
+            cross, total = left.cross.total, left.total
+            losses.append(left.loss / rows.n_rows)
+            errors.append(left.n_wrong / rows.n_rows)
+            logger.info("round %d/%d: training error %.4f", round_, self.n_rounds, errors[-1])
+        self.coef_, self.intercept_, self.link_ = np.stack(coefs), np.stack(intercepts), np.stack(links)
+        self.loss_curve_, self.error_curve_ = np.array(losses), np.array(errors)
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         if self.calibration_ is None:
@@ -320,5 +338,89 @@ def _fit_link(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None)
         weighed = powers if weights is None else _scaled(powers, weights[rows])
         gram += powers.T @ weighed
         cross += weighed.T @ np.eye(n_classes)[codes[rows]]
-    gram.flat[:: 4 * n_classes + 1] += LINK_RIDGE * np.trace(gram) / len(gram)
+    return _solve_link(gram, cross)
+
+
+def _solve_link(gram: np.ndarray, cross: np.ndarray) -> np.ndarray:
+    gram.flat[:: len(gram) + 1] += LINK_RIDGE * np.trace(gram) / len(gram)
     return linalg.solve(gram, cross, assume_a="pos", overwrite_a=True, overwrite_b=True)
+
+
+def _linked_scores(
+    features: np.ndarray, coef: np.ndarray, intercept: np.ndarray, link: np.ndarray
+) -> np.ndarray:
+    """Return the scores after the last round, (b, c); those before its link without one."""
+    n_rounds, n_classes = intercept.shape
+    stacked = coef.reshape(-1, features.shape[1])
+    linear = features @ stacked.T.astype(features.dtype, copy=False) + intercept.ravel()
+    scores = np.zeros((len(features), n_classes))
+    for round_ in range(n_rounds):
+        if round_:
+            project_rows_to_simplex(scores)
+        scores += linear[:, round_ * n_classes : (round_ + 1) * n_classes]
+        if round_ < len(link):
+            scores = _powers(scores) @ link[round_]
+    return scores
+
+
+class _IndicatorEquations:
+    """Normal equations for the class indicators of partitions."""
+
+    def __init__(self, n_features: int, dtype: np.dtype, n_classes: int, fit_intercept: bool) -> None:
+        self.equations = _NormalEquations(n_features, dtype, n_classes, fit_intercept)
+        self.total = np.zeros(n_classes)
+
+    def add(self, block: np.ndarray, codes: np.ndarray, held_out: np.ndarray) -> None:
+        target = np.eye(len(self.total), dtype=block.dtype)[codes]
+        self.equations.add(block, target)
+        self.total += target.sum(axis=0, dtype=np.float64)
+
+    def merge(self, other: _IndicatorEquations) -> None:
+        self.equations.merge(other.equations)
+        self.total += other.total
+
+
+class _LinkEquations:
+    """Normal equations of a round's link, from the linear functions up to it and the links before it."""
+
+    def __init__(self, coef: np.ndarray, intercept: np.ndarray, link: np.ndarray) -> None:
+        self._rounds = coef, intercept, link
+        n_classes = intercept.shape[1]
+        self.gram = np.zeros((4 * n_classes, 4 * n_classes))
+        self.cross = np.zeros((4 * n_classes, n_classes))
+
+    def add(self, block: np.ndarray, codes: np.ndarray, held_out: np.ndarray) -> None:
+        powers = _powers(_linked_scores(block, *self._rounds))
+        self.gram += powers.T @ powers
+        self.cross += powers.T @ np.eye(self.cross.shape[1])[codes]
+
+    def merge(self, other: _LinkEquations) -> None:
+        self.gram += other.gram
+        self.cross += other.cross
+
+    def link(self) -> np.ndarray:
+        return _solve_link(self.gram, self.cross)
+
+
+class _Residuals:
+    """What the rounds so far leave of the class indicators: products with the features, and how much."""
+
+    def __init__(self, coef: np.ndarray, intercept: np.ndarray, link: np.ndarray) -> None:
+        self._rounds = coef, intercept, link
+        n_classes = intercept.shape[1]
+        self.cross, self.total = _CrossProduct(coef.shape[2], n_classes), np.zeros(n_classes)
+        self.loss, self.n_wrong = 0.0, 0
+
+    def add(self, block: np.ndarray, codes: np.ndarray, held_out: np.ndarray) -> None:
+        residual = -project_rows_to_simplex(_linked_scores(block, *self._rounds))
+        self.n_wrong += int(np.sum(residual.argmin(axis=1) != codes))
+        residual[np.arange(len(codes)), codes] += 1
+        self.loss += float(np.vdot(residual, residual))
+        self.total += residual.sum(axis=0)
+        self.cross.add(block, residual.astype(block.dtype))
+
+    def merge(self, other: _Residuals) -> None:
+        self.cross.merge(other.cross)
+        self.total += other.total
+        self.loss += other.loss
+        self.n_wrong += other.n_wrong

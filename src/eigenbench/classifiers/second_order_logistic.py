@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from numbers import Integral, Real
@@ -14,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.classifiers.early_stopping import EarlyStopping
+from eigenbench.classifiers.partitioned_rows import PartitionedFit, PartitionedRows
 from eigenbench.classifiers.streamed import StreamedClassifier
 from eigenbench.linalg.accumulation import accumulate
 from eigenbench.linalg.ridge_system import RidgeSystem
@@ -43,7 +45,7 @@ class _Evaluation(NamedTuple):
     gradient: np.ndarray
 
 
-class SecondOrderLogistic(EarlyStopping, StreamedClassifier):
+class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
     r"""Multinomial logistic regression by L-BFGS on whitened features.
 
     Minimises :math:`C \sum_i \ell(y_i, f_i) + \frac12 \|W\|^2`, the objective of scikit-learn's
@@ -113,7 +115,8 @@ class SecondOrderLogistic(EarlyStopping, StreamedClassifier):
     Time: m·D² + D³/3 flops once, with m the rows of the preconditioner, then per iteration 4·n·D·c + 2·D²·c
     and the feature map over blocks that are not kept. Memory: 4·D² bytes (float32 features), ``cache_size``,
     some row blocks, and 200·D·c bytes. The preconditioner takes in held-out rows too, without labels; this
-    only changes the path.
+    only changes the path. In ``fit_partitions`` it is of all rows, and the held-out rows are drawn from each
+    block for itself; nothing is kept between passes.
 
     With weights w the objective is :math:`C \sum_i w_i \ell(y_i, f_i) + \frac12 \|W\|^2`, and rows are held
     out as without: whole weights give the result of repeated rows, to rounding, if nothing is held out.
@@ -183,23 +186,53 @@ class SecondOrderLogistic(EarlyStopping, StreamedClassifier):
             self._fit_map(X, self.classes_[codes], weights)
         blocks = FeatureBlocks(X, self.feature_map_, cache_size=self.cache_size)
         weighed = self._weighed(codes, weights)
+        rows = (codes, held_out) if weighed is None else (codes, held_out, weighed)
+        ones = np.ones(len(codes), dtype=np.int64) if weighed is None else weighed
         objective = _Objective(
-            blocks, codes, held_out, weighed, len(self.classes_), self.C, self.fit_intercept
+            lambda start: accumulate(blocks, start, *rows),
+            (blocks.n_features, len(self.classes_)),
+            blocks.dtype,
+            (ones[~held_out].sum(), ones[held_out].sum()),
+            self.C,
+            self.fit_intercept,
         )
-        objective.precondition(*self._sampled(blocks, weighed, rng))
+        sample, *sample_weights = self._sampled(blocks, weighed, rng)
+        start = partial(RidgeSystem, sample.n_features, sample.dtype, fit_intercept=self.fit_intercept)
+        label = f"Gram matrix ({sample.n_features} features)"
+        system = accumulate(sample, start, *sample_weights, label=label)
+        objective.precondition(system, ridge=0.0 if sample is blocks else SAMPLE_RIDGE)
+        self._minimise(objective)
+
+    def _fit_sums(self, rows: PartitionedRows) -> None:
+        held_out = None
+        if self.early_stopping:
+            seed = check_random_state(self.random_state).randint(2**31)
+            held_out = self.validation_fraction, int(seed)
+        start = partial(_CountedGram, rows.n_features, rows.dtype, fit_intercept=self.fit_intercept)
+        found = rows.sum(start, label=f"Gram matrix ({rows.n_features} features)", held_out=held_out)
+        objective = _Objective(
+            partial(rows.sum, held_out=held_out),
+            (rows.n_features, len(rows.classes)),
+            rows.dtype,
+            (rows.n_rows - found.n_held_out, found.n_held_out),
+            self.C,
+            self.fit_intercept,
+        )
+        objective.precondition(found.system, ridge=0.0)
         self._minimise(objective)
 
     def _sampled(
         self, blocks: FeatureBlocks, weights: np.ndarray | None, rng: np.random.RandomState
-    ) -> tuple[FeatureBlocks, np.ndarray | None]:
-        """Return the features that make the preconditioner, and the weights of their rows."""
+    ) -> tuple[Any, ...]:
+        """Return the features that make the preconditioner, and the weights of their rows, if any."""
         size = self.preconditioner_rows
         if size == "auto":
             size = max(SAMPLE_ROWS, SAMPLE_ROWS_PER_FEATURE * blocks.n_features)
         if size >= blocks.n_rows:
-            return blocks, weights
+            return (blocks,) if weights is None else (blocks, weights)
         rows = np.sort(rng.permutation(blocks.n_rows)[: int(size)])
-        return FeatureBlocks(blocks.X[rows], self.feature_map_), None if weights is None else weights[rows]
+        sample = FeatureBlocks(blocks.X[rows], self.feature_map_)
+        return (sample,) if weights is None else (sample, weights[rows])
 
     def _minimise(self, objective: _Objective) -> None:
         """Follow L-BFGS and keep the best point that it evaluates."""
@@ -249,39 +282,32 @@ class _Objective:
 
     def __init__(
         self,
-        blocks: FeatureBlocks,
-        codes: np.ndarray,
-        held_out: np.ndarray,
-        weights: np.ndarray | None,
-        n_classes: int,
+        sum_rows: Callable[[Callable[[], _LossAndGradient]], _LossAndGradient],
+        shape: tuple[int, int],
+        dtype: np.dtype,
+        row_weights: tuple[float, float],
         C: float,
         fit_intercept: bool,
     ) -> None:
-        self._blocks, self._codes, self._held_out = blocks, codes, held_out
-        self.shape = (blocks.n_features + 1, n_classes)
-        self._weights = weights
-        ones = np.ones(len(codes), dtype=np.int64) if weights is None else weights
-        self._n_train, self._n_held_out = ones[~held_out].sum(), ones[held_out].sum()
+        self._sum_rows, self._dtype = sum_rows, dtype
+        n_features, n_classes = shape
+        self.shape = (n_features + 1, n_classes)
+        self._n_train, self._n_held_out = row_weights
         self._fit_intercept = fit_intercept
-        self.holds_out = bool(held_out.any())
+        self.holds_out = self._n_held_out > 0
         # Two classes share one weight vector in LogisticRegression: ½‖w‖² is ‖W‖² for W = [−w/2, w/2].
         self._alpha = (2 if n_classes == 2 else 1) / (C * self._n_train)
 
-    def precondition(self, sample: FeatureBlocks, weights: np.ndarray | None) -> None:
+    def precondition(self, system: RidgeSystem, *, ridge: float) -> None:
         """Whiten by the second moment of all rows or of a sample of them."""
-        start = partial(RidgeSystem, sample.n_features, sample.dtype, fit_intercept=self._fit_intercept)
-        rows = () if weights is None else (weights,)
-        system = accumulate(sample, start, *rows, label=f"Gram matrix ({sample.n_features} features)")
-        ridge = 0.0 if sample is self._blocks else SAMPLE_RIDGE
         self._system = system.factor(ridge * system.n_rows, absolute=2 * self._alpha * system.n_rows)
 
     def evaluate(self, weights: np.ndarray) -> _Evaluation:
         """Return losses and gradient at weights (D + 1, c) of whitened features and a constant."""
         coef, shift = self._system.unwhiten(weights[:-1])
         intercept = weights[-1] + shift if self._fit_intercept else np.zeros(self.shape[1])
-        start = partial(_LossAndGradient, coef.astype(self._blocks.dtype), intercept)
-        rows = (self._codes, self._held_out)
-        found = accumulate(self._blocks, start, *rows, *(() if self._weights is None else (self._weights,)))
+        start = partial(_LossAndGradient, coef.astype(self._dtype), intercept)
+        found = self._sum_rows(start)
         total = found.total / self._n_train
         gradient = self._system.whitened_cross(found.cross / self._n_train + self._alpha * coef, total)
         constant = total if self._fit_intercept else np.zeros_like(total)
@@ -292,6 +318,22 @@ class _Objective:
             held_out_loss=found.losses[1] / self._n_held_out if self.holds_out else np.nan,
             gradient=np.vstack([gradient, constant]).astype(np.float64),
         )
+
+
+class _CountedGram:
+    """The Gram matrix of all rows of partitions, and how many are held out."""
+
+    def __init__(self, n_features: int, dtype: np.dtype, *, fit_intercept: bool) -> None:
+        self.system = RidgeSystem(n_features, dtype, fit_intercept=fit_intercept)
+        self.n_held_out = 0
+
+    def add(self, block: np.ndarray, codes: np.ndarray, held_out: np.ndarray) -> None:
+        self.system.add(block)
+        self.n_held_out += int(held_out.sum())
+
+    def merge(self, other: _CountedGram) -> None:
+        self.system.merge(other.system)
+        self.n_held_out += other.n_held_out
 
 
 class _LossAndGradient:

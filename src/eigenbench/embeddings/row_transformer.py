@@ -11,7 +11,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eigenbench.linalg.row_blocks import FLOAT_TYPES
-from eigenbench.moments import ClassMoments
+from eigenbench.moments import AnyMoments
 
 
 class RowTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
@@ -73,16 +73,16 @@ class MomentFit(metaclass=ABCMeta):
     n_features_in_: int
 
     @abstractmethod
-    def _solve(self, moments: ClassMoments) -> None:
+    def _solve(self, moments: AnyMoments) -> None:
         """Set the fitted attributes."""
 
-    def fit_moments(self, moments: ClassMoments) -> Any:
+    def fit_moments(self, moments: AnyMoments) -> Any:
         """Fit to class moments; the result is that of ``fit`` on their rows.
 
         Parameters
         ----------
-        moments : ClassMoments
-            Moments of the training rows.
+        moments : ClassMoments, PooledMoments or StreamedMoments
+            Moments of the training rows. Pooled ones suffice for FisherLDA, SIR, VCA and label embeddings.
 
         Returns
         -------

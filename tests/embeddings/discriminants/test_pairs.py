@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from eigenbench import ClassMoments
+from eigenbench.embeddings.discriminants import pairs as pairs_module
 from eigenbench.embeddings.discriminants.pairs import (
     all_pairs,
-    class_distances,
     hypercube_pairs,
     hypercube_size,
+    nearest_classes,
     nearest_pairs,
     select_pairs,
     stratified_pairs,
@@ -82,9 +83,10 @@ def test_the_budget_is_capped_at_all_pairs(how):
 @given(st.integers(2, 30), st.integers(1, 200), st.integers(0, 1000))
 def test_nearest_pairs_go_round_by_round_from_near_to_far(k, budget, seed):
     budget = min(budget, k * (k - 1))
-    distances = np.random.RandomState(seed).rand(k, k)
-    distances += distances.T
-    pairs = nearest_pairs(distances, budget)
+    means = np.random.RandomState(seed).randn(k, 3)
+    distances = cdist(means, means)
+    moments = ClassMoments().update(means, np.arange(k))
+    pairs = nearest_pairs(moments, 1e9, budget)
     assert len({tuple(pair) for pair in pairs.tolist()}) == len(pairs) == budget
     assert np.all(pairs[:, 0] != pairs[:, 1])
     counts = np.bincount(pairs[:, 0], minlength=k)
@@ -97,23 +99,30 @@ def test_nearest_pairs_go_round_by_round_from_near_to_far(k, budget, seed):
 
 
 def test_the_last_round_goes_to_the_classes_with_the_closest_neighbours():
-    positions = np.array([0.0, 1.0, 5.0, 5.5])
-    assert nearest_pairs(abs(positions[:, None] - positions), 2).tolist() == [[2, 3], [3, 2]]
+    positions = np.array([[0.0], [1.0], [5.0], [5.5]])
+    moments = ClassMoments().update(positions, np.arange(4))
+    assert nearest_pairs(moments, 0.0, 2).tolist() == [[2, 3], [3, 2]]
+    whole = [[0, 1], [1, 0], [2, 3], [3, 2]]
+    assert nearest_pairs(moments, 0.0, 6).tolist() == [*whole, [1, 2], [2, 1]]
 
 
-def test_distances_are_those_of_the_means_in_the_metric_of_the_second_moment():
+def test_distances_are_those_of_the_means_in_the_metric_of_the_second_moment(monkeypatch):
     rng = np.random.RandomState(0)
     X, y = rng.randn(300, 5) @ rng.randn(5, 5) + 1, np.arange(300) % 4
-    found = class_distances(ClassMoments.of(X, y), 0.2)
+    classes, found = nearest_classes(ClassMoments.of(X, y), 0.2, 3)
     N = X.T @ X / 300
     N += 0.2 * np.trace(N) / 5 * np.eye(5)
     means = np.stack([X[y == i].mean(axis=0) for i in range(4)])
-    assert_allclose(found, cdist(means, means, "mahalanobis", VI=np.linalg.inv(N)))
+    distances = cdist(means, means, "mahalanobis", VI=np.linalg.inv(N))
+    assert_allclose(found, np.sort(distances, axis=1)[:, 1:])
+    assert_allclose(np.take_along_axis(distances, classes, axis=1), found)
+    monkeypatch.setattr(pairs_module, "row_slices", lambda n, _: [slice(0, 1), slice(1, n)])
+    assert_array_equal(nearest_classes(ClassMoments.of(X, y), 0.2, 3)[0], classes)
     A = rng.randn(5, 5)
-    mapped = class_distances(ClassMoments.of(X @ A, y), 0.0)
-    assert_allclose(mapped, class_distances(ClassMoments.of(X, y), 0.0), rtol=1e-6)
+    _, mapped = nearest_classes(ClassMoments.of(X @ A, y), 0.0, 3)
+    assert_allclose(mapped, nearest_classes(ClassMoments.of(X, y), 0.0, 3)[1], rtol=1e-6)
     with pytest.raises(ValueError, match=r"300 examples, 6 features\) is singular.*increase gamma"):
-        class_distances(ClassMoments.of(np.column_stack([X, X[:, 0]]), y), 0.0)
+        nearest_classes(ClassMoments.of(np.column_stack([X, X[:, 0]]), y), 0.0, 3)
 
 
 @settings(deadline=None, max_examples=20)

@@ -122,7 +122,7 @@ class ConstraintOperators:
         _check_counts(counts)
         means = sums / counts[:, None]
         within = moments.total() - sums.T @ means
-        weighted = np.tensordot(counts.astype(float), moments.second_moments, axes=1) - sums.T @ sums
+        weighted = moments.total(counts.astype(float)) - sums.T @ sums
         return cls._from_scatters(within, weighted, means, counts, balanced)
 
     @classmethod

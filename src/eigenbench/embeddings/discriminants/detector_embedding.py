@@ -14,7 +14,8 @@ from sklearn.utils.validation import _check_sample_weight
 
 from eigenbench.embeddings.row_transformer import LinearEmbedding, MomentFit
 from eigenbench.linalg.row_blocks import ROW_TYPES
-from eigenbench.moments import ClassMoments
+from eigenbench.moments import AnyMoments
+from eigenbench.moments.streamed_moments import moments_within_memory
 
 #: The largest number of detectors by default, as a multiple of the number of inputs.
 DETECTORS_PER_INPUT = 20
@@ -146,13 +147,13 @@ class ClassDetectors(MomentFit, LabelDetectors):
     """Base of those whose detectors follow from the moments of the classes."""
 
     @abstractmethod
-    def _find(self, moments: ClassMoments) -> None:
+    def _find(self, moments: AnyMoments) -> None:
         """Set the detectors and what belongs to them."""
 
     def _fit_rows(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        self._solve(ClassMoments.of(X, y, sample_weight=sample_weight))
+        self._solve(moments_within_memory(X, y, sample_weight))
 
-    def _solve(self, moments: ClassMoments) -> None:
+    def _solve(self, moments: AnyMoments) -> None:
         self._check_number(len(moments.classes))
         self._find(moments)
         self.classes_ = moments.classes

@@ -14,7 +14,7 @@ from eigenbench.embeddings.discriminants.moment_embedding import (
     between_and_within,
     top_generalized,
 )
-from eigenbench.moments import ClassMoments
+from eigenbench.moments import AnyMoments
 
 
 class FisherLDA(MomentEmbedding):
@@ -45,9 +45,9 @@ class FisherLDA(MomentEmbedding):
 
     Notes
     -----
-    One pass for :class:`~eigenbench.ClassMoments` (n·d² flops), then O(d³). Without a pass over the data
-    from moments that are there already (``fit_moments``). The scale of the inputs makes no difference as
-    long as γ = 0.
+    One pass for :class:`~eigenbench.PooledMoments` (n·d² flops, 8·c·d + 4·d² bytes), then O(d³).
+    Without a pass over the data from moments that are there already (``fit_moments``). The scale of the
+    inputs makes no difference as long as γ = 0.
 
     References
     ----------
@@ -64,6 +64,8 @@ class FisherLDA(MomentEmbedding):
     (150, 2)
     """
 
+    _pooled_suffice: ClassVar[bool] = True
+
     _parameter_constraints: ClassVar[dict[str, list]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "gamma": [Interval(Real, 0, None, closed="left")],
@@ -73,7 +75,7 @@ class FisherLDA(MomentEmbedding):
         self.n_components = n_components
         self.gamma = gamma
 
-    def _directions(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _directions(self, moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n_classes = len(moments.classes)
         if n_classes < 2:
             raise ValueError(f"FisherLDA compares class means and needs two classes, got {n_classes} class.")

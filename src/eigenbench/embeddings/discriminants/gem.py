@@ -14,13 +14,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from eigenbench.embeddings.discriminants.detector_embedding import ClassDetectors
 from eigenbench.embeddings.discriminants.pairs import (
     all_pairs,
-    class_distances,
     hypercube_size,
     nearest_pairs,
     select_pairs,
 )
 from eigenbench.linalg.generalized_eigen import SharedDenominator
-from eigenbench.moments import ClassMoments
+from eigenbench.moments import AnyMoments
+from eigenbench.moments.second_moments import SecondMoments
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +83,9 @@ class GEM(ClassDetectors):
     Scale inputs of different units to equal variance, unless γ = 0: on UCI letter that lowers the error from
     9.0 % to 4.9 % with the defaults and 8,000 rows. Pixels need no scaling.
 
-    ``fit`` reads X once to form :class:`~eigenbench.ClassMoments` (n·d² flops, 8·k·d² bytes). Each
+    ``fit`` reads X once to form :class:`~eigenbench.ClassMoments` (n·d² flops, 4·k·d² bytes). Where that is
+    more than 4 GB, second moments are made of as many classes at a time as fit, and made again for each group
+    of pairs that needs them (:class:`~eigenbench.StreamedMoments`). Each
     denominator is factored once for all its numerators. Below d = 1,000 a pair costs about 3d³ flops; from
     there on a matrix-free block iteration costs O(d²·top) per step. ``transform`` costs 2·n·d·m flops.
     "nearest" adds d³/3 + k·d² + 3k²·d flops and 16·k² bytes.
@@ -137,7 +139,7 @@ class GEM(ClassDetectors):
     def _draws_at_random(cls, params: dict[str, Any]) -> bool:
         return params["pairs"] not in ("auto", "all", "nearest")
 
-    def _find(self, moments: ClassMoments) -> None:
+    def _find(self, moments: AnyMoments) -> None:
         pairs, top, limit = self._select_pairs(moments)
         found = self._solve_pairs(moments, pairs, top)
         values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
@@ -151,7 +153,7 @@ class GEM(ClassDetectors):
             means = moments.sums / moments.counts[:, None]
             self.offsets_ -= np.einsum("md,dm->m", means[owner[kept, 1]], self.detectors_)
 
-    def _select_pairs(self, moments: ClassMoments) -> tuple[np.ndarray, int, int | None]:
+    def _select_pairs(self, moments: AnyMoments) -> tuple[np.ndarray, int, int | None]:
         """Return the pairs, and the largest numbers of detectors of each and in all."""
         n_classes = len(moments.classes)
         every = n_classes * (n_classes - 1)
@@ -159,27 +161,28 @@ class GEM(ClassDetectors):
             top, limit = self._numbers(every, moments.n_features)
             if limit is None or limit >= every:
                 return all_pairs(n_classes), top, limit
-            return nearest_pairs(class_distances(moments, self.gamma), limit), top, limit
+            return nearest_pairs(moments, self.gamma, limit), top, limit
         if self.pairs == "nearest":
             budget = min(self.n_pairs or hypercube_size(n_classes), every)
-            pairs = nearest_pairs(class_distances(moments, self.gamma), budget)
+            pairs = nearest_pairs(moments, self.gamma, budget)
         else:
             rng = check_random_state(self.random_state)
             pairs = select_pairs(self.pairs, n_classes, self.n_pairs, rng)
         return pairs, *self._numbers(len(pairs), moments.n_features)
 
     def _solve_pairs(
-        self, moments: ClassMoments, pairs: np.ndarray, top: int
+        self, moments: AnyMoments, pairs: np.ndarray, top: int
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the ``top`` eigenvalues and vectors of every pair, in the order of ``pairs``."""
         found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        for j in np.unique(pairs[:, 1]):
-            shared = class_denominator(moments, j, self.gamma, self.denominator)
-            for index in np.flatnonzero(pairs[:, 1] == j).tolist():
-                i = pairs[index, 0]
-                values, vectors = shared.top(moments.second_moments[i], top)
-                found[index] = np.maximum(values, 0) / moments.counts[i], vectors
-            logger.info("GEM: pair %d/%d", len(found), len(pairs))
+        for problems, held in moments.parts(pairs):
+            for j in np.unique(pairs[problems, 1]):
+                shared = class_denominator(held, j, self.gamma, self.denominator)
+                for index in problems[pairs[problems, 1] == j].tolist():
+                    i = pairs[index, 0]
+                    values, vectors = shared.top(held.second_moment(i), top)
+                    found[index] = np.maximum(values, 0) / moments.counts[i], vectors
+                logger.info("GEM: pair %d/%d", len(found), len(pairs))
         return [found[index] for index in range(len(pairs))]
 
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
@@ -187,14 +190,14 @@ class GEM(ClassDetectors):
 
 
 def class_denominator(
-    moments: ClassMoments, j: int, gamma: float, kind: str = "second_moment"
+    moments: SecondMoments, j: int, gamma: float, kind: str = "second_moment"
 ) -> SharedDenominator:
     """Return the factored denominator of a class.
 
     Parameters
     ----------
-    moments : ClassMoments
-        Of k classes in d dimensions.
+    moments : SecondMoments
+        Of k classes in d dimensions, with that of class j at hand.
     j : int
         Position of the class.
     gamma : float

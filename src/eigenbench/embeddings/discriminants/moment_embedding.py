@@ -12,7 +12,8 @@ from eigenbench.embeddings.row_transformer import LinearEmbedding, MomentFit
 from eigenbench.linalg.generalized_eigen import SharedDenominator
 from eigenbench.linalg.row_blocks import ROW_TYPES
 from eigenbench.linalg.signs import make_peaks_positive
-from eigenbench.moments import ClassMoments
+from eigenbench.moments import AnyMoments, PooledMoments
+from eigenbench.moments.streamed_moments import moments_within_memory
 
 #: Share of a mean square below which what is left after subtracting the squared mean is rounding.
 _ROUNDING = 1e-13
@@ -29,8 +30,11 @@ class MomentEmbedding(MomentFit, LinearEmbedding):
 
     _row_types: ClassVar[list] = ROW_TYPES
 
+    #: Whether counts and sums of classes and the second moment of all rows together are all that is needed.
+    _pooled_suffice: ClassVar[bool] = False
+
     @abstractmethod
-    def _directions(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _directions(self, moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return eigenvalues (k,), vectors as columns (d, k), and the point (d,) that maps to zero."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -62,7 +66,8 @@ class MomentEmbedding(MomentFit, LinearEmbedding):
         else:
             X = self._training_rows(X)
             groups = np.zeros(X.shape[0], dtype=np.int64)
-        self._solve(ClassMoments.of(X, groups, sample_weight=sample_weight))
+        gather = PooledMoments.of if self._pooled_suffice else moments_within_memory
+        self._solve(gather(X, groups, sample_weight=sample_weight))
         return self
 
     def _needs_labels(self) -> bool:
@@ -72,7 +77,7 @@ class MomentEmbedding(MomentFit, LinearEmbedding):
         """Return what rows are grouped by."""
         return y
 
-    def _solve(self, moments: ClassMoments) -> None:
+    def _solve(self, moments: AnyMoments) -> None:
         self.eigenvalues_, vectors, self.mean_ = self._directions(moments)
         self.components_ = np.ascontiguousarray(make_peaks_positive(vectors).T)
         self._n_features_out = len(self.components_)
@@ -138,7 +143,7 @@ def add_ridge(matrix: np.ndarray, gamma: float) -> np.ndarray:
     return matrix
 
 
-def between_and_within(moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def between_and_within(moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the mean, and the covariances of class means (weighted) and of rows within classes.
 
     They are exactly zero for features that are constant but for rounding.

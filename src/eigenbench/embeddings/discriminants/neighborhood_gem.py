@@ -11,8 +11,8 @@ from sklearn.utils._param_validation import Interval
 
 from eigenbench.embeddings.discriminants.detector_embedding import ClassDetectors
 from eigenbench.embeddings.discriminants.gem import class_denominator
-from eigenbench.embeddings.discriminants.pairs import class_distances
-from eigenbench.moments import ClassMoments
+from eigenbench.embeddings.discriminants.pairs import nearest_classes
+from eigenbench.moments import AnyMoments
 
 logger = logging.getLogger(__name__)
 
@@ -66,10 +66,11 @@ class NeighborhoodGEM(ClassDetectors):
     -----
     Inputs of different units should be scaled to equal variance, unless γ = 0.
 
-    One pass over X for :class:`~eigenbench.ClassMoments` (n·d² flops, 8·k·d² bytes), d³/3 + k·d² + 3k²·d
-    flops for the neighbours, then per class one factorisation and one eigenproblem, about 3d³ flops below
-    d = 1,000: for k classes and m detectors log2 k times fewer eigenproblems than on a cube. ``transform``
-    costs 2·n·d·m flops. No random numbers are drawn.
+    One pass over X for :class:`~eigenbench.ClassMoments` (n·d² flops, 4·k·d² bytes; above 4 GB second moments
+    are made of a class and its neighbours when needed, see :class:`~eigenbench.StreamedMoments`),
+    d³/3 + k·d² + 3k²·d flops for the neighbours, then per class one factorisation and one eigenproblem, about
+    3d³ flops below d = 1,000: for k classes and m detectors log2 k times fewer eigenproblems than on a cube.
+    ``transform`` costs 2·n·d·m flops. No random numbers are drawn.
 
     Meant for a few detectors of each of many classes; whether it beats ``GEM(pairs="hypercube")`` depends on
     the data (``reports/reference``: on letters and Covertype it does, on phone states not). With few classes
@@ -112,26 +113,22 @@ class NeighborhoodGEM(ClassDetectors):
         self.n_components = n_components
         self.n_neighbors = n_neighbors
 
-    def _find(self, moments: ClassMoments) -> None:
-        neighbors = self._nearest_classes(moments)
+    def _find(self, moments: AnyMoments) -> None:
+        count = min(self.n_neighbors, len(moments.classes) - 1)
+        neighbors, _ = nearest_classes(moments, self.gamma, count)
         top, limit = self._numbers(len(neighbors), moments.n_features)
-        found = []
-        for j, others in enumerate(neighbors):
-            numerator = np.zeros((moments.n_features, moments.n_features))
-            for i in others:
-                numerator += moments.second_moments[i] / (len(others) * moments.counts[i])
-            found.append(class_denominator(moments, j, self.gamma).top(numerator, top))
-            logger.info("NeighborhoodGEM: class %d/%d", j + 1, len(neighbors))
-        values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
+        found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        for problems, held in moments.parts(np.column_stack([np.arange(len(neighbors)), neighbors])):
+            for j in problems.tolist():
+                numerator = np.zeros((moments.n_features, moments.n_features))
+                for i in neighbors[j]:
+                    numerator += held.conditional(i) / neighbors.shape[1]
+                found[j] = class_denominator(held, j, self.gamma).top(numerator, top)
+                logger.info("NeighborhoodGEM: class %d/%d", len(found), len(neighbors))
+        in_order = [found[j] for j in range(len(neighbors))]
+        values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*in_order, strict=True))
         kept = self._first(values, top, limit)
         self.neighbors_ = moments.classes[neighbors]
         self.detectors_ = np.ascontiguousarray(vectors[:, kept])
         self.eigenvalues_ = values[kept]
         self.denominators_ = np.repeat(moments.classes, top)[kept]
-
-    def _nearest_classes(self, moments: ClassMoments) -> np.ndarray:
-        """Return positions of the nearest classes of each class, (k, r)."""
-        distances = class_distances(moments, self.gamma)
-        np.fill_diagonal(distances, np.inf)
-        count = min(self.n_neighbors, len(distances) - 1)
-        return np.argsort(distances, axis=1, kind="stable")[:, :count]

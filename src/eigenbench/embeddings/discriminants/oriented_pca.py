@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from eigenbench.embeddings.discriminants.moment_embedding import MomentEmbedding, add_ridge, top_generalized
-from eigenbench.moments import ClassMoments
+from eigenbench.moments import AnyMoments
 
 
 class OrientedPCA(MomentEmbedding):
@@ -80,7 +80,7 @@ class OrientedPCA(MomentEmbedding):
     def _needs_labels(self) -> bool:
         return self.noise_label is not None
 
-    def _directions(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _directions(self, moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         d = moments.n_features
         signal, noise = moments.total() / moments.counts.sum(), np.eye(d)
         if self.noise_label is not None:
@@ -90,7 +90,7 @@ class OrientedPCA(MomentEmbedding):
         )
         return values, vectors, np.zeros(d)
 
-    def _split(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray]:
+    def _split(self, moments: AnyMoments) -> tuple[np.ndarray, np.ndarray]:
         is_noise = moments.classes == self.noise_label
         if not is_noise.any() or is_noise.all():
             raise ValueError(
@@ -98,6 +98,7 @@ class OrientedPCA(MomentEmbedding):
                 f"the labels are {moments.classes.tolist()}."
             )
         n_noise = moments.counts[is_noise].sum()
-        noise = moments.second_moments[is_noise].sum(axis=0)
+        [(_, held)] = moments.parts(np.flatnonzero(is_noise)[None])
+        noise = held.second_moment(int(np.flatnonzero(is_noise)[0]))
         signal = (moments.total() - noise) / (moments.counts.sum() - n_noise)
         return signal, noise / n_noise

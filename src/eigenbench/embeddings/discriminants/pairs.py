@@ -10,7 +10,8 @@ from scipy.spatial.distance import cdist
 
 from eigenbench.embeddings.discriminants.moment_embedding import add_ridge
 from eigenbench.linalg.generalized_eigen import SharedDenominator
-from eigenbench.moments import ClassMoments
+from eigenbench.linalg.row_blocks import row_slices
+from eigenbench.moments import AnyMoments
 
 #: A selection is an integer array of shape (n_pairs, 2): numerator and denominator class positions.
 Pairs = np.ndarray
@@ -82,13 +83,15 @@ def stratified_pairs(n_classes: int, n_pairs: int, rng: np.random.RandomState) -
     return np.concatenate(rounds)[:n_pairs]
 
 
-def nearest_pairs(distances: np.ndarray, n_pairs: int) -> Pairs:
+def nearest_pairs(moments: AnyMoments, gamma: float, n_pairs: int) -> Pairs:
     """Return pairs of each class as numerator and the classes nearest to it as denominators.
 
     Parameters
     ----------
-    distances : ndarray of shape (k, k)
-        Distances between the classes; the diagonal is not looked at.
+    moments : ClassMoments, or another with counts, sums and total
+        Of k classes in d dimensions.
+    gamma : float
+        As for ``nearest_classes``.
     n_pairs : int
         How many, at most k(k − 1). Every class gets its nearest before any gets its second nearest, and of
         a round that is not complete the closest pairs are kept.
@@ -101,43 +104,50 @@ def nearest_pairs(distances: np.ndarray, n_pairs: int) -> Pairs:
     Examples
     --------
     >>> import numpy as np
+    >>> from eigenbench import ClassMoments
     >>> from eigenbench.embeddings.discriminants.pairs import nearest_pairs
-    >>> positions = np.array([0.0, 1.0, 3.0])
-    >>> nearest_pairs(abs(positions[:, None] - positions), 4).tolist()
+    >>> positions = np.array([[0.0], [1.0], [3.0]])
+    >>> nearest_pairs(ClassMoments().update(positions, [0, 1, 2]), 0.0, 4).tolist()
     [[0, 1], [1, 0], [2, 1], [1, 2]]
     """
-    n_classes = len(distances)
-    others = np.where(np.eye(n_classes, dtype=bool), np.inf, distances)
-    neighbours = np.argsort(others, axis=1, kind="stable")[:, : n_classes - 1]
-    n_whole, rest = divmod(n_pairs, n_classes)
-    pairs = np.column_stack(
-        [np.tile(np.arange(n_classes), n_classes - 1), neighbours.ravel(order="F")],
+    n_classes = len(moments.classes)
+    neighbours, distances = nearest_classes(moments, gamma, -(-n_pairs // n_classes))
+    n_last = n_pairs - n_classes * (neighbours.shape[1] - 1)
+    closest = np.sort(np.argsort(distances[:, -1], kind="stable")[:n_last])
+    whole = np.tile(np.arange(n_classes), neighbours.shape[1] - 1)
+    return np.column_stack(
+        [np.r_[whole, closest], np.r_[neighbours[:, :-1].ravel(order="F"), neighbours[closest, -1]]]
     )
-    last = pairs[n_whole * n_classes :][:n_classes]
-    closest = np.argsort(distances[last[:, 0], last[:, 1]], kind="stable")[:rest]
-    return np.concatenate([pairs[: n_whole * n_classes], last[np.sort(closest)]])
 
 
-def class_distances(moments: ClassMoments, gamma: float) -> np.ndarray:
-    r"""Return the distances between class means where the rows' second moment is the identity.
+def nearest_classes(moments: AnyMoments, gamma: float, count: int) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return the classes of nearest means, where the second moment of all rows is the identity.
 
     Parameters
     ----------
-    moments : ClassMoments
+    moments : ClassMoments, or another with counts, sums and total
         Of k classes in d dimensions.
     gamma : float
         Added to the second moment, as a multiple of its mean eigenvalue. With 0, distances do not change
         when the rows are mapped by an invertible matrix.
+    count : int
+        How many, at most k − 1.
 
     Returns
     -------
-    ndarray of shape (k, k), float64
-        :math:`\sqrt{(\mu_i - \mu_j)^\top N^{-1} (\mu_i - \mu_j)}`. Costs d³/3 + k·d² + 3k²·d flops.
+    classes : ndarray of shape (k, count), int
+        Their positions, nearest first.
+    distances : ndarray of shape (k, count), float64
+        :math:`\sqrt{(\mu_i - \mu_j)^\top N^{-1} (\mu_i - \mu_j)}`.
 
     Raises
     ------
     ValueError
         If the second moment is singular.
+
+    Notes
+    -----
+    d³/3 + k·d² + 3k²·d flops, and 128 MB beside 16·k·d bytes.
     """
     second_moment = add_ridge(moments.total() / moments.counts.sum(), gamma)
     try:
@@ -148,7 +158,14 @@ def class_distances(moments: ClassMoments, gamma: float) -> np.ndarray:
             f"is singular with gamma={gamma}: increase gamma."
         ) from error
     means = factor.whitened(moments.sums / moments.counts[:, None])
-    return cdist(means, means)
+    found = []
+    for here in row_slices(len(means), 16 * len(means)):
+        distances = cdist(means[here], means)
+        distances[np.arange(len(distances)), np.arange(here.start, here.stop)] = np.inf
+        classes = np.argsort(distances, axis=1, kind="stable")[:, :count]
+        found.append((classes, np.take_along_axis(distances, classes, axis=1)))
+    classes, distances = (np.concatenate(part) for part in zip(*found, strict=True))
+    return classes, distances
 
 
 def hypercube_size(n_classes: int) -> int:

@@ -10,7 +10,7 @@ from scipy import linalg
 from sklearn.utils._param_validation import Interval
 
 from eigenbench.embeddings.discriminants.moment_embedding import MomentEmbedding
-from eigenbench.moments import ClassMoments
+from eigenbench.moments import AnyMoments
 
 
 class PerClassPCA(MomentEmbedding):
@@ -41,7 +41,8 @@ class PerClassPCA(MomentEmbedding):
     -----
     Inputs of different units should be scaled to equal variance.
 
-    One pass for :class:`~eigenbench.ClassMoments` (n·d² flops), then O(d³) for each class.
+    One pass for :class:`~eigenbench.ClassMoments` (n·d² flops), then O(d³) for each class. Where the moments
+    take more than 4 GB, two passes: see :class:`~eigenbench.StreamedMoments`.
 
     References
     ----------
@@ -63,13 +64,14 @@ class PerClassPCA(MomentEmbedding):
     def __init__(self, n_components: int = 5) -> None:
         self.n_components = n_components
 
-    def _directions(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _directions(self, moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         d = moments.n_features
         k = min(self.n_components, d)
-        found = [
-            linalg.eigh(moments.conditional(index), subset_by_index=(d - k, d - 1), overwrite_a=True)
-            for index in range(len(moments.classes))
-        ]
+        n_classes = len(moments.classes)
+        values, vectors = np.empty((n_classes, k)), np.empty((d, n_classes, k))
+        for problems, held in moments.parts(np.arange(n_classes)[:, None]):
+            for index in problems.tolist():
+                found = linalg.eigh(held.conditional(index), subset_by_index=(d - k, d - 1), overwrite_a=True)
+                values[index], vectors[:, index] = found[0][::-1], found[1][:, ::-1]
         self.component_classes_ = np.repeat(moments.classes, k)
-        values = np.concatenate([values[::-1] for values, _ in found])
-        return values, np.hstack([vectors[:, ::-1] for _, vectors in found]), np.zeros(d)
+        return values.ravel(), vectors.reshape(d, -1), np.zeros(d)

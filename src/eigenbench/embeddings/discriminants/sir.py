@@ -15,7 +15,7 @@ from eigenbench.embeddings.discriminants.moment_embedding import (
     between_and_within,
     top_generalized,
 )
-from eigenbench.moments import ClassMoments
+from eigenbench.moments import AnyMoments
 
 
 class SIR(MomentEmbedding):
@@ -49,7 +49,7 @@ class SIR(MomentEmbedding):
 
     Notes
     -----
-    One pass for :class:`~eigenbench.ClassMoments` (n·d² flops), then O(d³). The scale of
+    One pass for :class:`~eigenbench.PooledMoments` (n·d² flops, 8·c·d + 4·d² bytes), then O(d³). The scale of
     the inputs makes no difference as long as γ = 0.
 
     References
@@ -71,6 +71,8 @@ class SIR(MomentEmbedding):
     # Moments by value say nothing of the slices of a continuous target.
     _moments_suffice: ClassVar[bool] = False
 
+    _pooled_suffice: ClassVar[bool] = True
+
     _parameter_constraints: ClassVar[dict[str, list]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "n_slices": [Interval(Integral, 2, None, closed="left")],
@@ -87,7 +89,7 @@ class SIR(MomentEmbedding):
             return y
         return slice_codes(y, self.n_slices, sample_weight)
 
-    def _directions(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _directions(self, moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n_slices = len(moments.classes)
         if n_slices < 2:
             raise ValueError(f"SIR compares the means of slices and needs two, got {n_slices} class.")

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 
 from eigenbench.embeddings.discriminants.detector_embedding import LabelDetectors
 from eigenbench.embeddings.discriminants.gem import class_denominator
-from eigenbench.embeddings.discriminants.pairs import all_pairs, class_distances, nearest_pairs
+from eigenbench.embeddings.discriminants.pairs import all_pairs, nearest_pairs
 from eigenbench.moments import ClassMoments
 
 logger = logging.getLogger(__name__)
@@ -157,7 +157,7 @@ class SubclassGEM(LabelDetectors):
         if limit is None or limit >= n_problems:
             return all_pairs(len(moments.classes)), top, limit
         budget = max(1, limit // int(n_subclasses.max()))
-        return nearest_pairs(class_distances(moments, self.gamma), budget), top, limit
+        return nearest_pairs(moments, self.gamma, budget), top, limit
 
     def _numerators(
         self, X: Any, codes: np.ndarray, sample_weight: np.ndarray | None, classes: np.ndarray

@@ -10,7 +10,7 @@ from scipy import linalg
 from sklearn.utils._param_validation import Interval
 
 from eigenbench.embeddings.discriminants.moment_embedding import MomentEmbedding
-from eigenbench.moments import ClassMoments
+from eigenbench.moments import AnyMoments
 
 
 class VCA(MomentEmbedding):
@@ -56,6 +56,8 @@ class VCA(MomentEmbedding):
     True
     """
 
+    _pooled_suffice: ClassVar[bool] = True
+
     _parameter_constraints: ClassVar[dict[str, list]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
     }
@@ -66,7 +68,7 @@ class VCA(MomentEmbedding):
     def _needs_labels(self) -> bool:
         return False
 
-    def _directions(self, moments: ClassMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _directions(self, moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         k = min(self.n_components, moments.n_features)
         second = moments.total() / moments.counts.sum()
         values, vectors = linalg.eigh(second, subset_by_index=(0, k - 1), overwrite_a=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from eigenbench.moments import ClassMoments
+from eigenbench.moments import AnyMoments
 
 
 class MomentProducts:
@@ -14,7 +14,7 @@ class MomentProducts:
 
     Parameters
     ----------
-    moments : ClassMoments
+    moments : ClassMoments or PooledMoments
         Moments of the rows; one label per row.
     fit_intercept : bool
         Whether X is centred.
@@ -25,7 +25,7 @@ class MomentProducts:
         As those of `LabelledRows`; float64.
     """
 
-    def __init__(self, moments: ClassMoments, *, fit_intercept: bool) -> None:
+    def __init__(self, moments: AnyMoments, *, fit_intercept: bool) -> None:
         self.n_rows = moments.counts.sum()
         self.n_features, self.n_labels = moments.n_features, len(moments.classes)
         self.dtype = np.dtype(np.float64)

@@ -24,7 +24,7 @@ from eigenbench.linalg.randomized_eigen import leading_eigenpairs
 from eigenbench.linalg.ridge_system import DOUBLE_PRECISION_LIMIT, RidgeSystem
 from eigenbench.linalg.row_blocks import ROW_TYPES, FeatureBlocks
 from eigenbench.linalg.row_products import LabelledRows
-from eigenbench.moments import ClassMoments
+from eigenbench.moments import AnyMoments
 
 #: Maps columns to as many: solutions of linear systems, or products.
 ColumnMap = Callable[[np.ndarray], np.ndarray]
@@ -120,7 +120,7 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
         self._report(solve)
         return self
 
-    def _solve(self, moments: ClassMoments) -> None:
+    def _solve(self, moments: AnyMoments) -> None:
         if self.solver == "cg":
             raise ValueError('solver="cg" works on rows; class moments are solved with "cholesky" or "auto".')
         products = MomentProducts(moments, fit_intercept=self.fit_intercept)

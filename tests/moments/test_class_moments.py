@@ -1,5 +1,7 @@
 """ClassMoments: exact sums, merging, files and bad input."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-import eigenbench.moments as moments_module
 from eigenbench import GEM, ClassMoments, FisherLDA
+from eigenbench.linalg import rows_by_class
+from eigenbench.moments import class_sums
 
 FIELDS = ("classes", "counts", "sums", "second_moments")
 
@@ -100,7 +103,7 @@ def test_many_blocks_equal_one(monkeypatch):
     rng = np.random.RandomState(1)
     X, y = rng.randint(-5, 5, size=(1000, 300)).astype(np.float32), rng.randint(0, 4, size=1000)
     whole = ClassMoments().update(X, y)
-    monkeypatch.setattr(moments_module, "row_slices", lambda n, _: [slice(i, i + 7) for i in range(0, n, 7)])
+    monkeypatch.setattr(class_sums, "row_slices", lambda n, _: [slice(i, i + 7) for i in range(0, n, 7)])
     assert_equal(ClassMoments().update(X, y), whole)
     assert_array_equal(whole.second_moments, whole.second_moments.transpose(0, 2, 1))
 
@@ -201,7 +204,7 @@ def test_files_of_another_kind_are_refused(tmp_path):
         classes=np.arange(2),
         counts=np.arange(3),
         sums=np.ones(2),
-        second_moments=np.ones(1),
+        triangles=np.ones(1),
     )
     with pytest.raises(ValueError, match=r"other\.npz is not a moments file"):
         ClassMoments.load(tmp_path / "other.npz")
@@ -222,7 +225,7 @@ def shifted_rows(mean, n=6000):
 @pytest.mark.parametrize("mean", [0.0, 1e3, -3e3, 1e5])
 def test_single_precision_keeps_the_covariance_whatever_the_mean(mean, monkeypatch):
     X, y = shifted_rows(mean)
-    monkeypatch.setattr(moments_module, "row_slices", lambda n, _: [slice(0, 2500), slice(2500, n)])
+    monkeypatch.setattr(class_sums, "row_slices", lambda n, _: [slice(0, 2500), slice(2500, n)])
     found, exact = ClassMoments().update(X, y), ClassMoments().update(X.astype(np.float64), y)
     assert_array_equal(found.counts, exact.counts)
     assert_allclose(found.second_moments, exact.second_moments, rtol=1e-6, atol=1e-6 * len(X))
@@ -247,3 +250,56 @@ def test_constant_features_and_single_rows_are_exact_in_single_precision():
     found = ClassMoments().update(X, [0, 0, 1])
     exact = ClassMoments().update(X.astype(np.float64), [0, 0, 1])
     assert_allclose(found.second_moments, exact.second_moments, rtol=1e-14)
+
+
+@pytest.fixture
+def little_room(monkeypatch):
+    """Rows of many classes wait in a buffer that holds 100 of them."""
+    monkeypatch.setattr(rows_by_class, "WAITING_BYTES", 100 * 5 * 4)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_that_wait_for_others_of_their_class_are_all_added(little_room, dtype, weighted):
+    rng = np.random.RandomState(0)
+    X, y = rng.randint(0, 9, size=(700, 5)).astype(dtype), rng.randint(0, 60, size=700)
+    w = rng.randint(1, 4, size=700).astype(float) if weighted else None
+    moments = ClassMoments()
+    for start in range(0, 700, 70):
+        here = slice(start, start + 70)
+        moments.update(X[here], y[here], None if w is None else w[here])
+    repeated = np.repeat(np.arange(700), 1 if w is None else w.astype(int))
+    for i, label in enumerate(moments.classes):
+        rows = X[repeated[y[repeated] == label]].astype(float)
+        assert moments.counts[i] == len(rows)
+        assert_array_equal(moments.sums[i], rows.sum(axis=0))
+        assert_allclose(moments.second_moment(i), rows.T @ rows, rtol=1e-6)
+
+
+def test_blocks_of_several_types_with_and_without_weights_add_up(little_room):
+    rng = np.random.RandomState(1)
+    X, y = rng.randint(0, 9, size=(90, 5)), rng.randint(0, 7, size=90)
+    found = ClassMoments().update(X[:30].astype(np.uint8), y[:30])
+    found.update(sparse.csr_array(X[30:60].astype(float)), y[30:60], np.ones(30)).update(X[60:], y[60:])
+    assert_equal(found, ClassMoments().update(X.astype(float), y))
+
+
+def test_sums_that_are_sent_take_waiting_rows_along():
+    moments = ClassMoments().update(np.eye(3), [0, 1, 1])
+    arrived = pickle.loads(pickle.dumps(moments.update(np.ones((1, 3)), [2])))
+    assert_array_equal(arrived.counts, [1, 2, 1])
+    assert_equal(arrived, moments)
+
+
+def test_single_precision_storage_loses_no_more_than_it_says():
+    rng = np.random.RandomState(2)
+    X, y = rng.rand(5000, 8).astype(np.float32), rng.randint(0, 5, size=5000)
+    exact = ClassMoments().update(X.astype(float), y)
+    found = ClassMoments(dtype=np.float32)
+    for start in range(0, 5000, 500):
+        found = found + ClassMoments(dtype=np.float32).update(X[start : start + 500], y[start : start + 500])
+    scale = np.sqrt(np.einsum("caa->ca", exact.second_moments))
+    error = np.abs(found.second_moments - exact.second_moments)
+    assert (error <= 6e-8 * 10 * 2 * scale[:, :, None] * scale[:, None, :] + 1e-12).all()
+    assert found.triangles[0].dtype == np.float32
+    assert_array_equal(found.counts, exact.counts)
