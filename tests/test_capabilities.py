@@ -103,6 +103,10 @@ def deterministic_steps_of_suites():
         for name, given in steps_of(yaml.safe_load(path.read_text(encoding="utf-8"))):
             params = given | {key: min(given[key], 3) for key in ("top",) if key in given}
             params |= {"n_components": 3} if "n_components" in given else {}
+            params = {
+                key: value["choose"][0] if isinstance(value, dict) and set(value) == {"choose"} else value
+                for key, value in params.items()
+            }
             cls = CLASSES.get(name)
             if cls and capabilities.takes_random_state(cls) and not capabilities.draws(cls, params):
                 found[f"{name} {params}"] = (name, params)

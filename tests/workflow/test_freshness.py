@@ -52,6 +52,15 @@ def test_edited_code_plans_the_jobs_that_run_it_and_no_other(finished, tmp_path,
     assert fits(finished[0].planned(PYTHONPATH=str(source.parent))) == expected
 
 
+def test_an_edited_template_plans_the_report(finished, tmp_path):
+    source = tmp_path / "src" / "eigenbench"
+    shutil.copytree(eigenbench.__path__[0], source, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "config").symlink_to(Path(eigenbench.__path__[0]).parents[1] / "config")
+    with (source / "reporting" / "templates" / "style.css").open("a") as file:
+        file.write("/* A comment. */\n")
+    assert finished[0].planned(PYTHONPATH=str(source.parent)) == {"report reports/"}
+
+
 def test_another_comment_plans_nothing(finished, tmp_path):
     source = tmp_path / "src" / "eigenbench"
     shutil.copytree(eigenbench.__path__[0], source, ignore=shutil.ignore_patterns("__pycache__"))

@@ -31,6 +31,16 @@ def code_hash(modules: Iterable[str]) -> str:
     return _hash(tuple(sorted(set(modules))))
 
 
+def files_hash(package: str, folder: str) -> str:
+    """Return the hash of the files in a folder of a package, which are no modules."""
+    source = _source(package)
+    assert source is not None
+    total = hashlib.sha256()
+    for path in sorted((source.parent / folder).iterdir()):
+        total.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()[:16]
+
+
 @cache
 def _hash(modules: tuple[str, ...]) -> str:
     digests = [f"{name} {_digest(name)}" for name in sorted(import_closure(modules))]

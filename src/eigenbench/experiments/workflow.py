@@ -15,7 +15,7 @@ from eigenbench.component_loading import MissingExtraError
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.datasets.own_catalogue import load_with_own, own_catalogue
 from eigenbench.experiments.cost import PACK_SECONDS, shards_of
-from eigenbench.experiments.import_closure import code_hash
+from eigenbench.experiments.import_closure import code_hash, files_hash
 from eigenbench.experiments.job_spec import JobSpec, content_key
 from eigenbench.experiments.own_code import own_code_hash
 from eigenbench.experiments.plan import MethodPlan, SuitePlan, plan_suite
@@ -291,8 +291,10 @@ class Workflow:
         return content_key([self.suites[name].suite.model_dump(mode="json") for name in suites])
 
     def report_code(self) -> str:
-        """Return the hash of the code that renders reports."""
-        return code_hash(["eigenbench.reporting.__main__"])
+        """Return the hash of the code and the templates that render reports."""
+        return content_key(
+            [code_hash(["eigenbench.reporting.__main__"]), files_hash("eigenbench.reporting", "templates")]
+        )
 
     def datasets(self) -> Iterator[str]:
         """Yield the datasets of all suites."""
