@@ -37,7 +37,7 @@ def pinned(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("suite", "jobs"),
-    [("single", {"fit": 2}), ("stages", {"moment_files": 2, "embed": 2, "search": 2, "train": 1})],
+    [("single", {"fit": 1}), ("stages", {"moment_files": 2, "embed": 2, "search": 2, "train": 1})],
 )
 def test_every_job_runs_in_the_environment_of_the_module(pinned, tmp_path, make_workflow, suite, jobs):
     workflow = make_workflow(tmp_path / "run", suite)

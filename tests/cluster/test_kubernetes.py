@@ -66,7 +66,7 @@ def test_a_suite_is_run_as_jobs_of_kubernetes(kubectl, tmp_path, need_plugin, ma
     for job in jobs:
         (container,) = job["spec"]["template"]["spec"]["containers"]
         assert container["image"] == SETTINGS["EIGENBENCH_IMAGE"]
-        assert container["resources"]["requests"]["memory"] in ("2000M", "3000M")
+        assert container["resources"]["requests"]["memory"] in ("1500M", "2000M")
         assert job["spec"]["activeDeadlineSeconds"] >= 300
 
 

@@ -21,7 +21,7 @@ def test_a_dry_run_with_the_profile_plans_the_suite(profile, tmp_path, need_plug
     need_plugin(PLUGINS[profile])
     printed = make_workflow(tmp_path, "single", profile).run("--dry-run")
     assert "Group job method" in printed
-    assert "train single/methods/gem" in printed
+    assert "train single/methods: gem, plain" in printed
 
 
 @pytest.mark.parametrize(

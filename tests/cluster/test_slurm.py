@@ -16,6 +16,9 @@ OPTIONS = [
 ]
 
 
+CANCELLED, LOST = "train_faults_methods", "train_faults_methods_2"
+
+
 @pytest.fixture(scope="module")
 def faulty(slurm, tmp_path_factory, need_plugin, make_workflow):
     """A run on SLURM in which each fault happens, and the jobs that SLURM saw."""
@@ -23,12 +26,12 @@ def faulty(slurm, tmp_path_factory, need_plugin, make_workflow):
     workflow = make_workflow(tmp_path_factory.mktemp("faulty"), "faults", "slurm")
     with workflow.started(*OPTIONS) as process:
         slurm.freeze("train-split-0")
-        lost = slurm.freeze("lost")
-        slurm.cancel(slurm.freeze("cancelled"))
+        lost = slurm.freeze(LOST)
+        slurm.cancel(slurm.freeze(CANCELLED))
         slurm.wait_for("train-split-0", "TIMEOUT")
         slurm.kill_node(lost.node)
-        slurm.wait_for("lost", "NODE_FAIL")
-        slurm.wait_for("lost", "RUNNING", attempt=2)
+        slurm.wait_for(LOST, "NODE_FAIL")
+        slurm.wait_for(LOST, "RUNNING", attempt=2)
         slurm.thaw(lost)
         slurm.start_node(lost.node)
         assert process.wait(timeout=300) == 0, workflow.printed()[-6000:]
@@ -74,14 +77,14 @@ def test_a_job_out_of_time_asks_for_more(faulty):
 
 
 def test_a_cancelled_job_is_submitted_again(faulty):
-    first, *_, last = attempts(faulty, "cancelled")
+    first, *_, last = attempts(faulty, CANCELLED)
     assert first.state == "CANCELLED"
     assert last.state == "COMPLETED"
     assert last.memory_mb >= 2 * first.memory_mb
 
 
 def test_a_job_of_a_failed_node_is_submitted_again(faulty):
-    first, *_, last = attempts(faulty, "lost")
+    first, *_, last = attempts(faulty, LOST)
     assert first.state == "NODE_FAIL"
     assert last.state == "COMPLETED"
 
@@ -94,8 +97,9 @@ def test_runs_that_belong_together_are_one_job(faulty):
         ["moments"],
         ["moments"],
         ["prepare"],
-        *[["train_faults_methods"]] * 2,
+        ["train_faults_methods"],
         ["train_faults_methods_2"],
+        ["train_faults_methods_3"],
         ["train_faults_seeds"],
     ]
 

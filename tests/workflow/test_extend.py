@@ -80,7 +80,7 @@ def test_an_edit_of_own_code_plans_what_it_concerns(followed):
     method.write_text(f"# A comment.\n{kept[0]}")
     assert planned(folder) == set()
     protocol.write_text(kept[1].replace("between / Z", "2 * between / Z"))
-    assert planned(folder) == {"measure first/spread/shift"}
+    assert planned(folder) == {"measure first/spread: shift"}
     method.write_text(kept[0].replace("X - self.share", "X + 1 - self.share"))
     protocol.write_text(kept[1])
-    assert planned(folder) == {"train first/garden/shift", "measure first/spread/shift"}
+    assert planned(folder) == {"train first/garden: shift", "measure first/spread: shift"}

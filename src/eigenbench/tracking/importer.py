@@ -98,11 +98,14 @@ def import_records(
                     except (RecordError, UnfitRecord) as error:
                         summary.fail(entry.path, error)
                     bar.update()
-                if sqlite_path(settings.uri) is None:  # another import may have added to it meanwhile
-                    one.list_again()
-                    one.remove_duplicates()
-                    one.list_again()
-                summarize_import(one)
+                if sqlite_path(settings.uri) is not None:
+                    summarize_import(one)
+                    continue
+                # Other imports may add to the store meanwhile, and write summaries of what they saw.
+                there, found = None, one.look_again()
+                while found != there:
+                    summarize_import(one)
+                    there, found = found, one.look_again()
     return summary
 
 
