@@ -83,4 +83,4 @@ def test_an_edit_of_own_code_plans_what_it_concerns(followed):
     assert planned(folder) == {"measure first/spread: shift"}
     method.write_text(kept[0].replace("X - self.share", "X + 1 - self.share"))
     protocol.write_text(kept[1])
-    assert planned(folder) == {"train first/garden: shift", "measure first/spread: shift"}
+    assert planned(folder) == {"train first/garden: raw, shift", "measure first/spread: shift"}
