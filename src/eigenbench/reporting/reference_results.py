@@ -1,0 +1,150 @@
+"""Puts results into the reference of a suite whose experiments were run at several times or places.
+
+``python -m eigenbench.reporting.reference_results SUITE.yaml`` takes the lines of ``reports/results.csv`` and
+``reports/leaderboard.csv`` that belong to the suite, replaces those of the same datasets and experiments in
+the reference, and ranks the methods anew from all results that are then there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from eigenbench.atomic_files import replacing_entries
+from eigenbench.experiments.plan import plan_suite
+from eigenbench.experiments.record import Failure, Record
+from eigenbench.experiments.suite import Suite
+from eigenbench.experiments.suite_file import catalogue_of, load_suite
+from eigenbench.reporting.run_groups import group_runs
+from eigenbench.reporting.suite_ranks import SuiteRanks, pairs_csv, ranks_csv, suite_ranks
+from eigenbench.reproduction.reference import default_reference_folder
+
+_FAILURE = Failure(stage="reference", type="FailedThere", message="failed where the reference was made")
+
+
+def ranks_of_results(suite: Suite, folder: Path) -> list[SuiteRanks]:
+    """Compare the methods of a suite over its datasets from the result files of a folder alone.
+
+    Ranks need a value of each run and no predictions. Experiments without any result are left out.
+
+    Parameters
+    ----------
+    suite : Suite
+        Its plan says which runs belong together.
+    folder : Path
+        With one or more ``results*.csv``.
+    """
+    results = pd.concat(map(_read, sorted(folder.glob("results*.csv"))))
+    by_key = dict(tuple(results.groupby("run_key")))
+    records = [
+        Record(
+            run_key=run.key,
+            suite=run.suite,
+            experiment=run.experiment,
+            dataset=run.dataset,
+            method=run.method,
+            classifier=run.classifier,
+            seed=run.seed,
+            deterministic=False,
+            **_measured(by_key[run.key]),
+        )
+        for run in plan_suite(suite, catalogue_of(suite)).runs
+        if run.key in by_key
+    ]
+    found = {record.experiment for record in records}
+    experiments = {name: spec for name, spec in suite.experiments.items() if name in found}
+    part = suite.model_copy(update={"experiments": experiments})
+    return suite_ranks(part, group_runs([part], records))
+
+
+def _measured(rows: pd.DataFrame) -> dict:
+    first = rows.iloc[0]
+    if first["status"] != "ok":
+        return {"status": first["status"], "failure": _FAILURE}
+    seconds = {name: float(first[name]) for name in ("fit_seconds", "train_seconds") if first[name]}
+    metrics = dict(zip(rows["metric"], map(float, rows["value"]), strict=True))
+    return {"status": "ok", "metrics": metrics, **seconds}
+
+
+def merge(suite: Suite, reports: Path, folder: Path) -> list[str]:
+    """Replace what a report says of a suite in the folder of its reference, and rank anew.
+
+    Parameters
+    ----------
+    suite : Suite
+        The suite.
+    reports : Path
+        Folder with ``results.csv`` and ``leaderboard.csv`` of a report.
+    folder : Path
+        The reference of the suite; made if it is not there.
+
+    Returns
+    -------
+    list of str
+        The datasets whose results were put there.
+
+    Raises
+    ------
+    ValueError
+        If the report has no result of the suite.
+    """
+    results = _read(reports / "results.csv").query("suite == @suite.name")
+    if results.empty:
+        raise ValueError(f"{reports / 'results.csv'}: no result of suite {suite.name!r}")
+    parts = dict(tuple(results.groupby("dataset")))
+    with replacing_entries(folder) as new:
+        for dataset, rows in parts.items():
+            _write(new / f"results_{dataset}.csv", rows)
+        _write(new / "leaderboard.csv", _boards(suite, reports, folder))
+    ranks = ranks_of_results(suite, folder)
+    with replacing_entries(folder) as new:
+        (new / "ranks.csv").write_text(ranks_csv(ranks), encoding="utf-8")
+        (new / "pairs.csv").write_text(pairs_csv(ranks), encoding="utf-8")
+    return list(parts)
+
+
+def _boards(suite: Suite, reports: Path, folder: Path) -> pd.DataFrame:
+    """Return the leaderboards of old and new experiments, in the order of the suite."""
+    board = _read(reports / "leaderboard.csv").query("suite == @suite.name")
+    new = board[board["experiment"].isin(board.loc[board["rank"] != "", "experiment"])]
+    boards = [new]
+    if (folder / "leaderboard.csv").exists():
+        old = _read(folder / "leaderboard.csv")
+        boards.append(old[~old["experiment"].isin(new["experiment"])])
+    order = {name: number for number, name in enumerate(suite.experiments)}
+    return pd.concat(boards).sort_values("experiment", key=lambda names: names.map(order), kind="stable")
+
+
+def _read(path: Path) -> pd.DataFrame:
+    """Read a table as text, so that no digit is lost."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def _write(path: Path, table: pd.DataFrame) -> None:
+    table.to_csv(path, index=False, lineterminator="\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Merge the report into the reference; return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m eigenbench.reporting.reference_results", description=__doc__
+    )
+    parser.add_argument("suite", type=Path, help="file of the suite")
+    parser.add_argument("--reports", type=Path, default=Path("reports"), help="folder of the report")
+    options = parser.parse_args(arguments)
+    try:
+        suite = load_suite(options.suite)
+        datasets = merge(suite, options.reports, default_reference_folder() / suite.name)
+    except (OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{suite.name}: {', '.join(datasets)}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

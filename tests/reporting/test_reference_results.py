@@ -1,0 +1,49 @@
+"""Results that come in parts are merged into the reference, and ranked as if they had come at once."""
+
+import shutil
+
+import pandas as pd
+import pytest
+
+from eigenbench.experiments.suite_file import load_suite
+from eigenbench.project_files import project_folder
+from eigenbench.reporting.reference_results import main, merge, ranks_of_results
+from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
+from eigenbench.reproduction.reference import default_reference_folder
+
+SUITE = project_folder() / "config" / "suites" / "comparison.yaml"
+REFERENCE = default_reference_folder() / "comparison"
+
+
+@pytest.fixture(scope="module")
+def suite():
+    return load_suite(SUITE)
+
+
+def test_the_ranks_of_the_reference_are_those_of_its_results(suite):
+    ranks = ranks_of_results(suite, REFERENCE)
+    assert ranks_csv(ranks) == (REFERENCE / "ranks.csv").read_text(encoding="utf-8")
+    assert pairs_csv(ranks) == (REFERENCE / "pairs.csv").read_text(encoding="utf-8")
+
+
+def test_a_part_taken_out_and_merged_again_gives_the_reference(suite, tmp_path):
+    reports, folder = tmp_path / "reports", tmp_path / "reference"
+    shutil.copytree(REFERENCE, folder)
+    reports.mkdir()
+    shutil.move(folder / "results_vowel.csv", reports / "results.csv")
+    board = pd.read_csv(folder / "leaderboard.csv", dtype=str, keep_default_na=False)
+    is_vowel = board["experiment"] == "vowel"
+    board[is_vowel].to_csv(reports / "leaderboard.csv", index=False)
+    board[~is_vowel].to_csv(folder / "leaderboard.csv", index=False)
+
+    assert merge(suite, reports, folder) == ["vowel"]
+
+    for path in REFERENCE.iterdir():
+        assert (folder / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_a_report_of_another_suite_is_refused(tmp_path, capsys):
+    lines = (REFERENCE / "results_vowel.csv").read_text(encoding="utf-8").replace("comparison,", "other,")
+    (tmp_path / "results.csv").write_text(lines, encoding="utf-8")
+    assert main([str(SUITE), "--reports", str(tmp_path)]) == 1
+    assert "no result of suite 'comparison'" in capsys.readouterr().err
