@@ -63,8 +63,8 @@ NOT_UNIQUE = {
     "LabelEmbeddingClassifier": "of repeated rows others are held out and drawn",
 }
 
-#: metric-learn's own classes, of which only the checks of inputs are ours.
-FOREIGN = {"eigenbench.peers.metric_learners"}
+#: Classes of metric-learn and umap-learn, whose keeping of the contract is not ours.
+FOREIGN = {"eigenbench.peers.metric_learners", "eigenbench.peers.supervised_umap"}
 
 
 def registered():

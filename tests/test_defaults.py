@@ -54,8 +54,8 @@ def many_classes():
 #: Their leaves need twenty rows, of which a wide table has too few.
 BOOSTERS = {"HistGradientBoostingClassifier", "LGBMClassifier"}
 
-#: metric-learn's own classes, and what has no defaults.
-FOREIGN = {"LFDA", "NCA", "MMC_Supervised", "FeatureUnion"}
+#: Classes of metric-learn and umap-learn, and what has no defaults.
+FOREIGN = {"LFDA", "NCA", "MMC_Supervised", "UMAP", "FeatureUnion"}
 
 SETS = {make.__name__: cache(make) for make in (images, table, counts, wide, two_classes, many_classes)}
 

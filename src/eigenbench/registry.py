@@ -184,6 +184,13 @@ COMPONENTS: dict[str, Component] = {
             extra="peers",
         ),
         Component(
+            "UMAP",
+            "eigenbench.peers.supervised_umap",
+            "embedding",
+            "umap-learn's neighbourhood graph of the rows and their labels",
+            extra="rivals",
+        ),
+        Component(
             "SphericalRandomFeatures",
             "eigenbench.embeddings.kernel_features.spherical",
             "expansion",

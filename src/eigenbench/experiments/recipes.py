@@ -216,6 +216,7 @@ WITHOUT_RECIPE: dict[str, str] = {
     "ContractedGEM": "its targets are numbers; suite `real_targets`",
     "OrientedPCA": "needs rows that are declared noise; suite `gem_relatives`",
     "TemporalHyperbolicPCA": "needs rows in the order of time",
+    "UMAP": "each process compiles it for a quarter of a minute; suite `umap`",
     "TruncatedSVD": "is PCA on scaled columns; suite `rembrandt_multilabel` has it on sparse rows",
 }
 
