@@ -13,7 +13,7 @@ include: "workflow/rules/common.smk"
 rule all:
     input:
         report_files(""),
-        target(BENCH.config.suites),
+        lambda w: target(BENCH.config.suites),
     message:
         "all done"
 
@@ -34,7 +34,7 @@ for suite in BENCH.suites:
             suite
         input:
             report_files(f"{suite}/"),
-            target([suite]),
+            lambda w, suite=suite: target([suite]),
         message:
             "all done"
 
@@ -42,6 +42,6 @@ for suite in BENCH.suites:
 rule paper:
     input:
         report_files("paper/"),
-        target(PAPER),
+        lambda w: target(BENCH.paper),
     message:
         "all done"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-# The tests run side by side: threads that wait for each other would make them slow.
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+# The tests run side by side: threads that wait for each other would make them slow. LightGBM asks joblib.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
     os.environ.setdefault(variable, "1")
 
 from hypothesis import settings  # noqa: E402
@@ -22,7 +22,17 @@ threadpool_limits(1)
 settings.register_profile("eigenbench", deadline=None)
 settings.load_profile("eigenbench")
 
+#: Marks of long tests, in the order in which their files are begun.
+LONG = ("cluster", "workflow", "contract")
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin the long files first: one that is begun last runs while all other processes are idle."""
+    items.sort(
+        key=lambda item: next((i for i, mark in enumerate(LONG) if item.get_closest_marker(mark)), len(LONG))
+    )
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """From suites to runs and jobs: what a job is told is all that determines its runs, and nothing else."""
 
 import json
+import shutil
 
 import pytest
 import yaml
@@ -10,7 +11,7 @@ from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
 from eigenbench.experiments.cost import PACK_SECONDS
 from eigenbench.experiments.job_spec import JobSpec, content_key
 from eigenbench.experiments.plan import plan_suite
-from eigenbench.experiments.suite import Suite
+from eigenbench.experiments.suite import Suite, SuiteError
 from eigenbench.experiments.suite_file import load_suite
 from eigenbench.experiments.workflow import Workflow
 
@@ -274,6 +275,52 @@ def test_jobs_of_several_methods_hold_little_estimated_work_with_the_same_seeds(
         assert sum(method.seconds for method in methods) <= PACK_SECONDS
         assert {method.seeds for method in methods} == {jobs.seeds}
         assert len({method.spec.time_limit for method in methods}) == 1
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    """A folder of suites, the first of them the configuration's."""
+    folder = tmp_path_factory.mktemp("suites")
+    for name in ("quick", "one-table", "two"):
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(CONTENT, sort_keys=False))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("targets", "asked"),
+    [
+        ([], {"quick"}),
+        (["data/prepared/digits.json"], {"quick"}),
+        (["two"], {"quick", "two"}),
+        (["results/one-table/main/gem/seed-0/CalibratedLeastSquares/record.json"], {"quick", "one-table"}),
+        (["reports/index.html", "reports/two/index.html"], {"quick", "two"}),
+        (["train_one_table_main_2"], {"quick", "one-table"}),
+        (["paper"], {"quick", "one-table", "two"}),
+        (["reports/paper/results.csv"], {"quick", "one-table", "two"}),
+        (None, {"quick", "one-table", "two"}),
+    ],
+)
+def test_a_command_asks_for_the_suites_that_its_targets_can_be_of(several, targets, asked):
+    bench = Workflow({"suites": ["quick"]}, several / "config.yaml", several, check=False, targets=targets)
+    assert set(bench.asked) == asked
+    for jobs in bench.shared_jobs:
+        for target in (jobs.name, *jobs.outputs):
+            assert jobs.suite in bench._asked([target])
+
+
+def test_suites_that_are_not_asked_for_are_read_but_their_components_are_not_imported(several, tmp_path):
+    folder = tmp_path / "suites"
+    shutil.copytree(several, folder)
+    wrong = json.loads(json.dumps(CONTENT))
+    wrong["experiments"]["main"]["methods"]["gem"] = {"steps": [{"GEM": {"topp": 1}}]}
+    (folder / "two.yaml").write_text(yaml.safe_dump(wrong))
+    config = {"suites": ["quick"]}
+    Workflow(config, folder / "config.yaml", folder, targets=["one-table"])
+    with pytest.raises(SuiteError, match="GEM has no parameter 'topp'"):
+        Workflow(config, folder / "config.yaml", folder, targets=["two"])
+    (folder / "two.yaml").write_text(yaml.safe_dump(wrong | {"titel": "t"}))
+    with pytest.raises(SuiteError, match="titel"):
+        Workflow(config, folder / "config.yaml", folder, targets=["one-table"])
 
 
 def test_a_search_embeds_on_one_part_and_the_run_on_all_training_rows():

@@ -37,13 +37,29 @@ SUITES_DIR = Path(
     config.get("suites_dir") or Path(workflow.basedir) / "config" / "suites"
 )
 
+
+def named():
+    """The targets of the command, and the rules and files that its options name."""
+    options = (
+        *("targets", "target_jobs", "prioritytargets", "forcerun"),
+        *("until", "omit_from", "allowed_rules"),
+    )
+    return [
+        str(name)
+        for settings in (workflow.dag_settings, workflow.scheduling_settings)
+        for option in options
+        for name in getattr(settings, option, ())
+    ]
+
+
 try:
-    BENCH = Workflow(config, CONFIG_PATH, SUITES_DIR, check=workflow.is_main_process)
+    BENCH = Workflow(
+        config, CONFIG_PATH, SUITES_DIR, check=workflow.is_main_process, targets=named()
+    )
 except SuiteError as error:
     raise WorkflowError(str(error))
 
 RESULTS, REPORTS, DATA = BENCH.results, BENCH.reports, BENCH.data
-PAPER = [suite for suite in BENCH.suites if suite != "quick"]
 
 # The last of these attempts records a fit that is killed as failed, so that the rest goes on.
 RETRIES = 2
@@ -72,7 +88,9 @@ wildcard_constraints:
     point=r"\d+",
     suite=one_of(BENCH.suites),
     experiment="[^/]+",
-    folder=one_of(BENCH.large),
+    folder=one_of(
+        [folder for folder in BENCH.large if folder.split("/")[0] in BENCH.asked]
+    ),
     place=r"(search/point-\d+/)?",
     report=one_of([f"{name}/" for name in [*BENCH.suites, "paper"]]) + "|",
 
@@ -191,7 +209,9 @@ def moments_of_chosen(wildcards):
 def reported(wildcards):
     """The suites of a report: one, those of the papers, or, at the top, those that config.yaml names."""
     name = wildcards.report.rstrip("/")
-    return BENCH.config.suites if not name else PAPER if name == "paper" else [name]
+    return (
+        BENCH.config.suites if not name else BENCH.paper if name == "paper" else [name]
+    )
 
 
 def expectation():

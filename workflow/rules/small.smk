@@ -1,7 +1,10 @@
 # Small work: one job makes all runs of some methods, or of a method and seed, because starting a job costs more
-# than a fit. The paths are those of large work. Rules for each experiment, as outputs can't be functions;
+# than a fit. The paths are those of large work. Rules for each experiment, as outputs can't be functions; only of
+# the suites that the command can need, because a thousand rules cost seconds at every start of Snakemake;
 # `shell` sees the last value of a loop's variable, so what it needs of it goes through `params`.
 for jobs in BENCH.shared_jobs:
+    if jobs.suite not in BENCH.asked:
+        continue
 
     rule:
         name:

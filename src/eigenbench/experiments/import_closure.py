@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -76,10 +76,20 @@ def _tree(module: str) -> ast.Module:
     return ast.parse(_text(module))
 
 
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield a module and its statements at any depth: imports and docstrings stand in no expression."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for block in ("body", "handlers", "cases", "orelse", "finalbody"):
+            waiting += getattr(node, block, ())
+
+
 @cache
 def _imports(module: str) -> tuple[str, ...]:
     found = []
-    for node in ast.walk(_tree(module)):
+    for node in _statements(_tree(module)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == PACKAGE:
             found.append(node.module)
             for alias in node.names:
@@ -128,7 +138,7 @@ def _digest(module: str) -> str:
 
 def digest_of_code(tree: ast.Module) -> str:
     """Return the hash of some code without its docstrings, which it loses, and lists of lazy names."""
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(
             node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
         ) and ast.get_docstring(node, clean=False):

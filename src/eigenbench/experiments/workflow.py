@@ -59,6 +59,10 @@ class SharedJobs:
     message: str
 
 
+def _in_rule(name: str) -> str:
+    return re.sub(r"\W", "_", name)
+
+
 class Workflow:
     """The suites of a configuration, planned.
 
@@ -73,6 +77,16 @@ class Workflow:
     check : bool
         Whether to check parameter names, which imports every method that the suites name. The nested starts
         of Snakemake in cluster jobs leave that to the process that submitted them.
+    targets : iterable of str, optional
+        What the command names: targets, and rules and files of its options. Left out, every suite is asked
+        for.
+
+    Attributes
+    ----------
+    asked : list of str
+        The suites that the command can need: those of the configuration, and those whose name stands in
+        `targets`, as it does in the paths of their results and in the names of their rules. All suites are
+        read and planned, but only these have rules of their own and are checked.
 
     Raises
     ------
@@ -80,7 +94,14 @@ class Workflow:
         If the configuration or a suite is not valid; the message names file, key and remedy.
     """
 
-    def __init__(self, config: Mapping[str, Any], config_path: Path, suites_dir: Path, check: bool = True):
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        config_path: Path,
+        suites_dir: Path,
+        check: bool = True,
+        targets: Iterable[str] | None = None,
+    ):
         self.config: Config = validate_config(dict(config), config_path)
         self.results, self.data = self.config.results_dir, self.config.data_dir
         self.reports = self.config.reports_dir
@@ -96,13 +117,30 @@ class Workflow:
             if name not in self.suite_paths:
                 hint = near_match(name, list(self.suite_paths))
                 raise SuiteError(f"{config_path}: suites: no file {suites_dir}/{name}.yaml.{hint}")
+        self.asked = self._asked(targets)
         self.suites: dict[str, SuitePlan] = {}
         for path in self.suite_paths.values():
             suite = load_suite(path, sorted(self.catalogue.datasets))
-            if check:
+            if check and suite.name in self.asked:
                 check_parameters(suite, path)
             self.suites[suite.name] = plan_suite(suite, self.catalogue)
         self._methods = {method.folder: method for plan in self.suites.values() for method in plan.methods}
+
+    @property
+    def paper(self) -> list[str]:
+        """The suites of published tables."""
+        return [name for name in self.suite_paths if name != "quick"]
+
+    def _asked(self, targets: Iterable[str] | None) -> list[str]:
+        if targets is None:
+            return list(self.suite_paths)
+        named = _in_rule(" ".join(targets))
+        paper = self.paper if "paper" in named else []
+        return [
+            name
+            for name in self.suite_paths
+            if name in self.config.suites or name in paper or _in_rule(name) in named
+        ]
 
     def method(self, folder: str) -> MethodPlan:
         """Return a method by its folder, ``suite/experiment/method``."""
@@ -145,7 +183,7 @@ class Workflow:
         spec = methods[0].spec
         experiment = f"{spec.suite}/{spec.experiment}"
         verb = "measure" if spec.protocol else "fit"
-        name = re.sub(r"\W", "_", f"{'measure' if spec.protocol else 'train'}_{experiment}")
+        name = _in_rule(f"{'measure' if spec.protocol else 'train'}_{experiment}")
         names[name] += 1
         name = name if names[name] == 1 else f"{name}_{names[name]}"
         folders: list[tuple[MethodPlan, str, int | str]]
