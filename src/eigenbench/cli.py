@@ -295,8 +295,7 @@ def ui(
 def main() -> None:
     """Run the command; expected errors are one clear line, not a traceback."""
     from eigenbench.experiments.record import RecordError
-    from eigenbench.reporting.crate import CrateError
-    from eigenbench.reporting.export import ExportError
+    from eigenbench.reporting.errors import CrateError, ExportError
     from eigenbench.reproduction.reference import ReproductionError
     from eigenbench.tracking.errors import TrackingError
 

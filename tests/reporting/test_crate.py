@@ -3,7 +3,8 @@
 import pytest
 
 from eigenbench.experiments.record import read_record
-from eigenbench.reporting.crate import CrateError, write_crate
+from eigenbench.reporting.crate import write_crate
+from eigenbench.reporting.errors import CrateError
 
 rocrate = pytest.importorskip("rocrate.rocrate")
 

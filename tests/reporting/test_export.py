@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from eigenbench.cli import app
-from eigenbench.reporting.export import ExportError, export_suite
+from eigenbench.reporting.errors import ExportError
+from eigenbench.reporting.export import export_suite
 from eigenbench.reporting.leaderboard import leaderboard
 from eigenbench.reporting.paper_tables import PaperTable
 from eigenbench.reporting.site import render

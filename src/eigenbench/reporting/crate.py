@@ -10,16 +10,13 @@ from eigenbench import __version__
 from eigenbench.experiments.record import Record, read_record
 from eigenbench.experiments.suite_file import load_suite
 from eigenbench.project_files import project_folder
+from eigenbench.reporting.errors import CrateError
 
 #: What is kept of a run; the fitted model as well where it is asked for.
 KEPT = ("record.json", "predictions.npz")
 MODEL = "model.skops"
 
 REPORT_FILES = ("index.html", "results.csv", "comparison.csv")
-
-
-class CrateError(Exception):
-    """A crate cannot be written; the message says why and what to do."""
 
 
 def write_crate(

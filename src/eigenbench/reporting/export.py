@@ -7,6 +7,7 @@ from pathlib import Path
 
 from eigenbench.atomic_files import replacing_entries
 from eigenbench.reporting import sections
+from eigenbench.reporting.errors import ExportError
 from eigenbench.reporting.inputs import read_inputs
 from eigenbench.reporting.leaderboard import leaderboards
 from eigenbench.reporting.paper_tables import PaperTable, paper_tables
@@ -25,10 +26,6 @@ FIGURES: dict[str, Callable[[Picture], bytes]] = {
     "png": lambda picture: picture.drawing.png(),
     "pdf": lambda picture: picture.drawing.pdf(),
 }
-
-
-class ExportError(Exception):
-    """Nothing can be exported; the message says why and what to do."""
 
 
 def export_suite(

@@ -1,0 +1,9 @@
+"""What can go wrong when results are written out, apart from all that makes them."""
+
+
+class CrateError(Exception):
+    """A crate cannot be written; the message says why and what to do."""
+
+
+class ExportError(Exception):
+    """Nothing can be exported; the message says why and what to do."""
