@@ -86,7 +86,7 @@ def expected_failures(estimator):
         failures["check_class_weight_classifiers"] = "no class is chosen everywhere without an intercept"
     unique = (
         (name == "GEM" and estimator.denominator != "covariance")
-        or (name == "SecondOrderLogistic" and not estimator.early_stopping)
+        or (name in ("SecondOrderLogistic", "StochasticLogistic") and not estimator.early_stopping)
         or (name == "CalibratedLeastSquares" and not estimator.calibrate)
     )
     if name in NOT_UNIQUE and not unique:
