@@ -1,4 +1,4 @@
-"""What can go wrong when results are written out, apart from all that makes them."""
+"""What can go wrong when results are written out: by itself, as every command names these errors."""
 
 
 class CrateError(Exception):
