@@ -21,12 +21,13 @@ HOW = {
     "index": """
         a9a a9a_2000 banana banana_2000 bibtex bibtex_2000 chess chess_2000 contraceptive corel5k covtype
         covtype_2000 digits emotions gisette_rebuilt ionosphere led7digit letter letter_2000 magic
-        magic_2000 marketing marketing_2000 mediamill mnist mnist_2000 movement_libras ocr_letters
-        ocr_letters_2000 optdigits optdigits_2000 orl_faces orl_faces_small page_blocks page_blocks_2000
-        pendigits pendigits_2000 phoneme phoneme_2000 printed_letters printed_rotated printed_rotated_scaled
-        printed_scaled ring ring_2000 satimage satimage_2000 scene segment sonar spambase spambase_2000
-        speech_synthetic speech_synthetic_development splice splice_2000 synthetic_lshtc synthetic_odp
-        synthetic_small texture texture_2000 twonorm twonorm_2000 vehicle vowel wdbc yeast
+        magic_2000 marketing marketing_2000 mediamill mnist mnist_2000 mnist_folds movement_libras
+        ocr_letters ocr_letters_2000 optdigits optdigits_2000 orl_faces orl_faces_small page_blocks
+        page_blocks_2000 pendigits pendigits_2000 phoneme phoneme_2000 printed_letters printed_rotated
+        printed_rotated_scaled printed_scaled ring ring_2000 satimage satimage_2000 scene segment
+        sonar spambase spambase_2000 speech_synthetic speech_synthetic_development splice splice_2000
+        synthetic_lshtc synthetic_odp synthetic_small texture texture_2000 twonorm twonorm_2000
+        vehicle vowel wdbc yeast
     """,
     "publisher": "aloi coil20 delicious emnist gisette letters rcv1 seq_fun seq_go usps",
     "mirror": "lshtc odp timit timit_development wikilshtc_325k",

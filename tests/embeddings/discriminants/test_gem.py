@@ -31,15 +31,15 @@ def conditional(X, y, label):
     return rows.T @ rows / len(rows)
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.3])
-def test_detectors_solve_the_generalized_eigenproblem(gaussians, gamma):
+@pytest.mark.parametrize(("gamma", "absolute"), [(0.0, False), (0.3, False), (0.3, True)])
+def test_detectors_solve_the_generalized_eigenproblem(gaussians, gamma, absolute):
     X, y = gaussians
-    gem = GEM(gamma=gamma, top=3).fit(X, y)
+    gem = GEM(gamma=gamma, top=3, absolute_gamma=absolute).fit(X, y)
     assert gem.detectors_.shape == (8, 6 * 3)
     for i, j in {tuple(pair) for pair in gem.pairs_.tolist()}:
         mine = (gem.pairs_ == (i, j)).all(axis=1)
         Ci, Cj = conditional(X, y, i), conditional(X, y, j)
-        N = Cj + gamma / 8 * np.trace(Cj) * np.eye(8)
+        N = Cj + gamma * (1 if absolute else np.trace(Cj) / 8) * np.eye(8)
         expected = linalg.eigh(Ci, N, eigvals_only=True)[::-1][:3]
         V, values = gem.detectors_[:, mine], gem.eigenvalues_[mine]
         assert_allclose(values, expected)
@@ -104,6 +104,15 @@ def test_each_class_is_compared_with_the_classes_of_the_nearest_means(digits):
     assert_array_equal(gem.pairs_, np.column_stack([np.arange(10), distances.argmin(axis=1)]))
     assert len(GEM(top=1, pairs="nearest").fit(X, y).pairs_) == round(10 * 9 * 4 / 15)
     assert len(GEM(top=1, pairs="nearest", n_pairs=1000).fit(X, y).pairs_) == 90
+
+
+@pytest.mark.parametrize("choice", [{"pairs": "nearest", "n_pairs": 7}, {"n_components": 7}])
+def test_nearest_pairs_of_an_absolute_gamma_are_those_of_the_same_multiple(digits, choice):
+    X, y = digits[0] * 100, digits[1]
+    multiple = GEM(gamma=0.001, **choice).fit(X, y)
+    gamma = 0.001 * (X**2).mean()
+    assert_array_equal(GEM(gamma=gamma, absolute_gamma=True, **choice).fit(X, y).pairs_, multiple.pairs_)
+    assert not np.array_equal(GEM(gamma=gamma, **choice).fit(X, y).pairs_, multiple.pairs_)
 
 
 def test_theta_and_top_choose_detectors(digits):

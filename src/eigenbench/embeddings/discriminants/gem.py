@@ -55,6 +55,9 @@ class GEM(ClassDetectors):
     denominator : {"second_moment", "covariance"}, default="second_moment"
         With "covariance" the denominator is the covariance of class j, and each detector has an offset
         that removes the projected mean of class j (the variant in a footnote of [1]_).
+    absolute_gamma : bool, default=False
+        Add γ itself to the denominators, in place of a multiple of each one's mean eigenvalue: the same for
+        classes of small and of large rows.
     n_components : int or None, default=None
         The largest number of detectors in all: the first of every pair, then the second of every pair and so
         on, and of the last round those of largest λ. Without it and ``top``, 12 per pair are kept, but no
@@ -111,6 +114,7 @@ class GEM(ClassDetectors):
         "pairs": [StrOptions({"auto", "all", "hypercube", "uniform", "stratified", "nearest"})],
         "n_pairs": [Interval(Integral, 1, None, closed="left"), None],
         "denominator": [StrOptions({"second_moment", "covariance"})],
+        "absolute_gamma": ["boolean"],
         "random_state": ["random_state"],
     }
 
@@ -123,6 +127,7 @@ class GEM(ClassDetectors):
         pairs: str = "auto",
         n_pairs: int | None = None,
         denominator: str = "second_moment",
+        absolute_gamma: bool = False,
         n_components: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -132,6 +137,7 @@ class GEM(ClassDetectors):
         self.pairs = pairs
         self.n_pairs = n_pairs
         self.denominator = denominator
+        self.absolute_gamma = absolute_gamma
         self.n_components = n_components
         self.random_state = random_state
 
@@ -161,14 +167,20 @@ class GEM(ClassDetectors):
             top, limit = self._numbers(every, moments.n_features)
             if limit is None or limit >= every:
                 return all_pairs(n_classes), top, limit
-            return nearest_pairs(moments, self.gamma, limit), top, limit
+            return nearest_pairs(moments, self._relative_gamma(moments), limit), top, limit
         if self.pairs == "nearest":
             budget = min(self.n_pairs or hypercube_size(n_classes), every)
-            pairs = nearest_pairs(moments, self.gamma, budget)
+            pairs = nearest_pairs(moments, self._relative_gamma(moments), budget)
         else:
             rng = check_random_state(self.random_state)
             pairs = select_pairs(self.pairs, n_classes, self.n_pairs, rng)
         return pairs, *self._numbers(len(pairs), moments.n_features)
+
+    def _relative_gamma(self, moments: AnyMoments) -> float:
+        """Return γ as a multiple of the mean eigenvalue of the second moment of all rows."""
+        if not self.absolute_gamma:
+            return self.gamma
+        return self.gamma * moments.n_features * moments.counts.sum() / np.trace(moments.total())
 
     def _solve_pairs(
         self, moments: AnyMoments, pairs: np.ndarray, top: int
@@ -177,7 +189,9 @@ class GEM(ClassDetectors):
         found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         for problems, held in moments.parts(pairs):
             for j in np.unique(pairs[problems, 1]):
-                shared = class_denominator(held, j, self.gamma, self.denominator)
+                shared = class_denominator(
+                    held, j, self.gamma, self.denominator, absolute=self.absolute_gamma
+                )
                 for index in problems[pairs[problems, 1] == j].tolist():
                     i = pairs[index, 0]
                     values, vectors = shared.top(held.second_moment(i), top)
@@ -190,7 +204,7 @@ class GEM(ClassDetectors):
 
 
 def class_denominator(
-    moments: SecondMoments, j: int, gamma: float, kind: str = "second_moment"
+    moments: SecondMoments, j: int, gamma: float, kind: str = "second_moment", *, absolute: bool = False
 ) -> SharedDenominator:
     """Return the factored denominator of a class.
 
@@ -204,6 +218,8 @@ def class_denominator(
         Added to the diagonal, as a multiple of the mean eigenvalue.
     kind : {"second_moment", "covariance"}
         Which matrix of the class.
+    absolute : bool
+        Add γ itself.
 
     Raises
     ------
@@ -217,7 +233,7 @@ def class_denominator(
         raise ValueError(
             f"{name} ({moments.counts[j]} examples) is zero: no direction can be compared with it."
         )
-    matrix.flat[:: len(matrix) + 1] += gamma * trace / len(matrix)
+    matrix.flat[:: len(matrix) + 1] += gamma if absolute else gamma * trace / len(matrix)
     try:
         return SharedDenominator(matrix)
     except linalg.LinAlgError as error:
