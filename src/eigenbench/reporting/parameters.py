@@ -53,7 +53,7 @@ def parameters_of(records: Sequence[Record]) -> Parameters:
         for record in records:
             if name in record.params:
                 seeds.setdefault(value_text(record.params[name]), []).append(str(record.seed))
-        if len(seeds) == 1 and len(*seeds.values()) == len(records):
+        if len(seeds) == 1 and sum(map(len, seeds.values())) == len(records):
             shared.append(f"{name} = {next(iter(seeds))}")
         else:
             values = "; ".join(f"{value} (seed {', '.join(having)})" for value, having in seeds.items())
