@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -13,6 +15,8 @@ from snakemake_logger_plugin_eigenbench.progress import Job, Progress, duration,
 
 _REFRESHES_PER_SECOND = 2
 _MOST_JOBS = 6
+# When a job said something stands in its log; the view says how long it runs.
+_TIME = re.compile(r"\d\d:\d\d:\d\d ")
 
 
 class Lines:
@@ -48,7 +52,7 @@ class Lines:
         """Show that a job is done."""
         progress = self.progress
         done = min(progress.done + 1, progress.total)
-        self.say(f"{done} of {progress.total} done: {job.text}, {duration(job.seconds)}{_left(progress)}")
+        self.say(f"{done} of {progress.total} done: {job.text} ({duration(job.seconds)}){_left(progress)}")
 
     def stop(self) -> None:
         """End, once."""
@@ -85,18 +89,24 @@ class LiveView(Lines):
         bar = ProgressBar(total=max(1, progress.total), completed=progress.done, width=24)
         heading.add_row(Text(headline(progress, shown=progress.done)), bar)
         running = progress.running
-        rows: list[RenderableType] = [heading, *(self._running(job) for job in running[:_MOST_JOBS])]
+        rows: list[RenderableType] = [heading]
+        if running:
+            rows.append(self._jobs(running[:_MOST_JOBS]))
         if len(running) > _MOST_JOBS:
             rows.append(Text(f"  and {len(running) - _MOST_JOBS} more", style="dim"))
         return Group(*rows)
 
-    def _running(self, job: Job) -> Text:
-        line = Text(
-            f"  {job.text}  {duration(self.progress.elapsed(job))}", no_wrap=True, overflow="ellipsis"
-        )
-        for said in last_lines(job.logs, 1):
-            line.append(f"  {said}", style="dim")
-        return line
+    def _jobs(self, running: list[Job]) -> Table:
+        """A line for each job: what it does, for how long, and what it last said."""
+        table = Table.grid(padding=(0, 0, 0, 2))
+        table.add_column(no_wrap=True, overflow="ellipsis", max_width=self.console.width // 2)
+        table.add_column(no_wrap=True, justify="right")
+        table.add_column(no_wrap=True, overflow="ellipsis", style="dim", ratio=1)
+        for job in running:
+            said = "".join(last_lines(job.logs, 1))
+            since = duration(self.progress.elapsed(job))
+            table.add_row(*map(Text, (f"  {job.text}", since, _TIME.sub("", said, count=1))))
+        return table
 
 
 def headline(progress: Progress, shown: int | None = None) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-#: Before so many seconds the pace of a run says little.
-_SECONDS_OF_PACE = 10.0
+#: The expected pace weighs as much as this many seconds of a run: the first jobs say little.
+_SECONDS_EXPECTED = 60.0
 #: A running job is at most this far: its own end is not foreseen.
 _MOST_OF_A_JOB = 0.9
 
@@ -46,6 +46,7 @@ class Progress:
     def __init__(self, clock: Callable[[], float]):
         self.clock = clock
         self.begun = clock()
+        self._first: float | None = None
         self.title = ""
         self.cores = 1
         self.done = self.total = 0
@@ -61,6 +62,7 @@ class Progress:
     def start(self, jobid: int, job: Job) -> None:
         """Note that a job runs."""
         job.started = self.clock()
+        self._first = job.started if self._first is None else self._first
         self.jobs[jobid] = job
 
     def finish(self, jobid: int, failed: bool = False) -> Job | None:
@@ -87,7 +89,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """The time left: what is expected of the rest, at the pace so far; None where nothing is known."""
+        """The time left: what is expected of the rest, at the pace of the jobs so far; None if unknown."""
         if not self._expected:
             return None
         work = sum(self._expected.values())
@@ -95,11 +97,9 @@ class Progress:
         for jobid, job in self.jobs.items():
             if job.started is not None and jobid not in self._finished:
                 done += min(self.elapsed(job), _MOST_OF_A_JOB * self._expected.get(jobid, 0.0))
-        rest = max(0.0, work - done)
-        elapsed = self.elapsed()
-        if elapsed < _SECONDS_OF_PACE or done <= 0:
-            return rest / max(1, self.cores)
-        return rest * elapsed / done
+        elapsed = 0.0 if self._first is None else self.clock() - self._first
+        pace = (elapsed + _SECONDS_EXPECTED) / (done + _SECONDS_EXPECTED * max(1, self.cores))
+        return max(0.0, work - done) * pace
 
 
 def duration(seconds: float) -> str:

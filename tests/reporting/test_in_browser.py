@@ -117,6 +117,27 @@ def test_marks_of_charts_say_their_values(visit, records):
     )
 
 
+def test_keys_and_touch_read_the_values_of_a_chart(visit):
+    page = visit()
+    chart = page.locator("figure > [role=img]:has([data-method])").first
+    said = page.locator("figure:has([data-method]) > .said").first
+    titles = chart.locator("[data-method] > title").all_text_contents()
+    chart.focus()
+    read = []
+    for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+        read.append(said.inner_text())
+    assert read == [titles[0], titles[1], titles[0], titles[-1]]
+    page.get_by_label("Show only methods").fill("gem")
+    chart.focus()
+    page.keyboard.press("ArrowRight")
+    assert "gem" in said.inner_text().partition(" ")[0]
+    page.get_by_label("Show only methods").fill("")
+    assert said.inner_text() == ""
+    chart.locator("[data-method]").nth(2).dispatch_event("click")
+    assert said.inner_text() == titles[2]
+
+
 def test_without_scripts_everything_is_there(visit):
     page = visit(java_script_enabled=False)
     assert page.locator("thead button").count() == 0

@@ -13,6 +13,7 @@ from eigenbench.datasets import Catalogue, fetch, load_catalogue
 from eigenbench.datasets.errors import DatasetError, DatasetUnavailable
 from eigenbench.experiments.job_log import log_to
 from eigenbench.experiments.supervision import failure
+from eigenbench.experiments.watched import is_watched
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +27,7 @@ def download(name: str, data_dir: Path, catalogue: Catalogue | None = None) -> d
         ``status`` is ``ok``, or ``not_run`` with the ``failure`` when no source can be reached.
     """
     try:
-        manifest = fetch(name, data_dir=data_dir, catalogue=catalogue)
+        manifest = fetch(name, data_dir=data_dir, catalogue=catalogue, progress=not is_watched())
     except DatasetUnavailable as error:
         logger.warning("%s", error)
         reason = failure("download", "DatasetUnavailable", str(error), None)

@@ -15,6 +15,7 @@ from eigenbench.datasets import prepare as prepare_arrays
 from eigenbench.datasets.errors import DatasetError, MalformedData
 from eigenbench.experiments.job_log import log_to
 from eigenbench.experiments.supervision import failure
+from eigenbench.experiments.watched import is_watched
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ def prepare(name: str, data_dir: Path, catalogue: Catalogue | None = None) -> di
     if state["status"] != "ok":
         return state
     try:
-        card = prepare_arrays(name, data_dir=data_dir, catalogue=catalogue)
+        card = prepare_arrays(name, data_dir=data_dir, catalogue=catalogue, progress=not is_watched())
     except MalformedData as error:
         logger.error("%s", error)
         reason = failure("prepare", type(error).__name__, str(error), None)

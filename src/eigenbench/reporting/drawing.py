@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,6 +16,8 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from eigenbench.reporting.compact_svg import compact
 
 #: Colours that read on white and on near-black, and to the colour-blind (after Okabe and Ito).
 COLOURS = (
@@ -60,8 +61,6 @@ _STYLE: dict[Any, Any] = {
     "xtick.color": INK,
     "ytick.color": INK,
 }
-# An identifier of this form becomes what the page shows where the pointer is.
-_TIP = re.compile(r'<g id="tip:([^" ]*) ([^"]*)">')
 _EMBEDDED_DPI = 110
 _PNG_DPI = 144
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -94,31 +93,29 @@ class Drawing:
             self.draw(figure)
             # savefig would lay out and draw everything twice.
             canvas.print_svg(stream, metadata={"Date": None, "Creator": None})
-        text = stream.getvalue()
-        text = text[text.index("<svg") :]
-        text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-        text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
-        width = f"width:{self.size[0] * 96:.0f}px"
-        text = re.sub(r'(<svg[^>]*?) width="[^"]*"', rf'\1 style="{width}"', text, count=1)
-        text = _TIP.sub(r'<g data-method="\1"><title>\2</title>', text)
-        text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{key}-", text)
-        return Markup(text.replace("<svg", '<svg aria-hidden="true"', 1).replace(INK, "currentColor"))
+        text = compact(stream.getvalue(), key, f"width:{self.size[0] * 96:.0f}px")
+        return Markup(text.replace(INK, "currentColor"))
 
     def png(self) -> bytes:
         """Return a PNG file, black on white, of 144 pixels an inch."""
-        return self._saved("png", {"Software": None})
+        stream = io.BytesIO()
+        with _style():
+            figure = Figure(figsize=self.size, dpi=_PNG_DPI, layout="constrained", facecolor="white")
+            canvas = FigureCanvasAgg(figure)
+            self.draw(figure)
+            # savefig would lay out and draw everything twice.
+            canvas.print_png(stream, metadata={"Software": None})
+        return stream.getvalue()
 
     def pdf(self) -> bytes:
         """Return a PDF file, black on white, with its fonts."""
-        return self._saved("pdf", {"CreationDate": None, "Creator": None, "Producer": None})
-
-    def _saved(self, form: str, metadata: Mapping[str, None]) -> bytes:
         stream = io.BytesIO()
         with _style():
             figure = Figure(figsize=self.size, layout="constrained")
             FigureCanvasAgg(figure)
             self.draw(figure)
-            figure.savefig(stream, format=form, dpi=_PNG_DPI, metadata=dict(metadata))
+            metadata = {"CreationDate": None, "Creator": None, "Producer": None}
+            figure.savefig(stream, format="pdf", dpi=_PNG_DPI, metadata=metadata)
         return stream.getvalue()
 
 

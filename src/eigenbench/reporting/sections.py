@@ -19,6 +19,7 @@ from eigenbench.reporting.intervals import KINDS
 from eigenbench.reporting.leaderboard import tied_with_best
 from eigenbench.reporting.leaderboard_text import leaderboard_notes
 from eigenbench.reporting.measurements import MeasureTable, measure_tables
+from eigenbench.reporting.parameters import SearchView, search_of
 from eigenbench.reporting.pictures import (
     ExhibitGroup,
     Picture,
@@ -47,16 +48,6 @@ class ConfusionView:
     title: str
     counts: Confusion
     shades: list[list[float]]
-
-
-@dataclass(frozen=True)
-class SearchView:
-    """The search of one group: for each candidate, its score with each seed and whether that seed took it."""
-
-    title: str
-    metric: MetricStyle
-    seeds: list[int]
-    rows: list[tuple[str, list[tuple[str, bool]]]]
 
 
 @dataclass(frozen=True)
@@ -239,7 +230,7 @@ def _experiment(suite: Suite, name: str, groups: list[RunGroup], board: pd.DataF
         pictures=experiment_pictures(spec, groups, anchor),
         exhibits=exhibit_groups(groups, anchor),
         confusions=[matrix for group in shown if (matrix := _confusion(group))],
-        searches=[search for group in groups if (search := _search(group))],
+        searches=[search for group in groups if (search := search_of(group))],
         metrics=metrics,
     )
 
@@ -256,30 +247,6 @@ def _confusion(group: RunGroup) -> ConfusionView | None:
     largest = max(map(max, shares)) or 1.0
     shades = [[share / largest for share in row] for row in shares]
     return ConfusionView(f"{group.label}, seed {record.seed}", record.confusion, shades)
-
-
-def _search(group: RunGroup) -> SearchView | None:
-    searches = {record.seed: record.search for record in group.records if record.search}
-    if not searches:
-        return None
-    style = metric_style(f"validation_{next(iter(searches.values())).metric}")
-    rows: dict[str, dict[int, tuple[str, bool]]] = {}
-    for seed, search in searches.items():
-        for index, candidate in enumerate(search.candidates):
-            status = candidate.status.replace("_", " ")
-            score = style.measured(candidate.score) if candidate.status == "ok" else status
-            rows.setdefault(params_text(candidate.params), {})[seed] = (score, index == search.selected)
-    return SearchView(
-        group.label,
-        style,
-        list(searches),
-        [(params, [row.get(seed, ("–", False)) for seed in searches]) for params, row in rows.items()],
-    )
-
-
-def params_text(params: dict[str, Any]) -> str:
-    """Write parameters as ``name = value`` in one line, sorted by name."""
-    return ", ".join(f"{name} = {json.dumps(value)}" for name, value in sorted(params.items())) or "–"
 
 
 def by_source(rows: Iterable[Comparison]) -> list[tuple[str, list[Comparison]]]:

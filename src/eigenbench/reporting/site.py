@@ -17,6 +17,7 @@ from eigenbench.experiments.suite import Suite
 from eigenbench.reporting import formatting, sections
 from eigenbench.reporting.comparison import comparison_csv, verdict_counts
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
+from eigenbench.reporting.parameters import parameters_of
 from eigenbench.reporting.reproduced import ReproducedOn
 from eigenbench.reporting.results import results_csv
 from eigenbench.reporting.run_files import RunFiles
@@ -210,13 +211,13 @@ def _environment(reproduced_on: ReproducedOn, files: RunFiles) -> jinja2.Environ
         "count": formatting.count,
         "probability": formatting.probability,
         "seconds": formatting.seconds,
-        "params": sections.params_text,
         "sentence": formatting.sentence,
         "reason": reason,
     }
     environment.globals |= {
         "style": formatting.metric_style,
         "sources": sections.by_source,
+        "parameters": parameters_of,
         "reproduced_on": reproduced_on,
         "files": files,
     }

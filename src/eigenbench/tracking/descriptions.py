@@ -1,37 +1,21 @@
-"""What the dashboard says in words of suites, experiments and runs, as Markdown."""
+"""What the dashboard says in words of experiments and runs, as Markdown."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from eigenbench.experiments.record import Record
 from eigenbench.experiments.runs import within_method
-from eigenbench.experiments.suite import ExperimentSpec, Suite
+from eigenbench.experiments.suite import ExperimentSpec
 from eigenbench.reporting.formatting import probability, seconds
 from eigenbench.reporting.run_groups import reason, total_seconds
+from eigenbench.tracking.suite_notes import sources_of, table
 from eigenbench.tracking.summaries import Summary
 
 _MOST_ROWS = 30
 _HEADING = ("95 % interval", "published", "verdict", "fit + train (s)")
-
-
-def suite_note(suite: Suite, reports_dir: Path) -> str:
-    """Describe a suite: what it reproduces, the command that runs it, and where its report is."""
-    rows = [
-        (name, spec.title or "", spec.dataset, "; ".join(_sources(spec)) or "–")
-        for name, spec in suite.experiments.items()
-    ]
-    return "\n\n".join(
-        [
-            f"**{suite.title}**",
-            *filter(None, [suite.description.strip()]),
-            _table(("experiment", "what", "dataset", "published in"), rows),
-            f"Run it: `snakemake {shlex.quote(suite.name)}`",
-            f"Report: `{reports_dir / suite.name / 'index.html'}`",
-        ]
-    )
 
 
 def overview_note(
@@ -64,8 +48,8 @@ def overview_note(
     return "\n\n".join(
         [
             f"**{(spec.title if spec else None) or experiment}**",
-            *[f"Published in: {source}" for source in _sources(spec)],
-            _table(heading, rows),
+            *[f"Published in: {source}" for source in sources_of(spec)],
+            table(heading, rows),
             f"{direction} is better. A rank is that of the mean over all seeds; = marks what cannot be "
             "distinguished from the best at 5 %.",
             f"Run it: `snakemake {shlex.quote(suite)}`",
@@ -110,7 +94,7 @@ def summary_note(
     if summary.published:
         parts.append(_published(summary))
     parts += [
-        _table(("seed", style.heading, "fit + train (s)", "record"), _seed_rows(summary, run_links)),
+        table(("seed", style.heading, "fit + train (s)", "record"), _seed_rows(summary, run_links)),
         f"Run it: `snakemake {_target(records, results_dir)}`",
         f"Report: `{reports_dir / suite / 'index.html'}`",
     ]
@@ -127,10 +111,6 @@ def _standing(summary: Summary) -> str:
     return f"Rank **{summary.rank}**: {told}. Compared over {summary.compared_over}{p_value}."
 
 
-def _sources(spec: ExperimentSpec | None) -> list[str]:
-    return list(dict.fromkeys(number.source for number in spec.published)) if spec else []
-
-
 def _published(summary: Summary) -> str:
     rows = [
         (
@@ -142,7 +122,7 @@ def _published(summary: Summary) -> str:
         )
         for row in summary.published
     ]
-    return _table(("published in", "metric", "published", "measured", "verdict"), rows)
+    return table(("published in", "metric", "published", "measured", "verdict"), rows)
 
 
 def _seed_rows(summary: Summary, run_links: Mapping[str, str]) -> list[tuple[str, ...]]:
@@ -169,12 +149,3 @@ def _target(records: Sequence[Record], results_dir: Path) -> str:
     all_seeds = seeds[0] if len(seeds) == 1 else f"{{{','.join(seeds)}}}"
     rest = within_method("", first.classifier).removeprefix("seed-")
     return f"{shlex.quote(str(folder))}{all_seeds}{shlex.quote(f'{rest}/record.json')}"
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(_cell(text) for text in line)} |" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())

@@ -99,6 +99,10 @@ class Known:
                     ended.setdefault((run.group, run.seed), []).append(run)
         return [kept for key in sorted(ended) if (kept := latest_run(ended[key])) is not None]
 
+    def parents(self, experiment: str) -> dict[Group, list[Run]]:
+        """Return the summaries of an experiment."""
+        return {group: found for group, found in self.summaries.items() if group.experiment == experiment}
+
 
 def source_of(results_dir: Path) -> str:
     """Return the name of a results folder among all that are imported into one store."""

@@ -5,8 +5,8 @@ MLflow stores the skops file as it is and, to predict, imports this module and c
 
 from __future__ import annotations
 
+import platform
 import shutil
-import tempfile
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,10 +136,26 @@ def _requirements(record: Record) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _environment_files(requirements: tuple[str, ...]) -> dict[str, bytes]:
-    """Return the files in which MLflow keeps a model's packages; it takes long to write them."""
+    """Return the files in which MLflow keeps a model's packages.
+
+    `pyfunc.save_model` writes the same, after seconds of looking through all packages that are installed.
+    """
+    import mlflow
     from mlflow import pyfunc
 
-    with tempfile.TemporaryDirectory(prefix="eigenbench-") as parent:
-        folder = Path(parent) / "model"
-        pyfunc.save_model(folder, loader_module=__name__, pip_requirements=list(requirements))
-        return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "MLmodel"}
+    packages = [f"mlflow=={mlflow.__version__}", *requirements]
+    conda = pyfunc.get_default_conda_env()
+    conda["dependencies"] = [one for one in conda["dependencies"] if isinstance(one, str)] + [
+        {"pip": packages}
+    ]
+    python = {
+        "python": platform.python_version(),
+        "build_dependencies": ["pip", "setuptools", "wheel"],
+        "dependencies": ["-r requirements.txt"],
+    }
+    texts = {
+        "conda.yaml": yaml.safe_dump(conda, sort_keys=False),
+        "python_env.yaml": yaml.safe_dump(python, sort_keys=False),
+        "requirements.txt": "\n".join(packages),
+    }
+    return {name: text.encode() for name, text in texts.items()}

@@ -1,5 +1,6 @@
 "use strict";
-// Adds to the static page: sorting by the headings of tables, and one filter by method for tables and figures.
+// Adds to the static page: sorting by the headings of tables, one filter by method for tables and figures, and the
+// values in figures by keys and by touch (under a pointer the browser shows them itself).
 (() => {
   const NEXT = { none: "ascending", ascending: "descending", descending: "none" };
   const NUMBER = /^[±<\s]*(-?[\d,]*\.?\d+(?:e[-+]?\d+)?)(?=$|[\s\[%†])/i;
@@ -73,6 +74,34 @@
     box.hidden = false;
   }
 
+  function makeReadable(chart) {
+    const marks = [...chart.querySelectorAll("[data-method]:has(> title)")];
+    if (!marks.length) return;
+    const said = document.createElement("p");
+    said.className = "said";
+    said.setAttribute("aria-live", "polite");
+    chart.after(said);
+    chart.setAttribute("aria-label", `${chart.getAttribute("aria-label")} Arrow keys read its values.`);
+    let chosen = null;
+    function choose(mark) {
+      chosen?.classList.remove("chosen");
+      chosen = mark ?? null;
+      chosen?.classList.add("chosen");
+      said.textContent = chosen?.querySelector("title").textContent ?? "";
+    }
+    chart.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      const shown = marks.filter((mark) => !mark.matches(".dim"));
+      if (!step || !shown.length) return;
+      event.preventDefault();
+      const place = shown.indexOf(chosen);
+      choose(shown.at(place < 0 && step < 0 ? -1 : (place + step) % shown.length));
+    });
+    chart.addEventListener("click", (event) => choose(event.target.closest("[data-method]")));
+    chart.addEventListener("blur", () => choose(null));
+  }
+
+  for (const chart of document.querySelectorAll("figure > [role=img]")) makeReadable(chart);
   for (const table of document.querySelectorAll("table:not(.matrix, .confusion)")) {
     if ([...table.tBodies].some((body) => body.rows.length > 1)) makeSortable(table);
   }

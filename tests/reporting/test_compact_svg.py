@@ -1,0 +1,62 @@
+"""Small SVG: what is drawn stays, and each identifier that is referred to is there once."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from eigenbench.reporting.drawing import Drawing, look, tip
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def draw(figure):
+    axes = figure.subplots()
+    for place in range(20):
+        text = tip(f"m{place}", f'm{place}: 1 [0, <2], "a" & b')
+        colour = look(place)["color"]
+        axes.plot([place, place], [1, 3], color=colour, gid=text)
+        axes.plot([place, place], [1, 3], linestyle="none", color=colour, marker="_", gid=text)
+        axes.plot([place], [2], linestyle="none", **look(place), gid=text)
+    axes.fill_between([0, 20], [1, 2], alpha=0.18)
+    axes.plot([0, 20], [1, 2], alpha=0.5)
+
+
+@pytest.fixture(scope="module")
+def svg() -> ElementTree.Element:
+    return ElementTree.fromstring(Drawing(draw, (5, 4)).svg("k"))
+
+
+def test_what_is_referred_to_is_there_once_and_nothing_else_has_a_name(svg):
+    text = ElementTree.tostring(svg, encoding="unicode")
+    named = re.findall(r' id="([^"]*)"', text)
+    referred = re.findall(r'href="#([^"]*)"|url\(#([^)]*)\)', text)
+    assert sorted(named) == sorted({first or second for first, second in referred})
+
+
+def test_each_point_has_one_tip_over_its_bar_its_ends_and_its_mark(svg):
+    groups = [group for group in svg.iter(f"{SVG}g") if group.get("data-method")]
+    titles = [group.findtext(f"{SVG}title") for group in groups]
+    assert titles == [f'm{place}: 1 [0, <2], "a" & b' for place in range(20)]
+    for place, group in enumerate(groups):
+        assert len(list(group.iter(f"{SVG}use"))) == 3
+        colour = look(place)["color"]
+        assert f"stroke:{colour}" in ElementTree.tostring(group, encoding="unicode")
+
+
+def test_marks_of_one_shape_are_defined_once(svg):
+    shapes = [path.get("d") for path in svg.iterfind(f".//{SVG}defs/{SVG}path")]
+    assert len(shapes) == len(set(shapes))
+
+
+def test_transparent_things_keep_their_own_opacity(svg):
+    styles = [element.get("style", "") for element in svg.iter()]
+    assert sum("fill-opacity:0.18" in style for style in styles) == 1
+    assert sum("stroke-opacity:0.5" in style for style in styles) == 1
+
+
+def test_numbers_have_two_digits_at_most(svg):
+    coordinates = [element.get(name, "") for element in svg.iter() for name in ("d", "x", "y")]
+    assert not re.search(r"\.\d{3}", " ".join(coordinates))
