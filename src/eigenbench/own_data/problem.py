@@ -190,6 +190,8 @@ def _codes(groups: pd.Series, n_folds: int) -> np.ndarray:
     if groups.isna().any():
         raise OwnDataError(f"{int(groups.isna().sum())} rows have no group")
     codes, values = pd.factorize(groups)
+    if len(values) == 1:
+        raise OwnDataError("all rows are of one group, so none is left to test on: leave --group out")
     if len(values) < n_folds:
         raise OwnDataError(f"{len(values)} groups are too few for {n_folds} folds: use --cv {len(values)}")
     return codes.astype(np.int64)
