@@ -1,5 +1,6 @@
 """A user's own data through the whole workflow, as ``docs/own_data.md`` tells it."""
 
+import json
 import re
 import shlex
 import signal
@@ -34,7 +35,7 @@ def command(*arguments):
 def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     table, use_model, in_python = blocks("python")
-    dry_run, compare, _ = (block.removeprefix("$ eigenbench ").strip() for block in blocks("console"))
+    dry_run, compare, search, _ = (block.removeprefix("$ eigenbench ").strip() for block in blocks("console"))
     names = {}
     exec(table, names)
 
@@ -64,6 +65,11 @@ def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
     exec(use_model, {})
     predicted = np.array(re.findall(r"'(\w+)'", capsys.readouterr().out))
     assert np.mean(predicted == names["table"]["kind"]) > 0.9
+
+    done = subprocess.run(command(*shlex.split(search)), capture_output=True, text=True, check=True)
+    assert "failed" not in done.stdout
+    records = list((tmp_path / "eigenbench-flowers-searched" / "results").glob("*/*/lda/**/record.json"))
+    assert [len(json.loads(path.read_text())["search"]["candidates"]) for path in records] == [16] * 3
 
     exec(in_python, names)
     assert set(names["board"]["method"]) == {"raw", "lda"}

@@ -27,7 +27,8 @@ def compare(
     methods: Sequence[str] = (),
     exclude: Sequence[str] = (),
     metric: str | None = None,
-    time_limit: float = 300.0,
+    search: bool = False,
+    time_limit: float | None = None,
     seed: int = 0,
     jobs: int | None = None,
     out: str | Path | None = None,
@@ -56,8 +57,10 @@ def compare(
     metric : str, optional
         What to rank by: ``error`` (default), ``balanced_error`` (default where a class is rare) or
         ``log_loss``; for labels ``micro_f1`` (default) or another of suites.
-    time_limit : float, default=300
-        Seconds for all fits. What is not done then is left out.
+    search : bool, default=False
+        Choose settings of every method on a quarter of the training rows of each fold.
+    time_limit : float, optional
+        Seconds for all fits; by default 300, with a search 3,600. What is not done then is left out.
     seed : int, default=0
         Draws the folds and all else.
     jobs : int, optional
@@ -95,7 +98,7 @@ def compare(
         raise OwnDataError("X_test and y_test go together")
     test = None if X_test is None else table_of("X_test", X_test, y_test)
     problem = pose(table_of("X", X, y, groups), test, cv)
-    options = Options(methods, exclude, metric, time_limit, seed, jobs)
+    options = Options(methods, exclude, metric, time_limit, search, seed, jobs)
     if out is not None:
         return columns_of(run_comparison(problem, Path(out), options).board)
     with tempfile.TemporaryDirectory(prefix="eigenbench-") as folder:
