@@ -18,6 +18,7 @@ from eigenbench import (
     CompressedSensing,
     ContractedGEM,
     FisherLDA,
+    HyperbolicPCA,
     NeighborhoodGEM,
     OrientedPCA,
     PerClassPCA,
@@ -94,6 +95,14 @@ def test_whole_weights_are_repeated_rows_with_real_valued_targets(weighted, mode
     t = X[:, 0] ** 2 + X[:, 1]
     found = model.fit(X, t, sample_weight=w).transform(X)
     assert_allclose(found, model.fit(repeated, np.repeat(t, w)).transform(X), rtol=1e-6, atol=1e-8)
+
+
+def test_whole_weights_of_moments_are_repeated_rows_in_hyperbolic_pca(weighted):
+    X, y, w, repeated, labels = weighted
+    model = HyperbolicPCA(2, eta_negative=0.5)
+    found = clone(model).fit_moments(ClassMoments.of(X, y, sample_weight=w))
+    exact = clone(model).fit(repeated, labels)
+    assert_allclose(found.transform(X), exact.transform(X), atol=1e-8)
 
 
 @pytest.mark.parametrize("labels", ["classes", "several", "real"])

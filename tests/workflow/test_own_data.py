@@ -103,7 +103,8 @@ def test_out_of_time_is_an_answer(tmp_path):
     assert not (tmp_path / "out" / "model.skops").exists()
 
 
-def test_an_interrupt_keeps_what_is_done_and_leaves_no_process(tmp_path):
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_what_is_done_and_leaves_no_process(tmp_path, asked):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("abcd")).assign(kind=rng.integers(0, 2, 400))
     table.to_csv(tmp_path / "data.csv", index=False)
@@ -115,7 +116,7 @@ def test_an_interrupt_keeps_what_is_done_and_leaves_no_process(tmp_path):
     deadline = time.monotonic() + 240
     while not list(folder.glob("results/**/record.json")) and time.monotonic() < deadline:
         time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(asked)
     printed, _ = process.communicate(timeout=120)
     assert process.returncode == 130, printed
     assert "the same command goes on from there" in printed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +29,14 @@ def compare(
     test: Annotated[
         Path | None, typer.Option(help="File of test rows, in place of folds.", rich_help_panel=_TABLE)
     ] = None,
-    cv: Annotated[int, typer.Option(help="Stratified folds to test on in turn.", rich_help_panel=_TABLE)] = 5,
+    cv: Annotated[
+        int | None,
+        typer.Option(
+            help="Stratified folds to test on in turn.",
+            show_default="5, of more than 20,000 rows 3",
+            rich_help_panel=_TABLE,
+        ),
+    ] = None,
     group: Annotated[
         str | None,
         typer.Option(help="Column whose rows of one value stay in one fold.", rich_help_panel=_TABLE),
@@ -90,6 +98,8 @@ def compare(
         return
     if note := choose(problem, options)[0].note:
         typer.echo(note)
+    # Asked to end, as by a batch system, it ends the workflow too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = out or Path(f"eigenbench-{file.resolve().stem}")
     with Progress() as progress:
         outcome = run_comparison(problem, folder, options, seen=progress.seen, ranked=progress.ranked)

@@ -23,7 +23,7 @@ def compare(
     X_test: Any = None,
     y_test: Any = None,
     groups: Any = None,
-    cv: int = 5,
+    cv: int | None = None,
     methods: Sequence[str] = (),
     exclude: Sequence[str] = (),
     metric: str | None = None,
@@ -49,8 +49,9 @@ def compare(
         Rows to test on, in place of folds.
     groups : array-like of shape (n,), optional
         Rows of one group stay in one fold.
-    cv : int, default=5
-        Number of folds, which share out the rows of each class evenly.
+    cv : int, optional
+        Number of folds, which share out the rows of each class evenly; by default five, or three of more
+        than 20,000 rows.
     methods, exclude : sequence of str
         Names of methods, see ``eigenbench list methods``; by default a quick selection, ``["all"]`` for all.
         The raw inputs are always compared.
