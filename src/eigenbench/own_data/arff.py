@@ -21,7 +21,7 @@ _PAIR = re.compile(rf"\s*(\d+)\s+(?:{_QUOTED}|([^,'\"]+))\s*(,|$)")
 _ESCAPED = re.compile(r"\\(.)")
 _NUMERIC = ("numeric", "real", "integer")
 
-Cells = dict[int, str | None]
+_REMEDY = "correct the file"
 
 
 def read_arff_table(path: Path) -> pd.DataFrame:
@@ -138,9 +138,6 @@ def _column(path: Path, name: str, kind: str, cells: pd.Series) -> pd.Series:
         return pd.to_datetime(cells) if kind == "date" else cells
     except (ValueError, TypeError) as error:
         raise MalformedData(path.name, f"attribute {name!r}", str(error), _REMEDY) from error
-
-
-_REMEDY = "correct the file"
 
 
 def _wrong(path: Path, number: int, problem: str) -> MalformedData:
