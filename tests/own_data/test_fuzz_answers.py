@@ -17,6 +17,7 @@ from generated_tables import generated
 from jobs_here import fit_all
 
 from eigenbench.experiments.model_file import load_model
+from eigenbench.experiments.record import read_record
 from eigenbench.own_data.comparing import Options, choose
 from eigenbench.own_data.errors import OwnDataError
 from eigenbench.own_data.leaderboard import columns_of, rank
@@ -45,9 +46,10 @@ def test_a_table_becomes_a_leaderboard_or_one_sentence(tmp_path, monkeypatch, se
     watch = planned(workspace)
     fit_all(workspace, watch, dataset_name(problem.name))
     assert len(watch.done()) == watch.n_runs
+    check_failures(workspace, watch)
     board = rank(workspace)
     check_board(board)
-    if seed % 4 == 0:
+    if seed % 10 == 0:
         monkeypatch.chdir(workspace.folder)
         assert report(["--suite", "suites/compare.yaml"]) == 0
     best = board[board["rank"].notna()].iloc[0]
@@ -62,12 +64,19 @@ def answer_of(folder, seed):
         table = read_own(path, targets, group)
         problem = pose(table, n_folds=2)
         known = known_methods(problem.multilabel, problem.sparse)
-        names = np.random.default_rng(seed).choice(known, 4, replace=False).tolist()
+        names = np.random.default_rng(seed).choice(known, 3, replace=False).tolist()
         methods, metric = choose(problem, Options(methods=names, search=seed % 5 == 1))
         workspace = write_workspace(folder / "out", problem, methods, metric=metric, seed=0, time_limit=60)
     except OwnDataError as error:
         return error
     return table, problem, workspace
+
+
+def check_failures(workspace, watch):
+    """A method that can't work on the data says so; it doesn't stumble."""
+    for run in watch.plan.runs:
+        failure = read_record(workspace.results / run.record).failure
+        assert failure is None or failure.type in ("ValueError", "LinAlgError"), failure
 
 
 def check_board(board):
@@ -81,10 +90,7 @@ def check_board(board):
         (board["method"] == INPUTS) & board["classifier"].isin(["LogisticRegression", "OneVsRestLogistic"])
     ]
     assert raw["rank"].notna().all(), raw["without_result"].iloc[0]
-    missing = board[board["rank"].isna()]
-    assert missing["without_result"].str.len().gt(0).all()
-    for reason in missing["without_result"]:
-        print("FAILED", reason)
+    assert board.loc[board["rank"].isna(), "without_result"].str.len().gt(0).all()
 
 
 def check_model(model, table, problem):

@@ -59,7 +59,7 @@ def read_arff_table(path: Path) -> pd.DataFrame:
 
 def _header(path: Path, content: Iterator[tuple[int, str]]) -> list[tuple[str, str]]:
     """Return name and type of every attribute, the type in small letters unless it is a list of values."""
-    attributes = []
+    attributes: list[tuple[str, str]] = []
     for number, line in content:
         keyword = line.split(maxsplit=1)[0].lower()
         if keyword == "@data":
