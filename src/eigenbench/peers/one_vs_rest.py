@@ -103,6 +103,8 @@ class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
             warnings.filterwarnings("ignore", message="Label .* is present in all training examples")
             logistic.set_fit_request(sample_weight=True)
             self.model_ = OneVsRestClassifier(logistic, n_jobs=self.n_jobs).fit(X, y, **weighed)
+        for part in (logistic, *self.model_.estimators_):
+            vars(part).pop("_metadata_request", None)  # a type that no reader of model files trusts
         self.classes_ = self.model_.classes_
         iterations = [getattr(model, "n_iter_", np.ones(1)).max() for model in self.model_.estimators_]
         self.n_iter_ = int(max(iterations))
