@@ -5,19 +5,24 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from eigenbench import (
     GEM,
+    PLST,
     SIR,
     VCA,
     ClassMoments,
+    CompressedSensing,
     ContractedGEM,
     FisherLDA,
+    HyperbolicPCA,
     NeighborhoodGEM,
     OrientedPCA,
     PerClassPCA,
+    Rembrandt,
     SubclassGEM,
 )
 
@@ -90,6 +95,40 @@ def test_whole_weights_are_repeated_rows_with_real_valued_targets(weighted, mode
     t = X[:, 0] ** 2 + X[:, 1]
     found = model.fit(X, t, sample_weight=w).transform(X)
     assert_allclose(found, model.fit(repeated, np.repeat(t, w)).transform(X), rtol=1e-6, atol=1e-8)
+
+
+def test_whole_weights_of_moments_are_repeated_rows_in_hyperbolic_pca(weighted):
+    X, y, w, repeated, labels = weighted
+    model = HyperbolicPCA(2, eta_negative=0.5)
+    found = clone(model).fit_moments(ClassMoments.of(X, y, sample_weight=w))
+    exact = clone(model).fit(repeated, labels)
+    assert_allclose(found.transform(X), exact.transform(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("labels", ["classes", "several", "real"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        Rembrandt(2, random_state=0),
+        Rembrandt(2, solver="cg", cg_tol=1e-12, fit_intercept=False, random_state=0),
+        PLST(2, random_state=0),
+        CompressedSensing(2, solver="cg", cg_tol=1e-12, random_state=0),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("form", ["dense", "large mean", "sparse"])
+def test_whole_weights_are_repeated_rows_with_labels(weighted, model, labels, form):
+    X, y, w, *_ = weighted
+    Y = (y[:, None] == np.array(list("abcd"))) | (X[:, :4] > 1)
+    Y = {"classes": y, "several": Y.astype(int), "real": X[:, :3] ** 2}[labels]
+    X = {"dense": X, "large mean": X + 1000, "sparse": sparse.csr_array(X)}[form]
+    rows = np.repeat(np.arange(len(y)), w)
+    exact = clone(model).fit(X[rows], Y[rows])
+    found = clone(model).fit(X, Y, sample_weight=w)
+    assert_array_equal(found.classes_, exact.classes_)
+    tolerance = 1e-4 if form == "large mean" else 1e-7
+    assert_allclose(found.transform(X), exact.transform(X), atol=tolerance)
+    assert_allclose(clone(model).fit(X, Y, 0.25 * w).transform(X), exact.transform(X), atol=tolerance)
 
 
 def test_a_block_without_weight_adds_nothing(weighted):

@@ -12,10 +12,14 @@ import zipfile
 import numpy as np
 import pytest
 import skops.io
+from scipy.sparse import csr_array
+from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import SVC
 
 from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.embeddings.discriminants.gem import GEM
@@ -24,6 +28,7 @@ from eigenbench.embeddings.signed_powers import SignedPowers
 from eigenbench.experiments.model_file import ModelFileError, load_model, save_model
 from eigenbench.linalg.row_blocks import row_slices
 from eigenbench.moments import ClassMoments
+from eigenbench.peers.one_vs_rest import OneVsRestLogistic
 
 X = np.random.default_rng(0).normal(size=(60, 5))
 Y = np.arange(60) % 3
@@ -44,6 +49,27 @@ def test_a_fitted_pipeline_predicts_the_same_again(tmp_path, model):
 
 
 @pytest.mark.filterwarnings("ignore:Label not 1 is present")
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline(Nystroem(n_components=5, random_state=0), LogisticRegression()),
+        KNeighborsClassifier(),
+        SVC(),
+    ],
+    ids=["nystroem", "neighbours", "svc"],
+)
+def test_rows_that_a_model_keeps_may_be_sparse(tmp_path, model):
+    rows = csr_array(np.where(X > 0, X, 0))
+    save_model(tmp_path / "m.skops", model.fit(rows, Y))
+    np.testing.assert_array_equal(load_model(tmp_path / "m.skops").predict(rows), model.predict(rows))
+
+
+def test_a_model_fitted_with_weights_is_saved(tmp_path):
+    model = OneVsRestLogistic().fit(X, Y, sample_weight=np.arange(60))
+    save_model(tmp_path / "m.skops", model)
+    np.testing.assert_array_equal(load_model(tmp_path / "m.skops").predict(X), model.predict(X))
+
+
 def test_a_label_without_examples_is_no_obstacle(tmp_path):
     labels = np.column_stack([Y == 0, np.zeros(60, bool)]).astype(int)
     model = OneVsRestClassifier(LogisticRegression()).fit(X, labels)

@@ -39,11 +39,23 @@ def test_indicator_matrices_are_split_by_rows():
     assert len(fit_rows) == 30
 
 
+@pytest.mark.parametrize("n_groups", [2, 20])
+def test_rows_of_a_group_are_held_out_together(n_groups):
+    y = np.arange(120) % 3
+    groups = np.random.default_rng(0).integers(0, n_groups, 120)
+    fit_rows, validation_rows = holdout_split(y, 0.25, 0, groups)
+    assert sorted([*fit_rows, *validation_rows]) == list(range(120))
+    assert not set(groups[fit_rows]) & set(groups[validation_rows])
+    assert 0 < len(validation_rows) < 70
+    with pytest.raises(ValueError, match="one group"):
+        holdout_split(y, 0.25, 0, np.zeros(120))
+
+
 @pytest.fixture
 def dataset():
     """Rows that name themselves: training rows 0 … 59, test rows 60 … 79."""
     X, y = np.arange(80).reshape(-1, 1), np.arange(80) % 3
-    return SimpleNamespace(X_train=X[:60], y_train=y[:60], X_test=X[60:], y_test=y[60:])
+    return SimpleNamespace(X_train=X[:60], y_train=y[:60], X_test=X[60:], y_test=y[60:], train_groups=None)
 
 
 def test_the_parts_of_a_search_are_the_training_rows_and_no_test_row(dataset):

@@ -74,6 +74,14 @@ def _check_folds(problem, plan, dataset, n_folds):
     assert len({run.seed for run in plan.runs}) == n_folds
 
 
+@pytest.mark.parametrize(("n_rows", "n_folds"), [(60, 5), (20_004, 3)])
+def test_large_tables_have_fewer_folds(tmp_path, n_rows, n_folds):
+    regular_table(0, n=n_rows)[["a", "kind"]].to_parquet(tmp_path / "data.parquet")
+    problem = pose(read_own(tmp_path / "data.parquet", ["kind"]))
+    assert problem.n_folds == n_folds
+    assert any(f"{n_folds} folds" in line for line in problem.said())
+
+
 @pytest.mark.parametrize("classes", [3, 30])
 def test_groups_stay_in_one_fold(tmp_path, classes):
     frame = regular_table(0, classes=classes)

@@ -46,15 +46,63 @@ def test_every_format_of_tables_gives_the_same_rows(tmp_path, kind):
     assert table.features["shop"].fillna("-").tolist() == ["a", "b", "-", "a", "b", "a"]
 
 
+def arff(folder, *lines):
+    path = folder / "data.arff"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return read_own(path, ["kind"])
+
+
 def test_arff(tmp_path):
-    path = tmp_path / "data.arff"
-    path.write_text(
-        "@relation r\n@attribute a numeric\n@attribute b {p,q}\n@attribute kind {x,y}\n"
-        "@data\n1,p,x\n?,?,y\n3,q,x\n"
+    table = arff(
+        tmp_path,
+        "% a comment",
+        "@relation r",
+        "@attribute 'größe in cm' numeric",
+        "@ATTRIBUTE b {p, 'it\\'s, \"q\"', ß}",
+        "@attribute day date 'yyyy-MM-dd'",
+        "@attribute kind {x,y}",
+        "@data",
+        "1, p, 2024-02-29, x",
+        "?,?,?,y",
+        "3,'it\\'s, \"q\"','2024-03-01',x",
+        "-4e1,ß,2024-03-01,'?'",
     )
-    table = read_own(path, ["kind"])
-    np.testing.assert_array_equal(table.features["a"], [1, np.nan, 3])
-    assert table.features["b"].fillna("-").tolist() == ["p", "-", "q"]
+    assert list(table.features.columns) == ["größe in cm", "b", "day"]
+    np.testing.assert_array_equal(table.features["größe in cm"], [1, np.nan, 3, -40])
+    assert table.features["b"].fillna("-").tolist() == ["p", "-", 'it\'s, "q"', "ß"]
+    assert str(table.features["day"].max()) == "2024-03-01 00:00:00"
+    assert table.targets["kind"].tolist() == ["x", "y", "x", "?"]
+
+
+def test_sparse_rows_of_arff(tmp_path):
+    lines = ["@attribute a real", "@attribute kind {no, yes}", "@attribute b real", "@data"]
+    table = arff(tmp_path, *lines, "{0 1.5, 1 yes}", "{}", "{ 2 7 }", "1,no,?")
+    np.testing.assert_array_equal(table.features, [[1.5, 0], [0, 0], [0, 7], [1, np.nan]])
+    assert table.targets["kind"].tolist() == ["yes", "no", "no", "no"]
+
+
+def test_labels_of_rows_of_svmlight(tmp_path):
+    path = tmp_path / "data.svm"
+    path.write_text("3,7 1:0.5 2:1\n7 1:1\n 2:2\n3,9 1:4\n")
+    table = read_own(path)
+    assert table.features.shape == (4, 2)
+    assert list(table.targets.columns) == ["3", "7", "9"]
+    assert table.targets.to_numpy().tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    "y", [np.array([0.0, 1.0] * 3), np.array([True, False] * 3), np.array([b"x", b"y"] * 3)]
+)
+def test_labels_of_npz_are_of_any_type(tmp_path, y):
+    np.savez(tmp_path / "data.npz", X=np.arange(120).reshape(6, 4, 5), y=y)
+    problem = pose(read_own(tmp_path / "data.npz"), n_folds=2)
+    assert problem.matrix.shape == (6, 20)
+    assert problem.n_classes == 2
+
+
+def test_labels_of_npz_keep_their_names(tmp_path):
+    np.savez(tmp_path / "data.npz", X=np.eye(4), y=np.eye(4, 2, dtype=int), label_names=["sad", "happy"])
+    assert list(read_own(tmp_path / "data.npz").targets.columns) == ["sad", "happy"]
 
 
 @pytest.mark.parametrize("sparse", [True, False])
@@ -104,7 +152,11 @@ BAD_FILES = {
     "broken.parquet": (b"PAR1 no parquet", "can't be read"),
     "broken.feather": (b"no feather", "can't be read"),
     "broken.csv.gz": (b"no gzip", "can't be read"),
-    "broken.arff": (b"@relation x\n@attribute kind string\n@data\nx\n", "can't be read"),
+    "broken.arff": (b"@relation x\n@attribute kind string\n@data\nx,1\n", "line 4: 2 values for 1 attr"),
+    "kind.arff": (b"@attribute kind relational\n@data\nx\n", "line 1"),
+    "index.arff": (b"@attribute kind string\n@data\n{7 x}\n", "line 3: index 7"),
+    "number.arff": (b"@attribute a real\n@attribute kind string\n@data\nx,y\n", "attribute 'a'"),
+    "end.arff": (b"@attribute kind string\n", "no @data"),
     "broken.npz": (b"no zip", "can't be read"),
     "broken.svm": (b"x y z\n", "can't be read"),
     "unknown.docx": (b"", "must end in"),

@@ -1,5 +1,6 @@
 """A user's own data through the whole workflow, as ``docs/own_data.md`` tells it."""
 
+import json
 import re
 import shlex
 import signal
@@ -34,7 +35,7 @@ def command(*arguments):
 def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     table, use_model, in_python = blocks("python")
-    dry_run, compare, _ = (block.removeprefix("$ eigenbench ").strip() for block in blocks("console"))
+    dry_run, compare, search, _ = (block.removeprefix("$ eigenbench ").strip() for block in blocks("console"))
     names = {}
     exec(table, names)
 
@@ -64,6 +65,11 @@ def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
     exec(use_model, {})
     predicted = np.array(re.findall(r"'(\w+)'", capsys.readouterr().out))
     assert np.mean(predicted == names["table"]["kind"]) > 0.9
+
+    done = subprocess.run(command(*shlex.split(search)), capture_output=True, text=True, check=True)
+    assert "failed" not in done.stdout
+    records = list((tmp_path / "eigenbench-flowers-searched" / "results").glob("*/*/lda/**/record.json"))
+    assert [len(json.loads(path.read_text())["search"]["candidates"]) for path in records] == [16] * 3
 
     exec(in_python, names)
     assert set(names["board"]["method"]) == {"raw", "lda"}
@@ -97,7 +103,8 @@ def test_out_of_time_is_an_answer(tmp_path):
     assert not (tmp_path / "out" / "model.skops").exists()
 
 
-def test_an_interrupt_keeps_what_is_done_and_leaves_no_process(tmp_path):
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_what_is_done_and_leaves_no_process(tmp_path, asked):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("abcd")).assign(kind=rng.integers(0, 2, 400))
     table.to_csv(tmp_path / "data.csv", index=False)
@@ -109,7 +116,7 @@ def test_an_interrupt_keeps_what_is_done_and_leaves_no_process(tmp_path):
     deadline = time.monotonic() + 240
     while not list(folder.glob("results/**/record.json")) and time.monotonic() < deadline:
         time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(asked)
     printed, _ = process.communicate(timeout=120)
     assert process.returncode == 130, printed
     assert "the same command goes on from there" in printed

@@ -204,19 +204,19 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         """Return the routing of weights: to the classifier itself, and on to the embedding."""
         return routing_to(self, "embedding")
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> LabelEmbeddingClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LabelEmbeddingClassifier:
         """Fit embedding, feature map and decoder.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, d)
             Training rows.
-        Y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, c)
+        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, c)
             Class labels, at least two different ones, or an indicator matrix of zeros and ones.
         sample_weight : array-like of shape (n_samples,), optional
             Weights ≥ 0: in the losses and in the whitening a row of weight 2 counts as two rows, one of
-            weight 0 as none. The embedding gets them if its ``fit`` takes them (those of this package that
-            are fitted to labels do not, and see every row of positive weight once).
+            weight 0 as none. The embedding gets them if its ``fit`` takes them, and else sees every row of
+            positive weight once.
 
         Returns
         -------
@@ -226,11 +226,11 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         Raises
         ------
         ValueError
-            If there is one class only, if Y is neither, if ``loss="multinomial"`` and a row has not exactly
+            If there is one class only, if y is neither, if ``loss="multinomial"`` and a row has not exactly
             one label, if a weight is negative, or if the data hold NaN or infinity.
         """
         self._validate_params()
-        X, Y = validate_data(self, X, Y, **self._row_checks, multi_output=True)
+        X, Y = validate_data(self, X, y, **self._row_checks, multi_output=True)
         weights = checked_weights(sample_weight, X)
         if weights is not None and not weights.all():
             counted = np.flatnonzero(weights)

@@ -38,6 +38,8 @@ class Dataset:
     test_rows : ndarray of shape (n_test,) or None
         Numbers of the test rows, where the seed draws them: among all rows, or among those of the
         publisher's test file.
+    train_groups : ndarray of shape (n_train,) or None
+        The group of each training row, where the split keeps groups whole.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Dataset:
     card: Card
     label_edges: np.ndarray | None = None
     test_rows: np.ndarray | None = None
+    train_groups: np.ndarray | None = None
 
     def __repr__(self) -> str:
         shapes = f"train {self.X_train.shape}, test {self.X_test.shape}"
@@ -97,6 +100,8 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled
         train, test = draw_split(card.split, split_seed, y, groups=groups)
         blocks = {"X_train": X[train], "y_train": y[train], "X_test": X[test], "y_test": y[test]}
         blocks["test_rows"] = test
+        if groups is not None:
+            blocks["train_groups"] = groups[train]
     else:
         blocks = {block: _read(folder, card, block) for block in ("X_train", "y_train", "X_test", "y_test")}
     if isinstance(card.split, SampledSplit):

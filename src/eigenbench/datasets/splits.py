@@ -184,17 +184,30 @@ def _n_test(n: int, test_fraction: float) -> int:
     return max(1, round(n * test_fraction))
 
 
-def holdout_split(y: Any, fraction: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def holdout_split(
+    y: Any, fraction: float, seed: int, groups: np.ndarray | None = None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Split training rows at random into a part to fit on and a validation part.
 
     Class labels are stratified: each class gives the same share (rounded), and always keeps at least one
-    row to fit on. Indicator matrices are split without strata.
+    row to fit on. Indicator matrices are split without strata. Rows of one group stay together, and the
+    shares are as even as whole groups allow.
 
     Returns
     -------
     fit_rows, validation_rows : arrays of int
         Sorted row indices, disjoint, together all rows.
+
+    Raises
+    ------
+    ValueError
+        If all rows are of one group.
     """
+    if groups is not None:
+        n_folds = min(round(1 / fraction), len(np.unique(groups)))
+        if n_folds < 2:
+            raise ValueError("the training rows are of one group, so that none can be held out")
+        return _grouped_folds(n_folds, seed, y if y.ndim == 1 else None, groups)[0]
     generator = np.random.Generator(np.random.PCG64([seed, 0x5EED]))
     held = np.zeros(y.shape[0], dtype=bool)
     if y.ndim == 1:

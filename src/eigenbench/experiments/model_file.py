@@ -24,6 +24,7 @@ _TRUSTED_TYPES = frozenset(
         "lightgbm.basic.Booster",
         "lightgbm.sklearn.LGBMClassifier",
         "numpy.dtype",
+        "scipy.sparse._csr.csr_array",
         "scipy.sparse._csr.csr_matrix",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "sklearn.metrics._dist_metrics.EuclideanDistance64",

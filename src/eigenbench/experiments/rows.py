@@ -47,7 +47,9 @@ class Rows(BaseModel):
             return dataset.X_train, dataset.y_train
         assert self.fraction is not None
         assert self.seed is not None
-        fit_rows, validation_rows = holdout_split(dataset.y_train, self.fraction, self.seed)
+        fit_rows, validation_rows = holdout_split(
+            dataset.y_train, self.fraction, self.seed, dataset.train_groups
+        )
         rows = fit_rows if self.name == "fit" else validation_rows
         return dataset.X_train[rows], dataset.y_train[rows]
 

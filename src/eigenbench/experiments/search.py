@@ -22,7 +22,7 @@ from eigenbench.experiments.job_spec import JobSpec, Point
 from eigenbench.experiments.model_file import load_model
 from eigenbench.experiments.pipelines import build, learns_from_labels, transform
 from eigenbench.experiments.scoring import score_run
-from eigenbench.experiments.steps import Step
+from eigenbench.experiments.steps import Params, Step, with_params
 from eigenbench.experiments.supervision import Report, machine_fault
 
 logger = logging.getLogger(__name__)
@@ -32,6 +32,14 @@ def classifier_step(spec: JobSpec, classifier: str, params: dict[str, Any]) -> S
     """Return a classifier with the parameters of a candidate."""
     chosen = spec.classifiers[classifier]
     return Step(component=chosen.component, params={**chosen.params, **params})
+
+
+def with_candidate(spec: JobSpec, classifier: str, params: Params) -> tuple[tuple[Step, ...], Step]:
+    """Return the steps of the method and the classifier, both with the parameters of a candidate."""
+    prefix = "classifier__"
+    own = {key: value for key, value in params.items() if not key.startswith(prefix)}
+    rest = {key.removeprefix(prefix): value for key, value in params.items() if key not in own}
+    return with_params(spec.steps, own), classifier_step(spec, classifier, rest)
 
 
 def fit_classifier(spec: JobSpec, step: Step, features: Any, X: Any, y: Any, seed: int) -> tuple[Any, Any]:

@@ -24,7 +24,7 @@ MULTILABEL_METRICS: dict[str, bool] = {
     },
 }
 #: Metrics of classes that can; less is better.
-MULTICLASS_METRICS = ("error", "log_loss")
+MULTICLASS_METRICS = ("error", "log_loss", "balanced_error")
 
 
 class SuiteModel(BaseModel):

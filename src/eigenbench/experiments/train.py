@@ -18,8 +18,8 @@ from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.experiments.record_run import RunClock, write_run_record
 from eigenbench.experiments.runs import TRAINED_FILES
 from eigenbench.experiments.scoring import score_run
-from eigenbench.experiments.search import classifier_step, fit_classifier, select
-from eigenbench.experiments.steps import flat_params, with_params
+from eigenbench.experiments.search import fit_classifier, select, with_candidate
+from eigenbench.experiments.steps import flat_params
 from eigenbench.experiments.supervision import Report
 
 logger = logging.getLogger(__name__)
@@ -85,10 +85,7 @@ def _fit(
         place = select(candidates, spec.validation.higher_is_better)
         report |= {"selected": place}
         chosen, thresholds = candidates[place]["params"], candidates[place].get("thresholds")
-    own = {key: value for key, value in chosen.items() if not key.startswith("classifier__")}
-    steps = with_params(spec.steps, own)
-    rest = {key.removeprefix("classifier__"): value for key, value in chosen.items() if key not in own}
-    step = classifier_step(spec, classifier, rest)
+    steps, step = with_candidate(spec, classifier, chosen)
     dataset = context.open(spec.dataset, seed if spec.split_drawn else None)
     X, y = spec.rows("train", seed).of(dataset)
     if spec.shares_embedding:

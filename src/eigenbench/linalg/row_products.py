@@ -32,6 +32,8 @@ _VALUES_AT_ONCE = 2**22
 class LabelledRows:
     r"""Rows of X (n, d) and Y (n, c) that offer products with :math:`X_c = X - 1\bar x^\top`.
 
+    With weights, products are those with rows that occur as often as their weight says.
+
     A product works on some columns, at most ``COLUMNS_AT_ONCE`` for speed, in the calling thread;
     ``by_columns`` shares more columns among threads. So no sums have to be combined, and the rows may lie in
     memory-mapped files that all threads read. Beside its result a product holds one row block times its
@@ -43,6 +45,8 @@ class LabelledRows:
         The rows in order, in blocks: X_b a CSR or dense array of shape (b, d), float32 or float64
         (dense ones may be of integers), Y_b a CSR array of shape (b, c) of the same type as the products.
         Iterated over many times.
+    weights : ndarray of shape (n,), float64, or None
+        Of the rows, none negative.
     fit_intercept : bool
         Whether to centre X; without it :math:`\bar x` is taken to be zero.
     n_jobs : int or None
@@ -50,8 +54,10 @@ class LabelledRows:
 
     Attributes
     ----------
-    n_rows, n_features, n_labels : int
-        n, d and c.
+    n_rows : int or float
+        n, or the sum of the weights.
+    n_features, n_labels : int
+        d and c.
     dtype : numpy dtype
         float32 or float64, the type of products.
     feature_mean : ndarray of shape (d,), float64
@@ -59,7 +65,7 @@ class LabelledRows:
     diagonal : ndarray of shape (d,), float64
         Diagonal of :math:`X_c^\top X_c`; exactly zero for constant columns.
     label_sums : ndarray of shape (c,), float64
-        Column sums of Y.
+        Column sums of Y, each row times its weight.
     label_mean : ndarray of shape (c,), float64
         Their mean, or zeros.
 
@@ -81,20 +87,29 @@ class LabelledRows:
     """
 
     def __init__(
-        self, blocks: Sequence[tuple[Any, Any]], *, fit_intercept: bool = True, n_jobs: int | None = None
+        self,
+        blocks: Sequence[tuple[Any, Any]],
+        *,
+        weights: np.ndarray | None = None,
+        fit_intercept: bool = True,
+        n_jobs: int | None = None,
     ) -> None:
         self._blocks = blocks
+        stops = np.cumsum([X_b.shape[0] for X_b, _ in blocks])[:-1]
+        self._weights = [None] * len(blocks) if weights is None else np.split(weights, stops)
         self._n_jobs = n_jobs
         X_b, Y_b = blocks[0]
-        self.n_rows, self.n_features, self.n_labels = 0, X_b.shape[1], Y_b.shape[1]
+        self.n_rows: float = 0
+        self.n_features, self.n_labels = X_b.shape[1], Y_b.shape[1]
         self.dtype = np.dtype(np.float64 if X_b.dtype == np.float64 else np.float32)
         sums, squares = np.zeros(self.n_features), np.zeros(self.n_features)
         self.label_sums = np.zeros(self.n_labels)
         self._shift: np.ndarray | None = None
-        for X_b, Y_b in self.blocks():
-            self.n_rows += X_b.shape[0]
-            _add_column_sums(X_b, sums, squares)
-            self.label_sums += np.bincount(Y_b.indices, weights=Y_b.data, minlength=self.n_labels)
+        for X_b, Y_b, w_b in self.blocks():
+            self.n_rows += X_b.shape[0] if w_b is None else float(w_b.sum())
+            _add_column_sums(X_b, w_b, sums, squares)
+            values = Y_b.data if w_b is None else Y_b.data * _of_entries(Y_b, w_b)
+            self.label_sums += np.bincount(Y_b.indices, weights=values, minlength=self.n_labels)
         self.feature_mean = sums / self.n_rows if fit_intercept else np.zeros(self.n_features)
         self.label_mean = self.label_sums / self.n_rows if fit_intercept else np.zeros(self.n_labels)
         self.diagonal = squares - self.n_rows * self.feature_mean**2
@@ -120,14 +135,14 @@ class LabelledRows:
         slices = row_slices(X.shape[0], width * itemsize)
         return cls([(_rows(X, here), _rows(Y, here)) for here in slices], **options)
 
-    def blocks(self) -> Iterator[tuple[Any, Any]]:
-        """Yield (X_b, Y_b) with X_b in ``dtype``, shifted where means are large."""
-        for X_b, Y_b in self._blocks:
+    def blocks(self) -> Iterator[tuple[Any, Any, np.ndarray | None]]:
+        """Yield (X_b, Y_b, w_b) with X_b in ``dtype``, shifted where means are large, and the weights."""
+        for (X_b, Y_b), w_b in zip(self._blocks, self._weights, strict=True):
             if sparse.issparse(X_b):
-                yield X_b, Y_b
+                yield X_b, Y_b, w_b
             else:
                 rows = dense_block(X_b, self.dtype)
-                yield rows if self._shift is None else rows - self._shift, Y_b
+                yield rows if self._shift is None else rows - self._shift, Y_b, w_b
 
     def by_columns(
         self, function: Callable[[np.ndarray], np.ndarray], height: int, columns: np.ndarray
@@ -163,8 +178,8 @@ class LabelledRows:
     def gram(self, P: np.ndarray) -> np.ndarray:
         r"""Return :math:`X_c^\top X_c P`, (d, w) → (d, w)."""
         out = np.zeros_like(P)
-        for X_b, _ in self.blocks():
-            out += X_b.T @ (X_b @ P)
+        for X_b, _, w_b in self.blocks():
+            out += X_b.T @ _weighted(X_b @ P, w_b)
         mean = self._centre.astype(self.dtype)
         out -= np.outer(self.n_rows * mean, mean @ P)
         return out
@@ -172,24 +187,24 @@ class LabelledRows:
     def cross(self, Q: np.ndarray) -> np.ndarray:
         r"""Return :math:`X_c^\top Y Q`, (c, w) → (d, w)."""
         out = np.zeros((self.n_features, Q.shape[1]), dtype=self.dtype)
-        for X_b, Y_b in self.blocks():
-            out += X_b.T @ (Y_b @ Q)
+        for X_b, Y_b, w_b in self.blocks():
+            out += X_b.T @ _weighted(Y_b @ Q, w_b)
         out -= np.outer(self._centre, self.label_sums @ Q)
         return out
 
     def cross_transposed(self, Z: np.ndarray) -> np.ndarray:
         r"""Return :math:`Y^\top X_c Z`, (d, w) → (c, w)."""
         out = np.zeros((self.n_labels, Z.shape[1]), dtype=self.dtype)
-        for X_b, Y_b in self.blocks():
-            out += Y_b.T @ (X_b @ Z)
+        for X_b, Y_b, w_b in self.blocks():
+            out += Y_b.T @ _weighted(X_b @ Z, w_b)
         out -= np.outer(self.label_sums, self._centre @ Z)
         return out
 
     def label_covariance(self, Q: np.ndarray) -> np.ndarray:
         r"""Return :math:`(Y - 1\bar y^\top)^\top Y Q`, (c, w) → (c, w); uncentred without an intercept."""
         out = np.zeros_like(Q)
-        for _, Y_b in self._blocks:
-            out += Y_b.T @ (Y_b @ Q)
+        for (_, Y_b), w_b in zip(self._blocks, self._weights, strict=True):
+            out += Y_b.T @ _weighted(Y_b @ Q, w_b)
         out -= np.outer(self.label_mean, self.label_sums @ Q)
         return out
 
@@ -207,14 +222,32 @@ def _rows(matrix: Any, here: slice) -> Any:
     return sparse.csr_array(parts, shape=(here.stop - here.start, matrix.shape[1]), copy=False)
 
 
-def _add_column_sums(X_b: Any, sums: np.ndarray, squares: np.ndarray) -> None:
-    """Add the sums of the columns and of their squares in float64."""
+def _weighted(product: np.ndarray, w_b: np.ndarray | None) -> np.ndarray:
+    """Multiply the rows of a product, which is changed, by their weights."""
+    if w_b is not None:
+        product *= w_b.astype(product.dtype)[:, None]
+    return product
+
+
+def _of_entries(matrix: Any, w_b: np.ndarray) -> np.ndarray:
+    """Return the weight of the row of each stored entry of a CSR array."""
+    return np.repeat(w_b, np.diff(matrix.indptr))
+
+
+def _add_column_sums(X_b: Any, w_b: np.ndarray | None, sums: np.ndarray, squares: np.ndarray) -> None:
+    """Add the weighted sums of the columns and of their squares in float64."""
     if not sparse.issparse(X_b):
-        sums += X_b.sum(axis=0, dtype=np.float64)
-        squares += np.einsum("ij,ij->j", X_b, X_b, dtype=np.float64)
+        if w_b is None:
+            sums += X_b.sum(axis=0, dtype=np.float64)
+            squares += np.einsum("ij,ij->j", X_b, X_b, dtype=np.float64)
+        else:
+            sums += np.einsum("i,ij->j", w_b, X_b, dtype=np.float64)
+            squares += np.einsum("i,ij,ij->j", w_b, X_b, X_b, dtype=np.float64)
         return
+    weights = None if w_b is None else _of_entries(X_b, w_b)
     for start in range(0, X_b.nnz, _VALUES_AT_ONCE):
-        values = X_b.data[start : start + _VALUES_AT_ONCE].astype(np.float64)
-        columns = X_b.indices[start : start + _VALUES_AT_ONCE]
-        sums += np.bincount(columns, weights=values, minlength=len(sums))
-        squares += np.bincount(columns, weights=values**2, minlength=len(sums))
+        here = slice(start, start + _VALUES_AT_ONCE)
+        values, columns = X_b.data[here].astype(np.float64), X_b.indices[here]
+        weighted = values if weights is None else values * weights[here]
+        sums += np.bincount(columns, weights=weighted, minlength=len(sums))
+        squares += np.bincount(columns, weights=weighted * values, minlength=len(sums))

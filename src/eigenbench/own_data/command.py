@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +29,14 @@ def compare(
     test: Annotated[
         Path | None, typer.Option(help="File of test rows, in place of folds.", rich_help_panel=_TABLE)
     ] = None,
-    cv: Annotated[int, typer.Option(help="Stratified folds to test on in turn.", rich_help_panel=_TABLE)] = 5,
+    cv: Annotated[
+        int | None,
+        typer.Option(
+            help="Stratified folds to test on in turn.",
+            show_default="5, of more than 20,000 rows 3",
+            rich_help_panel=_TABLE,
+        ),
+    ] = None,
     group: Annotated[
         str | None,
         typer.Option(help="Column whose rows of one value stay in one fold.", rich_help_panel=_TABLE),
@@ -43,7 +51,17 @@ def compare(
     exclude: Annotated[
         list[str] | None, typer.Option(help="Leave these out.", rich_help_panel=_METHODS)
     ] = None,
-    time_limit: Annotated[float, typer.Option(help="Seconds for the answer.")] = 300.0,
+    search: Annotated[
+        bool,
+        typer.Option(
+            "--search",
+            help="Choose settings of every method on a quarter of its training rows.",
+            rich_help_panel=_METHODS,
+        ),
+    ] = False,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds for the answer.", show_default="300, with --search 3600")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Draws the folds and all else.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Cores.", show_default="all")] = None,
     out: Annotated[
@@ -69,7 +87,7 @@ def compare(
         from eigenbench.own_data.errors import OwnDataError
 
         raise OwnDataError("--group makes folds, and --test needs none: leave one out")
-    options = Options(methods or (), exclude or (), metric, time_limit, seed, jobs, suite)
+    options = Options(methods or (), exclude or (), metric, time_limit, search, seed, jobs, suite)
     columns = target or ()
     table = read_own(file, columns, group)
     problem = pose(table, None if test is None else read_own(test, columns), cv)
@@ -78,7 +96,10 @@ def compare(
     if dry_run:
         _say_plan(problem, options)
         return
-    choose(problem, options)
+    if note := choose(problem, options)[0].note:
+        typer.echo(note)
+    # Asked to end, as by a batch system, it ends the workflow too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = out or Path(f"eigenbench-{file.resolve().stem}")
     with Progress() as progress:
         outcome = run_comparison(problem, folder, options, seen=progress.seen, ranked=progress.ranked)
@@ -94,7 +115,10 @@ def _say_plan(problem: Problem, options: Options) -> None:
 
     methods, metric = choose(problem, options)
     folds = f" on {problem.n_folds} folds" if problem.n_folds else ""
-    typer.echo(f"{methods.count} methods{folds}, ranked by {metric}: {', '.join(methods.names)}")
+    if methods.note:
+        typer.echo(methods.note)
+    tried = f", each with up to {methods.settings} settings" if methods.searches else ""
+    typer.echo(f"{methods.count} methods{tried}{folds}, ranked by {metric}: {', '.join(methods.names)}")
 
 
 def _say_end(outcome: Outcome, problem: Problem) -> None:

@@ -18,8 +18,8 @@ from eigenbench.own_data.winner import save_winner
 from eigenbench.own_data.workflow import End, Watch, finish, planned, run_workflow
 from eigenbench.own_data.workspace import Workspace, copy_suite, write_workspace
 
-#: What methods can be ranked by on classes.
-CLASS_METRICS = (*MULTICLASS_METRICS, "balanced_error")
+#: Seconds for all fits by default, and with a search.
+_SECONDS, _SECONDS_OF_SEARCH = 300.0, 3600.0
 
 #: A fit may take so many times its equal share of the time.
 _SHARE = 2.0
@@ -36,8 +36,10 @@ class Options:
     metric : str or None
         What methods are ranked by; by default the error, the balanced error of imbalanced classes, or the
         micro F1 of labels.
-    time_limit : float
-        Seconds for all fits together.
+    time_limit : float or None
+        Seconds for all fits together; by default 300, with a search 3,600.
+    search : bool
+        Choose settings on held-out training rows.
     seed : int
         Draws the folds and all else.
     jobs : int or None
@@ -49,10 +51,18 @@ class Options:
     methods: Sequence[str] = ()
     exclude: Sequence[str] = ()
     metric: str | None = None
-    time_limit: float = 300.0
+    time_limit: float | None = None
+    search: bool = False
     seed: int = 0
     jobs: int | None = None
     suite: Path | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Seconds for all fits together."""
+        if self.time_limit is not None:
+            return self.time_limit
+        return _SECONDS_OF_SEARCH if self.search else _SECONDS
 
     @property
     def cores(self) -> int:
@@ -90,15 +100,22 @@ class Outcome:
 
 def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
     """Return the methods and the metric; raise `OwnDataError` for what there is not."""
-    if options.time_limit <= 0:
-        raise OwnDataError(f"--time-limit {options.time_limit:g} is not a number of seconds above 0")
+    if options.seconds <= 0:
+        raise OwnDataError(f"--time-limit {options.seconds:g} is not a number of seconds above 0")
     if options.jobs is not None and options.jobs < 1:
         raise OwnDataError(f"--jobs {options.jobs} is not a number of cores")
-    known = list(MULTILABEL_METRICS) if problem.multilabel else list(CLASS_METRICS)
+    known = list(MULTILABEL_METRICS) if problem.multilabel else list(MULTICLASS_METRICS)
     default = "micro_f1" if problem.multilabel else "balanced_error" if problem.target.imbalanced else "error"
     if options.metric is not None and options.metric not in known:
         raise unknown("metric", options.metric, known)
-    methods = chosen_methods(problem.multilabel, problem.sparse, options.methods, options.exclude)
+    methods = chosen_methods(
+        problem.multilabel,
+        problem.sparse,
+        options.methods,
+        options.exclude,
+        n_rows=problem.matrix.shape[0],
+        search=options.search,
+    )
     return methods, options.metric or default
 
 
@@ -136,14 +153,14 @@ def run_comparison(
     """
     methods, metric = choose(problem, options)
     fits = methods.count * max(1, problem.n_folds)
-    share = options.time_limit * options.cores / fits
+    share = options.seconds * options.cores / fits
     workspace = write_workspace(
         folder,
         problem,
         methods,
         metric=metric,
         seed=options.seed,
-        time_limit=round(min(options.time_limit, max(1.0, _SHARE * share)), 1),
+        time_limit=round(min(options.seconds, max(1.0, _SHARE * share)), 1),
     )
     if options.suite is not None:
         copy_suite(workspace, options.suite)
@@ -162,7 +179,7 @@ def run_comparison(
             answered.append(answer(End.DONE))
             ranked(answered[0])
 
-    end = run_workflow(workspace, watch, jobs=options.cores, time_limit=options.time_limit, seen=on_done)
+    end = run_workflow(workspace, watch, jobs=options.cores, time_limit=options.seconds, seen=on_done)
     if not answered:
         answered.append(answer(end))
         ranked(answered[0])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from eigenbench.experiments.recipes import RECIPES
-from eigenbench.experiments.steps import with_params
+from eigenbench.experiments.recipes import RECIPES, Grid
+from eigenbench.experiments.steps import grid_size, with_params
 from eigenbench.own_data.errors import OwnDataError, unknown
 from eigenbench.registry import COMPONENTS
 
@@ -27,8 +27,31 @@ _LINEAR = "LogisticRegression"
 #: Classifiers that get the raw inputs alone.
 RIVALS = ("HistGradientBoostingClassifier", "RandomForestClassifier", "SVC", "KNeighborsClassifier")
 
-#: Of these, those that need an extra: compared if they are asked for, or, with all, if they are installed.
+#: Of these, those that take dense rows only.
+_DENSE = ("HistGradientBoostingClassifier",)
+
+#: Those that need an extra: compared if they are asked for, or, with all, if they are installed.
 _MORE_RIVALS = ("LGBMClassifier",)
+
+#: What a search tries of the classifiers, as in the suite `comparison`, and the share of the training rows
+#: that it is scored on.
+GRIDS: dict[str, Grid] = {
+    _LINEAR: {"C": [0.01, 0.1, 1.0, 10.0]},
+    "OneVsRestLogistic": {"C": [0.1, 0.3, 1.0, 10.0]},
+    "SVC": {"C": [1.0, 10.0, 100.0], "gamma": [3.0e-4, 3.0e-3, 3.0e-2, 3.0e-1]},
+    "KNeighborsClassifier": {"n_neighbors": [1, 3, 5, 9, 15, 25]},
+    "RandomForestClassifier": {"max_features": ["sqrt", 0.3], "min_samples_leaf": [1, 3]},
+    "HistGradientBoostingClassifier": {"learning_rate": [0.05, 0.2], "max_leaf_nodes": [7, 31]},
+    "LGBMClassifier": {"learning_rate": [0.05, 0.2], "num_leaves": [7, 31]},
+}
+HELD_OUT = 0.25
+
+#: Without a search, bandwidths are what the components take from the data: a value of the grid suits tables
+#: of some numbers of columns only.
+_FROM_DATA = {"nystroem__gamma": None, "rbfsampler__gamma": "scale", "kernelpca__gamma": None}
+
+#: From so many rows on, SVC, whose time grows with their square, is compared only if it is asked for.
+_TOO_MANY_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -41,10 +64,27 @@ class Methods:
         Of each embedding by name, in the form of a suite file.
     classifiers : dict
         In the form of a suite file: one for every embedding, and those that get the raw inputs alone.
+    grids : dict
+        What a search tries of each embedding; empty without a search.
+    note : str
+        Which of the usual methods is left out, and why; empty if none is.
     """
 
     steps: dict[str, list[Any]]
     classifiers: dict[str, dict[str, Any]]
+    grids: dict[str, Grid]
+    note: str = ""
+
+    @property
+    def searches(self) -> bool:
+        """Whether settings are chosen on held-out training rows."""
+        return bool(self.grids)
+
+    @property
+    def settings(self) -> int:
+        """The most settings that a line of the leaderboard tries."""
+        linear, *rivals = (grid_size(spec.get("grid", {})) for spec in self.classifiers.values())
+        return max([linear * grid_size(grid) for grid in self.grids.values()] + rivals, default=1)
 
     @property
     def count(self) -> int:
@@ -61,22 +101,31 @@ def known_methods(multilabel: bool, sparse: bool) -> list[str]:
     """Return the names that a user can ask for."""
     recipes = [name for name in RECIPES if not multilabel or name in _FOR_LABELS]
     recipes = [name for name in recipes if not sparse or name in _FOR_SPARSE]
-    return recipes if multilabel else [*recipes, *RIVALS, *_MORE_RIVALS]
+    rivals = [name for name in (*RIVALS, *_MORE_RIVALS) if not (sparse and name in _DENSE)]
+    return recipes if multilabel else [*recipes, *rivals]
 
 
 def chosen_methods(
-    multilabel: bool, sparse: bool, methods: Sequence[str] = (), exclude: Sequence[str] = ()
+    multilabel: bool,
+    sparse: bool,
+    methods: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    *,
+    n_rows: int = 0,
+    search: bool = False,
 ) -> Methods:
     """Return the methods that the user asked for; the raw inputs are always among them.
 
     Parameters
     ----------
-    multilabel, sparse : bool
+    multilabel, sparse, n_rows : bool, bool, int
         What the data are.
     methods : sequence of str
         Recipes and rivals; by default a selection that is quick, ``all`` for all.
     exclude : sequence of str
         Those to leave out.
+    search : bool
+        Choose settings on held-out training rows, in place of one for each method.
 
     Raises
     ------
@@ -84,6 +133,28 @@ def chosen_methods(
         For an unknown name, one that needs an extra that is not installed, or if the raw inputs are excluded.
     """
     known = known_methods(multilabel, sparse)
+    _check_names(known, methods, exclude)
+    every = [name for name in known if name not in _MORE_RIVALS or _is_installed(name)]
+    wanted = every if "all" in methods else methods or [*_DEFAULT, *RIVALS]
+    note = ""
+    if n_rows > _TOO_MANY_ROWS and "SVC" not in (*methods, *exclude) and not multilabel:
+        wanted = [name for name in wanted if name != "SVC"]
+        note = (
+            f"SVC is left out, as its time grows with the square of the {n_rows:,} rows: --methods names it"
+        )
+    names = [name for name in known if name in (INPUTS, *wanted) and name not in exclude]
+    recipes = [name for name in names if name in RECIPES]
+    steps = {name: _steps(name, sparse, search) for name in recipes}
+    grids = {name: RECIPES[name].grid for name in recipes} if search else {}
+    rivals = [] if multilabel else [name for name in names if name not in RECIPES]
+    classifiers: dict[str, dict[str, Any]] = {"OneVsRestLogistic" if multilabel else _LINEAR: {}}
+    classifiers |= {name: {"methods": [INPUTS]} for name in rivals}
+    if search:
+        classifiers = {name: spec | {"grid": GRIDS[name]} for name, spec in classifiers.items()}
+    return Methods(steps, classifiers, grids, note)
+
+
+def _check_names(known: list[str], methods: Sequence[str], exclude: Sequence[str]) -> None:
     for name in (*methods, *exclude):
         if name not in known and name != "all":
             raise unknown("method", name, known)
@@ -92,24 +163,23 @@ def chosen_methods(
     for name in methods:
         if name in _MORE_RIVALS and name not in exclude and not _is_installed(name):
             raise OwnDataError(f"{name} needs: pip install 'eigenbench[{COMPONENTS[name].extra}]'")
-    every = [name for name in known if name not in _MORE_RIVALS or _is_installed(name)]
-    wanted = every if "all" in methods else methods or [*_DEFAULT, *RIVALS]
-    names = [name for name in known if name in (INPUTS, *wanted) and name not in exclude]
-    steps = {name: _steps(name, sparse) for name in names if name in RECIPES}
-    if multilabel:
-        return Methods(steps, {"OneVsRestLogistic": {}})
-    rivals: dict[str, dict[str, Any]] = {name: {"methods": [INPUTS]} for name in names if name not in RECIPES}
-    return Methods(steps, {_LINEAR: {}, **rivals})
 
 
 def _is_installed(rival: str) -> bool:
     return find_spec(COMPONENTS[rival].module) is not None
 
 
-def _steps(name: str, sparse: bool) -> list[Any]:
-    """Return the steps of a recipe at the middle of its grid; sparse rows are not centred."""
+def _steps(name: str, sparse: bool, search: bool) -> list[Any]:
+    """Return the steps of a recipe, at the middle of its grid unless it is searched.
+
+    Sparse rows are not centred.
+    """
     recipe = RECIPES[name]
-    middle = {key: values[len(values) // 2] for key, values in recipe.grid.items()}
+    middle = {
+        key: _FROM_DATA.get(key, values[len(values) // 2])
+        for key, values in recipe.grid.items()
+        if not search
+    }
     return [
         {step.component: dict(step.params)}
         for step in with_params(recipe.steps, middle)

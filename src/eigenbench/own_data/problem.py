@@ -14,6 +14,9 @@ from eigenbench.own_data.table import OwnTable
 from eigenbench.own_data.target import Target, recognise
 from eigenbench.preprocessing.table_encoder import TableEncoder
 
+#: Folds by default, and of more rows than so many.
+_FOLDS, _FOLDS_OF_MANY_ROWS, _MANY_ROWS = 5, 3, 20_000
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -105,6 +108,8 @@ class Problem:
         n, d = self.matrix.shape
         rows = f"{n:,} rows" if self.n_folds else f"{self.n_train:,} + {n - self.n_train:,} rows"
         lines = [f"{self.name}: {rows}, {d:,} columns, {self.target.said}"]
+        if self.n_folds:
+            lines.append(f"each row is tested once, in one of {self.n_folds} folds")
         if self.sparse:
             lines.append(f"sparse: {self.matrix.nnz / max(1, n * d):.2%} of the values are not zero")
         if self.encoder:
@@ -122,7 +127,7 @@ class Problem:
         return lines
 
 
-def pose(table: OwnTable, test: OwnTable | None = None, n_folds: int = 5) -> Problem:
+def pose(table: OwnTable, test: OwnTable | None = None, n_folds: int | None = None) -> Problem:
     """Make a problem of a table.
 
     Parameters
@@ -131,8 +136,8 @@ def pose(table: OwnTable, test: OwnTable | None = None, n_folds: int = 5) -> Pro
         All rows, or the training rows.
     test : OwnTable, optional
         Rows to test on, in place of folds.
-    n_folds : int, default=5
-        Of the cross-validation.
+    n_folds : int, optional
+        Of the cross-validation; by default five, or three of more than 20,000 rows.
 
     Raises
     ------
@@ -148,6 +153,8 @@ def pose(table: OwnTable, test: OwnTable | None = None, n_folds: int = 5) -> Pro
     train = table.rows(target.present[: len(table)])
     tested = None if test is None else test.rows(target.present[len(table) :])
     matrix, encoder = _encoded(train, tested)
+    if n_folds is None:
+        n_folds = _FOLDS if len(train) <= _MANY_ROWS else _FOLDS_OF_MANY_ROWS
     if test is not None:
         n_folds = 0
     elif not 2 <= n_folds <= len(train):
@@ -190,6 +197,8 @@ def _codes(groups: pd.Series, n_folds: int) -> np.ndarray:
     if groups.isna().any():
         raise OwnDataError(f"{int(groups.isna().sum())} rows have no group")
     codes, values = pd.factorize(groups)
+    if len(values) == 1:
+        raise OwnDataError("all rows are of one group, so none is left to test on: leave --group out")
     if len(values) < n_folds:
         raise OwnDataError(f"{len(values)} groups are too few for {n_folds} folds: use --cv {len(values)}")
     return codes.astype(np.int64)

@@ -23,11 +23,12 @@ def compare(
     X_test: Any = None,
     y_test: Any = None,
     groups: Any = None,
-    cv: int = 5,
+    cv: int | None = None,
     methods: Sequence[str] = (),
     exclude: Sequence[str] = (),
     metric: str | None = None,
-    time_limit: float = 300.0,
+    search: bool = False,
+    time_limit: float | None = None,
     seed: int = 0,
     jobs: int | None = None,
     out: str | Path | None = None,
@@ -48,16 +49,19 @@ def compare(
         Rows to test on, in place of folds.
     groups : array-like of shape (n,), optional
         Rows of one group stay in one fold.
-    cv : int, default=5
-        Number of folds, which share out the rows of each class evenly.
+    cv : int, optional
+        Number of folds, which share out the rows of each class evenly; by default five, or three of more
+        than 20,000 rows.
     methods, exclude : sequence of str
         Names of methods, see ``eigenbench list methods``; by default a quick selection, ``["all"]`` for all.
         The raw inputs are always compared.
     metric : str, optional
         What to rank by: ``error`` (default), ``balanced_error`` (default where a class is rare) or
         ``log_loss``; for labels ``micro_f1`` (default) or another of suites.
-    time_limit : float, default=300
-        Seconds for all fits. What is not done then is left out.
+    search : bool, default=False
+        Choose settings of every method on a quarter of the training rows of each fold.
+    time_limit : float, optional
+        Seconds for all fits; by default 300, with a search 3,600. What is not done then is left out.
     seed : int, default=0
         Draws the folds and all else.
     jobs : int, optional
@@ -95,7 +99,7 @@ def compare(
         raise OwnDataError("X_test and y_test go together")
     test = None if X_test is None else table_of("X_test", X_test, y_test)
     problem = pose(table_of("X", X, y, groups), test, cv)
-    options = Options(methods, exclude, metric, time_limit, seed, jobs)
+    options = Options(methods, exclude, metric, time_limit, search, seed, jobs)
     if out is not None:
         return columns_of(run_comparison(problem, Path(out), options).board)
     with tempfile.TemporaryDirectory(prefix="eigenbench-") as folder:

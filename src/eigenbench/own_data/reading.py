@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from eigenbench.datasets.errors import MalformedData
+from eigenbench.own_data.arff import read_arff_table
 from eigenbench.own_data.errors import OwnDataError
 from eigenbench.own_data.images import read_image_folder
 from eigenbench.own_data.table import OwnTable, split_columns, table_of
@@ -129,28 +130,25 @@ def _read_tsv(path: Path) -> pd.DataFrame:
     return _read_csv(path, "\t")
 
 
-def _read_arff(path: Path) -> pd.DataFrame:
-    from scipy.io import arff
-
-    rows, _ = arff.loadarff(path)
-    frame = pd.DataFrame(rows)
-    for name in frame.columns:
-        if frame[name].dtype == object:
-            frame[name] = frame[name].str.decode("utf-8").replace("?", None)
-    return frame
-
-
 def _read_svmlight(path: Path) -> tuple[Any, Any]:
     from sklearn.datasets import load_svmlight_file
+    from sklearn.preprocessing import MultiLabelBinarizer
 
-    return load_svmlight_file(str(path))
+    try:
+        return load_svmlight_file(str(path))
+    except ValueError:
+        X, labels = load_svmlight_file(str(path), multilabel=True)
+    binarizer = MultiLabelBinarizer().fit(labels)
+    names = [f"{label:g}" for label in binarizer.classes_]
+    return X, pd.DataFrame(binarizer.transform(labels), columns=names)
 
 
 def _read_npz(path: Path) -> tuple[Any, Any]:
-    from eigenbench.datasets.readers.arrays import read_arrays
+    from eigenbench.datasets.readers.arrays import load_arrays
 
-    rows = read_arrays(path)
-    return rows.features, rows.labels
+    X, arrays = load_arrays(path)
+    y = arrays["y"]
+    return X, pd.DataFrame(y, columns=arrays.get("label_names")) if y.ndim == 2 else y
 
 
 _TABLES: dict[str, Callable[[Path], pd.DataFrame]] = {
@@ -159,7 +157,7 @@ _TABLES: dict[str, Callable[[Path], pd.DataFrame]] = {
     "tsv": _read_tsv,
     "parquet": pd.read_parquet,
     "feather": pd.read_feather,
-    "arff": _read_arff,
+    "arff": read_arff_table,
 }
 
 _LABELLED: dict[str, Callable[[Path], tuple[Any, Any]]] = {

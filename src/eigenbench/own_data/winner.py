@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from scipy.sparse import csr_array
 from sklearn.pipeline import Pipeline
 
 from eigenbench.experiments.model_file import save_model
 from eigenbench.experiments.pipelines import fit_features
-from eigenbench.experiments.plan import SuitePlan
-from eigenbench.experiments.search import classifier_step, fit_classifier
+from eigenbench.experiments.plan import MethodPlan, SuitePlan
+from eigenbench.experiments.record import read_record
+from eigenbench.experiments.search import fit_classifier, with_candidate
+from eigenbench.experiments.steps import Params
 from eigenbench.own_data.problem import Problem
 from eigenbench.own_data.workspace import Workspace
 
 
 def save_winner(workspace: Workspace, problem: Problem, plan: SuitePlan, method: str, classifier: str) -> Any:
     """Fit a method on all rows, those of a test file included, and write ``model.skops``.
+
+    Its settings are those with the best score on the held-out training rows of all folds together.
 
     Returns
     -------
@@ -28,12 +33,31 @@ def save_winner(workspace: Workspace, problem: Problem, plan: SuitePlan, method:
     X, y = problem.matrix, problem.target.labels
     if problem.multilabel:
         y = csr_array(y)
-    features = fit_features(spec, spec.steps, X, y, seed=seed, moments=None)
-    model, _ = fit_classifier(spec, classifier_step(spec, classifier, {}), features, X, y, seed)
+    steps_of, step = with_candidate(spec, classifier, settings(workspace, found, classifier))
+    features = fit_features(spec, steps_of, X, y, seed=seed, moments=None)
+    model, _ = fit_classifier(spec, step, features, X, y, seed)
     steps = [] if problem.encoder is None else [("table", problem.encoder)]
     whole = Pipeline([*steps, ("model", model)])
     save_model(workspace.model, whole)
     return whole
+
+
+def settings(workspace: Workspace, method: MethodPlan, classifier: str) -> Params:
+    """Return the parameters of the search with the best mean score over folds; none without a search.
+
+    Those that have a score on more folds come first, and of equal ones the first of the search.
+    """
+    runs = [run for run in method.runs if run.classifier == classifier]
+    records = [read_record(workspace.results / run.record) for run in runs]
+    searches = [record.search.candidates for record in records if record.search]
+    if not searches:
+        return {}
+    assert method.spec.validation is not None
+    scores = np.array([[candidate.score for candidate in search] for search in searches], dtype=float)
+    missing = np.isnan(scores).sum(axis=0)
+    total = np.nansum(scores, axis=0) / np.maximum(1, len(scores) - missing)
+    best = np.lexsort([-total if method.spec.validation.higher_is_better else total, missing])[0]
+    return dict(searches[0][best].params)
 
 
 def how_to_use(workspace: Workspace, problem: Problem) -> str:

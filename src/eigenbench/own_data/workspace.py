@@ -17,7 +17,7 @@ from eigenbench.atomic_files import replacing_file
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.datasets.own_catalogue import OWN_CATALOGUE
 from eigenbench.own_data.errors import OwnDataError
-from eigenbench.own_data.methods import Methods
+from eigenbench.own_data.methods import HELD_OUT, Methods
 from eigenbench.own_data.problem import Problem
 
 #: The suite's name, which is that of its file, and its only experiment.
@@ -177,11 +177,14 @@ def _suite(
         "dataset": name,
         "seeds": list(range(seed * n_seeds, (seed + 1) * n_seeds)),
         "headline": f"test_{metric}",
-        "methods": {method: {"steps": [first, *steps]} for method, steps in methods.steps.items()},
+        "methods": {
+            method: {"steps": [first, *steps]} | ({"grid": methods.grids[method]} if methods.searches else {})
+            for method, steps in methods.steps.items()
+        },
         "classifiers": methods.classifiers,
     }
-    if problem.multilabel:
-        experiment["validation"] = {"metric": metric}
+    if problem.multilabel or methods.searches:
+        experiment["validation"] = {"metric": metric} | ({"fraction": HELD_OUT} if methods.searches else {})
     title = f"{problem.name}: which embedding helps"
     return {"title": title, "time_limit": float(time_limit), "experiments": {EXPERIMENT: experiment}}
 

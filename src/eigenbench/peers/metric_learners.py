@@ -33,6 +33,16 @@ class _CheckedInputs:
 class LFDA(_CheckedInputs, metric_learn.LFDA):
     """Local Fisher discriminant analysis (Sugiyama 2007), see ``metric_learn.LFDA``."""
 
+    def fit(self, X: Any, y: Any) -> LFDA:
+        """Find the directions; raise ``ValueError`` where the scatter within classes is singular."""
+        super().fit(X, y)
+        if not np.isfinite(self.components_).all():
+            raise ValueError(
+                "LFDA finds no finite directions: the scatter within classes is singular, as with more "
+                "inputs than rows, a class of a single row, or rows that coincide with their neighbours."
+            )
+        return self
+
 
 class NCA(_CheckedInputs, metric_learn.NCA):
     """Neighbourhood components analysis (Goldberger et al. 2005), see ``metric_learn.NCA``."""

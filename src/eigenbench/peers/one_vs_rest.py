@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 
 class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
@@ -69,7 +70,7 @@ class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any) -> OneVsRestLogistic:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OneVsRestLogistic:
         """Train one model for each label.
 
         Parameters
@@ -78,6 +79,8 @@ class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
             Training rows.
         y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
             Class labels, or an indicator matrix.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights ≥ 0: a row of weight 2 counts as two rows, one of weight 0 as none.
 
         Returns
         -------
@@ -91,9 +94,17 @@ class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
             # LabelBinarizer mixes columns up where their numbers exceed the type of the indicator.
             y = y.astype(np.int64)
         logistic = LogisticRegression(C=self.C, solver=self.solver, max_iter=self.max_iter)
-        with warnings.catch_warnings():
+        weighed = {}
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            counted = np.flatnonzero(weights)
+            X, y, weighed = X[counted], y[counted], {"sample_weight": weights[counted]}
+        with warnings.catch_warnings(), config_context(enable_metadata_routing=True):
             warnings.filterwarnings("ignore", message="Label .* is present in all training examples")
-            self.model_ = OneVsRestClassifier(logistic, n_jobs=self.n_jobs).fit(X, y)
+            logistic.set_fit_request(sample_weight=True)
+            self.model_ = OneVsRestClassifier(logistic, n_jobs=self.n_jobs).fit(X, y, **weighed)
+        for part in (logistic, *self.model_.estimators_):
+            vars(part).pop("_metadata_request", None)  # a type that no reader of model files trusts
         self.classes_ = self.model_.classes_
         iterations = [getattr(model, "n_iter_", np.ones(1)).max() for model in self.model_.estimators_]
         self.n_iter_ = int(max(iterations))

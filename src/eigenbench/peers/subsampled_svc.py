@@ -42,6 +42,8 @@ class SubsampledSVC(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
+    ``fit`` takes no weights of rows: which are drawn would have to follow them.
+
     Between O(m² d) and O(m³ d) time for m rows, and for each prediction O(d) times the support vectors.
     """
 

@@ -67,10 +67,16 @@ def test_the_median_length_is_in_the_kernels_own_distance(kernel, metric):
     assert_allclose(sampled, np.median(pdist(large, metric)), rtol=0.05)
 
 
+def test_the_median_of_rows_most_of_which_are_alike_is_of_those_that_differ():
+    X = np.zeros((40, 3))
+    X[:4, 0] = 2.0
+    assert_allclose(RandomFourierFeatures(random_state=0).fit(X).length_scale_, 2.0)
+
+
 def test_bad_input():
     with pytest.raises(ValueError, match="uniform in direction"):
         RandomFourierFeatures("laplacian", orthogonal=True).fit(np.eye(3))
-    with pytest.raises(ValueError, match=r"median distance of 3 sampled rows.*Give a length_scale"):
+    with pytest.raises(ValueError, match=r"3 sampled rows.*all alike. Give a length_scale"):
         RandomFourierFeatures().fit(np.ones((3, 2)))
     for params in ({"length_scale": 0.0}, {"nu": -1.0}, {"kernel": "cubic"}):
         with pytest.raises(ValueError, match=next(iter(params))):

@@ -1,5 +1,6 @@
 """Arrays in NumPy's npz format: the form in which a user's own data stand beside a suite."""
 
+import math
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,8 @@ from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.matrix import Matrix
 from eigenbench.datasets.readers.base import Rows, indicator
 
+_REMEDY = "write it again with numpy.savez"
+
 _CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
 
 
@@ -20,9 +23,10 @@ def read_arrays(path: Path) -> Rows:
     Parameters
     ----------
     path : Path
-        Holds ``X`` of shape (n, d), or ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape`` of a CSR
-        array; ``y`` of shape (n,), whole numbers or texts, or of shape (n, c) of 0 and 1 with the names of
-        its columns in ``label_names``; and, for grouped folds, ``groups`` of shape (n,), whole numbers.
+        Holds ``X`` of shape (n, d), or of more dimensions, which become one; or ``X_data``, ``X_indices``,
+        ``X_indptr`` and ``X_shape`` of a CSR array; ``y`` of shape (n,), whole numbers or texts, or of shape
+        (n, c) of 0 and 1 with the names of its columns in ``label_names``; and, for grouped folds,
+        ``groups`` of shape (n,), whole numbers.
         Pickled arrays are refused.
 
     Raises
@@ -38,14 +42,9 @@ def read_arrays(path: Path) -> Rows:
     >>> read_arrays(path).features.shape
     (3, 3)
     """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        features = _features(arrays)
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise MalformedData(path.name, "arrays", str(error), "write it again with numpy.savez") from error
+    features, arrays = load_arrays(path)
+    y = arrays["y"]
     n = features.shape[0]
-    y = _array(path, arrays, "y", n)
     groups = _array(path, arrays, "groups", n).astype(np.int64) if "groups" in arrays else None
     if y.ndim == 1:
         if y.dtype.kind not in "iuU":
@@ -55,21 +54,39 @@ def read_arrays(path: Path) -> Rows:
     return Rows(features, indicator(path, y), label_names=names, groups=groups)
 
 
+def load_arrays(path: Path) -> tuple[Matrix, dict[str, np.ndarray]]:
+    """Return the features of an npz file, and all its arrays by name.
+
+    ``y`` is among these, of whatever type, with an entry for each row. Raises as `read_arrays` does.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        features = _features(arrays)
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise MalformedData(path.name, "arrays", str(error), _REMEDY) from error
+    _array(path, arrays, "y", features.shape[0])
+    return features, arrays
+
+
 def _features(arrays: Mapping[str, np.ndarray]) -> Matrix:
     if "X" not in arrays:
+        if absent := [name for name in _CSR if name not in arrays]:
+            held = ", ".join(map(repr, arrays)) or "nothing"
+            raise ValueError(f"neither 'X' nor {absent[0]!r} is among {held}")
         data, indices, indptr, shape = (arrays[name] for name in _CSR)
         matrix = csr_array((data, indices, indptr), shape=tuple(int(length) for length in shape))
         matrix.check_format(full_check=True)
         return matrix
     X = arrays["X"]
-    if X.ndim != 2 or X.dtype.kind not in "fiub":
+    if X.ndim < 2 or X.dtype.kind not in "fiub":
         raise ValueError(f"X has shape {X.shape} and type {X.dtype}, not numbers in rows and columns")
-    return X
+    return X.reshape(len(X), math.prod(X.shape[1:]))
 
 
 def _array(path: Path, arrays: Mapping[str, np.ndarray], name: str, n: int) -> np.ndarray:
     found = arrays.get(name)
     if found is None or found.shape[:1] != (n,):
         what = "missing" if found is None else f"of shape {found.shape}, for {n} rows of X"
-        raise MalformedData(path.name, name, what, "write it again with numpy.savez")
+        raise MalformedData(path.name, name, what, _REMEDY)
     return found

@@ -106,6 +106,9 @@ class HyperbolicPCA(HyperbolicSubspace):
 
     Notes
     -----
+    ``fit`` takes no weights of rows: pairs are what is weighed, and a row of weight 2 would make a pair with
+    itself. ``fit_moments`` of moments with whole weights gives the subspace of the repeated rows.
+
     Distances decide, so scale features of different units beforehand. Pixels need no scaling.
 
     In a feature space of infinite dimension the eigenvectors that follow the positive ones belong to the

@@ -29,7 +29,7 @@ class RandomFourierFeatures(RandomMap):
         exp(−‖x − y‖²/(2ℓ²)); exp(−‖x − y‖₁/ℓ); or the Matérn kernel of smoothness ν and length ℓ.
     length_scale : float or "median", default="median"
         The length ℓ > 0 in units of the inputs, or the median distance (1-norm for "laplacian", else
-        2-norm) between up to 1,000 of the rows given to ``fit``.
+        2-norm) between up to 1,000 of the rows given to ``fit``; that of rows that differ, where most do not.
     length_factor : float, default=1.0
         Multiplies ℓ: what to tune beside "median".
     nu : float, default=1.5
@@ -130,13 +130,13 @@ class RandomFourierFeatures(RandomMap):
         rows = X[np.sort(rng.permutation(X.shape[0])[:_SAMPLE_ROWS])]
         rows = rows.toarray() if hasattr(rows, "toarray") else rows
         metric = "cityblock" if self.kernel == "laplacian" else "euclidean"
-        median = np.median(spatial.distance.pdist(rows, metric)) if len(rows) > 1 else 0.0
-        if not median > 0:
+        distances = spatial.distance.pdist(rows, metric)
+        if not (distances > 0).any():
             raise ValueError(
-                f"length_scale='median': the median distance of {len(rows)} sampled rows (n_samples = "
-                f"{X.shape[0]}) is not positive. Give a length_scale."
+                f"length_scale='median': {len(rows)} sampled rows (n_samples = {X.shape[0]}) are all alike. "
+                "Give a length_scale."
             )
-        return float(median)
+        return float(np.median(distances) or np.median(distances[distances > 0]))
 
     def _arrays(self, dtype: np.dtype) -> np.ndarray:
         return self.projections_.astype(dtype)

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight
 
 from eigenbench.embeddings.labels.label_matrix import target_matrix
 from eigenbench.embeddings.labels.moment_products import MomentProducts
@@ -78,15 +79,17 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
     ) -> np.ndarray:
         """Return the embedding (c, k), float64."""
 
-    def fit(self, X: Any, Y: Any) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Find the embedding and the regression on it.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, d)
             Training rows. Sparse data may be CSR over memory-mapped arrays; it is not copied.
-        Y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, c)
+        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, c)
             Class labels, an indicator matrix of zeros and ones, or vectors of real numbers as rows.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights ≥ 0: a row of weight 2 counts as two rows, one of weight 0 as none.
 
         Returns
         -------
@@ -96,21 +99,27 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
         Raises
         ------
         ValueError
-            If a vector Y does not hold class labels, or if the data hold NaN or infinity.
+            If a vector y does not hold class labels, if the data hold NaN or infinity, or if no row has a
+            weight above 0.
         """
         self._validate_params()
-        X, Y = self._training_rows(X, Y, multi_output=True)
+        X, Y = self._training_rows(X, y, multi_output=True)
+        X, Y, weights = _counted_rows(X, Y, sample_weight)
         if sparse.issparse(X) and X.dtype == np.uint8:
             X = X.astype(np.float32)
         dtype = np.float64 if X.dtype == np.float64 else np.float32
         targets, shift, classes = target_matrix(Y, dtype, centred=self.fit_intercept)
-        rows = LabelledRows.of(X, targets, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs)
+        rows = LabelledRows.of(
+            X, targets, weights=weights, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs
+        )
         solve: ColumnMap
         if self.solver == "cholesky" or (
             self.solver == "auto" and (not sparse.issparse(X) or X.shape[1] <= DOUBLE_PRECISION_LIMIT)
         ):
             start = partial(RidgeSystem, X.shape[1], rows.dtype, fit_intercept=self.fit_intercept)
-            system = accumulate(FeatureBlocks(X, None), start, label=f"Gram matrix ({X.shape[1]} features)")
+            label = f"Gram matrix ({X.shape[1]} features)"
+            given = () if weights is None else (weights,)
+            system = accumulate(FeatureBlocks(X, None), start, *given, label=label)
             solve = self._factored(system)
         else:
             self.penalty_ = float(self.ridge * rows.diagonal.mean())
@@ -179,6 +188,19 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def _counted_rows(X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray | None]:
+    """Return the rows and targets whose weight is above 0, with the weights."""
+    if sample_weight is None:
+        return X, Y, None
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("sample_weight: all weights are zero, so that no row is left.")
+    if weights.all():
+        return X, Y, weights
+    counted = np.flatnonzero(weights)
+    return X[counted], Y[counted], weights[counted]
 
 
 class SpectralLabelEmbedding(LabelEmbedding):

@@ -1,0 +1,36 @@
+"""The jobs of a comparison, run in this process without Snakemake."""
+
+import json
+from argparse import Namespace
+
+from eigenbench.atomic_files import write_json
+from eigenbench.datasets import prepare
+from eigenbench.datasets.own_catalogue import load_with_own
+from eigenbench.experiments.fit import _work as fit_seeds
+from eigenbench.experiments.job_context import JobContext
+from eigenbench.experiments.supervision import Supervisor
+
+
+class Here(Supervisor):
+    """Runs a fit in this process, which is cheaper, and without a limit."""
+
+    gemm_gflops = None
+
+    def run(self, stage, fit):
+        try:
+            return {"status": "ok", "peak_rss_mb": 1.0} | json.loads(json.dumps(fit(), allow_nan=False))
+        except Exception as error:
+            return {"peak_rss_mb": 1.0} | self._failed(stage, type(error).__name__, str(error))
+
+
+def fit_all(workspace, watch, name):
+    """Do what the jobs of the workflow do with the dataset ``name``."""
+    data, log = workspace.folder / "data", workspace.folder / "job.log"
+    card = prepare(name, data_dir=data, catalogue=load_with_own(workspace.suites), progress=False)
+    state = {"dataset": name, "status": "ok", "failure": None, "card": card.model_dump(mode="json")}
+    write_json(data / "prepared" / f"{name}.json", state)
+    for method in watch.plan.methods:
+        options = Namespace(
+            data_dir=data, results_dir=workspace.results, log=log, code="", seeds=method.seeds
+        )
+        fit_seeds(JobContext(method.spec, options, Here(1, log, last_attempt=True)))

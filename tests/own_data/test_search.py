@@ -1,0 +1,100 @@
+"""Settings of methods chosen on held-out training rows of the user's own."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+sys.path.insert(0, str(Path(__file__).parent))  # where the tests find these
+
+from jobs_here import fit_all
+from small_tables import regular_table
+
+from eigenbench.experiments.model_file import load_model
+from eigenbench.experiments.recipes import RECIPES
+from eigenbench.experiments.record import read_record
+from eigenbench.own_data.comparing import Options, choose
+from eigenbench.own_data.leaderboard import rank
+from eigenbench.own_data.methods import GRIDS, HELD_OUT, chosen_methods
+from eigenbench.own_data.problem import pose
+from eigenbench.own_data.reading import read_own
+from eigenbench.own_data.winner import save_winner, settings
+from eigenbench.own_data.workflow import planned
+from eigenbench.own_data.workspace import write_workspace
+
+COMPARISON = Path(__file__).resolve().parents[2] / "config" / "suites" / "comparison.yaml"
+
+
+def test_the_grids_are_those_of_the_suite_comparison():
+    experiments = yaml.safe_load(COMPARISON.read_text())["experiments"]
+    table = experiments["vowel"]
+    labels = experiments["labels_emotions"]["classifiers"]["logistic"]
+    assert table["validation"]["fraction"] == HELD_OUT
+    expected = {name: spec["grid"] for name, spec in table["classifiers"].items()}
+    assert expected | {labels["component"]: labels["grid"]} == GRIDS
+
+
+def test_a_search_tries_the_whole_grid_and_else_one_setting():
+    searched, plain = (
+        chosen_methods(False, False, ["gem", "SVC"], search=search) for search in (True, False)
+    )
+    assert searched.grids["gem"] == RECIPES["gem"].grid
+    assert (searched.settings, plain.settings) == (24, 1)
+    assert "n_components" not in searched.steps["gem"][1]["GEM"]
+    assert plain.steps["gem"][1]["GEM"] == {"n_components": 100, "gamma": 0.5}
+    assert chosen_methods(False, False, ["nystroem"]).steps["nystroem"][1]["Nystroem"]["gamma"] is None
+
+
+def test_svc_is_left_out_of_large_tables_unless_it_is_asked_for():
+    large = chosen_methods(False, False, n_rows=30_000)
+    assert "SVC" not in large.classifiers
+    assert "30,000 rows" in large.note
+    assert "SVC" in chosen_methods(False, False, n_rows=10_000).classifiers
+    asked = chosen_methods(False, False, ["SVC"], n_rows=30_000)
+    assert "SVC" in asked.classifiers
+    assert not asked.note
+
+
+def test_sparse_rows_go_to_those_that_take_them():
+    methods = chosen_methods(False, True)
+    assert "HistGradientBoostingClassifier" not in methods.classifiers
+    assert "RandomForestClassifier" in methods.classifiers
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    """A comparison with a search, whose rows come in groups."""
+    folder = tmp_path_factory.mktemp("searched")
+    regular_table(0, n=120).to_parquet(folder / "data.parquet")
+    problem = pose(read_own(folder / "data.parquet", ["kind"], "site"), n_folds=2)
+    methods, metric = choose(problem, Options(["lda"], search=True))
+    workspace = write_workspace(folder / "out", problem, methods, metric=metric, seed=0, time_limit=60)
+    watch = planned(workspace)
+    fit_all(workspace, watch, "data")
+    return problem, workspace, watch
+
+
+def test_candidates_are_scored_on_held_out_training_rows(searched):
+    _, workspace, watch = searched
+    board = rank(workspace)
+    assert board["rank"].notna().all()
+    (lda,) = (method for method in watch.plan.methods if method.spec.method == "lda")
+    for run in lda.runs:
+        record = read_record(workspace.results / run.record)
+        scores = [candidate.score for candidate in record.search.candidates]
+        assert len(scores) == 16
+        assert record.search.selected == int(np.argmin(scores))
+
+
+def test_the_winner_has_the_settings_that_are_best_over_all_folds(searched):
+    problem, workspace, watch = searched
+    (lda,) = (method for method in watch.plan.methods if method.spec.method == "lda")
+    candidates = [read_record(workspace.results / run.record).search.candidates for run in lda.runs]
+    means = np.mean([[one.score for one in fold] for fold in candidates], axis=0)
+    chosen = settings(workspace, lda, "LogisticRegression")
+    assert chosen == candidates[0][int(np.argmin(means))].params
+    save_winner(workspace, problem, watch.plan, "lda", "LogisticRegression")
+    model = load_model(workspace.model)
+    assert chosen["classifier__C"] == model[-1][-1].C
