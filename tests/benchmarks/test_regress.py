@@ -104,7 +104,7 @@ def test_a_slowed_and_worsened_copy_is_found_and_a_copy_is_not(tmp_path):
         "TensorSketch.transform = lambda self, X: 1.1 * _transform(self, X)\n",
     )
     folders = [SRC.parent, tmp_path / "copy", tmp_path / "changed"]
-    before, copy, changed = measured(folders, 5, ["class_moments", "tensor_sketch"])
+    before, copy, changed = measured(folders, 6, ["class_moments", "tensor_sketch"])
     assert verdicts(before, copy) == {}
     assert verdicts(before, changed) == {
         "class_moments.work": "worse",
