@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -69,12 +70,20 @@ def write_pages(docs: Path) -> None:
             ),
         ),
         "generated/suites.md": "\n".join(map(_suite, suites)),
+        "generated/regress.md": _regress(),
     }
     for name, text in pages.items():
         path = docs / name
         path.parent.mkdir(exist_ok=True)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+
+
+def _regress() -> str:
+    sys.path.insert(0, str(project_folder() / "benchmarks" / "regress"))
+    import history
+
+    return history.page(history.read())
 
 
 def _reference() -> str:

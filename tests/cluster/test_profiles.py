@@ -13,7 +13,7 @@ PLUGINS = {"slurm": "slurm", "batch": "cluster-generic", "kubernetes": "cluster-
 
 
 def test_no_profile_is_forgotten():
-    assert {path.parent.name for path in PROFILES.glob("*/config.yaml")} == {*PLUGINS, "default"}
+    assert {path.parent.name for path in PROFILES.glob("*/config.yaml")} == {*PLUGINS, "default", "s3"}
 
 
 @pytest.mark.parametrize("profile", PLUGINS)

@@ -1,3 +1,4 @@
+import inspect
 import os
 import re
 import shlex
@@ -60,13 +61,37 @@ except SuiteError as error:
     raise WorkflowError(str(error))
 
 RESULTS, REPORTS, DATA = BENCH.results, BENCH.reports, BENCH.data
+<<<<<<< HEAD
+=======
+
+STORED = workflow.storage_settings.default_storage_provider is not None
+if STORED and any(Path(folder).is_absolute() for folder in (RESULTS, REPORTS, DATA)):
+    raise WorkflowError(
+        "with a storage provider data_dir, results_dir and reports_dir have to be relative paths"
+    )
+
+
+def local(folder):
+    """Where jobs find a folder: what a storage provider keeps, Snakemake copies to below a folder of its own."""
+    if not STORED:
+        return folder
+    kept = workflow.storage_settings
+    bucket = kept.default_storage_prefix.partition("://")[2]
+    return str(
+        kept.local_storage_prefix / kept.default_storage_provider / bucket / folder
+    )
+
+
+PAPER = [suite for suite in BENCH.suites if suite != "quick"]
+>>>>>>> regress23
 
 # The last of these attempts records a fit that is killed as failed, so that the rest goes on.
 RETRIES = 2
 
 RUN_LOCK = RunLock(Path(".snakemake") / "eigenbench.lock")
 
-if workflow.is_main_process:
+# What is stored is not looked through: what a job writes there is whole.
+if workflow.is_main_process and not STORED:
     try:
         for line in remove_invalid(BENCH, RUN_LOCK, receipt_is_current):
             print(line, file=sys.stderr)
@@ -111,11 +136,18 @@ FIT_OPTIONS = (
 
 
 def data_dir(wildcards):
-    return DATA
+    return local(DATA)
 
 
 def results_dir(wildcards):
-    return RESULTS
+    return local(RESULTS)
+
+
+def prepared(spec):
+    """The states of a job's datasets; and their files, where a job's machine may not have them yet."""
+    states = BENCH.prepared(spec)
+    files = [state.removesuffix(".json") for state in states] if STORED else []
+    return states + files
 
 
 def cores(wildcards):
@@ -216,8 +248,10 @@ def reported(wildcards):
 
 def expectation():
     """What is going to run and how long it may take, for the view of the run."""
+    copies = f"{local('')}/" if STORED else ""
     jobs = {
-        job.jobid: list(map(str, job.output)) for job in workflow.dag.needrun_jobs()
+        job.jobid: [str(file).removeprefix(copies) for file in job.output]
+        for job in workflow.dag.needrun_jobs()
     }
     suites = suites_of(BENCH, [file for files in jobs.values() for file in files])
     seconds = {number: expected_seconds(BENCH, files) for number, files in jobs.items()}
@@ -233,11 +267,33 @@ def small_specs(jobs, wildcards):
     return [BENCH.spec(f"{jobs.suite}/{jobs.experiment}/{name}") for name in methods]
 
 
+# Snakemake asks for the signature of each of these for every job, and Python would make it anew each time.
+for function in [
+    data_dir,
+    results_dir,
+    cores,
+    fit_mem_mb,
+    small_mem_mb,
+    fit_runtime,
+    small_runtime,
+    attempts_left,
+    embedded_rows,
+    searched_embedding,
+    shared_embedding,
+    moments_of_chosen,
+]:
+    function.__signature__ = inspect.signature(function)
+
+
 onstart:
     try:
         RUN_LOCK.acquire()
         check_writable(
-            {"data_dir": DATA, "results_dir": RESULTS, "reports_dir": REPORTS}
+            {
+                "data_dir": local(DATA),
+                "results_dir": local(RESULTS),
+                "reports_dir": local(REPORTS),
+            }
         )
     except (OSError, RuntimeError) as error:
         raise WorkflowError(str(error))
@@ -246,7 +302,9 @@ onstart:
 
 onsuccess:
     shell(
-        "{sys.executable:q} -m eigenbench.cli summary --results-dir {RESULTS:q} --reports-dir {REPORTS:q} --suites-dir {SUITES_DIR:q} >&2"
+        "{sys.executable:q} -m eigenbench.cli summary --results-dir {results:q} --reports-dir {reports:q} --suites-dir {SUITES_DIR:q} >&2",
+        results=local(RESULTS),
+        reports=local(REPORTS),
     )
 
 

@@ -61,7 +61,7 @@ MOMENT_OPTIONS = f"{FIT_OPTIONS} --rows {{params.rows:q}} --output {{output.mome
 
 rule moments_shard:
     input:
-        rules.prepare.output[0],
+        rules.prepare.output if STORED else rules.prepare.output[0],
     output:
         moments=temp(f"{DATA}/moments/{{dataset}}/{{rows}}/shard-{{shard}}.npz"),
         report=temp(f"{DATA}/moments/{{dataset}}/{{rows}}/shard-{{shard}}.json"),
@@ -95,7 +95,7 @@ rule moments_shard:
 # One pass over the rows for all embeddings that are fitted on class moments.
 rule moments:
     input:
-        rules.prepare.output[0],
+        rules.prepare.output if STORED else rules.prepare.output[0],
         shards=shards,
     output:
         moments=f"{DATA}/moments/{{dataset}}/{{rows}}.npz",

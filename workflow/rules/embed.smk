@@ -4,7 +4,7 @@
 # The embedding that all classifiers share; below search/, one point of the method's grid, for the search.
 rule embed:
     input:
-        lambda w: BENCH.prepared(BENCH.spec(w.folder)),
+        lambda w: prepared(BENCH.spec(w.folder)),
         moments=embedded_rows,
     output:
         EMBEDDING,
@@ -25,8 +25,8 @@ rule embed:
     params:
         data=data_dir,
         results=results_dir,
-        job=lambda w: BENCH.spec(w.folder).of_embedding().told,
-        code=lambda w: BENCH.code("embed", BENCH.spec(w.folder).of_embedding()),
+        job=lambda w: BENCH.part(w.folder).told,
+        code=lambda w: BENCH.code("embed", BENCH.part(w.folder)),
         point=lambda w: (["--point", *re.findall(r"\d+", w.place)] if w.place else []),
         moments=lambda w, input: ["--moments", *input.moments] if input.moments else [],
     message:

@@ -57,7 +57,7 @@ rule report:
         python=PYTHON,
         suites=lambda w: [BENCH.suite_paths[suite] for suite in reported(w)],
         results=results_dir,
-        folder=lambda w: f"{REPORTS}/{w.report}",
+        folder=lambda w: f"{local(REPORTS)}/{w.report}",
         code=lambda w: BENCH.report_code(),
         content=lambda w: BENCH.content_of(reported(w)),
     message:

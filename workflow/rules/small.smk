@@ -10,7 +10,7 @@ for jobs in BENCH.shared_jobs:
         name:
             jobs.name
         input:
-            lambda w, jobs=jobs: BENCH.prepared(small_specs(jobs, w)[0]),
+            lambda w, jobs=jobs: prepared(small_specs(jobs, w)[0]),
         output:
             jobs.outputs,
         log:

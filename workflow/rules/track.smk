@@ -24,7 +24,7 @@ rule track:
         python=PYTHON,
         suite=lambda w: BENCH.suite_paths[w.suite],
         results=results_dir,
-        reports=REPORTS,
+        reports=local(REPORTS),
         content=lambda w: BENCH.content_of([w.suite]),
     message:
         "track {wildcards.suite}, {wildcards.experiment}"

@@ -3,7 +3,7 @@ RUN = f"{SEED}/{{classifier}}"
 
 rule search:
     input:
-        lambda w: BENCH.prepared(BENCH.spec(w.folder)),
+        lambda w: prepared(BENCH.spec(w.folder)),
         searched_embedding,
     output:
         f"{RUN}/search/point-{{point}}.json",
@@ -24,8 +24,8 @@ rule search:
     params:
         data=data_dir,
         results=results_dir,
-        job=lambda w: BENCH.spec(w.folder).of_run(w.classifier).told,
-        code=lambda w: BENCH.code("search", BENCH.spec(w.folder).of_run(w.classifier)),
+        job=lambda w: BENCH.part(w.folder, w.classifier).told,
+        code=lambda w: BENCH.code("search", BENCH.part(w.folder, w.classifier)),
     message:
         "search {wildcards.folder}, {wildcards.classifier}, seed {wildcards.seed}, point {wildcards.point}"
     shell:
@@ -37,7 +37,7 @@ rule search:
 
 rule train:
     input:
-        lambda w: BENCH.prepared(BENCH.spec(w.folder)),
+        lambda w: prepared(BENCH.spec(w.folder)),
         shared_embedding,
         moments=moments_of_chosen,
         search=lambda w: collect(
@@ -64,8 +64,8 @@ rule train:
     params:
         data=data_dir,
         results=results_dir,
-        job=lambda w: BENCH.spec(w.folder).of_run(w.classifier).told,
-        code=lambda w: BENCH.code("train", BENCH.spec(w.folder).of_run(w.classifier)),
+        job=lambda w: BENCH.part(w.folder, w.classifier).told,
+        code=lambda w: BENCH.code("train", BENCH.part(w.folder, w.classifier)),
         search=lambda w, input: ["--search", *input.search] if input.search else [],
         moments=lambda w, input: ["--moments", *input.moments] if input.moments else [],
     message:
@@ -80,7 +80,7 @@ rule train:
 # A protocol in place of a classifier.
 rule measure:
     input:
-        lambda w: BENCH.prepared(BENCH.spec(w.folder)),
+        lambda w: prepared(BENCH.spec(w.folder)),
     output:
         f"{SEED}/record.json",
     log:

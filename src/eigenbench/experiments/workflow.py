@@ -125,6 +125,7 @@ class Workflow:
                 check_parameters(suite, path)
             self.suites[suite.name] = plan_suite(suite, self.catalogue)
         self._methods = {method.folder: method for plan in self.suites.values() for method in plan.methods}
+        self._parts: dict[tuple[str, str | None], JobSpec] = {}
 
     @property
     def paper(self) -> list[str]:
@@ -149,6 +150,13 @@ class Workflow:
     def spec(self, folder: str) -> JobSpec:
         """Return what determines the results of a method, by its folder."""
         return self._methods[folder].spec
+
+    def part(self, folder: str, classifier: str | None = None) -> JobSpec:
+        """Return what determines the runs of one classifier of a method, or its embedding; made once."""
+        if (folder, classifier) not in self._parts:
+            spec = self.spec(folder)
+            self._parts[folder, classifier] = spec.of_run(classifier) if classifier else spec.of_embedding()
+        return self._parts[folder, classifier]
 
     @property
     def large(self) -> list[str]:
