@@ -61,8 +61,6 @@ except SuiteError as error:
     raise WorkflowError(str(error))
 
 RESULTS, REPORTS, DATA = BENCH.results, BENCH.reports, BENCH.data
-<<<<<<< HEAD
-=======
 
 STORED = workflow.storage_settings.default_storage_provider is not None
 if STORED and any(Path(folder).is_absolute() for folder in (RESULTS, REPORTS, DATA)):
@@ -81,9 +79,6 @@ def local(folder):
         kept.local_storage_prefix / kept.default_storage_provider / bucket / folder
     )
 
-
-PAPER = [suite for suite in BENCH.suites if suite != "quick"]
->>>>>>> regress23
 
 # The last of these attempts records a fit that is killed as failed, so that the rest goes on.
 RETRIES = 2
