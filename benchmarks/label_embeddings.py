@@ -64,6 +64,9 @@ def main() -> None:
             command.add_argument("name", choices=["odp", "lshtc", "small"])
             command.add_argument("--components", type=int, default=300)
             command.add_argument("--rows", type=int)
+            command.add_argument(
+                "--scale", type=float, default=1.0, help="share of rows, words, labels, topics"
+            )
             command.add_argument("--order", choices=["random", "frequency"], default="random")
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
@@ -271,7 +274,7 @@ def peers(options: argparse.Namespace) -> None:
 
 def shape(options: argparse.Namespace) -> None:
     """Make the data on disk unless they are there, embed the labels, print a JSON record."""
-    data = recipe_of(f"synthetic_{options.name}")
+    data = recipe_of(f"synthetic_{options.name}").scaled(options.scale)
     changes = {"n_rows": options.rows or data.n_rows, "column_order": options.order}
     data = PlantedLabels(**{**data.model_dump(), **changes})
     started = time.perf_counter()

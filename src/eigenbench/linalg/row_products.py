@@ -25,8 +25,8 @@ COLUMNS_AT_ONCE = 64
 #: Dense features whose mean is larger than this, in standard deviations, have rows shifted before products.
 LARGE_MEAN = 10.0
 
-#: Stored values that are squared at a time.
-_VALUES_AT_ONCE = 2**22
+#: Stored values that are counted or squared at a time.
+VALUES_AT_ONCE = 2**22
 
 
 class LabelledRows:
@@ -147,12 +147,19 @@ class LabelledRows:
         -------
         ndarray of shape (height, p)
         """
-        width, workers = columns.shape[1], effective_n_jobs(self._n_jobs)
+        return self.by_groups(
+            lambda here: function(np.ascontiguousarray(columns[:, here], dtype=self.dtype)),
+            (height, columns.shape[1]),
+        )
+
+    def by_groups(self, function: Callable[[slice], np.ndarray], shape: tuple[int, int]) -> np.ndarray:
+        """Return a matrix of this shape; the function makes groups of its columns, in threads."""
+        width, workers = shape[1], effective_n_jobs(self._n_jobs)
         n_groups = min(width, workers * -(-width // (workers * COLUMNS_AT_ONCE)))
-        out = np.empty((height, width), dtype=self.dtype)
+        out = np.empty(shape, dtype=self.dtype)
 
         def work(here: slice) -> None:
-            out[:, here] = function(np.ascontiguousarray(columns[:, here], dtype=self.dtype))
+            out[:, here] = function(here)
             logger.info("columns %d to %d of %d done", here.start + 1, here.stop, width)
 
         edges = np.linspace(0, width, n_groups + 1).astype(int).tolist()
@@ -213,8 +220,8 @@ def _add_column_sums(X_b: Any, sums: np.ndarray, squares: np.ndarray) -> None:
         sums += X_b.sum(axis=0, dtype=np.float64)
         squares += np.einsum("ij,ij->j", X_b, X_b, dtype=np.float64)
         return
-    for start in range(0, X_b.nnz, _VALUES_AT_ONCE):
-        values = X_b.data[start : start + _VALUES_AT_ONCE].astype(np.float64)
-        columns = X_b.indices[start : start + _VALUES_AT_ONCE]
+    for start in range(0, X_b.nnz, VALUES_AT_ONCE):
+        values = X_b.data[start : start + VALUES_AT_ONCE].astype(np.float64)
+        columns = X_b.indices[start : start + VALUES_AT_ONCE]
         sums += np.bincount(columns, weights=values, minlength=len(sums))
         squares += np.bincount(columns, weights=values**2, minlength=len(sums))
