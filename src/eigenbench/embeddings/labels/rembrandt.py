@@ -34,9 +34,9 @@ class Rembrandt(SpectralLabelEmbedding):
         Fit an intercept of full rank: X and Y are centred, in effect. The constant feature of the authors'
         program is different in that it spends a component on the frequencies of the labels.
     solver : {"auto", "cholesky", "cg"}, default="auto"
-        The ridge regression: from a Cholesky factor of the Gram matrix, or by block conjugate gradients with a
-        diagonal preconditioner and products with the rows, of which the part of frequent columns is made once.
-        "auto" takes the former for dense X and up to 2,048 features.
+        The ridge regression: from a Cholesky factor of the Gram matrix, or by block conjugate gradients with
+        a diagonal preconditioner and products with the rows, of which the part of frequent columns is made
+        once. "auto" takes the former for dense X and up to 2,048 features.
     cg_tol : float, default=1e-3
         Relative residual at which conjugate gradients stop.
     cg_max_iter : int, default=100
