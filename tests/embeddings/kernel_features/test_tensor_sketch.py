@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.kernel_approximation import PolynomialCountSketch
 
-from eigenbench.embeddings.kernel_features.spherical_kernels import spherical_polynomial_kernel
 from eigenbench.embeddings.kernel_features.random_map import BLOCK_BYTES
+from eigenbench.embeddings.kernel_features.spherical_kernels import spherical_polynomial_kernel
 from eigenbench.embeddings.kernel_features.tensor_sketch import TensorSketch
 
 
