@@ -86,9 +86,9 @@ def conjugate_gradients(
         basis, triangle = _orthonormal(basis)
         factor = triangle @ factor
         length = np.einsum("ij,ij->j", factor, factor)
-        for column in np.flatnonzero(length < smallest):
+        for column in np.flatnonzero(length < smallest).tolist():
             earlier.pop(column, None)
-        for column in np.flatnonzero(length >= smallest):
+        for column in np.flatnonzero(length >= smallest).tolist():
             earlier.setdefault(column, solution[:, column].copy())
         smallest = np.minimum(length, smallest)
         solution += direction @ coefficients.astype(right.dtype)
