@@ -4,6 +4,7 @@
     python benchmarks/label_embeddings.py predict growth.csv   # time and memory at ODP and LSHTC shape
     python benchmarks/label_embeddings.py peers                # against scikit-learn, in one run
     python benchmarks/label_embeddings.py shape odp --components 300 --threads 2   # one large run, from disk
+    python benchmarks/label_embeddings.py start delicious      # what a first step without a solution loses
 
 Where threads share a machine with other work, seconds of processor time compare better than those of the
 clock: both are printed. No figure here is one of real data.
@@ -25,16 +26,20 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from scipy import linalg, sparse
 from scipy.optimize import nnls
 from sklearn.cross_decomposition import CCA, PLSRegression
 from sklearn.decomposition import TruncatedSVD
 
+from eigenbench.datasets import load
 from eigenbench.datasets.planted_labels import PlantedLabels, recipe_of
 from eigenbench.datasets.planted_structure import canonical_angles, captured_energy
 from eigenbench.datasets.storage import resolve_data_dir
 from eigenbench.embeddings.labels.compressed_sensing import CompressedSensing
+from eigenbench.embeddings.labels.label_matrix import target_matrix
 from eigenbench.embeddings.labels.plst import PLST
 from eigenbench.embeddings.labels.rembrandt import Rembrandt
+from eigenbench.linalg.randomized_eigen import leading_eigenpairs
 
 RIDGE = 10.0
 """In mean diagonal entries of the Gram matrix: of 0.1, 1 and 10, what found most of a small planted set."""
@@ -54,20 +59,28 @@ _DENSE_LIMIT = 2 * 2**30
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("growth", "predict", "peers", "shape"):
+    for name in ("growth", "predict", "peers", "shape", "start"):
         command = commands.add_parser(name)
         command.add_argument("--threads", type=int, default=1)
         command.add_argument("--folder", type=Path, default=Path())
         if name == "predict":
             command.add_argument("measured", type=Path)
+        if name == "start":
+            command.add_argument("dataset")
+            command.add_argument("--dimensions", type=int, nargs="+", default=[10, 50])
+            command.add_argument("--oversampling", type=int, default=20)
         if name == "shape":
             command.add_argument("name", choices=["odp", "lshtc", "small"])
             command.add_argument("--components", type=int, default=300)
             command.add_argument("--rows", type=int)
+            command.add_argument(
+                "--scale", type=float, default=1.0, help="share of rows, words, labels, topics"
+            )
             command.add_argument("--order", choices=["random", "frequency"], default="random")
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    {"growth": growth, "predict": predict, "peers": peers, "shape": shape}[options.command](options)
+    commands_by_name = {"growth": growth, "predict": predict, "peers": peers, "shape": shape, "start": start}
+    commands_by_name[options.command](options)
 
 
 def measured(method: Any, X: Any, Y: Any) -> dict[str, float]:
@@ -271,7 +284,7 @@ def peers(options: argparse.Namespace) -> None:
 
 def shape(options: argparse.Namespace) -> None:
     """Make the data on disk unless they are there, embed the labels, print a JSON record."""
-    data = recipe_of(f"synthetic_{options.name}")
+    data = recipe_of(f"synthetic_{options.name}").scaled(options.scale)
     changes = {"n_rows": options.rows or data.n_rows, "column_order": options.order}
     data = PlantedLabels(**{**data.model_dump(), **changes})
     started = time.perf_counter()
@@ -293,6 +306,48 @@ def shape(options: argparse.Namespace) -> None:
         "peak_rss_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
     }
     print(json.dumps(record, indent=2))
+
+
+# The first power step ----------------------------------------------------------------------------------
+
+
+def start(options: argparse.Namespace) -> None:
+    """Print how much of the sum of the largest eigenvalues is lost, with exact and diagonal first steps.
+
+    On the training rows of a real dataset, against dense algebra; three random starts.
+    """
+    logging.disable()
+    data = load(options.dataset)
+    X = np.asarray(data.X_train.toarray() if sparse.issparse(data.X_train) else data.X_train, dtype=float)
+    Y = target_matrix(data.y_train, float, centred=True)[0]
+    X -= X.mean(axis=0)
+    cross = (Y.T @ X).T
+    for ridge in (0.1, RIDGE):
+        gram = X.T @ X
+        gram.flat[:: len(gram) + 1] += ridge * np.diag(gram).mean()
+        exact = cross.T @ linalg.solve(gram, cross, assume_a="pos")
+        steps = {"exact": exact, "diagonal": cross.T @ (cross / np.diag(gram)[:, None])}
+        best = linalg.eigvalsh(exact)[::-1]
+        for k in options.dimensions:
+            for name, first in steps.items():
+                lost = [
+                    1 - _kept(first, exact, k, options.oversampling, seed) / best[:k].sum()
+                    for seed in range(3)
+                ]
+                print(f"ridge {ridge}, k={k}, {name} first step: lost {np.round(lost, 6)}", flush=True)
+
+
+def _kept(first: np.ndarray, exact: np.ndarray, k: int, oversampling: int, seed: int) -> float:
+    _, V = leading_eigenpairs(
+        lambda Q: exact @ Q,
+        len(exact),
+        k,
+        oversampling=oversampling,
+        n_iter=1,
+        rng=np.random.RandomState(seed),
+        first=lambda Q: first @ Q,
+    )
+    return float(np.trace(V.T @ exact @ V))
 
 
 if __name__ == "__main__":

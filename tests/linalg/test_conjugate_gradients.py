@@ -26,6 +26,25 @@ def test_solves_a_well_posed_system():
     assert n_iter < 200
 
 
+def test_columns_share_their_directions():
+    rng = np.random.RandomState(0)
+    B = rng.randn(80, 60) * np.logspace(0, -2, 60)
+    A, right = B.T @ B, rng.randn(60, 20)
+    _, together, _ = conjugate_gradients(lambda P: A @ P, right, np.ones(60), tol=1e-6, max_iter=100)
+    _, alone, _ = conjugate_gradients(lambda P: A @ P, right[:, :1], np.ones(60), tol=1e-6, max_iter=100)
+    assert together <= 5 < alone
+
+
+def test_right_hand_sides_may_depend_on_each_other_or_be_zero():
+    rng = np.random.RandomState(0)
+    B = rng.randn(40, 6)
+    A, right = B.T @ B, rng.randn(6, 2) @ rng.randn(2, 9)
+    right[:, 4] = 0
+    found, _, residual = conjugate_gradients(lambda P: A @ P, right, 1 / np.diag(A), tol=1e-10, max_iter=200)
+    assert_allclose(found, np.linalg.solve(A, right), atol=1e-9)
+    assert residual <= 1e-10
+
+
 def test_singular_systems_end_when_rounding_takes_over_and_keep_the_best():
     rng = np.random.RandomState(0)
     B = (rng.randn(30, 60) * np.logspace(0, -3, 60)).astype(np.float32)

@@ -22,6 +22,7 @@ def leading_eigenpairs(
     n_iter: int,
     rng: np.random.RandomState,
     dtype: np.dtype | type = np.float64,
+    first: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the k largest eigenvalues of an operator that is known by its products alone.
 
@@ -41,6 +42,8 @@ def leading_eigenpairs(
         Source of the Gaussian start.
     dtype : numpy dtype
         Type of the matrices given to ``apply``.
+    first : callable, optional
+        Used in place of ``apply`` on the random start when power iterations follow. It may be less exact.
 
     Returns
     -------
@@ -59,7 +62,8 @@ def leading_eigenpairs(
     image = rng.standard_normal((size, min(k + oversampling, size)))
     for iteration in range(n_iter + 1):
         basis, _ = linalg.qr(image, mode="economic", overwrite_a=True, check_finite=False)
-        image = np.asarray(apply(basis.astype(dtype)), dtype=np.float64)
+        product = first if first is not None and iteration == 0 < n_iter else apply
+        image = np.asarray(product(basis.astype(dtype)), dtype=np.float64)
         logger.info("subspace iteration %d/%d", iteration + 1, n_iter + 1)
     factor, triangle = linalg.qr(image, mode="economic", overwrite_a=True, check_finite=False)
     rotation, values, _ = linalg.svd(triangle, overwrite_a=True, check_finite=False)

@@ -25,8 +25,8 @@ COLUMNS_AT_ONCE = 64
 #: Dense features whose mean is larger than this, in standard deviations, have rows shifted before products.
 LARGE_MEAN = 10.0
 
-#: Stored values that are squared at a time.
-_VALUES_AT_ONCE = 2**22
+#: Stored values that are counted or squared at a time.
+VALUES_AT_ONCE = 2**22
 
 
 class LabelledRows:
@@ -162,12 +162,19 @@ class LabelledRows:
         -------
         ndarray of shape (height, p)
         """
-        width, workers = columns.shape[1], effective_n_jobs(self._n_jobs)
+        return self.by_groups(
+            lambda here: function(np.ascontiguousarray(columns[:, here], dtype=self.dtype)),
+            (height, columns.shape[1]),
+        )
+
+    def by_groups(self, function: Callable[[slice], np.ndarray], shape: tuple[int, int]) -> np.ndarray:
+        """Return a matrix of this shape; the function makes groups of its columns, in threads."""
+        width, workers = shape[1], effective_n_jobs(self._n_jobs)
         n_groups = min(width, workers * -(-width // (workers * COLUMNS_AT_ONCE)))
-        out = np.empty((height, width), dtype=self.dtype)
+        out = np.empty(shape, dtype=self.dtype)
 
         def work(here: slice) -> None:
-            out[:, here] = function(np.ascontiguousarray(columns[:, here], dtype=self.dtype))
+            out[:, here] = function(here)
             logger.info("columns %d to %d of %d done", here.start + 1, here.stop, width)
 
         edges = np.linspace(0, width, n_groups + 1).astype(int).tolist()
@@ -179,7 +186,7 @@ class LabelledRows:
         r"""Return :math:`X_c^\top X_c P`, (d, w) → (d, w)."""
         out = np.zeros_like(P)
         for X_b, _, w_b in self.blocks():
-            out += X_b.T @ _weighted(X_b @ P, w_b)
+            out += X_b.T @ weighted(X_b @ P, w_b)
         mean = self._centre.astype(self.dtype)
         out -= np.outer(self.n_rows * mean, mean @ P)
         return out
@@ -188,7 +195,7 @@ class LabelledRows:
         r"""Return :math:`X_c^\top Y Q`, (c, w) → (d, w)."""
         out = np.zeros((self.n_features, Q.shape[1]), dtype=self.dtype)
         for X_b, Y_b, w_b in self.blocks():
-            out += X_b.T @ _weighted(Y_b @ Q, w_b)
+            out += X_b.T @ weighted(Y_b @ Q, w_b)
         out -= np.outer(self._centre, self.label_sums @ Q)
         return out
 
@@ -196,7 +203,7 @@ class LabelledRows:
         r"""Return :math:`Y^\top X_c Z`, (d, w) → (c, w)."""
         out = np.zeros((self.n_labels, Z.shape[1]), dtype=self.dtype)
         for X_b, Y_b, w_b in self.blocks():
-            out += Y_b.T @ _weighted(X_b @ Z, w_b)
+            out += Y_b.T @ weighted(X_b @ Z, w_b)
         out -= np.outer(self.label_sums, self._centre @ Z)
         return out
 
@@ -204,7 +211,7 @@ class LabelledRows:
         r"""Return :math:`(Y - 1\bar y^\top)^\top Y Q`, (c, w) → (c, w); uncentred without an intercept."""
         out = np.zeros_like(Q)
         for (_, Y_b), w_b in zip(self._blocks, self._weights, strict=True):
-            out += Y_b.T @ _weighted(Y_b @ Q, w_b)
+            out += Y_b.T @ weighted(Y_b @ Q, w_b)
         out -= np.outer(self.label_mean, self.label_sums @ Q)
         return out
 
@@ -222,7 +229,7 @@ def _rows(matrix: Any, here: slice) -> Any:
     return sparse.csr_array(parts, shape=(here.stop - here.start, matrix.shape[1]), copy=False)
 
 
-def _weighted(product: np.ndarray, w_b: np.ndarray | None) -> np.ndarray:
+def weighted(product: np.ndarray, w_b: np.ndarray | None) -> np.ndarray:
     """Multiply the rows of a product, which is changed, by their weights."""
     if w_b is not None:
         product *= w_b.astype(product.dtype)[:, None]
@@ -245,8 +252,8 @@ def _add_column_sums(X_b: Any, w_b: np.ndarray | None, sums: np.ndarray, squares
             squares += np.einsum("i,ij,ij->j", w_b, X_b, X_b, dtype=np.float64)
         return
     weights = None if w_b is None else _of_entries(X_b, w_b)
-    for start in range(0, X_b.nnz, _VALUES_AT_ONCE):
-        here = slice(start, start + _VALUES_AT_ONCE)
+    for start in range(0, X_b.nnz, VALUES_AT_ONCE):
+        here = slice(start, start + VALUES_AT_ONCE)
         values, columns = X_b.data[here].astype(np.float64), X_b.indices[here]
         weighted = values if weights is None else values * weights[here]
         sums += np.bincount(columns, weights=weighted, minlength=len(sums))

@@ -11,8 +11,9 @@ from scipy import sparse
 #: Rows of a class that are enough for one product: adding it to the sum then costs little beside it.
 ENOUGH_ROWS = 256
 
-#: Bytes of rows that wait for others of their class.
+#: Bytes of rows that wait for others of their class, unless a share of what they are added to is more.
 WAITING_BYTES = 512 * 2**20
+WAITING_SHARE = 0.25
 
 
 def class_runs(codes: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -33,7 +34,7 @@ def class_runs(codes: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 class WaitingRows:
     """Rows of classes that had few in their block, until they are taken class by class.
 
-    There is room for as many as are enough for every class, within ``WAITING_BYTES``.
+    There is room for as many as are enough for every class, within ``WAITING_BYTES`` or ``WAITING_SHARE``.
 
     Parameters
     ----------
@@ -43,10 +44,13 @@ class WaitingRows:
         Whether rows come with weights.
     n_classes : int
         Number of classes so far.
+    sum_bytes : int
+        Size of the sums of these classes, to which the rows will be added.
     """
 
-    def __init__(self, like: Any, *, weighted: bool, n_classes: int) -> None:
-        fitting = WAITING_BYTES // max(1, like.shape[1] * like.dtype.itemsize)
+    def __init__(self, like: Any, *, weighted: bool, n_classes: int, sum_bytes: int) -> None:
+        room = max(WAITING_BYTES, int(WAITING_SHARE * sum_bytes))
+        fitting = room // max(1, like.shape[1] * like.dtype.itemsize)
         capacity = max(1, min(fitting, ENOUGH_ROWS * n_classes))
         self._rows = np.empty((capacity, like.shape[1]), dtype=like.dtype)
         self._codes = np.empty(capacity, dtype=np.int64)

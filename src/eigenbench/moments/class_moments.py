@@ -53,10 +53,11 @@ class ClassMoments(ClassSums, SecondMoments):
     classes at a time.
 
     ``update`` costs n·d² flops in symmetric rank-k products and one row block of memory beside the state.
-    Rows of classes that have fewer than 256 in a block wait, in at most 512 MB, until there are enough of
-    their class. Products are made in float32 within a block when the input is float32 or integer, in float64
-    otherwise, and are accumulated in ``dtype``. Where a feature's mean is more than ten standard deviations
-    in a block, float32 products are made about the mean, so that the covariance keeps its digits.
+    Rows of classes that have fewer than 256 in a block wait, in 512 MB or a quarter of the state if that is
+    more, until there are enough of their class. Products are made in float32 within a block when the input is
+    float32 or integer, in float64 otherwise, and are accumulated in ``dtype``. Where a feature's mean is more
+    than ten standard deviations in a block, float32 products are made about the mean, so that the covariance
+    keeps its digits.
 
     Examples
     --------
@@ -124,7 +125,8 @@ class ClassMoments(ClassSums, SecondMoments):
         ):
             self._settle()
         if self._waiting is None:
-            self._waiting = WaitingRows(block, weighted=weighted, n_classes=n_classes)
+            size = sum(triangle.nbytes for triangle in self._triangles)
+            self._waiting = WaitingRows(block, weighted=weighted, n_classes=n_classes, sum_bytes=size)
         start = 0
         while start < len(members):
             some = members[start : start + self._waiting.room]

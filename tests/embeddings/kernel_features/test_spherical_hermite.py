@@ -7,6 +7,7 @@ from scipy import special
 
 from eigenbench.embeddings.kernel_features.spherical_hermite import (
     SphericalHermiteFeatures,
+    _coefficients,
     _polynomials,
     _shares,
 )
@@ -29,7 +30,7 @@ def test_degree_one_is_exact(expand_about):
 
 def test_the_sums_are_hermite_polynomials():
     degree, xi, u = 9, np.array([0.3, 0.95]), np.random.default_rng(0).standard_normal((2, 7))
-    even, odd = _polynomials(degree, xi, u, 7, 5)
+    even, odd = _polynomials(_coefficients(degree, xi), u, 7, 5)
     s = (1 - xi**2)[:, None]
     terms = [
         (-1) ** (n // 2)

@@ -211,7 +211,7 @@ def test_blocks_are_views_and_every_product_is_exact():
     assert_allclose(rows.label_covariance(Q), Yc.T @ (Yc @ Q), atol=1e-9)
     assert_allclose(rows.diagonal, (Xc**2).sum(axis=0), atol=1e-9)
     whole = LabelledRows.of(X, labels)
-    (X_b, _), *_ = whole.blocks()
+    (X_b, _, _), *_ = whole.blocks()
     assert np.shares_memory(X_b.data, X.data)
     assert np.shares_memory(X_b.indices, X.indices)
 

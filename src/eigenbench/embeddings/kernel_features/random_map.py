@@ -27,6 +27,9 @@ class RandomMap(ClassNamePrefixFeaturesOutMixin, RowTransformer):
     n_components: int
     random_state: Any
 
+    #: Rows of a block, however wide they are.
+    _least_rows: ClassVar[int] = 1
+
     _parameter_constraints: ClassVar[dict[str, list]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
@@ -80,7 +83,8 @@ class RandomMap(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         X = self._fitted_rows(X)
         features = np.empty((X.shape[0], self.n_components), dtype=X.dtype)
         arrays = self._arrays(X.dtype)
-        for rows in row_slices(X.shape[0], self._bytes_per_row(X.dtype.itemsize), BLOCK_BYTES):
+        size = self._bytes_per_row(X.dtype.itemsize)
+        for rows in row_slices(X.shape[0], size, max(BLOCK_BYTES, self._least_rows * size)):
             block = X[rows]
             self._check_rows(block, rows.start)
             self._map_rows(block, arrays, features[rows])

@@ -18,6 +18,9 @@ from eigenbench.linalg.row_blocks import row_slices
 _SAMPLE_ROWS = 256
 _SAMPLE_DIRECTIONS = 512
 
+#: Bytes of projections whose polynomials are evaluated at a time: what that takes stays in an L2 cache.
+_TILE_BYTES = 2**18
+
 
 class SphericalHermiteFeatures(PolynomialKernelMap):
     r"""Approximate the polynomial kernel on the sphere without bias, with one projection for two features.
@@ -100,6 +103,9 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
     True
     """
 
+    # The product with the directions needs many rows, and the polynomials are evaluated in tiles.
+    _least_rows: ClassVar[int] = 256
+
     _parameter_constraints: ClassVar[dict[str, list]] = {
         **PolynomialKernelMap._parameter_constraints,
         "expand_about": [StrOptions({"mean", "origin"})],
@@ -167,7 +173,9 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
         pairs = np.triu_indices(len(linear), 1 if len(linear) > 1 else 0)
         lengths = row_norms(linear, squared=True)
         variances = [(np.outer(lengths, lengths) + (linear @ linear.T) ** 2)[pairs].mean()]
-        even, odd = _polynomials(self.degree, along, rest @ trial, trial.shape[1], trial.shape[1])
+        projections = rest @ trial
+        coefficients = _coefficients(self.degree, along).astype(projections.dtype)
+        even, odd = _polynomials(coefficients, projections, trial.shape[1], trial.shape[1])
         for part in (even, odd):
             mean = part @ part.T / trial.shape[1]
             second = np.square(part) @ np.square(part).T / trial.shape[1]
@@ -191,12 +199,22 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
         parts *= (np.sqrt(self.degree) * along ** (self.degree - 1)).astype(out.dtype)[:, None]
         first = 1 + self.n_linear_
         if self.n_even_:
-            projections = _project(block, *directions)
-            sums = _polynomials(self.degree, along, projections, self.n_even_, self.n_odd_)
-            for total in sums:
-                last = first + total.shape[1]
-                np.multiply(total, total.dtype.type(max(1, total.shape[1]) ** -0.5), out=out[:, first:last])
-                first = last
+            matrix, offsets = directions
+            projections = safe_sparse_dot(block, matrix, dense_output=True)
+            coefficients = _coefficients(self.degree, along).astype(out.dtype)
+            for rows in row_slices(len(out), projections[:1].nbytes, _TILE_BYTES):
+                tile = projections[rows] + offsets
+                sums = _polynomials(coefficients[:, rows], tile, self.n_even_, self.n_odd_)
+                self._write(sums, out[rows, first:])
+        else:
+            out[:, first:] = 0
+
+    def _write(self, sums: tuple[np.ndarray, np.ndarray], out: np.ndarray) -> None:
+        first = 0
+        for total in sums:
+            last = first + total.shape[1]
+            np.multiply(total, total.dtype.type(max(1, total.shape[1]) ** -0.5), out=out[:, first:last])
+            first = last
         out[:, first:] = 0
 
 
@@ -247,10 +265,9 @@ def _project(block: Any, matrix: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def _polynomials(
-    degree: int, along: np.ndarray, projections: np.ndarray, n_even: int, n_odd: int
+    coefficients: np.ndarray, projections: np.ndarray, n_even: int, n_odd: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Evaluate the even and odd sums of Hermite polynomials of orders 2 … p, by Horner's rule in u²."""
-    coefficients = _coefficients(degree, along).astype(projections.dtype)
     squares = np.square(projections)
     even = _horner(coefficients[0::2], squares[:, :n_even])
     odd = _horner(coefficients[1::2], squares[:, :n_odd])

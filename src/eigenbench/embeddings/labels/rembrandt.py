@@ -34,9 +34,9 @@ class Rembrandt(SpectralLabelEmbedding):
         Fit an intercept of full rank: X and Y are centred, in effect. The constant feature of the authors'
         program is different in that it spends a component on the frequencies of the labels.
     solver : {"auto", "cholesky", "cg"}, default="auto"
-        The ridge regression: from a Cholesky factor of the Gram matrix, or by conjugate gradients with a
-        diagonal preconditioner and products with the rows alone. "auto" takes the former for dense X and up
-        to 2,048 features.
+        The ridge regression: from a Cholesky factor of the Gram matrix, or by block conjugate gradients with
+        a diagonal preconditioner and products with the rows, of which the part of frequent columns is made
+        once. "auto" takes the former for dense X and up to 2,048 features.
     cg_tol : float, default=1e-3
         Relative residual at which conjugate gradients stop.
     cg_max_iter : int, default=100
@@ -71,9 +71,12 @@ class Rembrandt(SpectralLabelEmbedding):
     Notes
     -----
     With w = k + p. Cholesky: n·d² + d³/3 flops and 8·d² bytes (float32: 4·d² above 2,048 features).
-    Conjugate gradients: 4·nnz(X)·w flops for each iteration. Both: 4·(nnz(X) + nnz(Y))·w + 4·c·w² flops for
-    each of q + 1 steps. Memory beside the data, in float32: 24·c·w + 8·d·k bytes, and for each thread
-    24·d·64 bytes and 128 MB. Nothing of shape (c, c), (d, c), (n, c), (n, k) or (d, w) is formed.
+    Conjugate gradients: 4·nnz(X)·w flops for each iteration, less those of the h most frequent columns, for
+    which 4·h·d·w dense ones are done; none in the first step if q > 0, where the diagonal stands for
+    :math:`X^\top X`: a random start need not be solved for. Both: 4·(nnz(X) + nnz(Y))·w + 4·c·w² flops for
+    each of q + 1 steps. Memory beside the data, in float32: 24·c·w + 8·d·k bytes, for each thread 32·d·64
+    bytes and 128 MB, and for conjugate gradients at most 1 GB of products and 4 GB for a copy of the
+    columns that are not frequent. Nothing of shape (c, c), (d, c), (n, c), (n, k) or (d, w) is formed.
 
     References
     ----------

@@ -249,6 +249,7 @@ class SpectralLabelEmbedding(LabelEmbedding):
         self, products: LabelledRows | MomentProducts, solve: ColumnMap, k: int, rng: np.random.RandomState
     ) -> np.ndarray:
         operator = self._operator(products, solve)
+        first = self._operator(products, solve.roughly) if isinstance(solve, StreamedRidge) else operator
         eigenvalues, embedding = leading_eigenpairs(
             lambda Q: products.by_columns(operator, products.n_labels, Q),
             products.n_labels,
@@ -257,6 +258,7 @@ class SpectralLabelEmbedding(LabelEmbedding):
             n_iter=self.n_iter,
             rng=rng,
             dtype=products.dtype,
+            first=lambda Q: products.by_columns(first, products.n_labels, Q),
         )
         self.singular_values_ = np.sqrt(np.maximum(eigenvalues, 0))
         return embedding
