@@ -33,6 +33,9 @@ _DENSE = ("HistGradientBoostingClassifier",)
 #: Those that need an extra: compared if they are asked for, or, with all, if they are installed.
 _MORE_RIVALS = ("LGBMClassifier",)
 
+#: LightGBM takes every core of the machine, whatever a job has.
+_PARAMS = {"LGBMClassifier": {"n_jobs": 1}}
+
 #: What a search tries of the classifiers, as in the suite `comparison`, and the share of the training rows
 #: that it is scored on.
 GRIDS: dict[str, Grid] = {
@@ -148,7 +151,7 @@ def chosen_methods(
     grids = {name: RECIPES[name].grid for name in recipes} if search else {}
     rivals = [] if multilabel else [name for name in names if name not in RECIPES]
     classifiers: dict[str, dict[str, Any]] = {"OneVsRestLogistic" if multilabel else _LINEAR: {}}
-    classifiers |= {name: {"methods": [INPUTS]} for name in rivals}
+    classifiers |= {name: {"methods": [INPUTS], "params": _PARAMS.get(name, {})} for name in rivals}
     if search:
         classifiers = {name: spec | {"grid": GRIDS[name]} for name, spec in classifiers.items()}
     return Methods(steps, classifiers, grids, note)
