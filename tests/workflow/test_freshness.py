@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import eigenbench
+from eigenbench.project_files import project_folder
 
 pytestmark = pytest.mark.workflow
 
@@ -148,6 +149,15 @@ def test_one_run_can_be_asked_for_by_its_path(tmp_path, make_workflow):
     workflow = make_workflow(tmp_path)
     record = "results/tiny/single/gem/seed-0/CalibratedLeastSquares/record.json"
     assert workflow.planned(record) == {"download digits", "prepare digits", *SINGLE}
+
+
+def test_a_run_of_a_suite_that_is_not_configured_can_be_asked_for_by_its_path(tmp_path, make_workflow):
+    workflow = make_workflow(tmp_path, project_folder() / "config" / "suites", suites=("quick",))
+    planned = workflow.planned(
+        "results/gem_mnist/two_layers/deep_gem/seed-0/CalibratedLeastSquares/record.json"
+    )
+    assert "embed gem_mnist/two_layers/deep_gem/seed-0/" in planned
+    assert "train gem_mnist/two_layers/deep_gem, CalibratedLeastSquares, seed 0" in planned
 
 
 def test_a_suite_that_is_not_the_default_has_a_report_of_its_own(finished, tmp_path, make_workflow):

@@ -40,17 +40,13 @@ SUITES_DIR = Path(
 
 
 def named():
-    """The targets of the command, and the rules and files that its options name."""
-    options = (
-        *("targets", "target_jobs", "prioritytargets", "forcerun"),
-        *("until", "omit_from", "allowed_rules"),
-    )
-    return [
-        str(name)
-        for settings in (workflow.dag_settings, workflow.scheduling_settings)
-        for option in options
-        for name in getattr(settings, option, ())
-    ]
+    """The words of the command, with its targets; none where Snakemake is called as a library.
+
+    Snakemake itself knows the targets only after it has read the rules.
+    """
+    called = Path(sys.argv[0])
+    is_command = "snakemake" in (called.stem, called.parent.name)
+    return sys.argv[1:] if is_command else None
 
 
 try:

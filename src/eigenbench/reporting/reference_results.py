@@ -100,10 +100,10 @@ def merge(suite: Suite, reports: Path, folder: Path) -> list[str]:
         for dataset, rows in parts.items():
             _write(new / f"results_{dataset}.csv", rows)
         _write(new / "leaderboard.csv", _boards(suite, reports, folder))
-    ranks = ranks_of_results(suite, folder)
-    with replacing_entries(folder) as new:
-        (new / "ranks.csv").write_text(ranks_csv(ranks), encoding="utf-8")
-        (new / "pairs.csv").write_text(pairs_csv(ranks), encoding="utf-8")
+    if ranks := ranks_of_results(suite, folder):
+        with replacing_entries(folder) as new:
+            (new / "ranks.csv").write_text(ranks_csv(ranks), encoding="utf-8")
+            (new / "pairs.csv").write_text(pairs_csv(ranks), encoding="utf-8")
     return list(parts)
 
 
