@@ -24,7 +24,7 @@ VARIANTS = {
     "HyperbolicPCA": [{}, {"kernel": "half_rbf"}, {"form": "kernel"}],
     # White noise has no temporal structure: a large weight of the negative pairs leaves directions to find.
     "TemporalHyperbolicPCA": [{"eta_negative": 3.0}],
-    "Rembrandt": [{"n_components": 2}, {"n_components": 2, "solver": "cg"}],
+    "Rembrandt": [{"n_components": 2}, {"n_components": 2, "solver": "cg", "cg_tol": 1e-10}],
     "PLST": [{"n_components": 2}],
     "CompressedSensing": [{"n_components": 2}],
     "CRAFT": [{"n_components": 32}],

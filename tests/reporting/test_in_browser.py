@@ -77,7 +77,7 @@ def test_headings_sort_by_mouse_and_keyboard(visit):
 
 def test_published_numbers_stay_under_their_source(visit):
     page = visit()
-    table = page.locator("table:has(th[scope=rowgroup])")
+    table = page.locator("table:has(th[scope=rowgroup])").first
     heads = table.locator("th[scope=rowgroup]").all_inner_texts()
     table.locator("thead button").nth(2).click()
     for body in table.locator("tbody").all():

@@ -194,7 +194,7 @@ def test_the_view_of_a_run_is_a_line_for_each_job_and_tells_failures(finished):
     workflow, printed = finished
     (first,) = [line for line in printed.splitlines() if line.startswith("tiny: ") and "jobs, " in line]
     total = int(first.split()[1])
-    done = re.findall(r"^(\d+) of (\d+) done: (.+), \d+ s", printed, flags=re.MULTILINE)
+    done = re.findall(r"^(\d+) of (\d+) done: (.+) \(\d+ s\)", printed, flags=re.MULTILINE)
     assert [int(number) for number, _, _ in done] == list(range(1, total))
     assert "train tiny/grid: identity, gem" in {text for _, _, text in done}
     assert "failed: InvalidParameterError: The 'gamma' parameter" in printed
