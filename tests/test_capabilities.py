@@ -116,8 +116,7 @@ def deterministic_steps_of_suites():
 @pytest.fixture(scope="module")
 def rows():
     X, y = load_digits(n_class=5, return_X_y=True)
-    X = X[:200] / 16
-    return X[:, X.std(axis=0) > 0], y[:200]
+    return X[:200] / 16, y[:200]
 
 
 def outcome(cls, params, rows, seed):
@@ -138,6 +137,8 @@ def outcome(cls, params, rows, seed):
 @pytest.mark.parametrize("name", CLASSES)
 def test_one_seed_gives_one_result(name, rows):
     cls, params = CLASSES[name], FAST.get(name, {})
+    if name == "LFDA":  # it refuses constant columns
+        rows = rows[0][:, rows[0].std(axis=0) > 0], rows[1]
     first, second = (outcome(cls, params, rows, 3) for _ in range(2))
     np.testing.assert_array_equal(first, second)
 

@@ -46,7 +46,7 @@ def test_real_data_is_fetched_and_prepared(run, tmp_path):
 def test_data_that_cannot_be_used_is_an_outcome_with_its_reason(
     run, tmp_path, monkeypatch, step, error, status
 ):
-    def refuse(name, *, data_dir, catalogue, **_):
+    def refuse(name, *, data_dir, catalogue, progress):
         raise error
 
     if step == "prepare":
@@ -66,7 +66,7 @@ def test_data_that_cannot_be_used_is_an_outcome_with_its_reason(
 @pytest.mark.parametrize("error", [InsufficientSpace("disk full"), OSError(errno.EIO, "input/output error")])
 @pytest.mark.parametrize("step", ["fetch", "prepare"])
 def test_a_fault_of_the_machine_fails_the_job_and_writes_nothing(run, monkeypatch, step, error):
-    def fail(name, *, data_dir, catalogue, **_):
+    def fail(name, *, data_dir, catalogue, progress):
         raise error
 
     if step == "prepare":

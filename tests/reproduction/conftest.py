@@ -65,13 +65,7 @@ def suite(tmp_path: Path) -> Suite:
 def records(suite: Suite) -> list[Record]:
     return [
         Record(
-            run_key=run.key,
-            suite=run.suite,
-            experiment=run.experiment,
-            dataset=run.dataset,
-            method=run.method,
-            classifier=run.classifier,
-            seed=run.seed,
+            **run.identity,
             deterministic=False,
             status="ok",
             metrics=metrics(20 + 2 * run.seed if run.method == "pca" else 9),

@@ -11,9 +11,8 @@ from typing import Any
 from eigenbench.atomic_files import write_json
 from eigenbench.datasets import Catalogue, fetch, load_catalogue
 from eigenbench.datasets.errors import DatasetError, DatasetUnavailable
-from eigenbench.experiments.job_log import log_to
+from eigenbench.experiments.job_log import is_watched, log_to
 from eigenbench.experiments.supervision import failure
-from eigenbench.experiments.watched import is_watched
 
 logger = logging.getLogger(__name__)
 

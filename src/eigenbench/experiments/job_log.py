@@ -8,6 +8,11 @@ import sys
 from pathlib import Path
 
 
+def is_watched() -> bool:
+    """Return whether the workflow's view shows the log of the job, which then says nothing beside it."""
+    return bool(os.environ.get("EIGENBENCH_WATCHED"))
+
+
 def log_to(path: Path) -> None:
     """Log to a file in full, and to the terminal the errors and one line of progress every few seconds.
 
@@ -15,7 +20,7 @@ def log_to(path: Path) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handlers: list[logging.Handler] = [logging.FileHandler(path, mode="w", encoding="utf-8")]
-    if not os.environ.get("EIGENBENCH_WATCHED"):
+    if not is_watched():
         terminal = logging.StreamHandler(sys.stderr)
         terminal.addFilter(_ProgressInterval())
         handlers.append(terminal)

@@ -13,9 +13,8 @@ from eigenbench.atomic_files import write_json
 from eigenbench.datasets import Catalogue, load_catalogue
 from eigenbench.datasets import prepare as prepare_arrays
 from eigenbench.datasets.errors import DatasetError, MalformedData
-from eigenbench.experiments.job_log import log_to
+from eigenbench.experiments.job_log import is_watched, log_to
 from eigenbench.experiments.supervision import failure
-from eigenbench.experiments.watched import is_watched
 
 logger = logging.getLogger(__name__)
 

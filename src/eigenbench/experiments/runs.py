@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 #: Stands for the classifier in the records of protocols, which train none.
 NO_CLASSIFIER = "none"
@@ -31,6 +32,12 @@ class Run:
     classifier: str
     seed: int
     key: str
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What its record says of which run it is, by the names of the record's fields."""
+        fields = asdict(self)
+        return {"run_key": fields.pop("key"), **fields}
 
     @property
     def folder(self) -> str:

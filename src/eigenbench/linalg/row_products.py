@@ -255,6 +255,6 @@ def _add_column_sums(X_b: Any, w_b: np.ndarray | None, sums: np.ndarray, squares
     for start in range(0, X_b.nnz, VALUES_AT_ONCE):
         here = slice(start, start + VALUES_AT_ONCE)
         values, columns = X_b.data[here].astype(np.float64), X_b.indices[here]
-        weighted = values if weights is None else values * weights[here]
-        sums += np.bincount(columns, weights=weighted, minlength=len(sums))
-        squares += np.bincount(columns, weights=weighted * values, minlength=len(sums))
+        shares = values if weights is None else values * weights[here]
+        sums += np.bincount(columns, weights=shares, minlength=len(sums))
+        squares += np.bincount(columns, weights=shares * values, minlength=len(sums))

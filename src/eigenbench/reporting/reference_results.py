@@ -42,13 +42,7 @@ def ranks_of_results(suite: Suite, folder: Path) -> list[SuiteRanks]:
     by_key = dict(tuple(results.groupby("run_key")))
     records = [
         Record(
-            run_key=run.key,
-            suite=run.suite,
-            experiment=run.experiment,
-            dataset=run.dataset,
-            method=run.method,
-            classifier=run.classifier,
-            seed=run.seed,
+            **run.identity,
             deterministic=False,
             **_measured(by_key[run.key]),
         )

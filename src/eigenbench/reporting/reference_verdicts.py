@@ -103,13 +103,7 @@ def _record(
     elif found.run_key != run.key:
         why = "the reference is of other settings"
     return Record(
-        run_key=run.key,
-        suite=run.suite,
-        experiment=run.experiment,
-        dataset=run.dataset,
-        method=run.method,
-        classifier=run.classifier,
-        seed=run.seed,
+        **run.identity,
         # Of seeds that changed nothing the values agree, and the interval is then over rows all the same.
         deterministic=False,
         status="not_run" if why else "ok",
