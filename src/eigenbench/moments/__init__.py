@@ -1,11 +1,12 @@
 """Counts, sums and second moments of classes: the one statistic that the spectral embeddings need."""
 
 from eigenbench.moments.class_moments import ClassMoments
+from eigenbench.moments.class_rows import ClassRows
 from eigenbench.moments.pooled_moments import PooledMoments
 from eigenbench.moments.streamed_moments import StreamedMoments
 
 #: What embeddings can be fitted to. Those that need second moments of classes go through ``parts``, which
 #: pooled moments refuse.
-AnyMoments = ClassMoments | PooledMoments | StreamedMoments
+AnyMoments = ClassMoments | ClassRows | PooledMoments | StreamedMoments
 
 __all__ = ["AnyMoments", "ClassMoments", "PooledMoments", "StreamedMoments"]

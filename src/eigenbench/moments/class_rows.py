@@ -1,0 +1,76 @@
+"""Rows of classes in place of their second moments, where a class has far fewer rows than inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eigenbench.linalg.row_blocks import dense_block
+from eigenbench.linalg.rows_by_class import class_runs
+from eigenbench.moments.second_moments import SecondMoments
+
+#: The largest class has at most this share of d rows where problems are solved from rows.
+ROWS_PER_FEATURE = 0.25
+
+
+class ClassRows(SecondMoments):
+    """The rows of every class, in memory, with the counts, sums and second moments that follow from them.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, d)
+        The rows.
+    y : ndarray of shape (n,)
+        Their labels.
+    sample_weight : ndarray of shape (n,), optional
+        Weights ≥ 0; rows of weight 0 are left out.
+
+    Notes
+    -----
+    8·n·d bytes. Every second moment is made when asked for.
+    """
+
+    def __init__(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None = None) -> None:
+        if sample_weight is not None:
+            X, y, sample_weight = (part[np.flatnonzero(sample_weight)] for part in (X, y, sample_weight))
+        self.classes, codes = np.unique(y, return_inverse=True)
+        self.n_features = X.shape[1]
+        members = [rows for _, rows in class_runs(codes)]
+        weights = np.ones(len(y), dtype=int) if sample_weight is None else sample_weight
+        self._rows = [dense_block(X[rows], np.float64) for rows in members]
+        self._weights = [weights[rows] for rows in members]
+        self._counts = np.array([weights.sum() for weights in self._weights])
+        self._sums = np.array([w @ rows for w, rows in zip(self._weights, self._rows, strict=True)])
+
+    @staticmethod
+    def serve(y: np.ndarray, n_features: int) -> bool:
+        """Return whether every class has so few rows that problems are cheaper to solve from them."""
+        return np.unique(y, return_counts=True)[1].max() <= ROWS_PER_FEATURE * n_features
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Rows of each class, or the sum of their weights, (c,)."""
+        return self._counts
+
+    @property
+    def sums(self) -> np.ndarray:
+        """Sum of the rows of each class, (c, d), each times its weight."""
+        return self._sums
+
+    def root(self, i: int, *, centred: bool = False) -> np.ndarray:
+        """Return R, (n_i, d): RᵀR is Σ x xᵀ over rows of the i-th class, less their mean if ``centred``."""
+        rows = self._rows[i]
+        if centred:
+            rows = rows - self._sums[i] / self._counts[i]
+        return rows * np.sqrt(self._weights[i])[:, None]
+
+    def second_moment(self, i: int) -> np.ndarray:
+        """Return Σ x xᵀ over the rows of the i-th class, (d, d)."""
+        root = self.root(i)
+        return root.T @ root
+
+    def total(self) -> np.ndarray:
+        """Return the second moment Σ x xᵀ over all rows, (d, d), undivided."""
+        root = np.concatenate([self.root(i) for i in range(len(self.classes))])
+        return root.T @ root
