@@ -211,7 +211,7 @@ class GEM(ClassDetectors):
         return [found[index] for index in range(len(pairs))]
 
     def _solver(self, held: SecondMoments, j: int) -> Callable[[int, int], tuple[np.ndarray, np.ndarray]]:
-        """Return what solves problems with class j as denominator, for a numerator and a number of vectors."""
+        """Return what solves the problems of denominator j, for a numerator and a number of vectors."""
         options: dict[str, Any] = {"kind": self.denominator, "absolute": self.absolute_gamma}
         if isinstance(held, ClassRows):
             by_rows = rows_denominator(held, j, self.gamma, **options)
