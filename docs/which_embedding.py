@@ -1,4 +1,4 @@
-"""Writes the tables of which_embedding.md from the reference results of the suite comparison."""
+"""Writes the tables of which_embedding.md from the reference results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
 DOCS = Path(__file__).resolve().parent
-REFERENCE = DOCS.parent / "reports" / "reference" / "comparison"
+REFERENCE = DOCS.parent / "reports" / "reference"
 PAGE = DOCS / "which_embedding.md"
 _BLOCK = re.compile(r"(<!-- from the reference results -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -30,7 +30,10 @@ class Problem:
     plain : str
         The competitor without an embedding.
     questions : tuple of pairs of str
-        What the page answers by pairs, the first method against the second.
+        What the page answers by pairs, the first method against the second; none where datasets are too few
+        for ranks.
+    suite : str
+        Whose results they are.
     """
 
     title: str
@@ -38,12 +41,35 @@ class Problem:
     unit: str
     style: str
     plain: str
-    questions: tuple[tuple[str, str], ...]
+    questions: tuple[tuple[str, str], ...] = ()
+    suite: str = "comparison"
 
     def value(self, number: float) -> str:
         """Format a value of the metric."""
         return self.style.format(100 * number if self.unit == "%" else number)
 
+
+TABLE_QUESTIONS = (
+    ("gem", "raw"),
+    ("gem", "random"),
+    ("gem", "pca"),
+    ("gem", "pca_rotated"),
+    ("gem", "lda"),
+    ("deep_gem", "gem"),
+    ("gem_neighborhoods", "gem"),
+    ("gem_subclasses", "gem"),
+    ("gem_on_fourier", "gem"),
+    ("gem_and_fourier", "fourier"),
+    ("gem_and_fourier", "raw + SVC"),
+    ("rembrandt", "plst"),
+    ("rembrandt_on_fourier", "fourier"),
+    ("hyperbolic_pca", "pca"),
+    ("spherical", "random_maclaurin"),
+    ("spherical", "tensor_sketch"),
+    ("spherical", "fourier"),
+    ("fourier", "nystroem"),
+    ("raw + SVC", "raw + HistGradientBoostingClassifier"),
+)
 
 PROBLEMS = (
     Problem(
@@ -52,27 +78,7 @@ PROBLEMS = (
         "%",
         "{:.1f}",
         "raw",
-        (
-            ("gem", "raw"),
-            ("gem", "random"),
-            ("gem", "pca"),
-            ("gem", "pca_rotated"),
-            ("gem", "lda"),
-            ("deep_gem", "gem"),
-            ("gem_neighborhoods", "gem"),
-            ("gem_subclasses", "gem"),
-            ("gem_on_fourier", "gem"),
-            ("gem_and_fourier", "fourier"),
-            ("gem_and_fourier", "raw + SVC"),
-            ("rembrandt", "plst"),
-            ("rembrandt_on_fourier", "fourier"),
-            ("hyperbolic_pca", "pca"),
-            ("spherical", "random_maclaurin"),
-            ("spherical", "tensor_sketch"),
-            ("spherical", "fourier"),
-            ("fourier", "nystroem"),
-            ("raw + SVC", "raw + HistGradientBoostingClassifier"),
-        ),
+        TABLE_QUESTIONS,
     ),
     Problem(
         "Labels",
@@ -109,6 +115,26 @@ PROBLEMS = (
             ("hermite", "srf_sample"),
         ),
     ),
+    Problem(
+        "Tables, 300 features of every method",
+        "test_error",
+        "%",
+        "{:.1f}",
+        "random",
+        tuple(names for names in TABLE_QUESTIONS if not re.search("raw|gem_and_fourier", " ".join(names))),
+        "equal_features",
+    ),
+    Problem(
+        "Supervised UMAP",
+        "test_error",
+        "%",
+        "{:.1f}",
+        "raw",
+        tuple(("umap", rival) for rival in ("raw", "pca_whitened", "lda", "gem", "fourier")),
+        "umap",
+    ),
+    Problem("Signals and noises of Table 1", "test_error", "%", "{:.1f}", "raw", suite="gem_relatives"),
+    Problem("Real-valued targets", "unexplained_variance", "share", "{:.3f}", "raw", suite="real_targets"),
 )
 
 
@@ -119,7 +145,7 @@ def name_of(competitor: str) -> str:
 
 def read(name: str, problem: Problem) -> pd.DataFrame:
     """Return the lines of a reference table that belong to a problem."""
-    lines = pd.read_csv(REFERENCE / f"{name}.csv")
+    lines = pd.read_csv(REFERENCE / problem.suite / f"{name}.csv", dtype={"classifier": str})
     return lines[lines["metric"] == problem.metric]
 
 
@@ -166,6 +192,18 @@ def dataset_table(problem: Problem, board: pd.DataFrame) -> str:
     return table(["data", f"best, {problem.unit}", "tie", "best embedding", "without"], rows)
 
 
+def means_table(problem: Problem, board: pd.DataFrame) -> str:
+    """List the means of all methods on the few datasets of a problem, the best mean over them first."""
+    datasets = board["dataset"].unique()
+    order = board.groupby("name")["mean"].mean().sort_values().index
+    cells = {
+        (line["name"], line["dataset"]): problem.value(line["mean"]) + (" =" if line["tied"] else "")
+        for line in board.to_dict("records")
+    }
+    rows = [[f"`{name}`", *(cells[name, dataset] for dataset in datasets)] for name in order]
+    return table([f"method, {problem.unit}", *(f"`{dataset}`" for dataset in datasets)], rows)
+
+
 def pairs_table(problem: Problem) -> str:
     """Answer the questions by wins and losses over datasets, and by the probability of a difference.
 
@@ -205,8 +243,11 @@ def block() -> str:
     parts = []
     for problem in PROBLEMS:
         board = read_board(problem)
+        parts.append(f"### {problem.title}\n")
+        if not problem.questions:
+            parts += ["= marks those that can't be told from the best.\n", means_table(problem, board)]
+            continue
         parts += [
-            f"### {problem.title}\n",
             ranks_table(problem, board),
             pairs_table(problem),
             "Tie: how many can't be told from the best; = marks those that are among them.\n",

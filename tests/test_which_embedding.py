@@ -25,7 +25,9 @@ def test_the_tables_of_the_page_are_those_of_the_reference(page):
 
 def test_the_best_of_each_table_is_the_smallest_error_of_its_runs(page):
     board = page.read_board(page.PROBLEMS[0])
-    errors = pd.concat(pd.read_csv(path) for path in sorted(page.REFERENCE.glob("results*.csv")))
+    errors = pd.concat(
+        pd.read_csv(path) for path in sorted((page.REFERENCE / "comparison").glob("results*.csv"))
+    )
     errors = errors[(errors["metric"] == "test_error") & (errors["status"] == "ok")]
     runs = errors.groupby(["dataset", "method", "classifier"])["value"].agg(["mean", "count"])
     for dataset, lines in board.groupby("dataset"):
