@@ -34,7 +34,7 @@ COLOURS = (
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
 
-#: How marks are filled and lines are dashed when all colours have been used: the second time, the third time, ….
+#: How marks are filled and lines are dashed the first time that all colours are used, the second time, ….
 FILLS = ("full", "none", "left", "top", "right", "bottom")
 DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (6, 1, 1, 1)), (0, (2, 1)), (0, (6, 1, 1, 1, 1, 1)))
 
@@ -128,7 +128,7 @@ def _style(key: str | None = None) -> Any:
 
 
 def tip(method: str, text: str = "") -> str:
-    """Return the ``gid`` that gives an artist a method to filter it by, and a text on hover if there is one."""
+    """Return the ``gid`` that gives an artist a method to filter it by, and a text on hover."""
     return f"tip:{method.replace(' ', '_')} {text}"
 
 

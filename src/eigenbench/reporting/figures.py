@@ -42,8 +42,8 @@ def error_against(
 ) -> Drawing | None:
     """Plot the mean of a metric, with its interval, against another number: one point per group.
 
-    Colours and fillings are methods, markers are classifiers. Groups of one family (method names that differ only
-    in a number at the end) and one classifier share a colour and are joined by a line.
+    Colours and fillings are methods, markers are classifiers. Groups of one family (method names that
+    differ only in a number at the end) and one classifier share a colour and are joined by a line.
 
     Parameters
     ----------
