@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from eigenbench.reporting.site import render
 
@@ -53,6 +54,8 @@ def test_it_asks_for_nothing_and_reports_no_error(browser, address):
 def test_headings_sort_by_mouse_and_keyboard(visit):
     page = visit()
     table = page.locator(BOARD).nth(1)
+    table.scroll_into_view_if_needed()
+    expect(table.locator("thead th").nth(3)).not_to_have_text("", use_inner_text=True)
     before = column(table, 2)
     heading = table.locator("thead th").nth(3)
     assert heading.inner_text().startswith("Test error (%)")
@@ -102,6 +105,19 @@ def test_one_filter_for_tables_and_charts(visit):
     page.get_by_label("Show only methods").fill("")
     assert rows.count() == n_before
     assert dim.count() == 0
+
+
+def test_the_names_of_a_chart_are_filtered_too_and_say_nothing(visit):
+    page = visit()
+    chart = page.locator("figure > [role=img]:has([data-method])").first
+    names = chart.locator("[data-method]:not(:has(> title))", has=page.locator("text"))
+    shown = {name.text_content().strip(): name.get_attribute("data-method") for name in names.all()}
+    assert "gem" in shown
+    page.get_by_label("Show only methods").fill("pca")
+    dim = {
+        name.text_content().strip() for name in names.all() if "dim" in (name.get_attribute("class") or "")
+    }
+    assert dim == {name for name, methods in shown.items() if "pca" not in methods}
 
 
 def test_marks_of_charts_say_their_values(visit, records):
@@ -179,4 +195,6 @@ def test_it_is_printed_black_on_white_without_controls(visit):
 def test_axe_finds_nothing(visit, violations, scheme, viewport):
     page = visit(color_scheme=scheme, viewport=viewport)
     page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    # What is far from the screen is not laid out otherwise.
+    page.add_style_tag(content=".scroll { content-visibility: visible !important }")
     assert not (found := violations(page)), "\n".join(found)

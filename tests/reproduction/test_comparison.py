@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
+from eigenbench.experiments.record import Failure
 from eigenbench.reporting.results import results_csv
 from eigenbench.reproduction.comparison import compare_with_reference
 from eigenbench.reproduction.receipt import Receipt
@@ -95,6 +96,27 @@ def test_missing_runs_are_named_with_the_reason(compare, records):
     assert receipt.runs[2].name == "digits/pca/CalibratedLeastSquares/seed-2"
     assert receipt.runs[2].why == "no record"
     assert not receipt.holds
+
+
+def test_runs_that_this_machine_could_not_make_are_no_difference(compare, records):
+    def without(record, message, kind):
+        failure = Failure(stage="import", type=kind, message=message)
+        return record.model_copy(update={"status": "not_run", "metrics": {}, "failure": failure})
+
+    remedy = "pip install 'eigenbench[peers]'"
+    needed = "needs a package that is not installed (No module named 'metric_learn')"
+    one, other = (
+        without(record, f"{name} {needed}: {remedy}", "MissingExtraError")
+        for name, record in zip(("NCA", "LFDA"), records, strict=False)
+    )
+    no_data = without(records[2], "digits: no source can be reached", "SourceUnavailable")
+    receipt = compare([one, other, no_data, records[3]])
+    assert verdicts(receipt) == ["not run"] * 3 + ["identical"]
+    assert {run.why for run in receipt.runs[:2]} == {f"a package is not installed: {remedy}"}
+    assert receipt.runs[2].why == "digits: no source can be reached"
+    assert receipt.holds
+    failed = one.model_copy(update={"status": "failed"})
+    assert verdicts(compare([failed, *records[1:]]))[0] == "different"
 
 
 def test_a_record_that_was_changed_is_missing(compare, records, write):

@@ -297,6 +297,7 @@ def test_saved_views_find_and_order_runs(bring, suite, three_of_each, store_uri)
     client = MlflowClient(store_uri)
     experiment = client.get_experiment_by_name("tiny")
     assert saved_views(experiment.tags) == {
+        "methods": "every method, best first",
         "published": "published numbers",
         "ranking-main": "ranking: main",
     }
@@ -310,4 +311,4 @@ def test_saved_views_find_and_order_runs(bring, suite, three_of_each, store_uri)
         found[key] = [run.data.params["method"] for run in runs]
         present = {f"{kind}.`{name}`" for kind in ("metrics", "tags") for name in getattr(runs[0].data, kind)}
         assert set(state["selectedColumns"]) <= present
-    assert found == {"ranking-main": ["gem", "pca"], "published": ["gem"]}
+    assert found == {"methods": ["gem", "pca"], "ranking-main": ["gem", "pca"], "published": ["gem"]}

@@ -58,7 +58,7 @@ def test_it_serves_on_the_next_free_port_and_ends_whole(results, store_uri, requ
         assert b"MLflow" in page.read()
     open_ui(base)
     assert capsys.readouterr().out.splitlines() == [
-        f"tiny: {view_url(base, '1')}",
+        f"tiny: {view_url(base, '1', 'methods')}",
         f"  ranking: main: {view_url(base, '1', 'ranking-main')}",
     ]
     process.send_signal(signal.SIGTERM)

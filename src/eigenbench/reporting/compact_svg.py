@@ -20,7 +20,7 @@ _NO_TURN = re.compile(r"rotate\(-?0 [^)]*\)")
 # What Matplotlib says of all elements, and of each text.
 _INHERITED = "stroke-linejoin:round;stroke-linecap:butt"
 _FONT = "font-family:'DejaVu Sans'"
-# An identifier of this form becomes what the page shows where the pointer is.
+# An identifier of this form names the method of an element, and what the page shows where the pointer is.
 _TIP = re.compile(r"tip:(\S*) (.*)")
 
 
@@ -92,9 +92,10 @@ def _shorten_attributes(element: Element, names: dict[str, str]) -> None:
     attributes = element.attrib
     if tip := _TIP.fullmatch(attributes.get("id", "")):
         attributes["data-method"] = tip[1]
-        title = Element(_tag("title"))
-        title.text = tip[2]
-        element.insert(0, title)
+        if tip[2]:
+            title = Element(_tag("title"))
+            title.text = tip[2]
+            element.insert(0, title)
     identifier = names.get(attributes.pop("id", ""))
     for name in _COORDINATES:
         if name in attributes:

@@ -34,6 +34,10 @@ COLOURS = (
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
 
+#: How marks are filled and lines are dashed the first time that all colours are used, the second time, ….
+FILLS = ("full", "none", "left", "top", "right", "bottom")
+DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (6, 1, 1, 1)), (0, (2, 1)), (0, (6, 1, 1, 1, 1, 1)))
+
 #: Drawn in this colour, then replaced by the text colour of the page.
 INK = "#0a0b0c"
 
@@ -123,8 +127,8 @@ def _style(key: str | None = None) -> Any:
     return matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE, "svg.hashsalt": key})
 
 
-def tip(method: str, text: str) -> str:
-    """Return the ``gid`` that gives an artist a text on hover and a method to filter it by."""
+def tip(method: str, text: str = "") -> str:
+    """Return the ``gid`` that gives an artist a method to filter it by, and a text on hover."""
     return f"tip:{method.replace(' ', '_')} {text}"
 
 
@@ -143,12 +147,13 @@ def draw_names(
     figure: Figure,
     looks: Mapping[str, Look],
     place: Literal["outside upper center", "outside lower center"] = "outside lower center",
+    methods: Mapping[str, str] | None = None,
 ) -> None:
-    """Name the looks of points and lines above or below the axes."""
+    """Name the looks of points and lines above or below the axes; ``methods`` to filter the names by."""
     n_rows = math.ceil(len(looks) / _columns(list(looks), figure.get_figwidth()))
     n_columns = math.ceil(len(looks) / n_rows)
     lines = [Line2D([], [], **{"linestyle": "none", **look}, label=name) for name, look in looks.items()]
-    figure.legend(
+    legend = figure.legend(
         handles=[line for column in range(n_columns) for line in lines[column::n_columns]],
         loc=place,
         ncols=n_columns,
@@ -157,6 +162,10 @@ def draw_names(
         columnspacing=1.0,
         borderaxespad=0.2,
     )
+    for handle, name in zip(legend.legend_handles, legend.get_texts(), strict=True):
+        if handle is not None and methods:
+            for artist in (handle, name):
+                artist.set_gid(tip(methods[name.get_text()]))
 
 
 def _columns(names: Sequence[str], width: float) -> int:

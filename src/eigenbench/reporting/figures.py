@@ -16,9 +16,12 @@ from matplotlib.ticker import MaxNLocator
 from eigenbench.experiments.record import Record
 from eigenbench.reporting.drawing import (
     COLOURS,
+    DASHES,
+    FILLS,
     INK,
     MARKERS,
     Drawing,
+    Look,
     draw_names,
     log_if_wide,
     names_height,
@@ -39,8 +42,8 @@ def error_against(
 ) -> Drawing | None:
     """Plot the mean of a metric, with its interval, against another number: one point per group.
 
-    Colours are methods and markers are classifiers. Groups of one family (method names that differ only
-    in a number at the end) and one classifier share a colour and are joined by a line.
+    Colours and fillings are methods, markers are classifiers. Groups of one family (method names that
+    differ only in a number at the end) and one classifier share a colour and are joined by a line.
 
     Parameters
     ----------
@@ -90,13 +93,13 @@ def learning_curves(groups: Sequence[RunGroup]) -> Drawing | None:
     shown = [group for group in groups if group.finished and any(group.finished[0].curves.values())]
     if not shown:
         return None
-    legend = _Legend.of(groups).without_markers([group.method for group in shown])
+    legend = _Legend.of(groups).of_lines([group.method for group in shown])
     panels: dict[str, list[_Curve]] = {}
     for group in shown:
         for name, curve in group.finished[0].curves.items():
             title = f"{group.classifier}\n{name.replace('_', ' ')}"
-            colour = legend.look(legend.family_of[group.method])["color"]
-            panels.setdefault(title, []).append(_Curve(group.method, colour, curve))
+            look = legend.line(legend.family_of[group.method])
+            panels.setdefault(title, []).append(_Curve(group.method, look, curve))
     columns = min(4, len(panels))
     rows = math.ceil(len(panels) / columns)
     width = 2.75 * max(columns, 2)
@@ -133,21 +136,23 @@ class _Curve(NamedTuple):
     """A learning curve of one method."""
 
     method: str
-    colour: str
+    look: Look
     values: list[tuple[int, float]]
 
 
 @dataclass(frozen=True)
 class _Legend:
-    """Colours for families of methods, markers for classifiers; the same in all figures of an experiment.
+    """Colours and fillings, or dashes, for families of methods, markers for classifiers.
 
-    ``drawn`` are the families that the figure has; the others keep their colours for themselves.
+    They are the same in all figures of an experiment. ``drawn`` are the families that the figure has; the
+    others keep theirs for themselves.
     """
 
     family_of: dict[str, str]
     families: list[str]
     classifiers: list[str]
     drawn: list[str]
+    lines: bool = False
 
     @classmethod
     def of(cls, groups: Sequence[RunGroup]) -> _Legend:
@@ -155,16 +160,22 @@ class _Legend:
         families = list(dict.fromkeys(family_of.values()))
         return cls(family_of, families, list(dict.fromkeys(group.classifier for group in groups)), families)
 
-    def without_markers(self, methods: Iterable[str]) -> _Legend:
+    def of_lines(self, methods: Iterable[str]) -> _Legend:
+        """Return the legend of a figure that has only lines, of some methods."""
         drawn = list(dict.fromkeys(self.family_of[method] for method in methods))
-        return replace(self, classifiers=[], drawn=drawn)
+        return replace(self, classifiers=[], drawn=drawn, lines=True)
 
-    def look(self, family: str, classifier: str | None = None) -> dict[str, Any]:
-        """Return colour and marker; families beyond the palette come again with hollow markers."""
+    def look(self, family: str, classifier: str | None = None) -> Look:
+        """Return colour and marker; families beyond the palette have the colours again, filled otherwise."""
         turn, index = divmod(self.families.index(family), len(COLOURS))
         marker = MARKERS[self.classifiers.index(classifier) % len(MARKERS) if classifier else 0]
-        face = "none" if turn % 2 else COLOURS[index]
-        return {"color": COLOURS[index], "marker": marker, "markerfacecolor": face}
+        filling = {"fillstyle": FILLS[turn % len(FILLS)], "markerfacecoloralt": "none"}
+        return {"color": COLOURS[index], "marker": marker, **filling}
+
+    def line(self, family: str) -> Look:
+        """Return colour and dashes; families beyond the palette have the colours again, dashed otherwise."""
+        turn, index = divmod(self.families.index(family), len(COLOURS))
+        return {"color": COLOURS[index], "linestyle": DASHES[turn % len(DASHES)]}
 
     def height(self, width: float) -> float:
         """Return the inches that the legend takes in a figure of some width."""
@@ -172,12 +183,15 @@ class _Legend:
         return 0.1 + sum(names_height(names, width) for names in legends)
 
     def draw(self, figure: Figure) -> None:
-        """Name the markers (when there are several) above the axes and the colours below."""
+        """Name the markers (when there are several) above the axes and the families below."""
         if len(self.classifiers) > 1:
-            ink = {"color": INK, "markerfacecolor": INK}
-            looks = {name: {**self.look(self.families[0], name), **ink} for name in self.classifiers}
+            looks = {name: self.look(self.families[0], name) | {"color": INK} for name in self.classifiers}
             draw_names(figure, looks, "outside upper center")
-        draw_names(figure, {family: self.look(family) for family in self.drawn})
+        methods: dict[str, str] = {}
+        for method, family in self.family_of.items():
+            methods[family] = f"{methods[family]},{method}" if family in methods else method
+        looks = {family: self.line(family) if self.lines else self.look(family) for family in self.drawn}
+        draw_names(figure, looks, methods=methods)
 
 
 def _families(methods: Iterable[str]) -> dict[str, str]:
@@ -214,7 +228,7 @@ def _curves(
     return curves
 
 
-def _error_curve(axes: Axes, curve: Sequence[_Point], look: dict[str, Any]) -> None:
+def _error_curve(axes: Axes, curve: Sequence[_Point], look: Look) -> None:
     colour = look["color"]
     if len(curve) > 1:
         axes.plot([point.x for point in curve], [point.y for point in curve], linewidth=1.0, color=colour)
@@ -229,7 +243,7 @@ def _learning_panel(axes: Axes, title: str, curves: Sequence[_Curve]) -> None:
     for curve in curves:
         steps, values = zip(*curve.values, strict=True)
         gid = tip(curve.method, f"{curve.method}: {values[-1]:.4g} at step {steps[-1]}")
-        axes.plot(steps, values, color=curve.colour, linewidth=1.2, marker=".", markersize=3, gid=gid)
+        axes.plot(steps, values, **curve.look, linewidth=1.2, marker=".", markersize=3, gid=gid)
     axes.set_title(title, fontsize=8.5)
     axes.set_xlabel("step")
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))

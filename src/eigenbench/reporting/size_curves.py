@@ -69,7 +69,7 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
         axes.set_xlabel(axis or ("size" if curve in _sized(groups) else "step"))
         _scale_steps(axes, sorted({step for line in lines.values() for step in line.steps}))
         _scale_means(axes, [found.mean for line in lines.values() for found in line.estimates])
-        draw_names(figure, looks)
+        draw_names(figure, looks, methods={label: label for label in looks})
 
     return Drawing(draw, (_WIDTH, 3.2 + names_height(list(looks), _WIDTH)))
 

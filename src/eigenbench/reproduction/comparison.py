@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -129,6 +130,8 @@ def _compare_run(
     if record.status != "ok" or there.status != "ok":
         if record.status == there.status:
             return _compared(run, "not compared", f"{record.status.replace('_', ' ')} there too", **fields)
+        if record.status == "not_run":
+            return _compared(run, "not run", _why_not_run(record), **fields)
         why = f"{record.status.replace('_', ' ')} here, {there.status.replace('_', ' ')} in the reference"
         return _compared(run, "different", why, causes=causes(record, there, origins), **fields)
     siblings = reference.seeds_of(there)
@@ -142,6 +145,13 @@ def _compare_run(
     if verdict not in ("identical", "not compared"):
         fields["causes"] = causes(record, there, origins)
     return _compared(run, verdict, why, **fields)
+
+
+def _why_not_run(record: Record) -> str:
+    """Return why a run was not made; of a package that is not installed only what methods have in common."""
+    message = record.failure.message if record.failure else "its record does not say why"
+    remedy = re.search(r"pip install .*", message)
+    return f"a package is not installed: {remedy[0]}" if remedy else message
 
 
 def _compare_value(

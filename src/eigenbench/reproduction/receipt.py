@@ -23,7 +23,7 @@ RECEIPTS = "receipts"
 #: What a comparison of one number says, where its noise is from, and what a comparison of a run says.
 ValueVerdict = Literal["identical", "within noise", "different", "noise unknown", "time or memory"]
 NoiseSource = Literal["seeds", "rows", "rounding"]
-RunVerdict = Literal["identical", "within noise", "different", "not compared", "missing"]
+RunVerdict = Literal["identical", "within noise", "different", "not compared", "not run", "missing"]
 
 #: Verdicts of a run that came out again.
 REPRODUCED: Final = ("identical", "within noise")
@@ -70,9 +70,9 @@ class ComparedRun(_Model):
     verdict : str
         ``identical``: every metric is, bit for bit. ``within noise``: no metric differs by more than noise.
         ``different``: one does. ``not compared``: the reference has no such run, or all it has is time.
-        ``missing``: there is no record here.
+        ``not run``: this machine lacks a package or the data. ``missing``: there is no record here.
     why : str
-        Of the last three, in a few words.
+        Of all but the first two, in a few words.
     run_key : str
         Of the settings that the suite asks for.
     dataset_sha256 : str or None

@@ -10,7 +10,13 @@ from rich.text import Text
 
 from eigenbench.reproduction.receipt import ComparedRun, ComparedValue, Receipt
 
-_COLOURS = {"within noise": "green", "different": "red", "missing": "red", "not compared": "dim"}
+_COLOURS = {
+    "within noise": "green",
+    "different": "red",
+    "missing": "red",
+    "not run": "yellow",
+    "not compared": "dim",
+}
 _MOST_LINES = 20
 _MOST_NAMES = 3
 #: More texts of one cause, such as digests of code, are counted and not written out.
@@ -57,8 +63,8 @@ def _within_noise(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, str]]:
 
 
 def _without(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, str]]:
-    """Yield a line for each reason why runs are missing or were not compared."""
-    for verdict in ("missing", "not compared"):
+    """Yield a line for each reason why runs are missing, were not made or were not compared."""
+    for verdict in ("missing", "not run", "not compared"):
         by_reason: dict[str, list[str]] = {}
         for run in runs:
             if run.verdict == verdict:

@@ -11,7 +11,7 @@ from eigenbench.experiments.runs import within_method
 from eigenbench.experiments.suite import ExperimentSpec
 from eigenbench.reporting.formatting import probability, seconds
 from eigenbench.reporting.run_groups import reason, total_seconds
-from eigenbench.tracking.suite_notes import sources_of, table
+from eigenbench.tracking.suite_notes import report_places, sources_of, table
 from eigenbench.tracking.summaries import Summary
 
 _MOST_ROWS = 30
@@ -53,7 +53,7 @@ def overview_note(
             f"{direction} is better. A rank is that of the mean over all seeds; = marks what cannot be "
             "distinguished from the best at 5 %.",
             f"Run it: `snakemake {shlex.quote(suite)}`",
-            f"Report: `{reports_dir / suite / 'index.html'}`",
+            report_places(suite, reports_dir),
         ]
     )
 
@@ -81,7 +81,9 @@ def summary_note(
     records = summary.runs.records
     suite = records[0].suite
     style, found = summary.style, summary.estimate
-    parts = [f"**{summary.runs.label} on {records[0].dataset}**"]
+    # MLflow folds all but the first lines.
+    command = f"Run it: `snakemake {_target(records, results_dir)}`"
+    parts = [f"**{summary.runs.label} on {records[0].dataset}**", command]
     if found is not None:
         interval = style.interval(found.low, found.high)
         seeds = f"{found.n_seeds} seed" + ("s" if found.n_seeds > 1 else "")
@@ -95,8 +97,7 @@ def summary_note(
         parts.append(_published(summary))
     parts += [
         table(("seed", style.heading, "fit + train (s)", "record"), _seed_rows(summary, run_links)),
-        f"Run it: `snakemake {_target(records, results_dir)}`",
-        f"Report: `{reports_dir / suite / 'index.html'}`",
+        report_places(suite, reports_dir),
     ]
     if model_uri:
         parts.append(f"Serve its best model: `mlflow models serve -m {model_uri} --env-manager local`")

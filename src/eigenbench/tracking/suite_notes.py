@@ -21,9 +21,15 @@ def suite_note(suite: Suite, reports_dir: Path) -> str:
             *filter(None, [suite.description.strip()]),
             table(("experiment", "what", "dataset", "published in"), rows),
             f"Run it: `snakemake {shlex.quote(suite.name)}`",
-            f"Report: `{reports_dir / suite.name / 'index.html'}`",
+            report_places(suite.name, reports_dir),
         ]
     )
+
+
+def report_places(suite: str, reports_dir: Path) -> str:
+    """Say where the report of a suite is: in its own folder when it was asked for by name."""
+    asked = f"`{reports_dir / suite / 'index.html'}` after `snakemake {shlex.quote(suite)}`"
+    return f"Report: {asked}, `{reports_dir / 'index.html'}` after `snakemake`"
 
 
 def sources_of(spec: ExperimentSpec | None) -> list[str]:

@@ -18,7 +18,7 @@ from urllib.request import ProxyHandler, build_opener
 
 from eigenbench.tracking import store
 from eigenbench.tracking.errors import TrackingError, TrackingUnavailable
-from eigenbench.tracking.views import saved_views, view_url
+from eigenbench.tracking.views import METHODS, saved_views, view_url
 
 if TYPE_CHECKING:
     from mlflow.entities import Experiment
@@ -95,8 +95,10 @@ def _print_links(base_url: str, experiments: Sequence[Experiment]) -> None:
     if not experiments:
         print(f"MLflow: {base_url} (no suite has been tracked there yet)", flush=True)
     for item in experiments:
-        print(f"{item.name}: {view_url(base_url, item.experiment_id)}", flush=True)
-        for key, title in saved_views(item.tags).items():
+        views = saved_views(item.tags)
+        first = METHODS if views.pop(METHODS, None) else None
+        print(f"{item.name}: {view_url(base_url, item.experiment_id, first)}", flush=True)
+        for key, title in views.items():
             print(f"  {title}: {view_url(base_url, item.experiment_id, key)}", flush=True)
 
 

@@ -13,6 +13,8 @@ WORKFLOW = "workflowType=machine_learning"
 
 _TAG = "mlflow.sharedViewState."
 _PUBLISHED = "published"
+#: The view that a suite opens on.
+METHODS = "methods"
 _COLUMNS = (
     "tags.`metric`",
     "tags.`interval`",
@@ -30,16 +32,17 @@ _COLUMNS = (
 def view_tags(experiments: Iterable[str], published: bool) -> dict[str, str]:
     """Return the tags of an MLflow experiment that hold its saved views.
 
-    One view ranks the methods of each experiment of the suite; where there are published numbers, one shows
-    what answers them.
+    One view has the methods of all experiments, the best of each first, one ranks those of each experiment;
+    where there are published numbers, one shows what answers them.
     """
     summaries = "tags.kind = 'summary' AND"
-    views = {
+    views = {METHODS: ("every method, best first", "tags.kind = 'summary'", "metrics.`rank`")}
+    views |= {
         f"ranking-{name}": (f"ranking: {name}", f"{summaries} tags.experiment = '{name}'", "metrics.`rank`")
         for name in experiments
     }
     if published:
-        views[_PUBLISHED] = ("published numbers", f"{summaries} metrics.published > 0", "tags.`verdict`")
+        views[_PUBLISHED] = ("published numbers", f"{summaries} tags.verdict LIKE '%'", "tags.`verdict`")
     return {f"{_TAG}{key}": _view(*view) for key, view in views.items()}
 
 
