@@ -1,7 +1,9 @@
 """Settings that must stand before NumPy is imported, and limits where it was imported earlier."""
 
+import gc
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,10 @@ import pytest
 # The tests run side by side: threads that wait for each other would make them slow. LightGBM asks joblib.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
     os.environ.setdefault(variable, "1")
+
+# Hundreds of processes start here: the package is compiled for the first of them alone.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 from hypothesis import settings  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
@@ -33,6 +39,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(
         key=lambda item: next((i for i, mark in enumerate(LONG) if item.get_closest_marker(mark)), len(LONG))
     )
+
+
+def pytest_collection_finish() -> None:
+    """Keep thousands of tests, which stay to the end, out of every collection of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

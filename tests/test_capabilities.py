@@ -134,7 +134,11 @@ def outcome(cls, params, rows, seed):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize(
+    "name",
+    # umap-learn is compiled when it is imported and at its first fit.
+    [pytest.param(name, marks=pytest.mark.slow if name == "UMAP" else ()) for name in CLASSES],
+)
 def test_one_seed_gives_one_result(name, rows):
     cls, params = CLASSES[name], FAST.get(name, {})
     if name == "LFDA":  # it refuses constant columns

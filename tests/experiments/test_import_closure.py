@@ -186,9 +186,7 @@ def test_all_that_the_import_of_a_component_or_protocol_executes_is_in_its_closu
 def edited(monkeypatch):
     """Give a module another text, by default one more statement, for the rest of the test."""
     texts = {}
-    real = {
-        name: getattr(closure, name) for name in ("_text", "_tree", "_imports", "_digest", "_lazy_exports")
-    }
+    real = {name: getattr(closure, name) for name in ("_text", "_facts", "_imports")}
 
     def edit(module, text=None):
         text = f"{closure._source(module).read_text()}\n_EDITED = 1\n" if text is None else text
@@ -197,7 +195,7 @@ def edited(monkeypatch):
     def uncached_where_edited(name):
         return lambda module: (real[name].__wrapped__ if module in texts else real[name])(module)
 
-    for name in ("_tree", "_imports", "_digest", "_lazy_exports"):
+    for name in ("_facts", "_imports"):
         monkeypatch.setattr(closure, name, uncached_where_edited(name))
     monkeypatch.setattr(closure, "_text", lambda module: texts.get(module) or real["_text"](module))
     monkeypatch.setattr(closure, "_hash", closure._hash.__wrapped__)
@@ -286,7 +284,10 @@ def test_an_edit_changes_the_jobs_that_execute_it_and_no_others(bench, before, e
         "registry",
         "cli",
         *(f"experiments.{name}" for name in ("suite", "suite_types", "suite_file", "plan", "cost")),
-        *(f"experiments.{name}" for name in ("workflow", "import_closure", "remnants", "guard")),
+        *(
+            f"experiments.{name}"
+            for name in ("workflow", "import_closure", "source_facts", "remnants", "guard")
+        ),
         "protocols.available",
         "tracking.importer",
         "reporting.site",

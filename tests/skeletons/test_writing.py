@@ -14,6 +14,7 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.workflow
 def test_the_tests_of_all_skeletons_pass(tmp_path):
     for kind, name in [("method", "TwoAxes"), ("dataset", "rows"), ("suite", "trial"), ("protocol", "share")]:
         assert all(path.is_file() for path in write_skeleton(Kind(kind), name, tmp_path))

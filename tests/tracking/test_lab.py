@@ -102,6 +102,7 @@ def test_several_clusters_at_once_into_a_new_postgresql_database(postgres, clust
     check_whole(uri)
 
 
+@pytest.mark.workflow
 def test_several_clusters_at_once_into_one_server(server, clusters):
     import_all(server.uri, clusters)
     check_whole(server.uri)
@@ -159,6 +160,7 @@ def test_a_missing_driver_names_the_extra(results, monkeypatch):
         )
 
 
+@pytest.mark.workflow
 def test_a_server_killed_in_the_middle_and_back_later(results, server, monkeypatch):
     """The import ends with one clear error; the next one completes it, without doubles."""
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")

@@ -7,10 +7,15 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pandas as pd
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # where the tests find snakemake_server
+
+from snakemake_server import SnakemakeServer
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SUITES = Path(__file__).resolve().parent / "suites"
@@ -28,15 +33,17 @@ OFFLINE = {
 class Workflow:
     """The command ``snakemake`` with its results in one folder."""
 
+    server: SnakemakeServer
+
     def __init__(self, folder: Path, suites_dir: Path = SUITES, suites: tuple[str, ...] = ("tiny",)):
         self.folder = folder
         self.suites_dir = suites_dir
         self.suites = suites
         self.config: list[str] = []
 
-    def command(self, *arguments: str) -> list[str]:
+    def arguments(self, *arguments: str) -> list[str]:
         return [
-            *(sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile")),
+            *("--snakefile", str(REPOSITORY / "Snakefile")),
             *("--directory", str(self.folder), "--cores", "2", *arguments),
             *("--config", f"suites_dir={self.suites_dir}", f"suites=[{','.join(self.suites)}]"),
             *self.config,
@@ -47,21 +54,19 @@ class Workflow:
         return base | OFFLINE | extra
 
     def run(self, *arguments: str, timeout: float = 300, **extra: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(*arguments),
-            env=self.environment(**extra),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
+        told = self.arguments(*arguments)
+        output = Path(tempfile.mkstemp(prefix="snakemake")[1])
+        try:
+            status = self.server.run(told, self.environment(**extra), output, timeout)
+            return subprocess.CompletedProcess(told, status, output.read_text())
+        finally:
+            output.unlink()
 
     def start(self, *arguments: str, **extra: str) -> subprocess.Popen[bytes]:
         """Start in a session of its own, so that everything it starts can be killed at once."""
         with (self.folder / "started.log").open("ab") as log:
             return subprocess.Popen(
-                self.command(*arguments),
+                [sys.executable, "-m", "snakemake", *self.arguments(*arguments)],
                 env=self.environment(**extra),
                 stdout=log,
                 stderr=log,
@@ -87,13 +92,24 @@ class Workflow:
         return {message for message in messages if message != "all done"}
 
 
+@pytest.fixture(scope="session", autouse=True)
+def server():
+    """What all workflows run on that are not started to be killed."""
+    Workflow.server = SnakemakeServer()
+    yield
+    Workflow.server.close()
+
+
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory) -> tuple[Workflow, str]:
     """A workflow that ran undisturbed, and what it printed. Read it; copy it to change it."""
     workflow = Workflow(tmp_path_factory.mktemp("finished"))
-    done = workflow.run()
-    assert done.returncode == 0, done.stdout[-6000:]
-    return workflow, done.stdout
+    status = workflow.start().wait(timeout=300)
+    log = workflow.folder / "started.log"
+    printed = log.read_text()
+    log.unlink()
+    assert status == 0, printed[-6000:]
+    return workflow, printed
 
 
 @pytest.fixture

@@ -100,8 +100,8 @@ def test_folders_may_have_any_name(tmp_path, make_workflow):
     content = names | {"suites": ["tiny"], "suites_dir": str(suites)}
     (folder / "config.yaml").write_text(yaml.safe_dump(content))
     workflow = make_workflow(folder, suites)
-    workflow.command = lambda *arguments: [
-        *type(workflow).command(workflow, *arguments)[:-3],
+    workflow.arguments = lambda *arguments: [
+        *type(workflow).arguments(workflow, *arguments)[:-3],
         *("--configfile", str(folder / "config.yaml")),
     ]
     done = workflow.run()

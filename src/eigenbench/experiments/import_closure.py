@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeGuard
+
+from eigenbench.experiments.source_facts import KEPT, SourceFacts
 
 PACKAGE = "eigenbench"
 
@@ -43,7 +44,7 @@ def files_hash(package: str, folder: str) -> str:
 
 @cache
 def _hash(modules: tuple[str, ...]) -> str:
-    digests = [f"{name} {_digest(name)}" for name in sorted(import_closure(modules))]
+    digests = [f"{name} {_facts(name).digest}" for name in sorted(import_closure(modules))]
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:16]
 
 
@@ -72,30 +73,16 @@ def _text(module: str) -> str:
 
 
 @cache
-def _tree(module: str) -> ast.Module:
-    return ast.parse(_text(module))
-
-
-def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield a module and its statements at any depth: imports and docstrings stand in no expression."""
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for block in ("body", "handlers", "cases", "orelse", "finalbody"):
-            waiting += getattr(node, block, ())
+def _facts(module: str) -> SourceFacts:
+    return KEPT.of(_text(module))
 
 
 @cache
 def _imports(module: str) -> tuple[str, ...]:
     found = []
-    for node in _statements(_tree(module)):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == PACKAGE:
-            found.append(node.module)
-            for alias in node.names:
-                found += _defining_modules(node.module, alias.name)
-        elif isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
+    for imported, names in _facts(module).imports:
+        if imported.split(".")[0] == PACKAGE:
+            found += [imported, *itertools.chain(*(_defining_modules(imported, name) for name in names))]
     return tuple(found)
 
 
@@ -103,20 +90,8 @@ def _defining_modules(package: str, name: str) -> list[str]:
     """Return the module that ``from package import name`` executes beside the package itself, if any."""
     if _is_module(f"{package}.{name}"):
         return [f"{package}.{name}"]
-    lazy = _lazy_exports(package).get(name)
+    lazy = _facts(package).exports.get(name)
     return [lazy if lazy.startswith(PACKAGE) else f"{package}.{lazy}"] if lazy else []
-
-
-@cache
-def _lazy_exports(package: str) -> dict[str, str]:
-    """Return what a package imports on first use: its ``_EXPORTS``, name to module."""
-    return next((ast.literal_eval(node.value) for node in _tree(package).body if _is_export_list(node)), {})
-
-
-def _is_export_list(node: ast.AST) -> TypeGuard[ast.Assign]:
-    return isinstance(node, ast.Assign) and [
-        target.id for target in node.targets if isinstance(target, ast.Name)
-    ] == ["_EXPORTS"]
 
 
 @cache
@@ -128,20 +103,3 @@ def _is_module(name: str) -> bool:
         and source.name == "__init__.py"
         and any((source.parent / path).exists() for path in (f"{leaf}.py", f"{leaf}/__init__.py"))
     )
-
-
-@cache
-def _digest(module: str) -> str:
-    """Return the hash of a syntax tree without docstrings and the list of names that are imported lazily."""
-    return digest_of_code(_tree(module))
-
-
-def digest_of_code(tree: ast.Module) -> str:
-    """Return the hash of some code without its docstrings, which it loses, and lists of lazy names."""
-    for node in _statements(tree):
-        if isinstance(
-            node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-        ) and ast.get_docstring(node, clean=False):
-            node.body = node.body[1:]
-    kept = [node for node in tree.body if not _is_export_list(node)]
-    return hashlib.sha256(ast.dump(ast.Module(kept, type_ignores=[])).encode()).hexdigest()

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from eigenbench.component_loading import make_importable
-from eigenbench.experiments.import_closure import digest_of_code
+from eigenbench.experiments.source_facts import digest_of_code
 
 #: Compiled code of a package.
 _COMPILED = (".so", ".pyd")
