@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import json
 
@@ -19,13 +18,8 @@ _FORM = 3
 def summarize_import(done: SuiteImport) -> None:
     """Bring the summaries of an import's experiments, and the page of its suite, up to date."""
     models = BestModels(done)
-    # statsmodels collects garbage in every test; so it looks only at what is new.
-    gc.freeze()
-    try:
-        for experiment in done.experiments:
-            _bring_up_to_date(done, experiment, models)
-    finally:
-        gc.unfreeze()
+    for experiment in done.experiments:
+        _bring_up_to_date(done, experiment, models)
     specs = done.suite.experiments if done.suite else {}
     compares = any(number.method for spec in specs.values() for number in spec.published)
     tags = view_tags(specs or done.experiments, compares)
