@@ -93,6 +93,7 @@ def check_whole(uri):
     assert [run.data.tags["imported_from"].rpartition("/")[2] for run in common] == ["cluster2"], "the latest"
 
 
+@pytest.mark.workflow
 def test_several_clusters_at_once_into_a_new_postgresql_database(postgres, clusters):
     uri = postgres()
     import_all(uri, clusters)

@@ -55,12 +55,9 @@ class Workflow:
 
     def run(self, *arguments: str, timeout: float = 300, **extra: str) -> subprocess.CompletedProcess[str]:
         told = self.arguments(*arguments)
-        output = Path(tempfile.mkstemp(prefix="snakemake")[1])
-        try:
-            status = self.server.run(told, self.environment(**extra), output, timeout)
-            return subprocess.CompletedProcess(told, status, output.read_text())
-        finally:
-            output.unlink()
+        with tempfile.NamedTemporaryFile("r+", prefix="snakemake-", suffix=".log") as printed:
+            status = self.server.run(told, self.environment(**extra), Path(printed.name), timeout)
+            return subprocess.CompletedProcess(told, status, printed.read())
 
     def start(self, *arguments: str, **extra: str) -> subprocess.Popen[bytes]:
         """Start in a session of its own, so that everything it starts can be killed at once."""
