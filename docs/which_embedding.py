@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-
-from eigenbench.comparison.paired import holm
+from statsmodels.stats.multitest import multipletests
 
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS.parent / "reports" / "reference"
@@ -221,7 +220,7 @@ def pairs_table(problem: Problem) -> str:
             "second_better": line["first_better"],
         }
     asked = [found[names] for names in problem.questions]
-    corrected = holm([line["p_value"] for line in asked])
+    corrected = multipletests([line["p_value"] for line in asked], method="holm")[1]
     rows = []
     for names, line, p_value in zip(problem.questions, asked, corrected, strict=True):
         shares = [f"{line[key]:.2f}" for key in ("first_better", "equivalent", "second_better")]

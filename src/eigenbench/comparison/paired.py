@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from eigenbench.comparison.intervals import Interval, corrected_variance
 
@@ -273,7 +274,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     array([0.03,  nan, 0.06, 0.06])
     """
     corrected = np.array(p_values, dtype=np.float64)
-    order = np.argsort(corrected)[: np.count_nonzero(~np.isnan(corrected))]
-    stepped = corrected[order] * np.arange(len(order), 0, -1)
-    corrected[order] = np.minimum(np.maximum.accumulate(stepped), 1)
+    tested = ~np.isnan(corrected)
+    if tested.any():
+        corrected[tested] = multipletests(corrected[tested], method="holm")[1]
     return corrected
