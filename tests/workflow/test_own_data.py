@@ -110,7 +110,13 @@ def test_an_interrupt_keeps_what_is_done_and_leaves_no_process(tmp_path, asked):
     table.to_csv(tmp_path / "data.csv", index=False)
     arguments = ("compare", "data.csv", "--target", "kind", "--cv", "2", "--jobs", "1", "--methods", "lda")
     process = subprocess.Popen(
-        command(*arguments), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command(*arguments),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # A shell starts what it puts into the background with SIGINT ignored.
+        preexec_fn=lambda: signal.signal(asked, signal.SIG_DFL),
     )
     folder = tmp_path / "eigenbench-data"
     deadline = time.monotonic() + 240

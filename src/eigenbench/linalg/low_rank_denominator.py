@@ -29,7 +29,7 @@ class LowRankDenominator:
     Raises
     ------
     TooFewRows
-        If g is too small beside FᵀF for its inverse to be had in this way.
+        If g is too small beside the trace of FᵀF for this form of the inverse to be exact.
 
     Notes
     -----

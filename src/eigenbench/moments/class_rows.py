@@ -36,12 +36,20 @@ class ClassRows(SecondMoments):
             X, y, sample_weight = (part[np.flatnonzero(sample_weight)] for part in (X, y, sample_weight))
         self.classes, codes = np.unique(y, return_inverse=True)
         self.n_features = X.shape[1]
-        members = [rows for _, rows in class_runs(codes)]
         weights = np.ones(len(y), dtype=int) if sample_weight is None else sample_weight
-        self._rows = [dense_block(X[rows], np.float64) for rows in members]
-        self._weights = [weights[rows] for rows in members]
-        self._counts = np.array([weights.sum() for weights in self._weights])
-        self._sums = np.array([w @ rows for w, rows in zip(self._weights, self._rows, strict=True)])
+        members = [rows for _, rows in class_runs(codes)]
+        self._scales = [np.sqrt(weights[rows])[:, None] for rows in members]
+        self._roots = [
+            dense_block(X[rows], np.float64) * scale
+            for rows, scale in zip(members, self._scales, strict=True)
+        ]
+        self._counts = np.array([weights[rows].sum() for rows in members])
+        self._sums = np.array(
+            [
+                np.einsum("nd,no->d", root, scale)
+                for root, scale in zip(self._roots, self._scales, strict=True)
+            ]
+        )
 
     @staticmethod
     def serve(y: np.ndarray, n_features: int) -> bool:
@@ -60,17 +68,14 @@ class ClassRows(SecondMoments):
 
     def root(self, i: int, *, centred: bool = False) -> np.ndarray:
         """Return R, (n_i, d): RᵀR is Σ x xᵀ over rows of the i-th class, less their mean if ``centred``."""
-        rows = self._rows[i]
-        if centred:
-            rows = rows - self._sums[i] / self._counts[i]
-        return rows * np.sqrt(self._weights[i])[:, None]
+        root = self._roots[i]
+        return root - self._scales[i] * (self._sums[i] / self._counts[i]) if centred else root
 
     def second_moment(self, i: int) -> np.ndarray:
         """Return Σ x xᵀ over the rows of the i-th class, (d, d)."""
-        root = self.root(i)
-        return root.T @ root
+        return self._roots[i].T @ self._roots[i]
 
     def total(self) -> np.ndarray:
         """Return the second moment Σ x xᵀ over all rows, (d, d), undivided."""
-        root = np.concatenate([self.root(i) for i in range(len(self.classes))])
+        root = np.concatenate(self._roots)
         return root.T @ root
