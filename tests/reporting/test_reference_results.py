@@ -39,6 +39,26 @@ def test_a_part_taken_out_and_merged_again_gives_the_reference(suite, tmp_path):
         assert (folder / path.name).read_bytes() == path.read_bytes(), path.name
 
 
+def test_some_methods_of_a_dataset_replace_their_own_results_alone(suite, tmp_path):
+    reports, folder = tmp_path / "reports", tmp_path / "reference"
+    shutil.copytree(REFERENCE, folder)
+    reports.mkdir()
+    name = "results_vowel.csv"
+    old = pd.read_csv(folder / name, dtype=str, keep_default_na=False)
+    is_new = (old["method"] == "gem") & (old["seed"] != "4")
+    no_longer_asked = old["run_key"].where(~is_new, "of other settings")
+    old.assign(run_key=no_longer_asked).to_csv(folder / name, index=False)
+    old[is_new].assign(value="0.5").to_csv(reports / "results.csv", index=False)
+    shutil.copy(folder / "leaderboard.csv", reports)
+
+    merge(suite, reports, folder)
+
+    merged = pd.read_csv(folder / name, dtype=str, keep_default_na=False)
+    found = merged.set_index(["method", "classifier", "seed", "metric"]).sort_index()
+    expected = old.assign(value=old["value"].where(~is_new, "0.5"))
+    pd.testing.assert_frame_equal(found, expected.set_index(found.index.names).sort_index())
+
+
 def test_a_report_of_another_suite_is_refused(tmp_path, capsys):
     lines = (REFERENCE / "results_vowel.csv").read_text(encoding="utf-8").replace("comparison,", "other,")
     (tmp_path / "results.csv").write_text(lines, encoding="utf-8")

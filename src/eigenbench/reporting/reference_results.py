@@ -1,8 +1,8 @@
 """Puts results into the reference of a suite whose experiments were run at several times or places.
 
 ``python -m eigenbench.reporting.reference_results SUITE.yaml`` takes the lines of ``reports/results.csv`` and
-``reports/leaderboard.csv`` that belong to the suite, replaces those of the same datasets and experiments in
-the reference, and ranks the methods anew from all results that are then there.
+``reports/leaderboard.csv`` that belong to the suite, replaces those of the same runs, or of other settings of
+the same methods, in the reference, and ranks the methods anew from all results that are then there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from eigenbench.experiments.suite import Suite
 from eigenbench.experiments.suite_file import catalogue_of, load_suite
 from eigenbench.reporting.run_groups import group_runs
 from eigenbench.reporting.suite_ranks import SuiteRanks, pairs_csv, ranks_csv, suite_ranks
-from eigenbench.reproduction.reference import default_reference_folder
+from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_folder, present_keys
 
 _FAILURE = Failure(stage="reference", type="FailedThere", message="failed where the reference was made")
 
@@ -89,16 +89,37 @@ def merge(suite: Suite, reports: Path, folder: Path) -> list[str]:
     results = _read(reports / "results.csv").query("suite == @suite.name")
     if results.empty:
         raise ValueError(f"{reports / 'results.csv'}: no result of suite {suite.name!r}")
+    kept = _kept(suite, folder, results)
     parts = dict(tuple(results.groupby("dataset")))
+    for dataset, rows in parts.items():
+        name = f"results_{dataset}.csv"
+        kept[name] = pd.concat([kept[name], rows]) if name in kept else rows
     with replacing_entries(folder) as new:
-        for dataset, rows in parts.items():
-            _write(new / f"results_{dataset}.csv", rows)
+        for name, rows in kept.items():
+            _write(new / name, rows)
         _write(new / "leaderboard.csv", _boards(suite, reports, folder))
     if ranks := ranks_of_results(suite, folder):
         with replacing_entries(folder) as new:
             (new / "ranks.csv").write_text(ranks_csv(ranks), encoding="utf-8")
             (new / "pairs.csv").write_text(pairs_csv(ranks), encoding="utf-8")
     return list(parts)
+
+
+def _kept(suite: Suite, folder: Path, results: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return what stays of the result files of a folder beside new results, by name of file.
+
+    Of the methods that have new results only other runs stay that the suite still asks for.
+    """
+    methods = ["dataset", "method", "classifier"]
+    new = pd.MultiIndex.from_frame(results[methods])
+    asked = {run.key for run in plan_suite(suite, catalogue_of(suite)).runs} - set(results["run_key"])
+    present = present_keys(suite.name, folder.parent / EARLIER_KEYS)
+    found = {}
+    for path in sorted(folder.glob("results*.csv")):
+        old = _read(path)
+        is_asked = old["run_key"].map(lambda key: present.get(key, key)).isin(asked)
+        found[path.name] = old[is_asked | ~pd.MultiIndex.from_frame(old[methods]).isin(new)]
+    return found
 
 
 def _boards(suite: Suite, reports: Path, folder: Path) -> pd.DataFrame:

@@ -110,7 +110,7 @@ def load_reference(suite: str, folder: Path | None = None) -> Reference:
     present key of runs that were made when keys were computed in another way, by the same settings.
     """
     folder = folder or default_reference_folder()
-    present = _present_keys(suite, folder / EARLIER_KEYS)
+    present = present_keys(suite, folder / EARLIER_KEYS)
     by_key: dict[tuple[str, ...], ReferenceRun] = {}
     for path in sorted(folder.rglob("results*.csv")):
         for row in _rows(path, _NEEDED):
@@ -128,7 +128,7 @@ def load_reference(suite: str, folder: Path | None = None) -> Reference:
     return Reference(suite, list(by_key.values()))
 
 
-def _present_keys(suite: str, path: Path) -> dict[str, str]:
+def present_keys(suite: str, path: Path) -> dict[str, str]:
     """Return the present keys of a suite's runs by their earlier ones; none where there is no such file."""
     if not path.exists():
         return {}
