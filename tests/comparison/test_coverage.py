@@ -19,7 +19,8 @@ from simulation import (
 )
 
 from eigenbench.comparison.intervals import Interval, rows_and_seeds, rows_and_splits, wilson
-from eigenbench.comparison.paired import paired_bootstrap
+from eigenbench.comparison.one_dataset import compare_over_seeds
+from eigenbench.comparison.row_metric import RowMetric
 
 SEED = 19
 
@@ -83,10 +84,16 @@ def test_rows_and_splits(n):
 
 
 @simulations(100, 1000)
-def test_paired_bootstrap(n):
+def test_difference_of_two_runs(n):
     def intervals(generator):
         hard = difficulties(generator, 0.1, 300)
-        first, second = generator.random((2, 300)) < np.stack([hard, 0.7 * hard])
-        return {"bootstrap": paired_bootstrap(first, second, n_resamples=1000)}
+        wrong = generator.random((2, 300)) < np.stack([hard, 0.7 * hard])
+        runs = {name: [RowMetric(rows[:, None])] for name, rows in zip("ab", wrong, strict=True)}
+        first, second = (compare_over_seeds(runs).loc[name] for name in "ab")
+        if first["difference"]:
+            found = Interval(first["difference"], first["difference_low"], first["difference_high"])
+        else:
+            found = Interval(-second["difference"], -second["difference_high"], -second["difference_low"])
+        return {"two runs": found}
 
     coverage(n, 0.03, intervals)

@@ -13,7 +13,6 @@ from eigenbench.comparison.paired import (
     corrected_resampled_t,
     holm,
     mcnemar,
-    paired_bootstrap,
 )
 
 wrong_pairs = hnp.arrays(bool, st.tuples(st.just(2), st.integers(1, 60)))
@@ -96,35 +95,6 @@ def test_corrected_t_needs_finite_differences_of_two_splits(values):
 def test_corrected_t_needs_the_sizes_of_a_split():
     with pytest.raises(ValueError, match="training and test rows"):
         corrected_resampled_t([0.1, 0.2], n_train=0, n_test=3)
-
-
-def test_bootstrap_agrees_with_the_normal_interval_on_many_rows():
-    generator = np.random.default_rng(0)
-    first, second = generator.random((2, 5000)) < [[0.2], [0.1]]
-    found = paired_bootstrap(first, second)
-    difference = first.astype(float) - second
-    half_width = 1.96 * stats.sem(difference)
-    expected = difference.mean() + half_width * np.array([-1, 1])
-    np.testing.assert_allclose([found.low, found.high], expected, atol=1e-3)
-
-
-@given(hnp.arrays(float, st.tuples(st.just(2), st.integers(2, 20)), elements=st.floats(-5, 5)))
-def test_bootstrap_is_seeded_and_holds_the_difference(losses):
-    found = paired_bootstrap(*losses, n_resamples=200)
-    assert paired_bootstrap(*losses, n_resamples=200) == found
-    differences = losses[0] - losses[1]
-    assert differences.min() - 1e-9 <= found.low <= found.high <= differences.max() + 1e-9
-
-
-def test_bootstrap_without_discordant_rows_is_a_point():
-    found = paired_bootstrap([True, False, True], [True, False, True])
-    assert (found.estimate, found.low, found.high) == (0, 0, 0)
-
-
-@pytest.mark.parametrize("losses", [([1.0], [0.0]), ([1.0, np.nan], [0.0, 0.0]), ([1.0, 0.0], [0.0])])
-def test_bootstrap_needs_finite_losses_of_two_rows(losses):
-    with pytest.raises(ValueError, match=r"at least two rows|finite losses"):
-        paired_bootstrap(*losses)
 
 
 @settings(max_examples=25)

@@ -205,4 +205,5 @@ def _score_interval(p: float, n: float, quantile: float) -> Interval:
     shift = quantile**2 / n
     centre = (p + shift / 2) / (1 + shift)
     half_width = math.sqrt(shift * (p * (1 - p) + shift / 4)) / (1 + shift)
-    return Interval(p, max(0.0, centre - half_width), min(1.0, centre + half_width))
+    low, high = max(0.0, centre - half_width), min(1.0, centre + half_width)
+    return Interval(p, min(p, low), max(p, high))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from eigenbench.comparison.intervals import Interval, corrected_variance
+from eigenbench.comparison.intervals import corrected_variance
 
 
 @dataclass(frozen=True)
@@ -83,69 +83,6 @@ def mcnemar(first_wrong: ArrayLike, second_wrong: ArrayLike) -> McNemar:
     fewer, coin = min(only_first, only_second), stats.binom(only_first + only_second, 0.5)
     p_value = min(1.0, 2 * coin.cdf(fewer) - coin.pmf(fewer))
     return McNemar(only_first, only_second, float(p_value))
-
-
-def paired_bootstrap(
-    first: ArrayLike, second: ArrayLike, *, level: float = 0.95, n_resamples: int = 2000, seed: int = 0
-) -> Interval:
-    """Bound the difference of two methods' mean losses on one test set.
-
-    The percentile interval of the mean of row-wise differences over resampled rows [1]_.
-
-    Parameters
-    ----------
-    first, second : array, shape (n,)
-        Losses of each method on each row of *one* test set, booleans or finite numbers.
-    level : float, default=0.95
-        Confidence.
-    n_resamples : int, default=2000
-        Number of resamples.
-    seed : int, default=0
-        Seed of the resamples.
-
-    Returns
-    -------
-    Interval
-        Of the mean loss of the first minus that of the second. Where the difference is the same on every row
-        the ends are equal: resamples of one value say nothing about others.
-
-    Raises
-    ------
-    ValueError
-        If the losses are not finite and of one length, or there are fewer than two rows.
-
-    Notes
-    -----
-    Coverage over 1,000 simulations (seed 19; 300 rows, beta-distributed difficulty, rates .10 and .07): .937,
-    where .95 is nominal. Repeat by ``tests/comparison/test_coverage.py`` with ``-m slow``.
-
-    References
-    ----------
-    .. [1] B. Efron and R. J. Tibshirani, "An introduction to the bootstrap", Chapman & Hall 1993, chapter 13.
-
-    Examples
-    --------
-    >>> rows = np.arange(200)
-    >>> found = paired_bootstrap(rows < 30, (rows >= 10) & (rows < 20))
-    >>> f"{found.estimate:.2f} [{found.low:.2f}, {found.high:.2f}]"
-    '0.10 [0.06, 0.14]'
-    """
-    losses = [np.asarray(values, dtype=np.float64) for values in (first, second)]
-    if losses[0].ndim != 1 or losses[0].shape != losses[1].shape or not np.isfinite(losses).all():
-        raise ValueError(f"expected finite losses of one length, got shapes {[x.shape for x in losses]}")
-    difference = losses[0] - losses[1]
-    if len(difference) < 2:
-        raise ValueError(f"a bootstrap needs at least two rows, got {len(difference)}")
-    found = stats.bootstrap(
-        (difference,),
-        np.mean,
-        n_resamples=n_resamples,
-        batch=max(1, 2**21 // len(difference)),
-        confidence_level=level,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    ).confidence_interval
-    return Interval(float(difference.mean()), float(found.low), float(found.high))
 
 
 def corrected_resampled_t(

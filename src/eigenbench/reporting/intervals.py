@@ -7,8 +7,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy.stats import binomtest
 from scipy.stats import t as student_t
+
+from eigenbench.comparison.intervals import wilson
 
 LEVEL = 0.95
 OVER_SEEDS = "Student t over seeds"
@@ -111,5 +112,5 @@ def _over_seeds(values: Sequence[float], mean: float) -> tuple[float, float]:
 
 
 def _over_rows(share: float, n_test: int) -> tuple[float, float]:
-    found = binomtest(round(share * n_test), n_test).proportion_ci(LEVEL, method="wilson")
-    return float(found.low), float(found.high)
+    found = wilson(round(share * n_test), n_test, level=LEVEL)
+    return found.low, found.high
