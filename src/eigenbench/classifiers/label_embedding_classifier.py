@@ -304,9 +304,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
             held_out_loss = partial(mean_loss, loss, weights, watched, held_out.targets.normalised())
         found = descend(
             descent,
-            features,
-            targets,
-            rng,
+            descent.epochs(features, targets, rng),
             n_epochs=n_epochs,
             held_out_loss=held_out_loss,
             patience=self.n_iter_no_change,

@@ -157,7 +157,7 @@ def readers_of(files: Sequence[str], target: Any) -> Sequence[ParquetFile | Arra
             )
         return [ArrayFile(name, place, str(first.dtype), first.shape[1]) for name in files]
     raise PartitionError(
-        f"{files[0]}, {files[-1]}: either Parquet files or .npy files were expected, {sorted(kinds)} found."
+        f"{files[0]}, {files[-1]}: Parquet or .npy files, one kind, were expected, and {sorted(kinds)} found."
     )
 
 

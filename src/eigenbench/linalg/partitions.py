@@ -104,8 +104,18 @@ class Partitions:
 
     def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
         """Yield rows and labels of all partitions in their order, block by block, in this process."""
-        for reader in self._readers:
-            yield from reader()
+        for number in range(len(self)):
+            yield from self.read(number)
+
+    def read(self, number: int) -> Iterator[tuple[Any, np.ndarray]]:
+        """Yield rows and labels of one partition, block by block, in this process."""
+        for X, y in self._readers[number]():
+            if len(y):
+                yield X, y
+
+    def name(self, number: int) -> str:
+        """Return what messages call a partition."""
+        return self._readers[number].name
 
     def __getitem__(self, some: slice) -> Partitions:
         """Return some of the partitions; raises `PartitionError` for none."""
