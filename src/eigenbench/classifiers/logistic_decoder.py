@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 LOGIT_BYTES = 2**24
 
 #: Decay of the running means of the gradient and of its square.
-_MOMENTUM, _SCALE_MEMORY = 0.9, 0.99
+MOMENTUM, SCALE_MEMORY = 0.9, 0.99
 
 
 class Features(Protocol):
@@ -150,17 +150,21 @@ class StochasticDescent:
     def _update(self, gradient: np.ndarray, length: float) -> None:
         """Take a step; ``gradient`` is overwritten."""
         self._step += 1
-        self._mean *= _MOMENTUM
-        self._mean += (1 - _MOMENTUM) * gradient
+        self._mean *= MOMENTUM
+        self._mean += (1 - MOMENTUM) * gradient
         gradient *= gradient
-        self._square *= _SCALE_MEMORY
-        self._square += (1 - _SCALE_MEMORY) * gradient
+        self._square *= SCALE_MEMORY
+        self._square += (1 - SCALE_MEMORY) * gradient
         np.sqrt(self._square, out=gradient)
         gradient += 1e-8
         np.divide(self._mean, gradient, out=gradient)
-        correction = np.sqrt(1 - _SCALE_MEMORY**self._step) / (1 - _MOMENTUM**self._step)
-        gradient *= np.float32(length * correction)
+        gradient *= np.float32(length * adam_correction(self._step))
         self.weights -= gradient
+
+
+def adam_correction(step: int) -> float:
+    """Return the factor by which running means that began at zero are too small after so many steps."""
+    return float(np.sqrt(1 - SCALE_MEMORY**step) / (1 - MOMENTUM**step))
 
 
 class Descended(NamedTuple):

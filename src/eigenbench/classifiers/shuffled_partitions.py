@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenbench.classifiers.label_losses import Targets, multinomial_loss
+from eigenbench.classifiers.label_losses import class_targets, multinomial_loss
 from eigenbench.classifiers.partitioned_rows import PartitionedRows
 from eigenbench.linalg.ridge_system import RidgeSystem
 
@@ -55,12 +55,6 @@ class HeldOutLoss:
         """Add those of another."""
         self.total += other.total
         self.n_rows += other.n_rows
-
-
-def class_targets(codes: np.ndarray, n_classes: int) -> Targets:
-    """Return class codes as targets."""
-    ones = np.ones(len(codes), dtype=np.float32)
-    return Targets(sparse.csr_array((ones, codes, np.arange(len(codes) + 1)), shape=(len(codes), n_classes)))
 
 
 def shuffled_chunks(

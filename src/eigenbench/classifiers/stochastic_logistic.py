@@ -9,14 +9,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.classifiers.early_stopping import EarlyStopping
-from eigenbench.classifiers.label_losses import Targets, multinomial_loss
+from eigenbench.classifiers.label_losses import Targets, class_targets, multinomial_loss
 from eigenbench.classifiers.logistic_decoder import (
     Descended,
     StochasticDescent,
@@ -30,7 +29,6 @@ from eigenbench.classifiers.shuffled_partitions import (
     HeldOut,
     HeldOutLoss,
     SampledGram,
-    class_targets,
     shuffled_chunks,
 )
 from eigenbench.classifiers.streamed import StreamedClassifier
@@ -192,7 +190,7 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         self._fit_map(X if everything else X[rows], self.classes_[codes[rows]], seen)
         weights = self._weighed(codes, weights)
         system = self._preconditioner(X, rows, weights, rng)
-        targets = Targets(self._indicator(codes), weights)
+        targets = Targets(class_targets(codes, len(self.classes_)).labels, weights)
         with row_threads() as threads:
             whitened = partial(PreconditionedFeatures, X, self.feature_map_, system, threads)
             features = whitened(rows, cache_size=self.cache_size)
@@ -232,10 +230,6 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
             some = None if weights is None else weights[sample[here]]
             system.add(mapped_rows(X[sample[here]], self.feature_map_), some)
         return system.factor(self.ridge * system.n_rows)
-
-    def _indicator(self, codes: np.ndarray) -> sparse.csr_array:
-        shape = (len(codes), len(self.classes_))
-        return sparse.csr_array((np.ones(shape[0], np.float32), (np.arange(shape[0]), codes)), shape=shape)
 
     def _descend(
         self, descended: Callable[[float], Descended], system: RidgeSystem, n_rows: int, *, watched: bool
