@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from eigenbench.datasets.card import CARD, GROUPS, LABEL_EDGES, Card, read_card
 from eigenbench.datasets.errors import MalformedData, prepare_again
 from eigenbench.datasets.matrix import Matrix
-from eigenbench.datasets.sources.partitions import TRAINING_FILES, read_training_files
+from eigenbench.datasets.partition_records import TRAINING_FILES, read_training_files
 from eigenbench.datasets.split_kinds import FoldSplit, RandomSplit, SampledSplit
 from eigenbench.datasets.splits import draw_split
 

@@ -16,7 +16,7 @@ from eigenbench.datasets.catalogue import Entry, Part
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.formats import PartitionsFormat
 from eigenbench.datasets.natural_order import natural_key
-from eigenbench.datasets.sources.partitions import TRAINING_FILES, Listing, TrainingFiles
+from eigenbench.datasets.partition_records import TRAINING_FILES, Listing, TrainingFiles
 from eigenbench.datasets.storage import HashingWriter, atomic_writer
 from eigenbench.datasets.training_files import labelled_blocks
 from eigenbench.linalg.partition_files import ArrayFile, ParquetFile, PartitionError, readers_of

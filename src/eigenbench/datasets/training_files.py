@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenbench.datasets.sources.partitions import TrainingFiles
+from eigenbench.datasets.partition_records import TrainingFiles
 from eigenbench.linalg.partition_files import ArrayFile, ParquetFile, PartitionError, readers_of
 from eigenbench.linalg.partitions import Partitions
 

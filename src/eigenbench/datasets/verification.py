@@ -5,7 +5,7 @@ from pathlib import Path
 from eigenbench.datasets.card import CARD, Card, read_card
 from eigenbench.datasets.errors import AlteredData, MalformedData, prepare_again
 from eigenbench.datasets.file_sums import FileSums
-from eigenbench.datasets.sources.partitions import TRAINING_FILES, partition_sum, read_training_files
+from eigenbench.datasets.partition_records import TRAINING_FILES, partition_sum, read_training_files
 
 
 def verify_prepared(folder: Path) -> None:
