@@ -1,6 +1,6 @@
 """What a component can do, read from its class: nothing of it is written down a second time in the registry.
 
-All functions take the class itself, of this package or of another, and import nothing to answer.
+The functions take a class, of this package or of another, or where its tags or parameters count an instance.
 """
 
 from __future__ import annotations
@@ -45,6 +45,59 @@ def takes_moments(cls: type) -> bool:
     (True, False)
     """
     return hasattr(cls, "fit_moments") and getattr(cls, "_moments_suffice", True)
+
+
+def needs_rows(estimator: Any) -> bool:
+    """Return whether ``fit`` learns from the rows, and not from their width and type alone.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An instance. A class that uses no more of the rows has the attribute ``_shape_suffices = True``, or,
+        as scikit-learn's stateless transformers, the tag ``requires_fit = False``.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from eigenbench import SignedPowers
+    >>> needs_rows(SignedPowers()), needs_rows(StandardScaler())
+    (False, True)
+    """
+    from sklearn.utils import get_tags
+
+    return get_tags(estimator).requires_fit and not getattr(estimator, "_shape_suffices", False)
+
+
+def takes_partitions(estimator: Any) -> bool:
+    """Return whether an estimator can be fitted to rows with one label each that are never whole in memory.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An instance. A classifier needs ``fit_partitions``. A transformer needs ``fit_moments``, where class
+        moments give what ``fit`` does (those of classes, for a class with ``_moments_suffice_for_classes``),
+        or ``partial_fit``, or nothing of the rows but their shape.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from sklearn.decomposition import PCA, IncrementalPCA
+    >>> from eigenbench import GEM
+    >>> takes_partitions(GEM()), takes_partitions(IncrementalPCA()), takes_partitions(PCA())
+    (True, True, False)
+    """
+    if hasattr(estimator, "predict"):
+        return hasattr(estimator, "fit_partitions")
+    if hasattr(estimator, "fit_moments"):
+        return takes_moments(type(estimator)) or getattr(estimator, "_moments_suffice_for_classes", False)
+    return hasattr(estimator, "partial_fit") or not needs_rows(estimator)
 
 
 def streams(cls: type) -> bool:

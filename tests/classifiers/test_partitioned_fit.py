@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
-from eigenbench import GEM, CalibratedLeastSquares, ClassMoments, SecondOrderLogistic
+from eigenbench import GEM, CalibratedLeastSquares, ClassMoments, SecondOrderLogistic, StochasticLogistic
 from eigenbench.linalg.partition_files import PartitionError
 
 
@@ -118,3 +119,66 @@ def test_labels_that_come_later_are_noticed(rows):
 def test_what_partitions_cannot_give_is_refused(model, name):
     with pytest.raises(ValueError, match=f"fit_partitions does not take {name}"):
         model.fit_partitions([(np.eye(2), np.array([0, 1]))])
+
+
+class Given(np.random.RandomState):
+    """Gives rows in a stated order in each of its epochs."""
+
+    def __init__(self, orders):
+        super().__init__(0)
+        self.orders = iter(orders)
+
+    def permutation(self, n):
+        return next(self.orders)
+
+
+@pytest.mark.parametrize("with_map", [False, True])
+@pytest.mark.parametrize("megabytes", [1000, 0.02], ids=["whole", "parts"])
+def test_stochastic_steps_over_partitions_are_those_over_the_rows_in_the_same_order(
+    rows, with_map, megabytes
+):
+    X, y = rows
+    settings = {"early_stopping": False, "max_iter": 2, "batch_size": 37}
+    settings["feature_map"] = gem(rows) if with_map else None
+    blocks = blocks_of(X, y)
+    orders = order_of([len(labels) for _, labels in blocks], X[:1].nbytes, megabytes, batch_size=37, epochs=2)
+    expected = StochasticLogistic(**settings, random_state=Given(orders)).fit(X, y)
+    found = StochasticLogistic(**settings, cache_size=megabytes, random_state=3).fit_partitions(blocks)
+    assert_array_equal(found.classes_, expected.classes_)
+    assert_allclose(found.loss_curve_, expected.loss_curve_, rtol=1e-6)
+    assert_allclose(found.coef_, expected.coef_, rtol=1e-5, atol=1e-7)
+
+
+def order_of(sizes, bytes_per_row, megabytes, *, batch_size, epochs):
+    """Draw anew the order that seed 3 gives: of the partitions, and within each part that is held."""
+    rng, starts = np.random.RandomState(3), np.cumsum([0, *sizes])
+    for _ in range(epochs):
+        taken, left, part = [], [], []
+        order = rng.permutation(len(sizes))
+        for place, number in enumerate(order):
+            part += range(starts[number], starts[number + 1])
+            if len(part) * bytes_per_row < megabytes * 2**20 and place + 1 < len(order):
+                continue
+            ready = [*left, *np.array(part)[rng.permutation(len(part))]]
+            whole = len(ready) - len(ready) % batch_size
+            taken, left, part = taken + ready[:whole], ready[whole:], []
+        yield np.array(taken + left)
+
+
+def test_stochastic_steps_stop_by_held_out_rows_and_sample_the_rows(rows):
+    X, y = rows
+    model = StochasticLogistic(random_state=0, preconditioner_rows=100)
+    found = model.fit_partitions(blocks_of(X, y))
+    assert found.validation_curve_.argmin() + 1 == found.n_iter_
+    assert_array_equal(model.fit_partitions(blocks_of(X, y)).coef_, found.coef_)
+    whole = StochasticLogistic(random_state=0).fit(X, y)
+    assert found.score(X, y) == pytest.approx(whole.score(X, y), abs=0.02)
+    assert found.validation_curve_.min() == pytest.approx(whole.validation_curve_.min(), abs=0.1)
+
+
+def test_stochastic_steps_over_sparse_partitions(rows):
+    X, y = np.maximum(rows[0], 0), rows[1]
+    sparse_blocks = [(sparse.csr_array(part), labels) for part, labels in blocks_of(X, y)]
+    model = StochasticLogistic(random_state=0, max_iter=3, early_stopping=False)
+    expected = model.fit_partitions(blocks_of(X, y)).coef_
+    assert_allclose(model.fit_partitions(sparse_blocks).coef_, expected, rtol=1e-6, atol=1e-9)

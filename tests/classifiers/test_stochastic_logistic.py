@@ -12,7 +12,7 @@ from eigenbench import GEM, RandomFourierFeatures, StochasticLogistic
 from eigenbench.classifiers.early_stopping import hold_out
 from eigenbench.classifiers.label_losses import Targets, multinomial_loss
 from eigenbench.classifiers.logistic_decoder import StochasticDescent, WhitenedFeatures, second_moment
-from eigenbench.classifiers.stochastic_logistic import _PreconditionedFeatures
+from eigenbench.classifiers.preconditioned_features import PreconditionedFeatures
 from eigenbench.linalg.row_threads import RowThreads
 
 
@@ -55,7 +55,7 @@ def test_operators_are_the_whitened_rows(noisy, dtype):
     system = second_moment(X, identity, 1e-3)
     rows = np.arange(5, 1005)
     whitened = WhitenedFeatures(X[rows], identity, system, cache_size=100)
-    operators = _PreconditionedFeatures(X, identity, system, RowThreads(1, map), rows, cache_size=0)
+    operators = PreconditionedFeatures(X, identity, system, RowThreads(1, map), rows, cache_size=0)
     batch = np.array([3, 999, 17, 0])
     rng = np.random.RandomState(0)
     weights, residual = rng.randn(9, 3).astype(dtype), rng.randn(4, 3).astype(dtype)
@@ -72,7 +72,7 @@ def test_steps_are_those_on_whitened_rows(noisy):
     ends = []
     for features in (
         WhitenedFeatures(X, identity, system, cache_size=100),
-        _PreconditionedFeatures(X, identity, system, RowThreads(1, map), np.arange(len(y)), cache_size=0),
+        PreconditionedFeatures(X, identity, system, RowThreads(1, map), np.arange(len(y)), cache_size=0),
     ):
         descent = StochasticDescent(multinomial_loss, 0.01, 256, 2, np.zeros((9, 3), dtype=np.float32))
         losses = list(descent.epochs(features, Targets(labels), np.random.RandomState(0)))

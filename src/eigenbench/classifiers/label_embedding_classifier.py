@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +17,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import validate_data
 
 from eigenbench.classifiers.early_stopping import EarlyStopping
-from eigenbench.classifiers.label_losses import LOSSES, PROBABILITIES, Targets
+from eigenbench.classifiers.label_losses import LOSSES, PROBABILITIES, LabelLoss, Targets
 from eigenbench.classifiers.label_threshold import choose_threshold
 from eigenbench.classifiers.logistic_decoder import (
     LOGIT_BYTES,
@@ -30,6 +30,7 @@ from eigenbench.classifiers.logistic_decoder import (
 )
 from eigenbench.classifiers.many_labels import ManyLabelClassifier
 from eigenbench.classifiers.row_weights import checked_weights, nested_fit_arguments, routing_to
+from eigenbench.classifiers.sampled_softmax import SampledDescent
 from eigenbench.embeddings.labels.label_matrix import is_indicator, label_matrix
 from eigenbench.embeddings.labels.rembrandt import Rembrandt
 from eigenbench.embeddings.labels.spectral_label_embedding import LabelEmbedding
@@ -85,6 +86,9 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         smaller ones it falls with the square root of their size, as their gradients are noisier.
     batch_size : int or "auto", default="auto"
         Rows of a minibatch; "auto" takes 1/200 of the rows, but at least 32 and at most 512.
+    sampled_labels : int or None, default=None
+        With one label a row: how many labels are drawn for each minibatch, beside those of its rows, for its
+        softmax, in which they stand for all. For tens of thousands of labels; None takes all of them.
     early_stopping : bool, default=True
         Whether to hold out rows and choose the number of epochs and the threshold on them. Otherwise
         ``max_iter`` epochs are done and a ``threshold`` named by a metric is ½.
@@ -129,7 +133,9 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     The optimiser is Adam on minibatches in whitened coordinates; with weights of rows its objective is the
     weighted mean of the losses, that of repeated rows, of which others are held out and drawn.
 
-    Time: the embedding; D³/3 + n·D² once to whiten; 4·n·D·c flops for each epoch. Memory: 16·D·c bytes, the
+    Time: the embedding; D³/3 + n·D² once to whiten; 4·n·D·c flops for each epoch, or 4·n·D·(b + s) with
+    minibatches of b rows and s sampled labels, whose weights alone change. The curve of training losses is
+    then that of estimates, which in the mean are below the loss. Memory: 16·D·c bytes, the
     features that are kept, a copy of the rows that are not held out, 4·n·k bytes while a feature map is
     fitted, and blocks of 16 MB. ``predict`` and ``predict_top_k`` never hold scores of all rows;
     ``decision_function`` and ``predict_proba`` return them.
@@ -163,6 +169,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "sampled_labels": [Interval(Integral, 1, None, closed="left"), None],
         "refit": ["boolean"],
         "threshold": [StrOptions({"micro_f1", "hamming_loss"}), Interval(Real, 0, 1, closed="neither")],
         "cache_size": [Interval(Real, 0, None, closed="left")],
@@ -178,6 +185,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         max_iter: int = 30,
         learning_rate: float = 0.03,
         batch_size: int | str = "auto",
+        sampled_labels: int | None = None,
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
@@ -192,6 +200,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         self.max_iter = max_iter
         self.learning_rate = learning_rate
         self.batch_size = batch_size
+        self.sampled_labels = sampled_labels
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -259,6 +268,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     def _checked_loss(self, labels: sparse.csr_array) -> str:
         if not self._multilabel and labels.shape[1] < 2:
             raise ValueError(f"Y holds one class only ({self.classes_[0]}): a classifier needs at least two.")
+        if self.sampled_labels is not None and (self._multilabel or self.loss == "independent"):
+            raise ValueError("sampled_labels is for the softmax of one label a row: leave it at None.")
         if self.loss == "auto":
             return "independent" if self._multilabel else "multinomial"
         odd = np.flatnonzero(np.diff(labels.indptr) != 1)
@@ -291,22 +302,22 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         """Return the weights on whitened features, after ``n_epochs`` or of the best held-out loss."""
         features = WhitenedFeatures(rows.X, self._features_of(), system, cache_size=self.cache_size)
         targets = rows.targets.normalised()
-        weights = np.zeros((features.n_features + 1, targets.labels.shape[1]), dtype=np.float32)
+        order: Literal["C", "F"] = "C" if self.sampled_labels is None else "F"
+        shape = features.n_features + 1, targets.labels.shape[1]
+        weights = np.zeros(shape, dtype=np.float32, order=order)
         weights[-1] = prior_logits(targets, multinomial=self.loss_ == "multinomial")
         loss = LOSSES[self.loss_]
         auto = min(max(features.n_rows // 200, 32), LARGEST_BATCH)
         batch_size = auto if self.batch_size == "auto" else int(self.batch_size)
         length = self.learning_rate * (batch_size / LARGEST_BATCH) ** 0.5
-        descent = StochasticDescent(loss, length, batch_size, self.max_iter, weights)
+        descent = self._descent(loss, length, batch_size, weights, targets)
         held_out_loss: Callable[[], float] | None = None
         if held_out is not None:
             watched = WhitenedFeatures(held_out.X, self._features_of(), system, cache_size=self.cache_size)
             held_out_loss = partial(mean_loss, loss, weights, watched, held_out.targets.normalised())
         found = descend(
             descent,
-            features,
-            targets,
-            rng,
+            descent.epochs(features, targets, rng),
             n_epochs=n_epochs,
             held_out_loss=held_out_loss,
             patience=self.n_iter_no_change,
@@ -314,6 +325,14 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         self.n_iter_ = found.best_epoch
         self.loss_curve_, self.validation_curve_ = found.losses, found.held_out_losses
         return found.weights
+
+    def _descent(
+        self, loss: LabelLoss, length: float, batch_size: int, weights: np.ndarray, targets: Targets
+    ) -> StochasticDescent:
+        if self.sampled_labels is None or self.sampled_labels >= weights.shape[1]:
+            return StochasticDescent(loss, length, batch_size, self.max_iter, weights)
+        shares = np.bincount(targets.labels.indices, minlength=weights.shape[1]) / targets.labels.shape[0]
+        return SampledDescent(loss, length, batch_size, self.max_iter, weights, self.sampled_labels, shares)
 
     def _fit_features(self, rows: _Part, seed: int) -> None:
         """Set ``embedding_`` and ``feature_map_`` to clones fitted on the rows."""

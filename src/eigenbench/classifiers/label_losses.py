@@ -37,6 +37,12 @@ class Targets:
         return Targets(self.labels, mean_one(self.weights))
 
 
+def class_targets(codes: np.ndarray, n_classes: int) -> Targets:
+    """Return class codes as targets."""
+    ones = np.ones(len(codes), dtype=np.float32)
+    return Targets(sparse.csr_array((ones, codes, np.arange(len(codes) + 1)), shape=(len(codes), n_classes)))
+
+
 #: Returns the weighted sum of the losses of all rows and overwrites the logits (b, c) with its gradient.
 LabelLoss = Callable[[np.ndarray, Targets], float]
 

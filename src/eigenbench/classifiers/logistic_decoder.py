@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 LOGIT_BYTES = 2**24
 
 #: Decay of the running means of the gradient and of its square.
-_MOMENTUM, _SCALE_MEMORY = 0.9, 0.99
+MOMENTUM, SCALE_MEMORY = 0.9, 0.99
 
 
 class Features(Protocol):
@@ -115,33 +115,56 @@ class StochasticDescent:
 
     def epochs(self, features: Features, targets: Targets, rng: np.random.RandomState) -> Iterator[float]:
         """Go over the rows in random order up to ``max_iter`` times, yielding the mean loss seen."""
-        n_steps = self.max_iter * -(-features.n_rows // self.batch_size)
-        for _ in range(self.max_iter):
-            order, total = rng.permutation(features.n_rows), 0.0
+
+        def minibatches() -> Iterator[tuple[Any, Targets]]:
+            order = rng.permutation(features.n_rows)
             for start in range(0, features.n_rows, self.batch_size):
                 batch = order[start : start + self.batch_size]
-                F = features[batch]
-                residual = F @ self.weights
-                total += self.loss(residual, targets[batch])
-                gradient = F.T @ residual
-                gradient /= len(batch)
+                yield features[batch], targets[batch]
+
+        return self.passes(minibatches, features.n_rows)
+
+    def passes(
+        self, minibatches: Callable[[], Iterable[tuple[Any, Targets]]], n_rows: int
+    ) -> Iterator[float]:
+        """Take a step for each minibatch, up to ``max_iter`` times all, yielding the mean loss seen.
+
+        Parameters
+        ----------
+        minibatches : callable
+            Returns the features and targets of all ``n_rows`` rows, ``batch_size`` at a time.
+        n_rows : int
+            Rows of a pass.
+        """
+        n_steps = self.max_iter * -(-n_rows // self.batch_size)
+        for _ in range(self.max_iter):
+            total = 0.0
+            for features, targets in minibatches():
+                residual = features @ self.weights
+                total += self.loss(residual, targets)
+                gradient = features.T @ residual
+                gradient /= len(residual)
                 self._update(gradient, self.learning_rate * (1 - self._step / n_steps))
-            yield total / features.n_rows
+            yield total / n_rows
 
     def _update(self, gradient: np.ndarray, length: float) -> None:
         """Take a step; ``gradient`` is overwritten."""
         self._step += 1
-        self._mean *= _MOMENTUM
-        self._mean += (1 - _MOMENTUM) * gradient
+        self._mean *= MOMENTUM
+        self._mean += (1 - MOMENTUM) * gradient
         gradient *= gradient
-        self._square *= _SCALE_MEMORY
-        self._square += (1 - _SCALE_MEMORY) * gradient
+        self._square *= SCALE_MEMORY
+        self._square += (1 - SCALE_MEMORY) * gradient
         np.sqrt(self._square, out=gradient)
         gradient += 1e-8
         np.divide(self._mean, gradient, out=gradient)
-        correction = np.sqrt(1 - _SCALE_MEMORY**self._step) / (1 - _MOMENTUM**self._step)
-        gradient *= np.float32(length * correction)
+        gradient *= np.float32(length * adam_correction(self._step))
         self.weights -= gradient
+
+
+def adam_correction(step: int) -> float:
+    """Return the factor by which running means that began at zero are too small after so many steps."""
+    return float(np.sqrt(1 - SCALE_MEMORY**step) / (1 - MOMENTUM**step))
 
 
 class Descended(NamedTuple):
@@ -155,22 +178,20 @@ class Descended(NamedTuple):
 
 def descend(
     descent: StochasticDescent,
-    features: Features,
-    targets: Targets,
-    rng: np.random.RandomState,
+    epochs: Iterable[float],
     *,
     n_epochs: int,
     held_out_loss: Callable[[], float] | None,
     patience: int,
 ) -> Descended:
-    """Go on for ``n_epochs``, or until ``patience`` epochs have brought no better held-out loss.
+    """Go through ``n_epochs`` epochs, or until ``patience`` have brought no better held-out loss.
 
     Without ``held_out_loss`` the last epoch is the best, and the held-out losses are NaN.
     """
     losses: list[float] = []
     held_out_losses: list[float] = []
     best, best_epoch = descent.weights, n_epochs
-    for epoch, value in enumerate(descent.epochs(features, targets, rng), 1):
+    for epoch, value in enumerate(epochs, 1):
         losses.append(value)
         held_out_losses.append(np.nan if held_out_loss is None else held_out_loss())
         logger.info("epoch %d/%d: loss %.5f, held out %.5f", epoch, n_epochs, value, held_out_losses[-1])

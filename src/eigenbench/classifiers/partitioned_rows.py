@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.classifiers.early_stopping import hold_out
+from eigenbench.linalg.partition_files import PartitionError
 from eigenbench.linalg.partitions import Partitions
 from eigenbench.linalg.row_blocks import ROW_TYPES, FeatureBlocks
 from eigenbench.moments.class_sums import label_array
@@ -55,15 +56,36 @@ class PartitionedRows:
         prepare = _Preparation(self.feature_map, self.classes, held_out)
         return self.partitions.sum(start, prepare, label=label)
 
+    def labelled_blocks(
+        self, order: np.ndarray, held_out: tuple[float, int] | None
+    ) -> Iterator[tuple[Any, np.ndarray]]:
+        """Yield rows, not their features, and class positions of what is not held out, in this process.
+
+        Parameters
+        ----------
+        order : ndarray of int
+            The partitions to read, in this order.
+        held_out : tuple or None
+            As for ``sum``.
+        """
+        prepare = _Preparation(self.feature_map, self.classes, held_out)
+        for number in order.tolist():
+            for place, (X, y) in enumerate(self.partitions.read(number)):
+                try:
+                    rows, codes, marks = prepare.coded(X, y, (number, place))
+                except ValueError as error:
+                    raise PartitionError(f"{self.partitions.name(number)}: {error}") from error
+                yield (rows[~marks], codes[~marks]) if marks.any() else (rows, codes)
+
 
 class PartitionedFit:
-    """Mixin of classifiers that sums over rows suffice to fit."""
+    """Mixin of classifiers that rows in partitions suffice to fit."""
 
     feature_map: Any
 
     @abstractmethod
     def _fit_sums(self, rows: PartitionedRows) -> None:
-        """Learn from sums over rows."""
+        """Learn from the rows."""
 
     def fit_partitions(self, source: Any, *, target: Any = None) -> Any:
         """Fit the model to rows that no memory holds.
@@ -121,6 +143,11 @@ class _Preparation:
     def __call__(
         self, X: Any, y: Any, place: tuple[int, int]
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        X, codes, marks = self.coded(X, y, place)
+        for rows, features in FeatureBlocks(X, self.feature_map):
+            yield features, codes[rows], marks[rows]
+
+    def coded(self, X: Any, y: Any, place: tuple[int, int]) -> tuple[Any, np.ndarray, np.ndarray]:
         X, labels = _checked(X, y)
         codes = np.minimum(np.searchsorted(self.classes, labels), len(self.classes) - 1)
         new = np.flatnonzero(self.classes[codes] != labels)
@@ -132,8 +159,7 @@ class _Preparation:
         if self.held_out is not None:
             fraction, seed = self.held_out
             marks = hold_out(codes, fraction, np.random.RandomState([seed, *place]))
-        for rows, features in FeatureBlocks(X, self.feature_map):
-            yield features, codes[rows], marks[rows]
+        return X, codes, marks
 
 
 class _Survey:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.classifiers.early_stopping import EarlyStopping
-from eigenbench.classifiers.label_losses import Targets, multinomial_loss
+from eigenbench.classifiers.label_losses import Targets, class_targets, multinomial_loss
 from eigenbench.classifiers.logistic_decoder import (
     Descended,
     StochasticDescent,
@@ -23,9 +23,17 @@ from eigenbench.classifiers.logistic_decoder import (
     mean_loss,
     prior_logits,
 )
+from eigenbench.classifiers.partitioned_rows import PartitionedFit, PartitionedRows
+from eigenbench.classifiers.preconditioned_features import PreconditionedFeatures, mapped_rows
+from eigenbench.classifiers.shuffled_partitions import (
+    HeldOut,
+    HeldOutLoss,
+    SampledGram,
+    shuffled_chunks,
+)
 from eigenbench.classifiers.streamed import StreamedClassifier
 from eigenbench.linalg.ridge_system import RidgeSystem
-from eigenbench.linalg.row_blocks import BLOCK_BYTES, dense_block, row_slices
+from eigenbench.linalg.row_blocks import row_slices
 from eigenbench.linalg.row_threads import RowThreads, row_threads
 
 #: Rows of a minibatch for many rows: enough for the two triangular solves of a step to cost little.
@@ -37,14 +45,8 @@ FIRST_STEP, EARLY_PASSES, RESTARTS = 0.01, 2, 3
 #: Fewer steps in all than this may be too short to arrive.
 FEW_STEPS = 200
 
-#: Fewer rows than this are not worth a thread.
-SMALLEST_SHARE = 128
 
-#: Places in a minibatch and the features of the rows there.
-_Parts = list[tuple[np.ndarray, np.ndarray]]
-
-
-class StochasticLogistic(EarlyStopping, StreamedClassifier):
+class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
     r"""Multinomial logistic regression by stochastic gradients in whitened coordinates.
 
     As for :class:`SecondOrderLogistic`, a Cholesky factor L of the second moment of the features is the
@@ -116,8 +118,12 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
     minibatch, and the feature map for rows that are not kept. Memory: 4·D² bytes, ``cache_size``, the
     features of a minibatch, and 40·D·c bytes. Rows with weights w are drawn as rows without, and a row's
     gradient is multiplied by its weight, so that the objective is the weighted mean of the losses, that of
-    repeated rows; the steps are others. Features are made in as many threads as BLAS may have, each
-    with a share of the rows and with one thread of BLAS.
+    repeated rows; the steps are others.
+
+    ``fit_partitions`` reads the partitions in random order, and puts as many rows into random order as
+    ``cache_size`` holds; of files that are sorted by class, that should be rows of many. A pass is one
+    reading, with held-out rows two, in this process; features are not kept. Features are made in as many
+    threads as BLAS may have, each with a share of the rows and with one thread of BLAS.
 
     See Also
     --------
@@ -184,16 +190,32 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
         self._fit_map(X if everything else X[rows], self.classes_[codes[rows]], seen)
         weights = self._weighed(codes, weights)
         system = self._preconditioner(X, rows, weights, rng)
-        targets = Targets(self._indicator(codes), weights)
+        targets = Targets(class_targets(codes, len(self.classes_)).labels, weights)
         with row_threads() as threads:
-            whitened = partial(_PreconditionedFeatures, X, self.feature_map_, system, threads)
+            whitened = partial(PreconditionedFeatures, X, self.feature_map_, system, threads)
             features = whitened(rows, cache_size=self.cache_size)
             watched = None
             if held_out.any():
                 unseen = np.flatnonzero(held_out)
                 kept = max(0.0, self.cache_size - features.kept_megabytes)
                 watched = whitened(unseen, cache_size=kept), targets[unseen].normalised()
-            self._descend(features, targets[rows].normalised(), watched, rng)
+            seen_targets = targets[rows].normalised()
+            descended = partial(self._descended, features, seen_targets, watched, rng)
+            self._descend(descended, system, len(rows), watched=watched is not None)
+
+    def _fit_sums(self, rows: PartitionedRows) -> None:
+        rng = check_random_state(self.random_state)
+        held_out = (self.validation_fraction, int(rng.randint(2**31))) if self.early_stopping else None
+        share = min(1.0, self.preconditioner_rows / rows.n_rows)
+        start = partial(SampledGram, rows, share, fit_intercept=self.fit_intercept)
+        found = rows.sum(start, label=f"Gram matrix ({rows.n_features} features)", held_out=held_out)
+        system = found.system.factor(self.ridge * found.system.n_rows)
+        with row_threads() as threads:
+            descended = partial(
+                self._descended_in_partitions, rows, held_out, system, found.counts, threads, rng
+            )
+            watched = found.counts.sum() < rows.n_rows
+            self._descend(descended, system, int(found.counts.sum()), watched=watched)
 
     def _preconditioner(
         self, X: Any, rows: np.ndarray, weights: np.ndarray | None, rng: np.random.RandomState
@@ -202,34 +224,27 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
         sample = rows
         if len(rows) > self.preconditioner_rows:
             sample = np.sort(rng.choice(rows, self.preconditioner_rows, replace=False))
-        first = _features(X[sample[:1]], self.feature_map_)
+        first = mapped_rows(X[sample[:1]], self.feature_map_)
         system = RidgeSystem(first.shape[1], first.dtype, fit_intercept=self.fit_intercept)
         for here in row_slices(len(sample), first.nbytes):
             some = None if weights is None else weights[sample[here]]
-            system.add(_features(X[sample[here]], self.feature_map_), some)
+            system.add(mapped_rows(X[sample[here]], self.feature_map_), some)
         return system.factor(self.ridge * system.n_rows)
 
-    def _indicator(self, codes: np.ndarray) -> sparse.csr_array:
-        shape = (len(codes), len(self.classes_))
-        return sparse.csr_array((np.ones(shape[0], np.float32), (np.arange(shape[0]), codes)), shape=shape)
-
     def _descend(
-        self,
-        features: _PreconditionedFeatures,
-        targets: Targets,
-        watched: tuple[_PreconditionedFeatures, Targets] | None,
-        rng: np.random.RandomState,
+        self, descended: Callable[[float], Descended], system: RidgeSystem, n_rows: int, *, watched: bool
     ) -> None:
+        """Descend with the step length given or found, and set the fitted attributes."""
         adapts = self.learning_rate == "auto"
         length = FIRST_STEP if adapts else float(self.learning_rate)
-        found = self._descended(length, features, targets, watched, rng)
-        few = features.n_rows * self.max_iter < FEW_STEPS * self._rows_at_once(features.n_rows)
+        found = descended(length)
+        few = n_rows * self.max_iter < FEW_STEPS * self._rows_at_once(n_rows)
         for _ in range(RESTARTS if adapts and watched else 0):
             short = few and found.best_epoch == self.max_iter
             if not short and found.best_epoch > EARLY_PASSES:
                 break
             length *= 4 if short else 1 / 4
-            again = self._descended(length, features, targets, watched, rng)
+            again = descended(length)
             if again.held_out_losses.min() >= found.held_out_losses.min():
                 break
             found = again
@@ -240,7 +255,7 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        coef, shift = features.system.unwhiten(found.weights[:-1])
+        coef, shift = system.unwhiten(found.weights[:-1])
         self.coef_ = np.ascontiguousarray(coef.T, dtype=np.float64)
         self.intercept_ = found.weights[-1] + shift if self.fit_intercept else np.zeros(len(self.classes_))
         self.n_iter_ = found.best_epoch
@@ -252,97 +267,71 @@ class StochasticLogistic(EarlyStopping, StreamedClassifier):
 
     def _descended(
         self,
-        length: float,
-        features: _PreconditionedFeatures,
+        features: PreconditionedFeatures,
         targets: Targets,
-        watched: tuple[_PreconditionedFeatures, Targets] | None,
+        watched: tuple[PreconditionedFeatures, Targets] | None,
         rng: np.random.RandomState,
+        length: float,
     ) -> Descended:
         """Descend from the label frequencies with this first step length."""
-        weights = np.zeros((features.n_features + 1, len(self.classes_)), dtype=features.dtype)
-        if self.fit_intercept:
-            weights[-1] = prior_logits(targets, multinomial=True)
-        batch_size = self._rows_at_once(features.n_rows)
+        descent = self._descent(length, features, prior_logits(targets, multinomial=True))
         return descend(
-            StochasticDescent(multinomial_loss, length, batch_size, self.max_iter, weights),
-            features,
-            targets,
-            rng,
+            descent,
+            descent.epochs(features, targets, rng),
             n_epochs=self.max_iter,
-            held_out_loss=partial(mean_loss, multinomial_loss, weights, *watched) if watched else None,
+            held_out_loss=partial(mean_loss, multinomial_loss, descent.weights, *watched)
+            if watched
+            else None,
             patience=self.n_iter_no_change,
         )
 
-
-def _features(X: Any, feature_map: Any) -> np.ndarray:
-    return dense_block(X if feature_map is None else feature_map.transform(X))
-
-
-class _PreconditionedFeatures:
-    """Features of some rows of X in whitened coordinates, as operators; the first ones are kept in memory."""
-
-    def __init__(
+    def _descended_in_partitions(
         self,
-        X: Any,
-        feature_map: Any,
+        rows: PartitionedRows,
+        held_out: HeldOut,
         system: RidgeSystem,
+        counts: np.ndarray,
         threads: RowThreads,
-        rows: np.ndarray,
-        *,
-        cache_size: float,
-    ) -> None:
-        self._X, self._rows, self._feature_map, self.system = X, rows, feature_map, system
-        self._threads = threads
-        first = _features(X[rows[:1]], feature_map)
-        self.n_rows, self.n_features, self.dtype = len(rows), first.shape[1], first.dtype
-        self._with_intercept = system.fit_intercept
-        n_kept = 0 if feature_map is None else int(min(self.n_rows, cache_size * 2**20 // first.nbytes))
-        self._kept = np.empty((n_kept, self.n_features), dtype=self.dtype)
-        slices = row_slices(n_kept, first.nbytes, BLOCK_BYTES // threads.n_threads)
-        for _ in threads.map(self._keep, slices):
-            pass
-        self.kept_megabytes = self._kept.nbytes / 2**20
+        rng: np.random.RandomState,
+        length: float,
+    ) -> Descended:
+        """Descend over rows in partitions, of which ``counts`` of each class are not held out."""
+        n_rows, n_classes = int(counts.sum()), len(counts)
+        descent = self._descent(length, rows, np.log((counts + 0.5) / (n_rows + 0.5 * n_classes)), n_rows)
 
-    def _keep(self, here: slice) -> None:
-        self._kept[here] = self._made(np.arange(here.start, here.stop))
+        def minibatches() -> Iterator[tuple[LinearOperator, Targets]]:
+            for X, codes, places in shuffled_chunks(rows, held_out, descent.batch_size, self.cache_size, rng):
+                every = np.arange(len(codes))
+                features = PreconditionedFeatures(X, rows.feature_map, system, threads, every, cache_size=0)
+                for start in range(0, len(places), descent.batch_size):
+                    batch = places[start : start + descent.batch_size]
+                    yield features[batch], class_targets(codes[batch], n_classes)
 
-    def _made(self, positions: np.ndarray) -> np.ndarray:
-        return _features(self._X[self._rows[positions]], self._feature_map)
+        def held_out_loss() -> float:
+            coef, shift = system.unwhiten(descent.weights[:-1])
+            start = partial(
+                HeldOutLoss, coef.astype(rows.dtype), (shift + descent.weights[-1]).astype(rows.dtype)
+            )
+            found = rows.sum(start, held_out=held_out)
+            return float(found.total / found.n_rows)
 
-    def _part(self, positions: np.ndarray) -> np.ndarray:
-        """Return the features at some positions, all of them kept or none."""
-        return self._kept[positions] if positions[0] < len(self._kept) else self._made(positions)
-
-    def __getitem__(self, positions: Any) -> LinearOperator:
-        """Return the operator (b, D + 1) of the rows at some positions."""
-        if isinstance(positions, slice):
-            positions = np.arange(self.n_rows)[positions]
-        kept = positions < len(self._kept)
-        groups = np.flatnonzero(kept), np.flatnonzero(~kept)
-        places = [share for group in groups for share in self._threads.shares(group, SMALLEST_SHARE)]
-        features = self._threads.map(self._part, (positions[place] for place in places))
-        parts = list(zip(places, features, strict=True))
-        return LinearOperator(
-            (len(positions), self.n_features + 1),
-            matvec=partial(self._logits, parts),
-            matmat=partial(self._logits, parts),
-            rmatmat=partial(self._gradient, parts),
-            dtype=self.dtype,
+        return descend(
+            descent,
+            descent.passes(minibatches, n_rows),
+            n_epochs=self.max_iter,
+            held_out_loss=held_out_loss if n_rows < rows.n_rows else None,
+            patience=self.n_iter_no_change,
         )
 
-    def _logits(self, parts: _Parts, weights: np.ndarray) -> np.ndarray:
-        coef, shift = self.system.unwhiten(weights[:-1])
-        coef = coef.astype(self.dtype, copy=False)
-        logits = np.empty((sum(len(place) for place, _ in parts), *coef.shape[1:]), dtype=self.dtype)
-        products = self._threads.map(lambda part: part[1] @ coef, parts)
-        for (place, _), product in zip(parts, products, strict=True):
-            logits[place] = product
-        logits += (shift + weights[-1]).astype(self.dtype)
-        return logits
-
-    def _gradient(self, parts: _Parts, residual: np.ndarray) -> np.ndarray:
-        total = residual.sum(axis=0)
-        cross = sum(self._threads.map(lambda part: part[1].T @ residual[part[0]], parts))
-        cross = self.system.whitened_cross(cross, total)
-        constant = total if self._with_intercept else np.zeros_like(total)
-        return np.vstack([cross, constant]).astype(self.dtype, copy=False)
+    def _descent(
+        self,
+        length: float,
+        features: PreconditionedFeatures | PartitionedRows,
+        prior: np.ndarray,
+        n_rows: int | None = None,
+    ) -> StochasticDescent:
+        weights = np.zeros((features.n_features + 1, len(self.classes_)), dtype=features.dtype)
+        if self.fit_intercept:
+            weights[-1] = prior
+        batch_size = self._rows_at_once(n_rows or features.n_rows)
+        return StochasticDescent(multinomial_loss, length, batch_size, self.max_iter, weights)

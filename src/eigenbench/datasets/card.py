@@ -15,12 +15,12 @@ GROUPS = "groups_all.npy"
 
 
 class ArrayRecord(StrictModel):
-    """One ``.npy`` file of the prepared folder.
+    """One ``.npy`` file of the prepared folder, or the list of the partitions that hold the training rows.
 
     Attributes
     ----------
     sha256, bytes : str, int
-        Of the whole file, header included.
+        Of the whole file, header included. That of a list stands for the sums of the partitions in it.
     shape, dtype : tuple of int, str
         Of the array.
     """

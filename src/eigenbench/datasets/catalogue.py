@@ -9,11 +9,12 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from eigenbench.datasets.errors import CatalogueError
-from eigenbench.datasets.formats import AnyFormat, PrintedFormat
+from eigenbench.datasets.formats import AnyFormat, PartitionsFormat, PrintedFormat
 from eigenbench.datasets.source_kinds import (
     AnySource,
     FolderSource,
     MirrorSource,
+    PartitionsSource,
     PathSource,
     SynthesisedSource,
 )
@@ -114,6 +115,11 @@ class Entry(StrictModel):
     supplied: str | None = None
 
     @property
+    def partitioned(self) -> bool:
+        """Whether the training rows stay in partitions."""
+        return isinstance(self.format, PartitionsFormat)
+
+    @property
     def rows_of_a_run(self) -> int:
         """Training and test rows of one split, at most."""
         rows, split = sum(self.expect.rows.values()), self.split
@@ -144,7 +150,7 @@ class Entry(StrictModel):
             if (file.sha256 is None) != (file.bytes is None):
                 raise ValueError(f"file {name}: sha256 and bytes go together")
             local = all(
-                isinstance(source, SynthesisedSource | PathSource)
+                isinstance(source, SynthesisedSource | PathSource | PartitionsSource)
                 or (self.supplied is not None and isinstance(source, MirrorSource | FolderSource))
                 for source in file.sources
             )
@@ -153,6 +159,21 @@ class Entry(StrictModel):
                     f"file {name}: only a file that is synthesised, beside the catalogue, or supplied and "
                     "from a mirror, can go without sha256"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _is_wholly_partitioned(self) -> "Entry":
+        kinds = {
+            isinstance(source, PartitionsSource) for file in self.files.values() for source in file.sources
+        }
+        if kinds != {self.partitioned}:
+            raise ValueError("format partitions and sources with 'partitions' go together, in every file")
+        if not self.partitioned:
+            return self
+        if self.target != "multiclass" or self.sparse or self.missing or self.dtype != "float32":
+            raise ValueError("format partitions takes dense float32 rows without gaps and one label each")
+        if self.split.kind != "official" or any(len(names) > 1 for names in self.parts.values()):
+            raise ValueError("format partitions needs an official split, and one file for each part")
         return self
 
     @model_validator(mode="after")

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from eigenbench.datasets.card import CARD, GROUPS, LABEL_EDGES, Card, read_card
 from eigenbench.datasets.errors import MalformedData, prepare_again
 from eigenbench.datasets.matrix import Matrix
+from eigenbench.datasets.partition_records import TRAINING_FILES, read_training_files
 from eigenbench.datasets.split_kinds import FoldSplit, RandomSplit, SampledSplit
 from eigenbench.datasets.splits import draw_split
 
@@ -27,6 +28,8 @@ class Dataset:
         float32 features. Dense float32 arrays of an official split are read-only memory maps.
     y_train, y_test : ndarray of shape (n,) of int64 or csr_array of shape (n, c) of uint8
         Class codes 0 … c-1, or the indicator matrix of a multilabel dataset.
+        For a dataset in partitions X_train is a :class:`~eigenbench.Partitions` of rows and codes, and
+        y_train None.
     target : {"multiclass", "multilabel"}
         Which of the two.
     classes : list of str
@@ -55,7 +58,8 @@ class Dataset:
     train_groups: np.ndarray | None = None
 
     def __repr__(self) -> str:
-        shapes = f"train {self.X_train.shape}, test {self.X_test.shape}"
+        width = self.X_test.shape[1]
+        shapes = f"train {(self.card.n_train, width)}, test {self.X_test.shape}"
         return f"Dataset({self.name!r}, {shapes}, {len(self.classes)} classes)"
 
 
@@ -102,6 +106,11 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled
         blocks["test_rows"] = test
         if groups is not None:
             blocks["train_groups"] = groups[train]
+    elif TRAINING_FILES in card.arrays:
+        from eigenbench.datasets.training_files import partitions_of
+
+        blocks = {block: _read(folder, card, block) for block in ("X_test", "y_test")}
+        blocks |= {"X_train": partitions_of(read_training_files(folder / TRAINING_FILES)), "y_train": None}
     else:
         blocks = {block: _read(folder, card, block) for block in ("X_train", "y_train", "X_test", "y_test")}
     if isinstance(card.split, SampledSplit):

@@ -95,7 +95,7 @@ def fetch(
     data = resolve_data_dir(data_dir)
     folder = make_folder(raw_folder(data, name))
     earlier, sums = read_records(folder), FileSums(folder)
-    with _staging_area(folder, name, progress) as staging:
+    with _staging_area(folder, name, progress, sums) as staging:
         records = tuple(
             _keep(folder / file, raw, earlier, sums)
             or _copy_from_another(folder / file, raw, catalogue, sums)
@@ -110,11 +110,11 @@ def fetch(
 
 
 @contextmanager
-def _staging_area(folder: Path, name: str, progress: bool) -> Iterator[StagingArea]:
+def _staging_area(folder: Path, name: str, progress: bool, sums: FileSums) -> Iterator[StagingArea]:
     with storage_errors(folder):
         temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=folder))
         try:
-            yield StagingArea(temporary, name, progress)
+            yield StagingArea(temporary, name, progress, sums)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 

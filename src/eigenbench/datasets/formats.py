@@ -108,6 +108,19 @@ class SpeechFormat(StrictModel):
     test_speakers: Literal["core_test", "development"]
 
 
+class PartitionsFormat(StrictModel):
+    """Parquet or .npy files in partitions, of which those for training are never read as a whole.
+
+    Attributes
+    ----------
+    target : str or int, optional
+        Column of the labels: its name in Parquet, its number in .npy files, where the last is the default.
+    """
+
+    reader: Literal["partitions"]
+    target: str | int | None = None
+
+
 class GisetteFormat(StrictModel):
     """GISETTE rebuilt from the four idx files of MNIST, with the draws of a seed."""
 
@@ -175,6 +188,7 @@ AnyFormat = Annotated[
     | ArffFormat
     | MatFormat
     | SpeechFormat
+    | PartitionsFormat
     | GisetteFormat
     | PrintedFormat,
     Field(discriminator="reader"),

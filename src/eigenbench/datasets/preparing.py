@@ -17,6 +17,8 @@ from eigenbench.datasets.fetching import fetch
 from eigenbench.datasets.file_sums import STAMPS, FileSums
 from eigenbench.datasets.manifest import Manifest, RawFileOrigin
 from eigenbench.datasets.matrix import Matrix
+from eigenbench.datasets.partition_records import partition_sum
+from eigenbench.datasets.preparing_partitions import prepare_partitions
 from eigenbench.datasets.readers import Rows, read_part
 from eigenbench.datasets.split_kinds import FirstSplit, FoldSplit, RandomSplit, SampledSplit
 from eigenbench.datasets.splits import draw_split
@@ -88,6 +90,8 @@ def prepare(
     if progress:
         print(f"{name}: preparing", file=sys.stderr, flush=True)
     raw = raw_folder(data, name)
+    if entry.partitioned:
+        return _prepare_partitions(name, entry, raw, folder, manifest)
     parts = {
         part: read_part(entry, part, [raw / file for file in files]) for part, files in entry.parts.items()
     }
@@ -103,8 +107,22 @@ def prepare(
     groups = _groups(name, entry, parts)
     if groups is not None:
         arrays[GROUPS] = _write_array(folder / GROUPS, groups)
-    card = _card(name, entry, classes, targets, groups, manifest, arrays)
-    _finish(folder, card)
+    sizes = _part_sizes(entry, targets, groups)
+    card = _card(name, entry, classes, sizes, manifest, arrays)
+    _finish(folder, card, FileSums(folder))
+    return card
+
+
+def _prepare_partitions(name: str, entry: Entry, raw: Path, folder: Path, manifest: Manifest) -> Card:
+    make_folder(folder)
+    _discard(folder)
+    found = prepare_partitions(name, entry, raw, folder)
+    sums, earlier = FileSums(folder), FileSums(raw)
+    for record in found.training.files:
+        if partition_sum(record.name, sums, earlier) != record.sha256:
+            raise MalformedData(record.name, "partition", "changed while it was prepared", "run again")
+    card = _card(name, entry, found.classes, (found.n_train, found.n_test), manifest, found.arrays)
+    _finish(folder, card, sums)
     return card
 
 
@@ -115,11 +133,10 @@ def _discard(folder: Path) -> None:
             (folder / file).unlink(missing_ok=True)
 
 
-def _finish(folder: Path, card: Card) -> None:
+def _finish(folder: Path, card: Card, sums: FileSums) -> None:
     """Write the card, and beside it the stamps of all files."""
     content = card.model_dump_json(indent=2).encode()
     write_atomically(folder / CARD, content)
-    sums = FileSums(folder)
     written = {file: record.sha256 for file, record in card.arrays.items()}
     for file, sha256 in (written | {CARD: hashlib.sha256(content).hexdigest()}).items():
         sums.written(folder / file, sha256)
@@ -185,19 +202,22 @@ def _write_array(path: Path, array: np.ndarray) -> ArrayRecord:
     return ArrayRecord(sha256=sink.sha256, bytes=sink.size, shape=array.shape, dtype=str(array.dtype))
 
 
+def _part_sizes(entry: Entry, targets: Mapping[Part, Matrix], groups: np.ndarray | None) -> tuple[int, int]:
+    """Return the numbers of training and test rows."""
+    if isinstance(entry.split, RandomSplit | SampledSplit | FoldSplit):
+        train, test = draw_split(entry.split, 0, *targets.values(), groups=groups)
+        return len(train), len(test)
+    return targets["train"].shape[0], targets["test"].shape[0]
+
+
 def _card(
     name: str,
     entry: Entry,
     classes: tuple[str, ...],
-    targets: Mapping[Part, Matrix],
-    groups: np.ndarray | None,
+    sizes: tuple[int, int],
     manifest: Manifest,
     arrays: dict[str, ArrayRecord],
 ) -> Card:
-    if isinstance(entry.split, RandomSplit | SampledSplit | FoldSplit):
-        n_train, n_test = map(len, draw_split(entry.split, 0, *targets.values(), groups=groups))
-    else:
-        n_train, n_test = targets["train"].shape[0], targets["test"].shape[0]
     return Card(
         name=name,
         title=entry.title,
@@ -205,8 +225,8 @@ def _card(
         citation=entry.citation,
         homepage=entry.homepage,
         target=entry.target,
-        n_train=n_train,
-        n_test=n_test,
+        n_train=sizes[0],
+        n_test=sizes[1],
         n_features=entry.expect.features,
         n_classes=entry.expect.classes,
         classes=classes,

@@ -176,6 +176,33 @@ class PathSource(Source):
         return f"path {self.path}"
 
 
+def _readable_place(pattern: str) -> str:
+    if "://" not in pattern and (not pattern or "\\" in pattern or ".." in PurePosixPath(pattern).parts):
+        raise ValueError(f"{pattern!r} is neither a path without '..' nor a URL")
+    return pattern
+
+
+class PartitionsSource(Source):
+    """Parquet or .npy files that stay where they are: the file made of them lists their sums.
+
+    Attributes
+    ----------
+    partitions : str
+        Their names with ``*`` and ``?``: a path, from the folder of the catalogue on unless it is absolute,
+        or a URL that fsspec knows.
+    """
+
+    partitions: Annotated[str, AfterValidator(_readable_place)]
+
+    @field_validator("partitions")
+    @classmethod
+    def _beside_the_catalogue(cls, pattern: str, info: ValidationInfo) -> str:
+        return pattern if "://" in pattern else str((info.context or {}).get("folder", Path()) / pattern)
+
+    def __str__(self) -> str:
+        return f"partitions {self.partitions}"
+
+
 class SynthesisedSource(Source):
     """Data made on the spot by a program that is installed; the same each time on one kind of machine."""
 
@@ -185,7 +212,17 @@ class SynthesisedSource(Source):
         return f"synthesised {self.synthesised}"
 
 
-_SOURCE_KINDS = ("mirror", "path", "url", "package", "sdist", "installed", "folder", "synthesised")
+_SOURCE_KINDS = (
+    "mirror",
+    "path",
+    "url",
+    "package",
+    "sdist",
+    "installed",
+    "folder",
+    "partitions",
+    "synthesised",
+)
 
 
 def _source_kind(value: Any) -> str | None:
@@ -201,6 +238,7 @@ AnySource = Annotated[
     | Annotated[SdistSource, Tag("sdist")]
     | Annotated[InstalledSource, Tag("installed")]
     | Annotated[FolderSource, Tag("folder")]
+    | Annotated[PartitionsSource, Tag("partitions")]
     | Annotated[SynthesisedSource, Tag("synthesised")],
     Discriminator(
         _source_kind,

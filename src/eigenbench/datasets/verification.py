@@ -5,6 +5,7 @@ from pathlib import Path
 from eigenbench.datasets.card import CARD, Card, read_card
 from eigenbench.datasets.errors import AlteredData, MalformedData, prepare_again
 from eigenbench.datasets.file_sums import FileSums
+from eigenbench.datasets.partition_records import TRAINING_FILES, partition_sum, read_training_files
 
 
 def verify_prepared(folder: Path) -> None:
@@ -23,7 +24,7 @@ def verify_prepared(folder: Path) -> None:
     AlteredData
         A file with another SHA-256 than the card names, or a card that was edited.
     MalformedData
-        No card or a damaged one, or a file that is missing.
+        No card or a damaged one, a file that is missing, or a partition that was edited.
     OSError
         The operating system can't read a file.
 
@@ -53,5 +54,18 @@ def verified_card(folder: Path) -> Card:
             raise MalformedData(folder / file, "file", "missing", prepare_again(folder)) from error
         if found != sha256:
             raise AlteredData(folder / file, sha256, found)
+    if TRAINING_FILES in card.arrays:
+        _verify_partitions(folder, sums)
     sums.save()
     return card
+
+
+def _verify_partitions(folder: Path, sums: FileSums) -> None:
+    for record in read_training_files(folder / TRAINING_FILES).files:
+        try:
+            found = partition_sum(record.name, sums)
+        except FileNotFoundError as error:
+            raise MalformedData(record.name, "partition", "missing", prepare_again(folder)) from error
+        if found != record.sha256:
+            problem = f"changed since it was prepared: expected SHA-256 {record.sha256}, found {found}"
+            raise MalformedData(record.name, "partition", problem, "run the same command again")

@@ -54,6 +54,8 @@ class RandomDirections(LinearEmbedding):
         "random_state": ["random_state"],
     }
 
+    _shape_suffices: ClassVar[bool] = True
+
     def __init__(self, n_components: int = 100, *, random_state: Any = None) -> None:
         self.n_components = n_components
         self.random_state = random_state

@@ -61,6 +61,8 @@ class SignedPowers(RowTransformer):
         "offset": [Interval(Real, 0, None, closed="left")],
     }
 
+    _shape_suffices: ClassVar[bool] = True
+
     def __init__(self, powers: Any = (0.5, 1.0, 1.5), offset: float = 0.0) -> None:
         self.powers = powers
         self.offset = offset

@@ -13,7 +13,7 @@ from eigenbench.experiments.job_context import JobContext, run_job
 from eigenbench.experiments.job_spec import JobSpec
 from eigenbench.experiments.model_file import save_model
 from eigenbench.experiments.moment_files import read_moments
-from eigenbench.experiments.pipelines import fit_features
+from eigenbench.experiments.pipelines import first_rows, fit_features
 from eigenbench.experiments.steps import Step
 from eigenbench.experiments.supervision import Report
 
@@ -36,7 +36,8 @@ def embed(
     started = time.perf_counter()
     features = fit_features(spec, steps, X, y, seed=seed, moments=found)
     seconds = time.perf_counter() - started
-    dimension = X.shape[1] if features is None else features.transform(X[:1]).shape[1]
+    row = first_rows(X, 1)
+    dimension = (row if features is None else features.transform(row)).shape[1]
     logger.info("%d features in %.1f s", dimension, seconds)
     return features, {"fit_seconds": seconds + earlier, "dimension": dimension}
 

@@ -12,6 +12,7 @@ from eigenbench.atomic_files import write_json
 from eigenbench.experiments.job_context import JobContext, run_job
 from eigenbench.experiments.rows import Rows, shard_rows
 from eigenbench.experiments.supervision import Report
+from eigenbench.linalg.partitions import Partitions
 from eigenbench.moments import ClassMoments
 
 logger = logging.getLogger(__name__)
@@ -50,9 +51,12 @@ def write_moments(context: JobContext, path: Path) -> None:
                 seconds += earlier
         else:
             X, y = context.rows(rows)
-            part_rows = shard_rows(X.shape[0], options.shard, options.of)
             started, seconds = time.perf_counter(), 0.0
-            moments = ClassMoments.of(X[part_rows], y[part_rows])
+            if isinstance(X, Partitions):
+                moments = _of_shard(X, shard_rows(len(X), options.shard, options.of))
+            else:
+                part_rows = shard_rows(X.shape[0], options.shard, options.of)
+                moments = ClassMoments.of(X[part_rows], y[part_rows])
         seconds += time.perf_counter() - started
         path.parent.mkdir(parents=True, exist_ok=True)
         moments.save(path)
@@ -64,6 +68,11 @@ def write_moments(context: JobContext, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"")
     write_json(path.with_suffix(".json"), report)
+
+
+def _of_shard(partitions: Partitions, some: slice) -> ClassMoments:
+    """Return the moments of some partitions, empty ones where there are more shards than partitions."""
+    return ClassMoments() if some.start == some.stop else ClassMoments.of_partitions(partitions[some])
 
 
 def _work(context: JobContext) -> None:

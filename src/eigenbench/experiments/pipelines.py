@@ -10,10 +10,11 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.utils import gen_even_slices, get_tags
 
-from eigenbench.capabilities import draws, takes_moments
+from eigenbench.capabilities import draws, needs_rows, takes_moments
 from eigenbench.experiments.job_spec import JobSpec
 from eigenbench.experiments.steps import Step, as_step, step_names
-from eigenbench.moments import ClassMoments
+from eigenbench.linalg.partitions import Partitions
+from eigenbench.moments import ClassMoments, PooledMoments, StreamedMoments
 
 BLOCK_ROWS = 4096
 
@@ -70,10 +71,10 @@ def fit_features(
         Says where the components are.
     steps : tuple of Step
         The transformers, in order.
-    X : array or sparse array of shape (n, d)
-        The rows to fit on.
-    y : array of shape (n,) or (n, c)
-        Their targets.
+    X : array or sparse array of shape (n, d), or Partitions
+        The rows to fit on; of partitions one block is in memory at a time.
+    y : array of shape (n,) or (n, c), or None
+        Their targets; those of partitions come with the rows.
     seed : int or None
         The ``random_state`` of steps that draw.
     moments : ClassMoments or None
@@ -88,15 +89,34 @@ def fit_features(
     for name, step in zip(step_names(steps), steps, strict=True):
         estimator = build(job, step, seed)
         prefix = Pipeline(fitted) if fitted else None
-        if takes_moments(type(estimator)):
+        if isinstance(X, Partitions) and (prefix is not None or moments is None):
+            _fit_to_partitions(estimator, X.mapped(prefix))
+        elif takes_moments(type(estimator)):
             known = moments if prefix is None and moments is not None else ClassMoments.of(X, y, prefix)
             estimator.fit_moments(known)
-        elif get_tags(estimator).requires_fit:
+        elif needs_rows(estimator):
             estimator.fit(transform(prefix, X), y)
         else:
             estimator.fit(transform(prefix, X[:2]))
         fitted.append((name, estimator))
     return Pipeline(fitted) if fitted else None
+
+
+def _fit_to_partitions(estimator: Any, rows: Partitions) -> None:
+    """Fit a transformer for which `takes_partitions` holds, in as many passes as it needs."""
+    if hasattr(estimator, "fit_moments"):
+        pooled = getattr(estimator, "_pooled_suffice", False)
+        estimator.fit_moments((PooledMoments if pooled else StreamedMoments).of_partitions(rows))
+    elif needs_rows(estimator):
+        for X, _ in rows:
+            estimator.partial_fit(X)
+    else:
+        estimator.fit(first_rows(rows, 2))
+
+
+def first_rows(X: Any, n: int) -> Any:
+    """Return the first rows of an array, or of partitions."""
+    return next(iter(X))[0][:n] if isinstance(X, Partitions) else X[:n]
 
 
 def learns_from_labels(features: Any) -> bool:

@@ -96,7 +96,8 @@ def plan_suite(suite: Suite, catalogue: Catalogue) -> SuitePlan:
     Raises
     ------
     SuiteError
-        If an experiment's validation metric is not one for the targets of its dataset.
+        If an experiment's validation metric is not one for the targets of its dataset, or a method needs all
+        rows of a dataset in partitions at once.
     """
     methods: list[MethodPlan] = []
     for name, experiment in suite.experiments.items():
@@ -144,6 +145,9 @@ def _methods(
             time_limit=suite.time_limit_of(name),
         )
         spec = spec.model_copy(update={"components": components_of(spec, suite.folder)})
+        for dataset in spec.datasets:
+            if catalogue.entry(dataset).partitioned:
+                _check_partitioned(spec, dataset)
         seeds = method.seeds or experiment.seeds
         exclusive = protocol is not None and protocol.exclusive
         values = None
@@ -153,3 +157,13 @@ def _methods(
         share = "fit" if exclusive else share_of(spec, entry, len(seeds), values)
         seconds = len(seeds) * seconds_of_seed(spec, entry, values)
         yield MethodPlan(spec, seeds, share, seconds, exclusive)
+
+
+def _check_partitioned(spec: JobSpec, dataset: str) -> None:
+    from eigenbench.experiments.partitioned import why_not_in_partitions  # imports what methods need
+
+    if reason := why_not_in_partitions(spec):
+        raise SuiteError(
+            f"suite {spec.suite}: experiments.{spec.experiment}.methods.{spec.method}: {reason}, and the"
+            f" rows of {dataset} stay in partitions"
+        )

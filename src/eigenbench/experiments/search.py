@@ -20,10 +20,12 @@ from eigenbench.experiments.embed import embed, embedding_folder
 from eigenbench.experiments.job_context import JobContext, run_job
 from eigenbench.experiments.job_spec import JobSpec, Point
 from eigenbench.experiments.model_file import load_model
+from eigenbench.experiments.partitioned import fit_classifier_to_partitions
 from eigenbench.experiments.pipelines import build, learns_from_labels, transform
 from eigenbench.experiments.scoring import score_run
 from eigenbench.experiments.steps import Params, Step, with_params
 from eigenbench.experiments.supervision import Report, machine_fault
+from eigenbench.linalg.partitions import Partitions
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +59,9 @@ def fit_classifier(spec: JobSpec, step: Step, features: Any, X: Any, y: Any, see
         The classifier in it.
     """
     classifier = build(spec, step, seed)
+    if isinstance(X, Partitions):
+        model = fit_classifier_to_partitions(classifier, features, X)
+        return model, model
     if features is None:
         model = classifier.fit(X, y)
         return model, model

@@ -117,7 +117,7 @@ def _fit(
         "predict_seconds": scores.predict_seconds,
         "curves": _curves(fitted),
         "params": params,
-        "model": {"input_dtype": str(X.dtype), "n_features": X.shape[1]},
+        "model": {"input_dtype": str(dataset.X_test.dtype), "n_features": dataset.X_test.shape[1]},
     }
 
 

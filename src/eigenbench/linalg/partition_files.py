@@ -104,14 +104,34 @@ class ArrayFile:
 
 
 def file_readers(folder: str | os.PathLike[str], target: Any) -> Sequence[ParquetFile | ArrayFile]:
-    """Return the files of a folder in the order of their names, with what the first one says of all.
+    """Return readers of the files of a folder in the order of their names; see `readers_of`.
 
     Raises
     ------
     PartitionError
-        If there are no such files, or of both kinds, or if the first has no such target.
+        As there, and if there are no such files.
     """
     files = _listed(str(os.fspath(folder)))
+    if not files:
+        raise PartitionError(f"{folder}: Parquet files or .npy files were expected, and none found.")
+    return readers_of(files, target)
+
+
+def readers_of(files: Sequence[str], target: Any) -> Sequence[ParquetFile | ArrayFile]:
+    """Return readers of Parquet or .npy files, with what the first one says of all.
+
+    Parameters
+    ----------
+    files : sequence of str
+        Paths, or URLs that fsspec knows; at least one.
+    target : str or int, optional
+        Column of the labels: a name in Parquet, a number in .npy files, where the last is the default.
+
+    Raises
+    ------
+    PartitionError
+        If they are of both kinds, or of another, or if the first has no such target.
+    """
     kinds = {PurePosixPath(name).suffix for name in files}
     if kinds == {".parquet"}:
         columns = _first_columns(files[0])
@@ -137,7 +157,7 @@ def file_readers(folder: str | os.PathLike[str], target: Any) -> Sequence[Parque
             )
         return [ArrayFile(name, place, str(first.dtype), first.shape[1]) for name in files]
     raise PartitionError(
-        f"{folder}: Parquet files or .npy files were expected, one kind, and {sorted(kinds) or 'none'} found."
+        f"{files[0]}, {files[-1]}: Parquet or .npy files, one kind, were expected, and {sorted(kinds)} found."
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from eigenbench.linalg.accumulation import Accumulator
 from eigenbench.linalg.partition_files import PartitionError, file_readers
+from eigenbench.linalg.row_blocks import FeatureBlocks
 
 logger = logging.getLogger(__name__)
 
@@ -100,6 +101,37 @@ class Partitions:
                 " blocks (X, y)."
             )
         return cls([_Block(f"block {number}", block) for number, block in enumerate(source)])
+
+    def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
+        """Yield rows and labels of all partitions in their order, block by block, in this process."""
+        for number in range(len(self)):
+            yield from self.read(number)
+
+    def read(self, number: int) -> Iterator[tuple[Any, np.ndarray]]:
+        """Yield rows and labels of one partition, block by block, in this process."""
+        for X, y in self._readers[number]():
+            if len(y):
+                yield X, y
+
+    def name(self, number: int) -> str:
+        """Return what messages call a partition."""
+        return self._readers[number].name
+
+    def __getitem__(self, some: slice) -> Partitions:
+        """Return some of the partitions; raises `PartitionError` for none."""
+        return Partitions(self._readers[some])
+
+    def mapped(self, feature_map: Any) -> Partitions:
+        """Return the partitions with the features of their rows, which are made when they are read.
+
+        Parameters
+        ----------
+        feature_map : transformer or None
+            Fitted; acts on each row alone. None stands for the identity.
+        """
+        if feature_map is None:
+            return self
+        return Partitions([_mapped_reader(reader, feature_map) for reader in self._readers])
 
     def sum(
         self,
@@ -216,6 +248,39 @@ class _DaskPiece:
 
     def __call__(self) -> Iterator[tuple[Any, Any]]:
         yield self.piece.compute()
+
+
+class _Mapped:
+    """A partition with the features of its rows."""
+
+    def __init__(self, reader: Reader, feature_map: Any) -> None:
+        self.name, self._reader, self._feature_map = reader.name, reader, feature_map
+
+    def __call__(self) -> Iterator[tuple[Any, Any]]:
+        for X, y in self._reader():
+            yield from _features(self._feature_map, X, y)
+
+
+def _mapped_reader(reader: Reader, feature_map: Any) -> Reader:
+    if not isinstance(reader, _DaskPiece):
+        return _Mapped(reader, feature_map)
+    from dask import delayed
+
+    return _DaskPiece(reader.name, delayed(_mapped_pair)(feature_map, reader.piece))
+
+
+def _features(feature_map: Any, X: Any, y: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    if len(y):
+        for rows, features in FeatureBlocks(X, feature_map):
+            yield features, y[rows]
+
+
+def _mapped_pair(feature_map: Any, pair: tuple[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
+    parts = list(_features(feature_map, *pair))
+    if not parts:
+        return pair
+    features, labels = zip(*parts, strict=True)
+    return np.concatenate(features), np.concatenate(labels)
 
 
 def _frame_readers(frame: Any, target: Any) -> list[_DaskPiece]:

@@ -189,7 +189,8 @@ class ClassMoments(ClassSums, SecondMoments):
             The file to create or replace. It is written under a temporary name beside it, then renamed.
         """
         target = Path(path)
-        arrays = self.classes, self.counts, self.sums, np.stack(self.triangles)
+        empty = np.zeros((0, packed_size(self.n_features)), self._dtype)
+        arrays = self.classes, self.counts, self.sums, np.stack(self.triangles) if self.triangles else empty
         partial = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
             with partial.open("wb") as stream:

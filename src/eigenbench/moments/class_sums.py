@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -249,15 +247,10 @@ class ClassSums:
         >>> ClassMoments.of_partitions(blocks).sums.tolist()
         [[6.0, 6.0, 6.0], [6.0, 6.0, 6.0]]
         """
-        prepare = None if feature_map is None else partial(_mapped, feature_map)
-        total = Partitions.of(source, target=target).sum(cls, prepare, label="moments")
+        partitions = Partitions.of(source, target=target).mapped(feature_map)
+        total = partitions.sum(cls, label="moments")
         total._settle()
         return total
-
-
-def _mapped(feature_map: Any, X: Any, y: Any, place: tuple[int, int]) -> Iterator[tuple[Any, Any]]:
-    for rows, features in FeatureBlocks(X, feature_map):
-        yield features, y[rows]
 
 
 def label_array(y: Any) -> np.ndarray:

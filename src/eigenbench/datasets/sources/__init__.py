@@ -7,6 +7,7 @@ from eigenbench.datasets.source_kinds import (
     InstalledSource,
     MirrorSource,
     PackageSource,
+    PartitionsSource,
     PathSource,
     SdistSource,
     Source,
@@ -18,6 +19,7 @@ from eigenbench.datasets.sources.folder import pack_folder
 from eigenbench.datasets.sources.installed import find_installed
 from eigenbench.datasets.sources.mirror import find_in_mirror, own_file
 from eigenbench.datasets.sources.package import read_from_package
+from eigenbench.datasets.sources.partitions import write_listing
 from eigenbench.datasets.sources.sdist import read_from_sdist
 from eigenbench.datasets.sources.synthesised import synthesise_data
 from eigenbench.datasets.sources.url import download
@@ -59,6 +61,8 @@ def obtain(source: Source, staging: StagingArea, limit: int) -> Path:
             return find_installed(source)
         case FolderSource():
             return pack_folder(source, staging, limit)
+        case PartitionsSource():
+            return write_listing(source, staging)
         case SynthesisedSource():
             return synthesise_data(source, staging)
     raise TypeError(f"unknown kind of source: {source!r}")

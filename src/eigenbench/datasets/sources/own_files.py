@@ -6,12 +6,13 @@ from pathlib import Path
 from eigenbench.datasets.catalogue import RawFile
 from eigenbench.datasets.file_sums import FileSums
 from eigenbench.datasets.manifest import FileRecord
-from eigenbench.datasets.source_kinds import FolderSource, MirrorSource, PathSource, Source
+from eigenbench.datasets.source_kinds import FolderSource, MirrorSource, PartitionsSource, PathSource, Source
 from eigenbench.datasets.sources.base import SourceUnavailable
 from eigenbench.datasets.sources.folder import folder_stamp, folder_sum
 from eigenbench.datasets.sources.mirror import mirror_file, own_file
+from eigenbench.datasets.sources.partitions import listing_sum
 
-_LOCAL_KINDS = ("mirror", "folder", "path")
+_LOCAL_KINDS = ("mirror", "folder", "path", "partitions")
 
 
 def own_file_is_unchanged(path: Path, raw: RawFile, record: FileRecord, sums: FileSums) -> bool:
@@ -42,7 +43,7 @@ def own_file_is_unchanged(path: Path, raw: RawFile, record: FileRecord, sums: Fi
 
 
 def own_source_sum(source: Source, sums: FileSums) -> str | None:
-    """Return the SHA-256 of a local file, or of the tar that a folder is packed into, before decoding.
+    """Return the SHA-256 of a local file, or of the tar of a folder or the list of partitions made for it.
 
     Returns
     -------
@@ -58,6 +59,8 @@ def own_source_sum(source: Source, sums: FileSums) -> str | None:
         return sums.of(str(source), folder_stamp(source), lambda: folder_sum(source))
     if isinstance(source, MirrorSource):
         return sums.of_file(mirror_file(source), name=str(source))
+    if isinstance(source, PartitionsSource):
+        return listing_sum(source, sums)
     if isinstance(source, PathSource):
         return sums.of_file(own_file(source), name=str(source))
     return None

@@ -70,6 +70,7 @@ class SIR(MomentEmbedding):
 
     # Moments by value say nothing of the slices of a continuous target.
     _moments_suffice: ClassVar[bool] = False
+    _moments_suffice_for_classes: ClassVar[bool] = True
 
     _pooled_suffice: ClassVar[bool] = True
 

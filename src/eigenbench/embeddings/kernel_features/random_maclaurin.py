@@ -76,6 +76,8 @@ class RandomMaclaurin(KnownProductMoments, PolynomialKernelMap):
         "h01": ["boolean"],
     }
 
+    _shape_suffices: ClassVar[bool] = True
+
     def __init__(
         self,
         degree: int = 7,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import fft, sparse
@@ -64,6 +64,8 @@ class TensorSketch(KnownProductMoments, PolynomialKernelMap):
     >>> TensorSketch(3, n_components=64, random_state=0).fit_transform(np.eye(4)).shape
     (4, 64)
     """
+
+    _shape_suffices: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -40,6 +40,8 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
 
     # Moments hold one label of each row, and targets here may be several.
     _moments_suffice: ClassVar[bool] = False
+    _moments_suffice_for_classes: ClassVar[bool] = True
+    _pooled_suffice: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],

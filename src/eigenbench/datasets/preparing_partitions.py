@@ -1,0 +1,186 @@
+"""Prepare a dataset in partitions: training rows are read once and left where they are, test rows stored."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eigenbench.datasets.card import ArrayRecord
+from eigenbench.datasets.catalogue import Entry, Part
+from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.formats import PartitionsFormat
+from eigenbench.datasets.natural_order import natural_key
+from eigenbench.datasets.partition_records import TRAINING_FILES, Listing, TrainingFiles
+from eigenbench.datasets.storage import HashingWriter, atomic_writer
+from eigenbench.datasets.training_files import labelled_blocks
+from eigenbench.linalg.partition_files import ArrayFile, ParquetFile, PartitionError, readers_of
+
+logger = logging.getLogger(__name__)
+
+_REMEDY = "put the files right and run the same command again"
+
+
+class PreparedPartitions(NamedTuple):
+    """What the card says of a dataset in partitions."""
+
+    classes: tuple[str, ...]
+    n_train: int
+    n_test: int
+    arrays: dict[str, ArrayRecord]
+    training: TrainingFiles
+
+
+class _Survey(NamedTuple):
+    """Number of rows, and for each label the partitions that have it."""
+
+    n_rows: int
+    files_of: dict[Any, set[str]]
+
+
+def prepare_partitions(name: str, entry: Entry, raw: Path, folder: Path) -> PreparedPartitions:
+    """Read all partitions once and write what a prepared folder keeps of them.
+
+    Parameters
+    ----------
+    name : str
+        Of the dataset.
+    entry : Entry
+        Its entry in the catalogue.
+    raw : Path
+        The raw folder, with the lists of partitions.
+    folder : Path
+        The prepared folder.
+
+    Raises
+    ------
+    MalformedData
+        A partition is missing, damaged, or has other columns or types than the first one for training; one
+        is in both parts; other counts than the catalogue's; a class without a training row. The message
+        names it, and nothing is written but test rows whose dataset gets no card.
+
+    Notes
+    -----
+    Memory: one block of rows, and the labels of the test rows.
+    """
+    assert isinstance(entry.format, PartitionsFormat)
+    lists: dict[Part, Listing] = {
+        part: Listing.model_validate_json((raw / files[0]).read_bytes())
+        for part, files in entry.parts.items()
+    }
+    names = {part: [record.name for record in listing.files] for part, listing in lists.items()}
+    if both := sorted(set(names["train"]) & set(names["test"])):
+        raise MalformedData(name, "partitions", f"{both[0]} is for training and for the test", _REMEDY)
+    with _named(name):
+        readers = readers_of([*names["train"], *names["test"]], entry.format.target)
+        train, test = readers[: len(names["train"])], readers[len(names["train"]) :]
+        found = _surveyed(train)
+        _check_count(name, entry, "train", found.n_rows, len(train))
+        labels = _ordered(name, entry, found)
+        content = TrainingFiles(files=lists["train"].files, target=entry.format.target, labels=labels)
+        arrays, n_test = _write_test(name, entry, folder, test, labels)
+    shape = (found.n_rows, entry.expect.features)
+    arrays[TRAINING_FILES] = _write_training_files(folder / TRAINING_FILES, content, shape)
+    return PreparedPartitions(tuple(str(label) for label in labels), found.n_rows, n_test, arrays, content)
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (PartitionError, FileNotFoundError) as error:
+        raise MalformedData(name, "partitions", str(error), _REMEDY) from error
+
+
+def _surveyed(readers: Any) -> _Survey:
+    n_rows, files_of = 0, dict[Any, set[str]]()
+    for number, reader in enumerate(readers, 1):
+        for X, y in labelled_blocks(reader):
+            n_rows += len(X)
+            for label in np.unique(y).tolist():
+                files_of.setdefault(label, set()).add(reader.name)
+        if number % 20 == 0 or number == len(readers):
+            logger.info("partition %d/%d: %d rows, %d classes", number, len(readers), n_rows, len(files_of))
+    for label, files in files_of.items():
+        if len(files) == 1 < len(readers):
+            logger.info("class %s occurs in one training partition only: %s", label, *files)
+    return _Survey(n_rows, files_of)
+
+
+def _ordered(name: str, entry: Entry, found: _Survey) -> tuple[int, ...] | tuple[str, ...]:
+    """Return the labels in the order of their codes: by value, texts with numbers in them as people count."""
+    kinds = Counter(type(label) for label in found.files_of)
+    if len(kinds) > 1:
+        raise MalformedData(name, "labels", "some partitions have texts and others numbers", _REMEDY)
+    labels = sorted(found.files_of, key=natural_key if str in kinds else None)
+    if len(labels) != entry.expect.classes:
+        problem = (
+            f"{len(labels)} classes in the training partitions, the catalogue says {entry.expect.classes}"
+        )
+        raise MalformedData(name, "labels", problem, _REMEDY)
+    return tuple(labels)
+
+
+def _check_count(name: str, entry: Entry, part: Part, n_rows: int, n_files: int) -> None:
+    expected = entry.expect.rows[part]
+    if entry.expect.exact_rows and n_rows != expected:
+        problem = f"{n_rows} rows in {n_files} partitions, the catalogue says {expected}"
+        raise MalformedData(name, f"{part} rows", problem, _REMEDY)
+
+
+def _write_test(
+    name: str, entry: Entry, folder: Path, readers: Any, labels: tuple[Any, ...]
+) -> tuple[dict[str, ArrayRecord], int]:
+    codes_of = {label: code for code, label in enumerate(labels)}
+    codes: list[np.ndarray] = []
+    counts = (_n_rows(reader, entry.expect.features) for reader in readers)
+    shape = (sum(counts), entry.expect.features)
+    _check_count(name, entry, "test", shape[0], len(readers))
+    with _array_writer(folder / "X_test.npy", np.dtype(np.float32), shape) as sink:
+        for reader in readers:
+            for X, y in labelled_blocks(reader):
+                new = [label for label in np.unique(y).tolist() if label not in codes_of]
+                if new:
+                    raise PartitionError(f"{reader.name}: class {new[0]!r} has no training row.")
+                sink.write(X.data)
+                codes.append(np.array([codes_of[label] for label in y.tolist()], dtype=np.int64))
+    y_test = np.concatenate(codes)
+    with _array_writer(folder / "y_test.npy", y_test.dtype, y_test.shape) as label_sink:
+        label_sink.write(y_test.data)
+    records = {
+        "X_test.npy": _record(sink, shape, np.float32),
+        "y_test.npy": _record(label_sink, y_test.shape, np.int64),
+    }
+    return records, shape[0]
+
+
+def _n_rows(reader: ParquetFile | ArrayFile, n_features: int) -> int:
+    n_rows = 0
+    for X, _ in labelled_blocks(reader):
+        if X.shape[1] != n_features:
+            raise PartitionError(f"{reader.name}: {X.shape[1]} features, the catalogue says {n_features}.")
+        n_rows += len(X)
+    return n_rows
+
+
+@contextmanager
+def _array_writer(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> Iterator[HashingWriter]:
+    described = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+    with atomic_writer(path) as sink:
+        np.lib.format.write_array_header_1_0(sink, described)
+        yield sink
+
+
+def _record(sink: HashingWriter, shape: tuple[int, ...], dtype: Any) -> ArrayRecord:
+    return ArrayRecord(sha256=sink.sha256, bytes=sink.size, shape=shape, dtype=str(np.dtype(dtype)))
+
+
+def _write_training_files(path: Path, content: TrainingFiles, shape: tuple[int, ...]) -> ArrayRecord:
+    with atomic_writer(path) as sink:
+        sink.write(content.model_dump_json(indent=1).encode())
+    return _record(sink, shape, np.float32)

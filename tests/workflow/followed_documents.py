@@ -1,0 +1,46 @@
+"""Documents as scripts: their commands, and the files that they show with a caption."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+BLOCK = re.compile(r"^```(console|\{code-block\}) ?\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+#: The commands as they are written, of the Python that runs the tests.
+COMMANDS = f"""set -euo pipefail
+python() {{ '{sys.executable}' "$@"; }}
+eigenbench() {{ '{sys.executable}' -m eigenbench.cli "$@"; }}
+pytest() {{ '{sys.executable}' -m pytest -p no:cacheprovider "$@"; }}
+"""
+
+
+def script(document):
+    """Return a document as a script."""
+    lines = [COMMANDS]
+    for kind, text in BLOCK.findall(document.read_text(encoding="utf-8")):
+        if kind == "console":
+            lines += [line.removeprefix("$ ") for line in text.splitlines()]
+        else:
+            caption, _, content = text.partition("\n\n")
+            lines.append(f"cat > {caption.removeprefix(':caption: ')} <<'END'\n{content}END")
+    return "\n".join(lines)
+
+
+def shell(folder, text):
+    """Run a script in a folder and return what it printed."""
+    quiet = {name: value for name, value in os.environ.items() if not name.startswith(("MLFLOW_", "PYTEST_"))}
+    done = subprocess.run(
+        ["bash", "-c", text],
+        cwd=folder,
+        env=quiet | {"EIGENBENCH_MIRROR": "", "PIP_NO_INDEX": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-6000:]
+    return done.stdout
