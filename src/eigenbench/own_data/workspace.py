@@ -6,6 +6,7 @@ import hashlib
 import io
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,23 @@ def write_workspace(
     _write(workspace.suites / OWN_CATALOGUE, _yaml({"datasets": {name: entry}}))
     _write(workspace.suite, _yaml(_suite(name, problem, methods, metric, seed, time_limit)))
     return workspace
+
+
+def keep_folds(workspace: Workspace, seeds: Sequence[int]) -> None:
+    """Leave some folds only in the suite, and say so in its title: those that an answer stands on.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        That `write_workspace` wrote.
+    seeds : sequence of int
+        The folds.
+    """
+    suite = yaml.safe_load(workspace.suite.read_text(encoding="utf-8"))
+    experiment = suite["experiments"][EXPERIMENT]
+    suite["title"] += f", on {len(seeds)} of {len(experiment['seeds'])} folds"
+    experiment["seeds"] = list(seeds)
+    _write(workspace.suite, _yaml(suite))
 
 
 def copy_suite(workspace: Workspace, path: Path) -> None:
