@@ -16,7 +16,7 @@ from eigenbench.own_data.methods import Methods, chosen_methods
 from eigenbench.own_data.problem import Problem
 from eigenbench.own_data.winner import save_winner
 from eigenbench.own_data.workflow import End, Watch, finish, planned, run_workflow
-from eigenbench.own_data.workspace import Workspace, copy_suite, keep_folds, write_workspace
+from eigenbench.own_data.workspace import Workspace, check_suite_name, copy_suite, keep_folds, write_workspace
 
 #: Seconds for all fits by default, and with a search.
 _SECONDS, _SECONDS_OF_SEARCH = 300.0, 3600.0
@@ -155,6 +155,8 @@ def run_comparison(
         In one sentence, what can't be done.
     """
     methods, metric = choose(problem, options)
+    if options.suite is not None:
+        check_suite_name(options.suite)
     share = options.seconds * options.cores / methods.count
     workspace = write_workspace(
         folder,

@@ -58,7 +58,7 @@ class Progress:
         complete, n_folds = len(watch.complete(done)), len({run.seed for run in watch.plan.runs})
         if n_folds > 1 and complete > self._complete:
             self._complete = complete
-            self._console.print(f"{complete} of {n_folds} folds are done by all methods", highlight=False)
+            self._console.print(f"fold {complete} of {n_folds} is done by all methods", highlight=False)
 
     def ranked(self, outcome: Outcome) -> None:
         """Show the leaderboard."""

@@ -124,6 +124,12 @@ def keep_folds(workspace: Workspace, seeds: Sequence[int]) -> None:
     _write(workspace.suite, _yaml(suite))
 
 
+def check_suite_name(path: Path) -> None:
+    """Raise `OwnDataError` if a path can't be that of a suite file."""
+    if path.suffix != ".yaml" or path.name == OWN_CATALOGUE:
+        raise OwnDataError(f"--suite {path} is not the name of a suite's file, such as mine.yaml")
+
+
 def copy_suite(workspace: Workspace, path: Path) -> None:
     """Write the suite to a file, and its catalogue and data beside it, so that it runs from there.
 
@@ -139,8 +145,7 @@ def copy_suite(workspace: Workspace, path: Path) -> None:
     OwnDataError
         If the name is not one of a suite, or another catalogue or other data stand beside it.
     """
-    if path.suffix != ".yaml" or path.name == OWN_CATALOGUE:
-        raise OwnDataError(f"--suite {path} is not the name of a suite's file, such as mine.yaml")
+    check_suite_name(path)
     entries = load_catalogue(workspace.suites / OWN_CATALOGUE).datasets.values()
     contents = {path: workspace.suite.read_bytes()}
     for name in (OWN_CATALOGUE, *(file for entry in entries for file in entry.files)):
