@@ -48,7 +48,7 @@ def test_a_table_becomes_a_leaderboard_or_one_sentence(tmp_path, monkeypatch, se
     assert all(problem.said())
     watch = planned(workspace)
     # The best model is saved and loaded below; to save all as the jobs do takes longer than to fit them.
-    monkeypatch.setattr(train, "save_model", lambda path, model: path.write_bytes(pickle.dumps(model)))
+    monkeypatch.setattr(train, "save_model", pickle_model)
     fit_all(workspace, watch, dataset_name(problem.name))
     assert len(watch.done()) == watch.n_runs
     check_failures(workspace, watch)
@@ -75,6 +75,11 @@ def answer_of(folder, seed):
     except OwnDataError as error:
         return error
     return table, problem, workspace
+
+
+def pickle_model(path, model):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(pickle.dumps(model))
 
 
 def check_failures(workspace, watch):
