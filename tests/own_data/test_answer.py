@@ -20,6 +20,7 @@ from eigenbench.own_data.terminal import comparison_table
 from eigenbench.own_data.winner import how_to_use
 from eigenbench.own_data.workspace import Workspace, copy_suite, write_workspace
 from eigenbench.reporting.leaderboard import COLUMNS
+from eigenbench.reporting.leaderboard_text import leaderboard_notes
 
 
 def board(*lines, metric="test_error"):
@@ -74,6 +75,14 @@ def test_an_embedding_that_ties_with_the_raw_inputs_is_said_to():
     told = answer(("gem", 0.1, 1, True), ("raw", 0.05, None, False))
     assert told.startswith("gem helps: nothing on the raw inputs with a result on all folds")
     assert "raw (5.0" in told
+
+
+def test_one_reason_of_several_methods_is_said_once():
+    lines = board(("raw", 0.1, 1, True), ("gem", None, None, False), ("lda", None, None, False))
+    lines["without_result"] = ["", *["1 of 1 seeds without a record"] * 2]
+    assert leaderboard_notes(lines) == [
+        "gem + LogisticRegression, lda + LogisticRegression: 1 of 1 seeds without a record"
+    ]
 
 
 def own_file(folder, kind):
