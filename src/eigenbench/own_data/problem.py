@@ -185,6 +185,8 @@ def _encoded(train: OwnTable, test: OwnTable | None) -> tuple[Any, TableEncoder 
         if not all(issparse(part) for part in parts) or len({part.shape[1] for part in parts}) > 1:
             widths = " and ".join(f"{part.shape[1]:,}" for part in parts)
             raise OwnDataError(f"training and test rows have {widths} columns")
+        if not train.features.count_nonzero():
+            raise OwnDataError(f"{train.name}: all values are 0, so there is nothing to predict from")
         from scipy.sparse import vstack
 
         matrix = csr_array(vstack(parts), dtype=np.float32)
