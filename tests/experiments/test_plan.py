@@ -301,6 +301,14 @@ def test_in_turn_all_methods_run_with_one_seed_before_the_next_and_the_cheap_one
     assert set(made) == {file for file in bench.results_of(["s"]) if file.startswith("results/")}
 
 
+def test_in_turn_a_job_has_several_cores_for_a_large_fit_not_for_a_long_search(tmp_path):
+    narrow = {
+        "steps": [{"RandomDirections": {}}],
+        "grid": {"randomdirections__n_components": [*range(9, 40)]},
+    }
+    assert not any(jobs.large for jobs in in_turn(tmp_path, narrow=narrow).shared_jobs)
+
+
 def test_in_turn_work_that_costs_less_than_to_start_a_job_is_one_job(workflow, tmp_path):
     bench = workflow()
     found = shared_jobs([bench.method("s/main/gem"), bench.method("s/main/random")], "results", in_turn=True)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from eigenbench.experiments.cost import FIT_SECONDS, PACK_SECONDS, START_SECONDS
+from eigenbench.experiments.cost import FIT_SECONDS, PACK_SECONDS, START_SECONDS, fits_of
 from eigenbench.experiments.plan import MethodPlan
 
 
@@ -55,10 +55,7 @@ class _Pack:
     methods: Sequence[MethodPlan]
     seeds: tuple[int, ...]
     priority: int = 0
-
-    @property
-    def large(self) -> bool:
-        return any(_seconds_of_run(method) > FIT_SECONDS for method in self.methods if self.seeds)
+    large: bool = False
 
 
 def in_rule(name: str) -> str:
@@ -105,7 +102,7 @@ def _in_turn(methods: Iterable[MethodPlan]) -> Iterator[_Pack]:
     for method in methods:
         experiments.setdefault((method.spec.suite, method.spec.experiment, method.seeds), []).append(method)
     for (_, _, seeds), found in experiments.items():
-        found.sort(key=_seconds_of_run)
+        found.sort(key=_seconds_of_fit)
         if sum(method.seconds for method in found) <= START_SECONDS:
             yield _Pack(found, seeds)
             continue
@@ -114,7 +111,9 @@ def _in_turn(methods: Iterable[MethodPlan]) -> Iterator[_Pack]:
             of_seed = [other.seconds / len(seeds) for other in packs[-1]]
             _add(packs, method, method.seconds / len(seeds), sum(of_seed))
         turns = [(pack, seed) for seed in seeds for pack in packs if pack]
-        yield from (_Pack(pack, (seed,), -place) for place, (pack, seed) in enumerate(turns))
+        for place, (pack, seed) in enumerate(turns):
+            large = any(_seconds_of_fit(method) > FIT_SECONDS for method in pack)
+            yield _Pack(pack, (seed,), -place, large)
 
 
 def _add(packs: list[list[MethodPlan]], method: MethodPlan, seconds: float, packed: float) -> None:
@@ -123,8 +122,9 @@ def _add(packs: list[list[MethodPlan]], method: MethodPlan, seconds: float, pack
     packs[-1].append(method)
 
 
-def _seconds_of_run(method: MethodPlan) -> float:
-    return method.seconds / len(method.runs)
+def _seconds_of_fit(method: MethodPlan) -> float:
+    fits = sum(fits_of(method.spec, name) for name in method.spec.classifiers)
+    return method.seconds / len(method.seeds) / max(1, fits)
 
 
 def _jobs(pack: _Pack, results: str, names: Counter[str]) -> SharedJobs:

@@ -68,7 +68,8 @@ class Watch:
     def comparable(self, done: set[tuple[str, str, int]]) -> list[int]:
         """Return the folds that methods can be compared on: the complete ones, else that with most runs."""
         counts = Counter(seed for *_, seed in done)
-        return self.complete(done) or [seed for seed, _ in counts.most_common(1)]
+        most = sorted(counts, key=lambda seed: (-counts[seed], seed))
+        return self.complete(done) or most[:1]
 
     def records(self) -> list[Path]:
         """Return the records that are there."""
