@@ -11,7 +11,7 @@ from eigenbench.atomic_files import write_json
 from eigenbench.datasets import load_catalogue
 from eigenbench.datasets.card import ArrayRecord, Card
 from eigenbench.datasets.split_kinds import OfficialSplit, RandomSplit
-from eigenbench.experiments.fit import _fit_seed
+from eigenbench.experiments.fit import fit_seed
 from eigenbench.experiments.job_context import JobContext
 from eigenbench.experiments.measure import measure
 from eigenbench.experiments.plan import plan_suite
@@ -112,7 +112,7 @@ class Jobs:
         """Make all runs of a method and seed in one job; return their records by classifier."""
         context = self.context(method.spec, last_attempt)
         if method.spec.protocol is None:
-            _fit_seed(context, seed)
+            fit_seed(context, seed)
         else:
             measure(context, seed)
         return {name: self.record(method, name, seed) for name in method.classifiers}

@@ -118,7 +118,7 @@ def test_the_job_ends_with_an_error_for_the_workflow_to_try_again(jobs, tmp_path
     arguments += ["--data-dir", str(jobs.data), "--results-dir", str(jobs.results)]
     arguments += ["--log", str(tmp_path / "job.log")]
     seeds = {"type": int, "nargs": "+", "required": True}
-    assert fit.run_job(fit._work, "", arguments, seeds=seeds) == 1
+    assert fit.run_job(fit.fit_seed, "", arguments, seeds=seeds) == 1
     assert not records(jobs)
 
 

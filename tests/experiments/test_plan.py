@@ -11,6 +11,7 @@ from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
 from eigenbench.experiments.cost import PACK_SECONDS
 from eigenbench.experiments.job_spec import JobSpec, content_key
 from eigenbench.experiments.plan import plan_suite
+from eigenbench.experiments.shared_jobs import shared_jobs
 from eigenbench.experiments.suite import Suite, SuiteError
 from eigenbench.experiments.suite_file import load_suite
 from eigenbench.experiments.workflow import Workflow
@@ -275,6 +276,43 @@ def test_jobs_of_several_methods_hold_little_estimated_work_with_the_same_seeds(
         assert sum(method.seconds for method in methods) <= PACK_SECONDS
         assert {method.seeds for method in methods} == {jobs.seeds}
         assert len({method.spec.time_limit for method in methods}) == 1
+
+
+def in_turn(tmp_path, **methods):
+    """Plan methods on MNIST with three seeds, all of them with one seed before the next."""
+    experiment = {"dataset": "mnist", "methods": methods, "classifiers": ["LogisticRegression"]}
+    content = {"title": "t", "experiments": {"main": experiment | {"seeds": [0, 1, 2]}}}
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
+    config = {"suites": ["s"], "seeds_in_turn": True}
+    return Workflow(config, tmp_path / "config.yaml", tmp_path, check=False)
+
+
+def test_in_turn_all_methods_run_with_one_seed_before_the_next_and_the_cheap_ones_first(tmp_path):
+    wide = {"steps": [{"RandomFourierFeatures": {"n_components": 4000}}]}
+    narrow = {"steps": [{"RandomDirections": {"n_components": 20}}]}
+    bench = in_turn(tmp_path, wide=wide, narrow=narrow, raw={"steps": []})
+    assert not bench.large
+    first = sorted(bench.shared_jobs, key=lambda jobs: -jobs.priority)
+    assert [jobs.seeds for jobs in first] == [(0,)] * 3 + [(1,)] * 3 + [(2,)] * 3
+    assert [jobs.methods for jobs in first] == [("narrow",), ("raw",), ("wide",)] * 3
+    assert [jobs.large for jobs in first] == [False, False, True] * 3
+    made = [file for jobs in first for file in jobs.outputs]
+    assert len(made) == len(set(made))
+    assert set(made) == {file for file in bench.results_of(["s"]) if file.startswith("results/")}
+
+
+def test_in_turn_a_job_has_several_cores_for_a_large_fit_not_for_a_long_search(tmp_path):
+    narrow = {
+        "steps": [{"RandomDirections": {}}],
+        "grid": {"randomdirections__n_components": [*range(9, 40)]},
+    }
+    assert not any(jobs.large for jobs in in_turn(tmp_path, narrow=narrow).shared_jobs)
+
+
+def test_in_turn_work_that_costs_less_than_to_start_a_job_is_one_job(workflow, tmp_path):
+    bench = workflow()
+    found = shared_jobs([bench.method("s/main/gem"), bench.method("s/main/random")], "results", in_turn=True)
+    assert [(jobs.methods, jobs.seeds) for jobs in found] == [(("random", "gem"), (0, 1))]
 
 
 @pytest.fixture(scope="module")

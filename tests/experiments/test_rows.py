@@ -51,6 +51,18 @@ def test_rows_of_a_group_are_held_out_together(n_groups):
         holdout_split(y, 0.25, 0, np.zeros(120))
 
 
+def test_of_classes_that_are_too_small_to_give_a_row_the_largest_does():
+    y = np.array([0, 0, 1, 1, 1, 2])
+    for seed in range(5):
+        fit_rows, validation_rows = holdout_split(y, 0.1, seed)
+        assert len(validation_rows) == 1
+        assert y[validation_rows] == 1
+        assert sorted([*fit_rows, *validation_rows]) == list(range(6))
+    alone = SimpleNamespace(X_train=np.eye(5), y_train=np.arange(5), train_groups=None)
+    with pytest.raises(ValueError, match="no class has two training rows"):
+        Rows(name="fit", fraction=0.25, seed=0).of(alone)
+
+
 @pytest.fixture
 def dataset():
     """Rows that name themselves: training rows 0 … 59, test rows 60 … 79."""

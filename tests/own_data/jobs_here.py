@@ -6,7 +6,7 @@ from argparse import Namespace
 from eigenbench.atomic_files import write_json
 from eigenbench.datasets import prepare
 from eigenbench.datasets.own_catalogue import load_with_own
-from eigenbench.experiments.fit import _work as fit_seeds
+from eigenbench.experiments.fit import fit_seed
 from eigenbench.experiments.job_context import JobContext
 from eigenbench.experiments.supervision import Supervisor
 
@@ -23,14 +23,14 @@ class Here(Supervisor):
             return {"peak_rss_mb": 1.0} | self._failed(stage, type(error).__name__, str(error))
 
 
-def fit_all(workspace, watch, name):
-    """Do what the jobs of the workflow do with the dataset ``name``."""
+def fit_all(workspace, watch, name, folds=None):
+    """Do what the jobs of the workflow do with the dataset ``name``, on all folds or some."""
     data, log = workspace.folder / "data", workspace.folder / "job.log"
     card = prepare(name, data_dir=data, catalogue=load_with_own(workspace.suites), progress=False)
     state = {"dataset": name, "status": "ok", "failure": None, "card": card.model_dump(mode="json")}
     write_json(data / "prepared" / f"{name}.json", state)
+    options = Namespace(data_dir=data, results_dir=workspace.results, log=log, code="")
     for method in watch.plan.methods:
-        options = Namespace(
-            data_dir=data, results_dir=workspace.results, log=log, code="", seeds=method.seeds
-        )
-        fit_seeds(JobContext(method.spec, options, Here(1, log, last_attempt=True)))
+        context = JobContext(method.spec, options, Here(1, log, last_attempt=True))
+        for seed in method.seeds if folds is None else folds:
+            fit_seed(context, seed)

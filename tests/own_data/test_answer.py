@@ -1,8 +1,13 @@
 """What a comparison says about its leaderboard, and the suite that it leaves for later."""
 
+import re
+
+import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 from rich.console import Console
+from sklearn.datasets import dump_svmlight_file
 
 from eigenbench.datasets.own_catalogue import load_with_own
 from eigenbench.experiments.plan import plan_suite
@@ -12,8 +17,10 @@ from eigenbench.own_data.methods import chosen_methods
 from eigenbench.own_data.problem import pose
 from eigenbench.own_data.reading import read_own
 from eigenbench.own_data.terminal import comparison_table
-from eigenbench.own_data.workspace import copy_suite, write_workspace
+from eigenbench.own_data.winner import how_to_use
+from eigenbench.own_data.workspace import Workspace, copy_suite, write_workspace
 from eigenbench.reporting.leaderboard import COLUMNS
+from eigenbench.reporting.leaderboard_text import leaderboard_notes
 
 
 def board(*lines, metric="test_error"):
@@ -68,6 +75,53 @@ def test_an_embedding_that_ties_with_the_raw_inputs_is_said_to():
     told = answer(("gem", 0.1, 1, True), ("raw", 0.05, None, False))
     assert told.startswith("gem helps: nothing on the raw inputs with a result on all folds")
     assert "raw (5.0" in told
+
+
+def test_one_reason_of_several_methods_is_said_once():
+    lines = board(("raw", 0.1, 1, True), ("gem", None, None, False), ("lda", None, None, False))
+    lines["without_result"] = ["", *["1 of 1 seeds without a record"] * 2]
+    assert leaderboard_notes(lines) == [
+        "gem + LogisticRegression, lda + LogisticRegression: 1 of 1 seeds without a record"
+    ]
+
+
+def own_file(folder, kind):
+    """Write a file of a kind and return its path and its targets."""
+    path = folder / (f"new.{kind}" if kind else "new")
+    table = pd.DataFrame({"a": np.arange(12.0), "b": list("pqr") * 4, "kind": list("xy") * 6})
+    pixels = np.arange(12 * 6, dtype=np.uint8).reshape(12, 2, 3)
+    match kind:
+        case "csv" | "tsv":
+            table.to_csv(path, index=False, sep="," if kind == "csv" else "\t")
+        case "parquet" | "feather":
+            getattr(table, f"to_{kind}")(path)
+        case "arff":
+            rows = "\n".join(f"{a},{b},{c}" for a, b, c in table.to_numpy())
+            path.write_text(
+                f"@attribute a real\n@attribute b {{p,q,r}}\n@attribute kind {{x,y}}\n@data\n{rows}\n"
+            )
+        case "npz":
+            np.savez(path, X=pixels, y=np.arange(12) % 2)
+        case "svm":
+            X = np.eye(12, 5)
+            dump_svmlight_file(X, np.arange(12) % 2, str(path), zero_based=False)
+        case _:
+            for row, image in enumerate(pixels):
+                (path / "xy"[row % 2]).mkdir(parents=True, exist_ok=True)
+                Image.fromarray(image).save(path / "xy"[row % 2] / f"{row}.png")
+    return path, ["kind"] if kind in ("csv", "tsv", "parquet", "feather", "arff") else []
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "feather", "arff", "npz", "svm", ""])
+def test_the_three_lines_read_a_new_file_of_the_same_kind(tmp_path, monkeypatch, kind):
+    problem = pose(read_own(*own_file(tmp_path, kind)), n_folds=2)
+    monkeypatch.chdir(tmp_path)
+    reading, _, use = how_to_use(Workspace(tmp_path), problem).splitlines()
+    names = {}
+    exec(reading, names)
+    rows = eval(re.search(r"\.predict\((.*)\)\)$", use)[1], names)
+    found = rows.toarray() if problem.sparse else problem.encoder.transform(rows)
+    np.testing.assert_array_equal(found, problem.matrix.toarray() if problem.sparse else problem.matrix)
 
 
 @pytest.fixture

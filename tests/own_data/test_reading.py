@@ -1,5 +1,7 @@
 """Files as people have them: every format gives the same rows, and what is wrong is one sentence."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -88,6 +90,25 @@ def test_labels_of_rows_of_svmlight(tmp_path):
     assert table.features.shape == (4, 2)
     assert list(table.targets.columns) == ["3", "7", "9"]
     assert table.targets.to_numpy().tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 1]]
+
+
+@pytest.mark.parametrize("row", ["1", "1 2:0", "1 0:0"])
+def test_sparse_rows_without_a_value_are_refused(tmp_path, row):
+    (tmp_path / "data.svm").write_text(f"{row}\n0\n" * 4)
+    with pytest.raises(OwnDataError, match="all values are 0, so there is nothing to predict from"):
+        pose(read_own(tmp_path / "data.svm"))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_test_rows_of_svmlight_have_the_columns_of_the_training_rows(tmp_path, first):
+    lines = ["1 0:1 3:4", "0 1:2", "1 2:3", "0 2:1"], ["1 1:7", "0 2:5 5:9"]
+    for name, rows in zip(("train.svm", "test.svm"), lines, strict=True):
+        shifted = [re.sub(r"(\d):", lambda found: f"{int(found[1]) + first}:", row) for row in rows]
+        (tmp_path / name).write_text("\n".join(shifted))
+    train = read_own(tmp_path / "train.svm")
+    problem = pose(train, read_own(tmp_path / "test.svm", like=train))
+    assert problem.matrix.shape == (6, 4)
+    np.testing.assert_array_equal(problem.matrix[4:].toarray(), [[0, 7, 0, 0], [0, 0, 5, 0]])
 
 
 @pytest.mark.parametrize(

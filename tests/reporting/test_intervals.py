@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
-from eigenbench.reporting.intervals import OVER_ROWS, OVER_SEEDS, estimate
+from eigenbench.reporting.intervals import OVER_ROWS, OVER_SEEDS, estimate, within_range
 
 
 def wilson(errors: int, rows: int) -> tuple[float, float]:
@@ -28,9 +28,24 @@ def test_seeds_give_student_t(values):
     half_width = stdtrit(len(values) - 1, 0.975) * np.std(values, ddof=1) / math.sqrt(len(values))
     assert found.mean == pytest.approx(np.mean(values))
     assert (found.low, found.high) == pytest.approx(
-        (np.mean(values) - half_width, np.mean(values) + half_width)
+        (max(0, np.mean(values) - half_width), np.mean(values) + half_width)
     )
     assert (found.n_seeds, found.interval) == (len(values), OVER_SEEDS)
+
+
+@pytest.mark.parametrize(
+    ("metric", "ends"),
+    [
+        ("test_micro_f1", (0, 1)),
+        ("test_balanced_error", (0, 1)),
+        ("test_errors", (0, 100)),
+        ("test_log_loss", (0, 1.75)),
+        ("test_stress", (-0.75, 1.75)),
+    ],
+)
+def test_ends_are_values_that_the_metric_can_have(metric, ends):
+    scale = 100 if metric == "test_errors" else 1
+    assert within_range(metric, -0.75 * scale, 1.75 * scale, 100) == ends
 
 
 @given(st.integers(1, 5_000), st.data())

@@ -17,7 +17,11 @@ from scipy.sparse import random_array
 
 import eigenbench
 from eigenbench.datasets.catalogue import Entry
+from eigenbench.own_data.comparing import Options, run_comparison
 from eigenbench.own_data.errors import OwnDataError
+from eigenbench.own_data.problem import pose
+from eigenbench.own_data.table import table_of
+from eigenbench.own_data.workflow import End
 
 pytestmark = pytest.mark.workflow
 
@@ -96,11 +100,38 @@ def test_labels_of_sparse_rows(tmp_path):
 
 def test_out_of_time_is_an_answer(tmp_path):
     X = np.random.default_rng(0).normal(size=(30, 2))
-    board = eigenbench.compare(X, X[:, 0] > 0, cv=2, methods=["lda"], time_limit=0.1, out=tmp_path / "out")
+    with pytest.warns(UserWarning, match="time was over before any method"):
+        board = eigenbench.compare(
+            X, X[:, 0] > 0, cv=2, methods=["lda"], time_limit=0.1, out=tmp_path / "out"
+        )
     assert board["mean"].isna().all()
     assert board["without_result"].str.contains("without a record").all()
     assert (tmp_path / "out" / "reports" / "index.html").exists()
     assert not (tmp_path / "out" / "model.skops").exists()
+
+
+def test_all_methods_do_a_fold_before_the_next_and_the_same_command_goes_on(tmp_path):
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(10_000, 100)), np.arange(10_000) % 2
+    problem = pose(table_of("X", X + codes[:, None] * 0.1, codes), n_folds=4)
+    options = Options(["random", "lda"], jobs=1)
+
+    def interrupt(watch, done):
+        if watch.complete(done) and len(done) > 3:
+            raise KeyboardInterrupt
+
+    first = run_comparison(problem, tmp_path / "out", options, seen=interrupt)
+    assert first.end is End.INTERRUPTED
+    assert first.note == "Interrupted: the table stands on 1 of 4 folds, the same for all methods."
+    assert set(first.board["n_seeds"]) == {1}
+    assert first.board["rank"].notna().all()
+    written = {path: path.stat().st_mtime_ns for path in first.watch.records() if "/seed-0/" in str(path)}
+    assert len(written) == 3
+
+    second = run_comparison(problem, tmp_path / "out", options)
+    assert not second.note
+    assert set(second.board["n_seeds"]) == {4}
+    assert {path: path.stat().st_mtime_ns for path in written} == written
 
 
 @pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])

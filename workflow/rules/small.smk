@@ -17,6 +17,7 @@ for jobs in BENCH.shared_jobs:
             jobs.log,
         wildcard_constraints:
             method=one_of(jobs.methods),
+        priority: jobs.priority
         retries: RETRIES
         group:
             "method"
@@ -24,10 +25,10 @@ for jobs in BENCH.shared_jobs:
             ENVIRONMENT
         envmodules:
             MODULE,
-        threads: 1
+        threads: most_threads(workflow.cores) if jobs.large else 1
         resources:
-            mem_mb=small_mem_mb,
-            runtime=small_runtime,
+            mem_mb=fit_mem_mb if jobs.large else small_mem_mb,
+            runtime=fit_runtime if jobs.large else small_runtime,
             attempts_left=attempts_left,
         params:
             verb=jobs.verb,

@@ -190,8 +190,8 @@ def holdout_split(
     """Split training rows at random into a part to fit on and a validation part.
 
     Class labels are stratified: each class gives the same share (rounded), and always keeps at least one
-    row to fit on. Indicator matrices are split without strata. Rows of one group stay together, and the
-    shares are as even as whole groups allow.
+    row to fit on; where all are too small to give one, the largest does. Indicator matrices are split without
+    strata. Rows of one group stay together, and the shares are as even as whole groups allow.
 
     Returns
     -------
@@ -210,10 +210,12 @@ def holdout_split(
         return _grouped_folds(n_folds, seed, y if y.ndim == 1 else None, groups)[0]
     generator = np.random.Generator(np.random.PCG64([seed, 0x5EED]))
     held = np.zeros(y.shape[0], dtype=bool)
-    if y.ndim == 1:
-        for label in np.unique(y):
-            rows = generator.permutation(np.flatnonzero(y == label))
-            held[rows[: min(round(fraction * len(rows)), len(rows) - 1)]] = True
-    else:
-        held[generator.permutation(y.shape[0])[: round(fraction * y.shape[0])]] = True
+    strata = (
+        [np.flatnonzero(y == label) for label in np.unique(y)] if y.ndim == 1 else [np.arange(y.shape[0])]
+    )
+    for rows in strata:
+        held[generator.permutation(rows)[: min(round(fraction * len(rows)), len(rows) - 1)]] = True
+    largest = max(strata, key=len)
+    if not held.any() and len(largest) > 1:
+        held[generator.choice(largest)] = True
     return np.flatnonzero(~held), np.flatnonzero(held)

@@ -15,12 +15,13 @@ from eigenbench.experiments.steps import Step, grid_size
 #: What one job does: whole methods, a method and seed, or a single fit.
 Share = Literal["method", "seed", "fit"]
 
-#: Estimated work of a method that is put into one job, that of several methods which share one, and the
-#: estimated time from which a fit is a job of its own, all in seconds. Starting a job costs about three; a
-#: retry repeats all of it.
+#: Estimated work of a method that is put into one job, that of several methods which share one, the estimated
+#: time from which a fit is a job of its own, and what starting a job costs, all in seconds. A retry repeats
+#: all work of a job.
 JOB_SECONDS = 300
 PACK_SECONDS = 30
 FIT_SECONDS = 30
+START_SECONDS = 3
 
 #: Values (rows × features) that one core fits in a second; measured on the reference runs of the small
 #: suites, where runs reach half to five times as many.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import subprocess
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -32,6 +33,7 @@ def describe_environment(threads: int, code_hash: str, gemm_gflops: float | None
     )
 
 
+@cache
 def _version(package: str) -> str | None:
     try:
         return version(package)
@@ -49,6 +51,7 @@ def _blas() -> str | None:
     return ", ".join(sorted(names)) or None
 
 
+@cache
 def _git(*arguments: str) -> str | None:
     folder = Path(__file__).parent
     try:
@@ -60,6 +63,7 @@ def _git(*arguments: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
+@cache
 def _cpu_model() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""Make all small runs of a method with some seeds in one job: embed, search, train and test."""
+"""Make all small runs of some methods and seeds in one job: embed, search, train and test."""
 
 from __future__ import annotations
 
@@ -10,12 +10,8 @@ from eigenbench.experiments.search import fit_features_here, supervised_search
 from eigenbench.experiments.train import train
 
 
-def _work(context: JobContext) -> None:
-    for seed in context.options.seeds:
-        _fit_seed(context, seed)
-
-
-def _fit_seed(context: JobContext, seed: int) -> None:
+def fit_seed(context: JobContext, seed: int) -> None:
+    """Embed, search, train and test with each classifier of a method."""
     spec = context.spec
     usable = context.obstacle() is None
     if spec.shares_embedding:
@@ -29,4 +25,4 @@ def _fit_seed(context: JobContext, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run_job(_work, __doc__, seeds={"type": int, "nargs": "+", "required": True}))
+    sys.exit(run_job(fit_seed, __doc__, seeds={"type": int, "nargs": "+", "required": True}))

@@ -89,7 +89,7 @@ class JobContext:
 
 
 def run_job(
-    work: Callable[[JobContext], None],
+    work: Callable[..., None],
     description: str | None,
     arguments: list[str] | None = None,
     **more: dict[str, Any],
@@ -99,7 +99,8 @@ def run_job(
     Parameters
     ----------
     work : callable
-        Makes the files of a method.
+        Makes the files of a method, given its `JobContext`; of one seed, given also that, where the job has
+        the option ``seeds``: it is called for all methods with one seed before the next.
     description : str
         For ``--help``.
     arguments : list of str, optional
@@ -114,9 +115,12 @@ def run_job(
     supervisor = Supervisor(
         options.threads, options.log, options.attempts_left == 0, specs[0].time_limit, options.workflow
     )
+    contexts = [JobContext(spec, options, supervisor) for spec in specs]
+    seeds = [(seed,) for seed in options.seeds] if "seeds" in more else [()]
     try:
-        for spec in specs:
-            work(JobContext(spec, options, supervisor))
+        for seed in seeds:
+            for context in contexts:
+                work(context, *seed)
     except (DatasetError, MachineFaultError, OSError) as error:
         logging.getLogger("eigenbench").error("%s: %s", type(error).__name__, error)
         return 1

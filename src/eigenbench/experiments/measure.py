@@ -51,10 +51,5 @@ def _measured(context: JobContext, protocol: Any, seed: int) -> Report:
     }
 
 
-def _work(context: JobContext) -> None:
-    for seed in context.options.seeds:
-        measure(context, seed)
-
-
 if __name__ == "__main__":
-    sys.exit(run_job(_work, __doc__, seeds={"type": int, "nargs": "+", "required": True}))
+    sys.exit(run_job(measure, __doc__, seeds={"type": int, "nargs": "+", "required": True}))

@@ -50,6 +50,8 @@ class Rows(BaseModel):
         fit_rows, validation_rows = holdout_split(
             dataset.y_train, self.fraction, self.seed, dataset.train_groups
         )
+        if not len(validation_rows):
+            raise ValueError("no class has two training rows, so that none can be held out")
         rows = fit_rows if self.name == "fit" else validation_rows
         return dataset.X_train[rows], dataset.y_train[rows]
 

@@ -297,7 +297,9 @@ class Suite(SuiteModel):
 class Config(SuiteModel):
     """``config/config.yaml``: what runs when no target is named, and where things go.
 
-    ``suites_dir`` is the folder of suite files, by default ``config/suites`` beside the Snakefile.
+    ``suites_dir`` is the folder of suite files, by default ``config/suites`` beside the Snakefile. With
+    ``seeds_in_turn`` all methods of an experiment run with one seed before the next, for work that may be
+    stopped before its end.
     """
 
     suites: Several[Identifier] = ("quick",)
@@ -305,6 +307,7 @@ class Config(SuiteModel):
     data_dir: str = "data"
     results_dir: str = "results"
     reports_dir: str = "reports"
+    seeds_in_turn: bool = False
 
 
 def _check_component(name: str) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,53 +11,24 @@ from eigenbench.capabilities import takes_moments
 from eigenbench.component_loading import MissingExtraError
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.datasets.own_catalogue import load_with_own, own_catalogue
-from eigenbench.experiments.cost import PACK_SECONDS, shards_of
+from eigenbench.experiments.cost import shards_of
 from eigenbench.experiments.import_closure import code_hash, files_hash
 from eigenbench.experiments.job_spec import JobSpec, content_key
 from eigenbench.experiments.own_code import own_code_hash
 from eigenbench.experiments.plan import MethodPlan, SuitePlan, plan_suite
 from eigenbench.experiments.rows import Rows
+from eigenbench.experiments.shared_jobs import SharedJobs, in_rule, shared_jobs
 from eigenbench.experiments.suite import Config, SuiteError
 from eigenbench.experiments.suite_file import check_parameters, load_suite, suite_files, validate_config
 from eigenbench.registry import near_match
 
 #: Threads that a job on a large dataset takes at most; beyond, memory bandwidth limits.
-MAX_THREADS = 8
+_MAX_THREADS = 8
 
 
-@dataclass(frozen=True)
-class SharedJobs:
-    """Small runs of an experiment of which a job makes several: a rule of the workflow.
-
-    Attributes
-    ----------
-    name : str
-        Of the rule.
-    verb : {"fit", "measure"}
-        The module that the job runs.
-    methods : tuple of str
-        The methods whose runs one job makes; where `seeds` is empty, those that each have a job for a seed.
-    seeds : tuple of int
-        What a job of whole methods runs each of them with.
-    outputs : tuple of str
-        Paths, with the wildcards ``{method}`` and ``{seed}`` where a job makes one seed of one method.
-    log, message : str
-        With the same wildcards.
-    """
-
-    name: str
-    verb: str
-    suite: str
-    experiment: str
-    methods: tuple[str, ...]
-    seeds: tuple[int, ...]
-    outputs: tuple[str, ...]
-    log: str
-    message: str
-
-
-def _in_rule(name: str) -> str:
-    return re.sub(r"\W", "_", name)
+def most_threads(cores: int | None) -> int:
+    """Return the threads of a job on a large dataset."""
+    return min(_MAX_THREADS, cores or _MAX_THREADS)
 
 
 class Workflow:
@@ -135,12 +103,12 @@ class Workflow:
     def _asked(self, targets: Iterable[str] | None) -> list[str]:
         if targets is None:
             return list(self.suite_paths)
-        named = _in_rule(" ".join(targets))
+        named = in_rule(" ".join(targets))
         paper = self.paper if "paper" in named else []
         return [
             name
             for name in self.suite_paths
-            if name in self.config.suites or name in paper or _in_rule(name) in named
+            if name in self.config.suites or name in paper or in_rule(name) in named
         ]
 
     def method(self, folder: str) -> MethodPlan:
@@ -161,63 +129,16 @@ class Workflow:
     @property
     def large(self) -> list[str]:
         """The folders of the methods whose fits are jobs of their own."""
-        return [folder for folder, method in self._methods.items() if method.share == "fit"]
+        return [folder for folder, method in self._methods.items() if not self._shares(method)]
 
     @cached_property
     def shared_jobs(self) -> list[SharedJobs]:
-        """The rules for small runs: packs of whole methods, or the seeds of methods with the same outputs."""
-        found: dict[tuple[str, str, tuple[int, ...], tuple[str, ...]], list[list[MethodPlan]]] = {}
-        for method in self._methods.values():
-            spec = method.spec
-            if method.share == "method":
-                packs = found.setdefault((spec.suite, spec.experiment, method.seeds, ()), [[]])
-                if sum(other.seconds for other in packs[-1]) + method.seconds > PACK_SECONDS:
-                    packs.append([])
-                packs[-1].append(method)
-            elif method.share == "seed":
-                files = (*method.embeddings("{seed}"), *method.results("{seed}"))
-                found.setdefault((spec.suite, spec.experiment, (), files), [[]])[0].append(method)
-        names: Counter[str] = Counter()
-        return [
-            self._shared_jobs(pack, seeds, names)
-            for (_, _, seeds, _), packs in found.items()
-            for pack in packs
-            if pack
-        ]
+        """The rules for runs that share jobs."""
+        methods = [method for method in self._methods.values() if self._shares(method)]
+        return shared_jobs(methods, self.results, in_turn=self.config.seeds_in_turn)
 
-    def _shared_jobs(
-        self, methods: Sequence[MethodPlan], seeds: tuple[int, ...], names: Counter[str]
-    ) -> SharedJobs:
-        spec = methods[0].spec
-        experiment = f"{spec.suite}/{spec.experiment}"
-        verb = "measure" if spec.protocol else "fit"
-        name = _in_rule(f"{'measure' if spec.protocol else 'train'}_{experiment}")
-        names[name] += 1
-        name = name if names[name] == 1 else f"{name}_{names[name]}"
-        folders: list[tuple[MethodPlan, str, int | str]]
-        if seeds:
-            folders = [(method, method.folder, seed) for method in methods for seed in seeds]
-            log = f"logs/{experiment}/{name}.log"
-            message = f"{experiment}: {', '.join(method.spec.method for method in methods)}"
-        else:
-            folders = [(methods[0], f"{experiment}/{{method}}", "{seed}")]
-            log = f"logs/{experiment}/{{method}}/seed-{{seed}}/{verb}.log"
-            message = f"{experiment}/{{wildcards.method}}/seed-{{wildcards.seed}}"
-        return SharedJobs(
-            name=name,
-            verb=verb,
-            suite=spec.suite,
-            experiment=spec.experiment,
-            methods=tuple(method.spec.method for method in methods),
-            seeds=seeds,
-            outputs=tuple(
-                f"{self.results}/{folder}/{file}"
-                for method, folder, seed in folders
-                for file in (*method.embeddings(seed), *method.results(seed))
-            ),
-            log=log,
-            message=message,
-        )
+    def _shares(self, method: MethodPlan) -> bool:
+        return method.share != "fit" or (self.config.seeds_in_turn and not method.exclusive)
 
     def results_of(self, suites: Iterable[str]) -> list[str]:
         """Return all files that the runs of some suites leave, and the states of their datasets."""
@@ -324,7 +245,7 @@ class Workflow:
         method = self.method(folder)
         if method.share != "fit":
             return 1
-        return cores if cores and method.exclusive else min(MAX_THREADS, cores or MAX_THREADS)
+        return cores if cores and method.exclusive else most_threads(cores)
 
     def prepare_mem_mb(self, dataset: str, attempt: int) -> int:
         """Return the memory to prepare a dataset, in MB: some formats are read as dense float64, thrice."""

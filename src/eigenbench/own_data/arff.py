@@ -24,12 +24,12 @@ _NUMERIC = ("numeric", "real", "integer")
 _REMEDY = "correct the file"
 
 
-def read_arff_table(path: Path) -> pd.DataFrame:
+def read_arff_table(path: str | Path) -> pd.DataFrame:
     """Read a file whose attributes are numbers, dates, texts or one of listed values.
 
     Parameters
     ----------
-    path : Path
+    path : path-like
         UTF-8; ``%`` starts a comment line, and ``?`` is a missing value.
 
     Returns
@@ -43,6 +43,7 @@ def read_arff_table(path: Path) -> pd.DataFrame:
         An attribute that is none of these, a row of another length, or a value that is no number, with the
         line where it stands.
     """
+    path = Path(path)
     with path.open(encoding="utf-8-sig") as text:
         lines = ((number, line.strip()) for number, line in enumerate(text, start=1))
         content = ((number, line) for number, line in lines if line and not line.startswith("%"))

@@ -46,7 +46,11 @@ def compare(
     ] = None,
     methods: Annotated[
         list[str] | None,
-        typer.Option(help="Compare these, or all.", show_default="a quick few", rich_help_panel=_METHODS),
+        typer.Option(
+            help="Compare these, several with commas, or all.",
+            show_default="a quick few",
+            rich_help_panel=_METHODS,
+        ),
     ] = None,
     exclude: Annotated[
         list[str] | None, typer.Option(help="Leave these out.", rich_help_panel=_METHODS)
@@ -87,10 +91,10 @@ def compare(
         from eigenbench.own_data.errors import OwnDataError
 
         raise OwnDataError("--group makes folds, and --test needs none: leave one out")
-    options = Options(methods or (), exclude or (), metric, time_limit, search, seed, jobs, suite)
+    options = Options(_names(methods), _names(exclude), metric, time_limit, search, seed, jobs, suite)
     columns = target or ()
     table = read_own(file, columns, group)
-    problem = pose(table, None if test is None else read_own(test, columns), cv)
+    problem = pose(table, None if test is None else read_own(test, columns, like=table), cv)
     for line in problem.said():
         typer.echo(line)
     if dry_run:
@@ -108,6 +112,11 @@ def compare(
         raise typer.Exit(130)
     if outcome.winner is None:
         raise typer.Exit(1)
+
+
+def _names(given: list[str] | None) -> list[str]:
+    """Return the names of an option that is given several times, or once with commas."""
+    return [name for names in given or () for part in names.split(",") if (name := part.strip())]
 
 
 def _say_plan(problem: Problem, options: Options) -> None:

@@ -16,12 +16,12 @@ from eigenbench.own_data.methods import Methods, chosen_methods
 from eigenbench.own_data.problem import Problem
 from eigenbench.own_data.winner import save_winner
 from eigenbench.own_data.workflow import End, Watch, finish, planned, run_workflow
-from eigenbench.own_data.workspace import Workspace, copy_suite, write_workspace
+from eigenbench.own_data.workspace import Workspace, check_suite_name, copy_suite, keep_folds, write_workspace
 
 #: Seconds for all fits by default, and with a search.
 _SECONDS, _SECONDS_OF_SEARCH = 300.0, 3600.0
 
-#: A fit may take so many times its equal share of the time.
+#: A fit may take so many times its equal share of the time, if there were but one fold.
 _SHARE = 2.0
 
 
@@ -88,6 +88,8 @@ class Outcome:
         The first line of the leaderboard; None where no method has a result.
     saved : bool
         Whether the winner was fitted on all rows and saved.
+    note : str
+        What the table stands on if it is not all that was asked for.
     """
 
     board: pd.DataFrame
@@ -96,6 +98,7 @@ class Outcome:
     watch: Watch
     winner: pd.Series | None
     saved: bool = False
+    note: str = ""
 
 
 def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
@@ -152,8 +155,9 @@ def run_comparison(
         In one sentence, what can't be done.
     """
     methods, metric = choose(problem, options)
-    fits = methods.count * max(1, problem.n_folds)
-    share = options.seconds * options.cores / fits
+    if options.suite is not None:
+        check_suite_name(options.suite)
+    share = options.seconds * options.cores / methods.count
     workspace = write_workspace(
         folder,
         problem,
@@ -167,27 +171,50 @@ def run_comparison(
     watch = planned(workspace)
     answered: list[Outcome] = []
 
-    def answer(end: End) -> Outcome:
-        board = rank(workspace)
-        ranked_lines = board[board["rank"].notna()]
-        winner = ranked_lines.iloc[0] if len(ranked_lines) else None
-        return Outcome(board, workspace, end, watch, winner)
-
     def on_done(done: set) -> None:
         seen(watch, done)
         if len(done) == watch.n_runs and not answered:
-            answered.append(answer(End.DONE))
+            answered.append(_answer(workspace, watch, End.DONE))
             ranked(answered[0])
 
     end = run_workflow(workspace, watch, jobs=options.cores, time_limit=options.seconds, seen=on_done)
     if not answered:
-        answered.append(answer(end))
+        answered.append(_answer(workspace, watch, end))
         ranked(answered[0])
     outcome = replace(answered[0], end=end)
     columns_of(outcome.board).to_csv(workspace.leaderboard, index=False)
     if end is End.TIME:
-        finish(workspace, watch)
+        finish(workspace, planned(workspace))
     if outcome.winner is None or end is End.INTERRUPTED:
         return outcome
     save_winner(workspace, problem, watch.plan, outcome.winner["method"], outcome.winner["classifier"])
     return replace(outcome, saved=True)
+
+
+def _answer(workspace: Workspace, watch: Watch, end: End) -> Outcome:
+    """Rank the methods on the same folds; if not all are done, the suite keeps only those."""
+    done = watch.done()
+    folds = watch.comparable(done)
+    n_folds = len({run.seed for run in watch.plan.runs})
+    if 0 < len(folds) < n_folds:
+        keep_folds(workspace, folds)
+    board = rank(workspace)
+    ranked = board[board["rank"].notna()]
+    winner = ranked.iloc[0] if len(ranked) else None
+    note = "" if len(done) == watch.n_runs else _note(watch, done, end)
+    return Outcome(board, workspace, end, watch, winner, note=note)
+
+
+def _note(watch: Watch, done: set[tuple[str, str, int]], end: End) -> str:
+    """Say which folds a table stands on that lacks some runs."""
+    why = "The time was over" if end is End.TIME else "Interrupted"
+    folds, seeds = watch.comparable(done), {run.seed for run in watch.plan.runs}
+    n_methods = watch.n_runs // len(seeds)
+    if not folds:
+        return f"{why} before any method was done."
+    lacking = n_methods - sum(seed == folds[0] for *_, seed in done)
+    lacks = f"{lacking} of {n_methods} methods are not done"
+    if len(seeds) == 1:
+        return f"{why}: {lacks}."
+    stands = f"{why}: the table stands on {len(folds)} of {len(seeds)} folds"
+    return f"{stands}, where {lacks}." if lacking else f"{stands}, the same for all methods."

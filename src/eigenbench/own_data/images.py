@@ -15,12 +15,12 @@ SIDE = 32
 _LARGEST_SIDE = 64
 
 
-def read_image_folder(folder: Path) -> tuple[np.ndarray, np.ndarray]:
+def read_image_folder(folder: str | Path) -> tuple[np.ndarray, np.ndarray]:
     """Read images as rows of grey or red, green and blue values from 0 to 1.
 
     Parameters
     ----------
-    folder : Path
+    folder : path-like
         Holds a folder for each class; hidden files and files that are no images are passed over.
 
     Returns
@@ -37,6 +37,7 @@ def read_image_folder(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     """
     from PIL import Image, UnidentifiedImageError
 
+    folder = Path(folder)
     images, labels = [], []
     for path in sorted(folder.glob("*/*"), key=lambda path: natural_key(str(path))):
         if path.is_file() and not path.name.startswith("."):

@@ -38,6 +38,8 @@ class Problem:
         Of the cross-validation; 0 with a test file.
     groups : ndarray of int64, or None
         The group of each row.
+    first_column : int
+        The number of the first column in a svmlight file, 0 or 1.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Problem:
     n_train: int
     n_folds: int
     groups: np.ndarray | None = None
+    first_column: int = 0
 
     @property
     def multilabel(self) -> bool:
@@ -115,7 +118,11 @@ class Problem:
         if self.encoder:
             kinds = self.encoder.kinds_
             named = (("number", "numbers"), ("category", "categories"), ("date", "dates"))
-            counts = ", ".join(f"{kinds.count(kind)} {name}" for kind, name in named if kind in kinds)
+            counts = ", ".join(
+                f"{found} {kind if found == 1 else several}"
+                for kind, several in named
+                if (found := kinds.count(kind))
+            )
             absent = f", {np.isnan(self.matrix).mean():.1%} of the values missing" if self.missing else ""
             lines.append(f"columns: {counts}{absent}")
             left_out = [f"{name!r} ({reason})" for name, reason in self.encoder.left_out_.items()]
@@ -162,7 +169,8 @@ def pose(table: OwnTable, test: OwnTable | None = None, n_folds: int | None = No
     groups = None if train.groups is None else _codes(train.groups, n_folds)
     if not target.names and target.labels[: len(train)].size:
         _check_training_classes(target.labels[: len(train)], cross_validated=test is None)
-    return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups)
+    first = table.first_column
+    return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups, first)
 
 
 def _stacked_targets(table: OwnTable, test: OwnTable) -> pd.DataFrame:
@@ -177,6 +185,8 @@ def _encoded(train: OwnTable, test: OwnTable | None) -> tuple[Any, TableEncoder 
         if not all(issparse(part) for part in parts) or len({part.shape[1] for part in parts}) > 1:
             widths = " and ".join(f"{part.shape[1]:,}" for part in parts)
             raise OwnDataError(f"training and test rows have {widths} columns")
+        if not train.features.count_nonzero():
+            raise OwnDataError(f"{train.name}: all values are 0, so there is nothing to predict from")
         from scipy.sparse import vstack
 
         matrix = csr_array(vstack(parts), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""What the command shows while it works: a bar with the time left, and each method that is done."""
+"""What the command shows while it works: a bar with the time left, and a first result of each method."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.progress import Progress as Bar
 from eigenbench.own_data.terminal import comparison_table
 
 if TYPE_CHECKING:
+    from eigenbench.experiments.runs import Run
     from eigenbench.own_data.comparing import Outcome
     from eigenbench.own_data.workflow import Watch
 
@@ -35,6 +36,7 @@ class Progress:
         )
         self._task = self._bar.add_task("fits", total=None)
         self._shown: set[tuple[str, str]] = set()
+        self._complete = 0
 
     def __enter__(self) -> Progress:
         self._bar.start()
@@ -46,30 +48,34 @@ class Progress:
         self._bar.stop()
 
     def seen(self, watch: Watch, done: set[tuple[str, str, int]]) -> None:
-        """Show how many runs are done, and the methods of which all are."""
+        """Show how many runs are done, the first result of each method, and how many folds are complete."""
         self._bar.update(self._task, total=watch.n_runs, completed=len(done))
-        for method in watch.plan.methods:
-            for classifier in method.classifiers:
-                name = (method.spec.method, classifier)
-                if name not in self._shown and all((*name, seed) in done for seed in method.seeds):
-                    self._shown.add(name)
-                    self._console.print(_line(watch, *name), highlight=False)
+        for run in watch.plan.runs:
+            name = (run.method, run.classifier)
+            if name not in self._shown and (*name, run.seed) in done:
+                self._shown.add(name)
+                self._console.print(_line(watch, run), highlight=False)
+        complete, n_folds = len(watch.complete(done)), len({run.seed for run in watch.plan.runs})
+        if n_folds > 1 and complete > self._complete:
+            self._complete = complete
+            self._console.print(f"fold {complete} of {n_folds} is done by all methods", highlight=False)
 
     def ranked(self, outcome: Outcome) -> None:
         """Show the leaderboard."""
         self._bar.stop()
         self._console.print()
         self._console.print(comparison_table(outcome.board))
+        if outcome.note:
+            self._console.print(outcome.note, highlight=False)
 
 
-def _line(watch: Watch, method: str, classifier: str) -> str:
-    """Say the mean of the metric of a method that is done."""
+def _line(watch: Watch, run: Run) -> str:
+    """Say the metric of a run that is done, or why it has none."""
     metric = next(iter(watch.plan.suite.experiments.values())).headline
-    runs = [run for run in watch.plan.runs if (run.method, run.classifier) == (method, classifier)]
-    records = [json.loads((watch.results / run.record).read_bytes()) for run in runs]
-    values = [record["metrics"][metric] for record in records if metric in record["metrics"]]
-    label = f"{method} + {classifier}"
-    if not values:
-        failure = records[0]["failure"] or {}
-        return f"{label}: {records[0]['status']}: {failure.get('message', '')[:150]}"
-    return f"{label}: {metric.removeprefix('test_')} {sum(values) / len(values):.4f}"
+    record = json.loads((watch.results / run.record).read_bytes())
+    label = f"{run.method} + {run.classifier}"
+    if metric not in record["metrics"]:
+        failure = record["failure"] or {}
+        return f"{label}: {record['status']}: {failure.get('message', '')[:150]}"
+    fold = " on its first fold" if len({other.seed for other in watch.plan.runs}) > 1 else ""
+    return f"{label}: {metric.removeprefix('test_')} {record['metrics'][metric]:.4f}{fold}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from eigenbench.own_data.comparing import Options, run_comparison
+from eigenbench.own_data.comparing import Options, Outcome, run_comparison
 from eigenbench.own_data.errors import OwnDataError
 from eigenbench.own_data.leaderboard import columns_of
 from eigenbench.own_data.problem import pose
@@ -61,7 +62,8 @@ def compare(
     search : bool, default=False
         Choose settings of every method on a quarter of the training rows of each fold.
     time_limit : float, optional
-        Seconds for all fits; by default 300, with a search 3,600. What is not done then is left out.
+        Seconds for all fits; by default 300, with a search 3,600. Methods run fold by fold, and are compared
+        on the folds that all have done by then; a warning says on how many.
     seed : int, default=0
         Draws the folds and all else.
     jobs : int, optional
@@ -101,6 +103,12 @@ def compare(
     problem = pose(table_of("X", X, y, groups), test, cv)
     options = Options(methods, exclude, metric, time_limit, search, seed, jobs)
     if out is not None:
-        return columns_of(run_comparison(problem, Path(out), options).board)
+        return _board(run_comparison(problem, Path(out), options))
     with tempfile.TemporaryDirectory(prefix="eigenbench-") as folder:
-        return columns_of(run_comparison(problem, Path(folder), options).board)
+        return _board(run_comparison(problem, Path(folder), options))
+
+
+def _board(outcome: Outcome) -> pd.DataFrame:
+    if outcome.note:
+        warnings.warn(outcome.note, stacklevel=3)
+    return columns_of(outcome.board)

@@ -7,6 +7,7 @@ import csv
 import gzip
 import lzma
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,9 @@ _DELIMITERS = ",;\t|"
 _COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
-def read_own(path: Path, target: Sequence[str] = (), group: str | None = None) -> OwnTable:
+def read_own(
+    path: Path, target: Sequence[str] = (), group: str | None = None, *, like: OwnTable | None = None
+) -> OwnTable:
     """Read a file or folder.
 
     Parameters
@@ -36,6 +39,9 @@ def read_own(path: Path, target: Sequence[str] = (), group: str | None = None) -
         folder with a folder of images for each class.
     target, group : sequence of str, and str, optional
         Columns of a table. The other formats say themselves what is to be predicted.
+    like : OwnTable, optional
+        Training rows: a svmlight file then has their first column and their number of columns, which it does
+        not say itself.
 
     Returns
     -------
@@ -53,10 +59,12 @@ def read_own(path: Path, target: Sequence[str] = (), group: str | None = None) -
         if not path.exists():
             raise OwnDataError(f"there is no file {path}")
         kind = _kind_of(path)
+        if kind in _SVMLIGHT:
+            return _of_svmlight(_without_columns(path, target, group, _read_svmlight), like)
         if kind in _LABELLED:
             return _without_columns(path, target, group, _LABELLED[kind])
         if kind not in _TABLES:
-            known = ", ".join(f".{name}" for name in (*_TABLES, *_LABELLED))
+            known = ", ".join(f".{name}" for name in (*_TABLES, *_LABELLED, *_SVMLIGHT))
             raise OwnDataError(f"{path.name}: its name must end in one of {known}, or be that of a folder")
         frame = _TABLES[kind](path)
     except OwnDataError:
@@ -135,12 +143,21 @@ def _read_svmlight(path: Path) -> tuple[Any, Any]:
     from sklearn.preprocessing import MultiLabelBinarizer
 
     try:
-        return load_svmlight_file(str(path))
+        return load_svmlight_file(str(path), zero_based=True)
     except ValueError:
-        X, labels = load_svmlight_file(str(path), multilabel=True)
+        X, labels = load_svmlight_file(str(path), multilabel=True, zero_based=True)
     binarizer = MultiLabelBinarizer().fit(labels)
     names = [f"{label:g}" for label in binarizer.classes_]
     return X, pd.DataFrame(binarizer.transform(labels), columns=names)
+
+
+def _of_svmlight(table: OwnTable, like: OwnTable | None) -> OwnTable:
+    """Leave out a column 0 that no row has, and bring test rows to the columns of the training rows."""
+    first = int(not table.features[:, [0]].nnz) if like is None else like.first_column
+    features = table.features[:, first:]
+    if like is not None:
+        features.resize((features.shape[0], like.features.shape[1]))
+    return replace(table, features=features, first_column=first)
 
 
 def _read_npz(path: Path) -> tuple[Any, Any]:
@@ -162,7 +179,6 @@ _TABLES: dict[str, Callable[[Path], pd.DataFrame]] = {
 
 _LABELLED: dict[str, Callable[[Path], tuple[Any, Any]]] = {
     "npz": _read_npz,
-    "svmlight": _read_svmlight,
-    "libsvm": _read_svmlight,
-    "svm": _read_svmlight,
 }
+
+_SVMLIGHT = ("svmlight", "libsvm", "svm")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,12 +27,15 @@ class OwnTable:
         The columns to predict.
     groups : Series of length n, or None
         The group of each row.
+    first_column : int
+        The number of the first column in a svmlight file, 0 or 1.
     """
 
     name: str
     features: Any
     targets: pd.DataFrame
     groups: pd.Series | None = None
+    first_column: int = 0
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -41,7 +44,7 @@ class OwnTable:
         """Return the table with the rows of a mask."""
         features = self.features[keep] if issparse(self.features) else self.features.loc[keep]
         groups = None if self.groups is None else self.groups[keep]
-        return OwnTable(self.name, features, self.targets[keep], groups)
+        return replace(self, features=features, targets=self.targets[keep], groups=groups)
 
 
 def split_columns(name: str, frame: pd.DataFrame, target: Sequence[str], group: str | None) -> OwnTable:

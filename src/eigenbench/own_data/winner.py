@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,13 +61,31 @@ def settings(workspace: Workspace, method: MethodPlan, classifier: str) -> Param
     return dict(searches[0][best].params)
 
 
+#: Of a file's suffix, how to read a new one of its kind: an import and the rows.
+_READING = {
+    ".tsv": ("import pandas", 'pandas.read_csv("new.tsv", sep="\\t")'),
+    ".parquet": ("import pandas", 'pandas.read_parquet("new.parquet")'),
+    ".feather": ("import pandas", 'pandas.read_feather("new.feather")'),
+    ".arff": (
+        "from eigenbench.own_data.arff import read_arff_table",
+        'read_arff_table("new.arff")',
+    ),
+    "": ("from eigenbench.own_data.images import read_image_folder", 'read_image_folder("new")[0]'),
+}
+
+
 def how_to_use(workspace: Workspace, problem: Problem) -> str:
     """Return three lines of Python that load the model and use it on a new file."""
-    if problem.encoder is None:
-        reading, rows = "from sklearn.datasets import load_svmlight_file", 'load_svmlight_file("new.svm")[0]'
-    elif not all(name.isdigit() for name in problem.encoder.columns_):
-        reading, rows = "import pandas", 'pandas.read_csv("new.csv")'
+    if problem.sparse:
+        base = f"n_features={problem.n_features}, zero_based={not problem.first_column}"
+        reading = "from sklearn.datasets import load_svmlight_file"
+        rows = f'load_svmlight_file("new.svm", {base})[0]'
+    elif problem.name.lower().endswith(".npz"):
+        assert problem.encoder is not None
+        width = len(problem.encoder.columns_) + len(problem.encoder.left_out_)
+        reading, rows = "import numpy", f'numpy.load("new.npz")["X"].reshape(-1, {width})'
     else:
-        reading, rows = "import numpy", 'numpy.load("new.npy")'
+        default = ("import pandas", 'pandas.read_csv("new.csv")')
+        reading, rows = _READING.get(Path(problem.name).suffix.lower(), default)
     load = f'load_model("{workspace.model}")'
     return f"{reading}\nfrom eigenbench import load_model\nprint({load}.predict({rows}))"

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -58,6 +59,18 @@ class Watch:
             if (self.results / run.record).exists()
         }
 
+    def complete(self, done: set[tuple[str, str, int]]) -> list[int]:
+        """Return the folds on which every method is done, in order."""
+        seeds = sorted({run.seed for run in self.plan.runs})
+        counts = Counter(seed for *_, seed in done)
+        return [seed for seed in seeds if counts[seed] * len(seeds) == self.n_runs]
+
+    def comparable(self, done: set[tuple[str, str, int]]) -> list[int]:
+        """Return the folds that methods can be compared on: the complete ones, else that with most runs."""
+        counts = Counter(seed for *_, seed in done)
+        most = sorted(counts, key=lambda seed: (-counts[seed], seed))
+        return self.complete(done) or most[:1]
+
     def records(self) -> list[Path]:
         """Return the records that are there."""
         paths = (self.results / run.record for run in self.plan.runs)
@@ -96,7 +109,7 @@ def run_workflow(
     command = [
         *snakemake_command(),
         *("--directory", str(workspace.folder), "--cores", str(jobs)),
-        *("--config", f"suites_dir={workspace.suites.name}", f"suites=[{SUITE}]"),
+        *("--config", f"suites_dir={workspace.suites.name}", f"suites=[{SUITE}]", "seeds_in_turn=True"),
     ]
     deadline = time.monotonic() + time_limit
     with _started(command, workspace) as process:

@@ -6,6 +6,7 @@ import hashlib
 import io
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,29 @@ def write_workspace(
     return workspace
 
 
+def keep_folds(workspace: Workspace, seeds: Sequence[int]) -> None:
+    """Leave some folds only in the suite, and say so in its title: those that an answer stands on.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        That `write_workspace` wrote.
+    seeds : sequence of int
+        The folds.
+    """
+    suite = yaml.safe_load(workspace.suite.read_text(encoding="utf-8"))
+    experiment = suite["experiments"][EXPERIMENT]
+    suite["title"] += f", on {len(seeds)} of {len(experiment['seeds'])} folds"
+    experiment["seeds"] = list(seeds)
+    _write(workspace.suite, _yaml(suite))
+
+
+def check_suite_name(path: Path) -> None:
+    """Raise `OwnDataError` if a path can't be that of a suite file."""
+    if path.suffix != ".yaml" or path.name == OWN_CATALOGUE:
+        raise OwnDataError(f"--suite {path} is not the name of a suite's file, such as mine.yaml")
+
+
 def copy_suite(workspace: Workspace, path: Path) -> None:
     """Write the suite to a file, and its catalogue and data beside it, so that it runs from there.
 
@@ -121,8 +145,7 @@ def copy_suite(workspace: Workspace, path: Path) -> None:
     OwnDataError
         If the name is not one of a suite, or another catalogue or other data stand beside it.
     """
-    if path.suffix != ".yaml" or path.name == OWN_CATALOGUE:
-        raise OwnDataError(f"--suite {path} is not the name of a suite's file, such as mine.yaml")
+    check_suite_name(path)
     entries = load_catalogue(workspace.suites / OWN_CATALOGUE).datasets.values()
     contents = {path: workspace.suite.read_bytes()}
     for name in (OWN_CATALOGUE, *(file for entry in entries for file in entry.files)):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from scipy.stats import t as student_t
 
 from eigenbench.comparison.intervals import wilson
+from eigenbench.experiments.suite_parts import MULTICLASS_METRICS, MULTILABEL_METRICS
 
 LEVEL = 0.95
 OVER_SEEDS = "Student t over seeds"
@@ -21,6 +22,10 @@ KINDS = (ROWS_AND_SEEDS, ROWS_AND_SPLITS, OVER_SEEDS, OVER_ROWS)
 
 #: Metrics that count wrong test rows; the value is the largest one possible, given the number of rows.
 _BINOMIAL = {"test_error": lambda n_test: 1.0, "test_errors": lambda n_test: float(n_test)}
+
+#: Metrics from 0 on, and those from 0 to 1.
+_FROM_ZERO = {"log_loss", *(name for name in MULTILABEL_METRICS if name.startswith("ps_"))}
+_SHARES = {*MULTICLASS_METRICS, *MULTILABEL_METRICS} - _FROM_ZERO
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ def estimate(metric: str, values: Sequence[float], *, deterministic: bool, n_tes
     one seed, a deterministic method, or seeds that all agree, seeds say nothing about the error; then
     ``test_error`` and ``test_errors`` get Wilson's score interval for a binomial proportion: it covers
     the draw of the test rows. Other metrics then have no interval. Ends are cut to the possible range
-    of an error rate or count.
+    of the metric.
 
     Parameters
     ----------
@@ -95,14 +100,22 @@ def estimate(metric: str, values: Sequence[float], *, deterministic: bool, n_tes
         return Estimate(mean, None, None, n_seeds, "")
     largest = _BINOMIAL[metric](n_test) if metric in _BINOMIAL and n_test else None
     if len(set(values)) >= 2 and not deterministic:
-        low, high = _over_seeds(values, mean)
-        if largest is not None:
-            low, high = max(low, 0.0), min(high, largest)
+        low, high = within_range(metric, *_over_seeds(values, mean), n_test)
         return Estimate(mean, low, high, n_seeds, OVER_SEEDS)
     if largest is not None and n_test and 0 <= mean <= largest:
         low, high = _over_rows(mean / largest, n_test)
         return Estimate(mean, largest * low, largest * high, n_seeds, OVER_ROWS)
     return Estimate(mean, None, None, n_seeds, "")
+
+
+def within_range(metric: str, low: float, high: float, n_test: int | None) -> tuple[float, float]:
+    """Cut the ends of an interval to the values that a metric of classes or labels can have."""
+    name = metric.removeprefix("test_")
+    if name == "errors":
+        return max(low, 0.0), min(high, n_test or math.inf)
+    if name in _FROM_ZERO:
+        return max(low, 0.0), high
+    return (max(low, 0.0), min(high, 1.0)) if name in _SHARES else (low, high)
 
 
 def _over_seeds(values: Sequence[float], mean: float) -> tuple[float, float]:

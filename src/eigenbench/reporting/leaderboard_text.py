@@ -70,8 +70,12 @@ def print_leaderboards(boards: Sequence[pd.DataFrame], console: Console) -> None
 
 
 def leaderboard_notes(board: pd.DataFrame, *, failures: bool = True) -> list[str]:
-    """Say what ties mean here, which choices lie at the edge of a grid, and which seeds have no result."""
+    """Say what ties mean here, which choices lie at the edge of a grid, and which seeds have no result.
+
+    What holds for several methods is said once.
+    """
     notes = []
+    lacking: dict[str, list[str]] = {}
     if board["tied"].fillna(False).sum() > 1:
         basis = str(board["compared_over"].dropna().iloc[0])
         notes.append(f"{TIED} not distinguishable from the best, over {basis}")
@@ -80,8 +84,9 @@ def leaderboard_notes(board: pd.DataFrame, *, failures: bool = True) -> list[str
     for line in board.to_dict("records"):
         label = " + ".join(filter(None, (line["method"], line["classifier"])))
         notes += [f"{label}: {line['grid_edge']}"] if line["grid_edge"] else []
-        notes += [f"{label}: {line['without_result']}"] if failures and line["without_result"] else []
-    return notes
+        if failures and line["without_result"]:
+            lacking.setdefault(line["without_result"], []).append(label)
+    return notes + [f"{', '.join(labels)}: {text}" for text, labels in lacking.items()]
 
 
 def rank_texts(board: pd.DataFrame) -> list[Text]:

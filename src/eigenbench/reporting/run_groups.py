@@ -17,7 +17,14 @@ from eigenbench.experiments.runs import NO_CLASSIFIER
 from eigenbench.experiments.suite import ExperimentSpec, Suite
 from eigenbench.experiments.suite_file import catalogue_of
 from eigenbench.reporting.formatting import lower_is_better
-from eigenbench.reporting.intervals import OVER_ROWS, ROWS_AND_SEEDS, ROWS_AND_SPLITS, Estimate, estimate
+from eigenbench.reporting.intervals import (
+    OVER_ROWS,
+    ROWS_AND_SEEDS,
+    ROWS_AND_SPLITS,
+    Estimate,
+    estimate,
+    within_range,
+)
 from eigenbench.reporting.row_metrics import RunMetrics, read_run_metrics
 
 _GroupKey = tuple[str, str, str, str]
@@ -137,7 +144,8 @@ def _estimate_from_rows(found: RunMetrics, records: list[Record], metric: str) -
         interval = interval_over_seeds(runs)
         kind = ROWS_AND_SEEDS if len(runs) > 1 and not records[0].deterministic else OVER_ROWS
     mean = math.fsum(record.metrics[metric] for record in records) / len(records)
-    return Estimate(mean, interval.low, interval.high, len(runs), kind)
+    low, high = within_range(metric, interval.low, interval.high, info.n_test)
+    return Estimate(mean, low, high, len(runs), kind)
 
 
 def _model_kb(record: Record) -> float | None:

@@ -107,6 +107,20 @@ def test_conjugate_gradients_equal_cholesky(ridge, dtype):
     assert_allclose(np.abs(cg.transform(X)), np.abs(cholesky.transform(X)), atol=2e-3)
 
 
+@pytest.mark.parametrize("mean", [1e3, 3e3])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_single_precision_rows_with_a_large_mean_are_embedded_as_in_double_precision(mean, fit_intercept):
+    rng = np.random.default_rng(0)
+    y = rng.integers(5, size=20_000)
+    X = (rng.normal(size=(len(y), 20)) + rng.normal(size=(5, 20))[y] + mean).astype(np.float32)
+    found, exact, other = (
+        Rembrandt(3, solver=solver, fit_intercept=fit_intercept, n_iter=5, random_state=0).fit(rows, y)
+        for solver, rows in (("cg", X), ("cg", X.astype(np.float64)), ("cholesky", X.astype(np.float64)))
+    )
+    assert largest_angle(found.embedding_.astype(float), exact.embedding_) < 1e-3
+    assert largest_angle(exact.embedding_, other.embedding_) < 1e-3
+
+
 @pytest.mark.parametrize("estimator", [Rembrandt, PLST, CompressedSensing])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_moments_are_as_good_as_rows(estimator, fit_intercept):

@@ -1,0 +1,126 @@
+"""A comparison that ends before all folds are done compares methods on the same ones."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom, binomtest
+
+sys.path.insert(0, str(Path(__file__).parent))  # where the tests find these
+
+from jobs_here import fit_all
+from small_tables import regular_table
+
+from eigenbench.experiments.suite_file import load_suite
+from eigenbench.own_data.comparing import _answer
+from eigenbench.own_data.methods import chosen_methods
+from eigenbench.own_data.problem import pose
+from eigenbench.own_data.reading import read_own
+from eigenbench.own_data.workflow import End, planned
+from eigenbench.own_data.workspace import write_workspace
+from eigenbench.reporting.__main__ import main as report
+
+METHODS = chosen_methods(False, False, ["lda", "random", "KNeighborsClassifier"])
+N_FOLDS = 4
+
+
+def workspace_of(folder):
+    regular_table(0, n=240).drop(columns="site").to_csv(folder / "data.csv", index=False)
+    problem = pose(read_own(folder / "data.csv", ["kind"]), n_folds=N_FOLDS)
+    return write_workspace(folder / "out", problem, METHODS, metric="error", seed=0, time_limit=60.0)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """A comparison of which all folds are done, the records of them, and the predictions."""
+    workspace = workspace_of(tmp_path_factory.mktemp("all"))
+    watch = planned(workspace)
+    fit_all(workspace, watch, "data")
+    return workspace, watch
+
+
+def stopped(done, folder, keep):
+    """Return a comparison that has only those runs of another that ``keep`` takes, and its answer."""
+    source, watch = done
+    workspace = workspace_of(folder)
+    for run in watch.plan.runs:
+        if keep(run):
+            target = workspace.results / run.folder
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.symlink_to(source.results / run.folder)
+    return workspace, _answer(workspace, planned(workspace), End.TIME)
+
+
+def test_all_folds_need_no_note(done, tmp_path):
+    workspace, outcome = stopped(done, tmp_path, lambda run: True)
+    assert not outcome.note
+    assert load_suite(workspace.suite).experiments["methods"].seeds == (0, 1, 2, 3)
+    assert set(outcome.board["n_seeds"]) == {N_FOLDS}
+
+
+def test_methods_are_compared_on_the_folds_that_all_have_done(done, tmp_path):
+    whole = _answer(*done, End.DONE).board.set_index(["method", "classifier"])
+    workspace, outcome = stopped(done, tmp_path, lambda run: run.seed < 2 or run.method == "raw")
+    assert outcome.note == "The time was over: the table stands on 2 of 4 folds, the same for all methods."
+    board = outcome.board.set_index(["method", "classifier"])
+    assert set(board["n_seeds"]) == {2}
+    assert board["rank"].notna().all()
+    assert set(board["compared_over"]) == {"rows and splits"}
+    for key, line in board.iterrows():
+        records = [
+            json.loads((workspace.results / run.record).read_bytes())
+            for run in done[1].plan.runs
+            if (run.method, run.classifier) == key and run.seed < 2
+        ]
+        assert line["mean"] == pytest.approx(np.mean([one["metrics"]["test_error"] for one in records]))
+        assert line["ci_high"] - line["ci_low"] > whole.loc[key, "ci_high"] - whole.loc[key, "ci_low"]
+    assert "on 2 of 4 folds" in load_suite(workspace.suite).title
+
+
+def test_one_fold_is_compared_row_by_row(done, tmp_path):
+    workspace, outcome = stopped(done, tmp_path, lambda run: run.seed == 0 or run.method == "lda")
+    assert "on 1 of 4 folds" in outcome.note
+    board = outcome.board
+    assert set(board["compared_over"].dropna()) == {"rows and seeds"}
+    assert board["rank"].notna().all()
+    wrong = {}
+    for line in board.itertuples():
+        path = workspace.results / "compare" / "methods" / line.method / "seed-0" / line.classifier
+        arrays = np.load(path / "predictions.npz")
+        wrong[line.Index] = arrays["predicted"] != arrays["truth"]
+    assert len(wrong[0]) == 60
+    for line in board.iloc[1:].itertuples():
+        only = [
+            int(np.sum(a & ~b)) for a, b in ((wrong[0], wrong[line.Index]), (wrong[line.Index], wrong[0]))
+        ]
+        mid_p = binomtest(only[0], sum(only)).pvalue - binom(sum(only), 0.5).pmf(only[0])
+        assert line.p_value == pytest.approx(mid_p)
+
+
+def test_where_no_fold_is_complete_those_that_are_done_are_compared_on_the_first(done, tmp_path):
+    _, outcome = stopped(done, tmp_path, lambda run: run.seed == 0 and run.method != "lda")
+    assert outcome.note == (
+        "The time was over: the table stands on 1 of 4 folds, where 1 of 4 methods are not done."
+    )
+    board = outcome.board.set_index("method")
+    assert pd.isna(board.loc["lda", "rank"])
+    assert "without a record" in board.loc["lda", "without_result"]
+    assert board.drop(index="lda")["rank"].notna().all()
+
+
+def test_the_report_stands_on_the_same_folds(done, tmp_path, monkeypatch):
+    workspace, outcome = stopped(done, tmp_path, lambda run: run.seed < 2 or run.method == "raw")
+    monkeypatch.chdir(workspace.folder)
+    assert report(["--suite", "suites/compare.yaml"]) == 0
+    told = pd.read_csv("reports/leaderboard.csv")
+    assert told["rank"].notna().all()
+    assert told["mean"].to_numpy() == pytest.approx(outcome.board["mean"].to_numpy())
+
+
+def test_before_any_run_is_done_the_answer_says_so(done, tmp_path):
+    _, outcome = stopped(done, tmp_path, lambda run: False)
+    assert outcome.note == "The time was over before any method was done."
+    assert outcome.winner is None
