@@ -10,7 +10,6 @@ import method_pictures
 import method_results
 
 import eigenbench
-from eigenbench.component_loading import MissingExtraError
 from eigenbench.registry import COMPONENTS
 
 #: Classifiers that no suite can name, as protocols or other estimators hold them.
@@ -37,12 +36,9 @@ def write(docs: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in methods():
         path = folder / f"{name}.svg"
-        try:
-            drawn = path.is_file() or method_pictures.draw(name, path)
-        except MissingExtraError:
-            drawn = False
-        if not drawn:
-            path.unlink(missing_ok=True)
+        # A site looks the same wherever it is made, so without what is optional.
+        if not path.is_file() and not (name in COMPONENTS and COMPONENTS[name].extra):
+            method_pictures.draw(name, path)
     own = set(eigenbench.__all__)
     lines = [line for name in methods() if name not in own for line in _rival(docs, name)]
     (docs / "generated" / "rivals.md").write_text("\n".join(lines), encoding="utf-8")

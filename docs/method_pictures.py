@@ -30,22 +30,21 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "SIR": {"gamma": 0.1},
     "OrientedPCA": {"noise_label": 1},
     "HyperbolicPCA": {"n_components": 2},
-    "RandomTreesEmbedding": {"sparse_output": False, "random_state": 0},
+    **{name: {"n_components": 2} for name in ("Rembrandt", "PLST", "CompressedSensing")},
 }
 
 
-def draw(name: str, path: Path) -> bool:
-    """Draw the picture of a component as SVG; return whether there is one."""
+def draw(name: str, path: Path) -> None:
+    """Draw the picture of a component as SVG, unless there is nothing to show."""
     kind = COMPONENTS[name].kind if name in COMPONENTS else "classifier"
-    panel: Callable[[str, Axes], None] | None = SPECIAL.get(name) or BY_KIND.get(str(kind))
-    if panel is None:
-        return False
+    if name in WITHOUT:
+        return
+    panel = SPECIAL.get(name) or BY_KIND[str(kind)]
     with plt.rc_context({"svg.hashsalt": name, "font.size": 8}):
         figure, axes = plt.subplots(figsize=SIZE, layout="constrained")
         panel(name, axes)
         figure.savefig(path, metadata={"Date": None})
         plt.close(figure)
-    return True
 
 
 def _embedded(name: str, axes: Axes) -> None:
@@ -74,9 +73,14 @@ def _in_time(name: str, axes: Axes) -> None:
 
 def _scatter(axes: Axes, Z: Any, y: Any, *labels: str) -> None:
     Z = np.column_stack([Z, np.zeros((len(Z), 1))])[:, :2]
-    points = axes.scatter(Z[:, 0], Z[:, 1], c=y, cmap="viridis", s=6, rasterized=False)
+    points = axes.scatter(Z[:, 0], Z[:, 1], c=y, cmap="viridis", s=6)
     axes.set(xlabel=labels[0], ylabel=labels[1], xticks=[], yticks=[])
-    axes.legend(*points.legend_elements(num=4), loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    axes.legend(
+        *points.legend_elements(num=None if len(np.unique(y)) < 10 else 4),
+        loc="center left",
+        bbox_to_anchor=(1, 0.5),
+        frameon=False,
+    )
 
 
 def _kernel(name: str, axes: Axes) -> None:
@@ -87,9 +91,10 @@ def _kernel(name: str, axes: Axes) -> None:
     exact = KERNELS.get(name, _polynomial)(X)[pairs]
     chosen = np.argsort(exact)[:: len(exact) // 150]
     for width, marker in zip(WIDTHS, "x.", strict=True):
-        settings = {"n_components": min(width, len(X)), "random_state": 0} | KERNEL_SETTINGS.get(name, {})
+        width = min(width, len(X)) if name == "Nystroem" else width
+        settings = {"n_components": width, "random_state": 0} | KERNEL_SETTINGS.get(name, {})
         F = _made(name, settings).fit_transform(X)
-        axes.plot(exact[chosen], (F @ F.T)[pairs][chosen], marker, ms=3, label=f"{len(F.T):,} features")
+        axes.plot(exact[chosen], (F @ F.T)[pairs][chosen], marker, ms=3, label=f"{F.shape[1]:,} features")
     axes.axline((exact.mean(), exact.mean()), slope=1, color="grey", lw=0.8)
     axes.set(xlabel="kernel of two digits", ylabel="inner product of features")
     axes.legend(frameon=False)
@@ -163,6 +168,8 @@ KERNEL_SETTINGS: dict[str, dict[str, Any]] = {
     "PolynomialCountSketch": {"gamma": 1.0, "coef0": 1.0},
 }
 BY_KIND = {"embedding": _embedded, "expansion": _kernel, "classifier": _regions}
+#: Other estimators side by side, and the leaves of trees.
+WITHOUT = ("FeatureUnion", "RandomTreesEmbedding")
 SPECIAL: dict[str, Callable[[str, Axes], None]] = {
     "ContractedGEM": _contracted,
     "TemporalHyperbolicPCA": _in_time,

@@ -21,7 +21,8 @@ def page(monkeypatch):
 
 def test_the_tables_of_the_page_are_those_of_the_reference(page):
     text = page.PAGE.read_text(encoding="utf-8")
-    assert page.block() in text and page.mnist_table() in text, "run python docs/which_embedding.py"
+    assert page.block() in text, "run python docs/which_embedding.py"
+    assert page.mnist_table() in text, "run python docs/which_embedding.py"
 
 
 def test_the_best_of_each_table_is_the_smallest_error_of_its_runs(page):
