@@ -7,11 +7,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import generate
 import mathml
+import method_pages
 
 import eigenbench
 
 # Pages made from the code and the suites, so that they cannot disagree.
 generate.write_pages(Path(__file__).parent)
+method_pages.write(Path(__file__).parent)
 
 project = "eigenbench"
 author = "the eigenbench developers"
@@ -81,4 +83,6 @@ def setup(app):
     """Tell Sphinx of the formulas, of what to leave out and of what to correct."""
     mathml.setup(app)
     app.connect("html-page-context", name_references)
+    # Before numpydoc reads the docstring.
+    app.connect("autodoc-process-docstring", method_pages.insert, priority=100)
     app.connect("autodoc-skip-member", skip_inherited)

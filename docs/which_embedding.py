@@ -9,10 +9,30 @@ from pathlib import Path
 import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
+from eigenbench.reporting.reference_verdicts import (
+    reference_comparisons,
+    reference_records,
+    shipped_suites,
+)
+from eigenbench.reporting.run_groups import group_runs
+
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS.parent / "reports" / "reference"
 PAGE = DOCS / "which_embedding.md"
-_BLOCK = re.compile(r"(<!-- from the reference results -->\n).*?(<!-- end -->)", re.DOTALL)
+_BLOCK = re.compile(r"(<!-- from (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+#: What the page calls the methods of the suite gem_mnist, in its order.
+MNIST = {
+    ("mnist", "random"): "random directions",
+    ("mnist", "pca"): "principal components",
+    ("mnist", "gem"): "GEM",
+    ("two_layers", "deep_gem_absolute"): "GEM on GEM, as folds of the training rows prefer",
+    ("two_layers", "deep_gem_two_powers"): "GEM on GEM, two powers between",
+    ("two_layers", "deep_gem"): "GEM on GEM, square roots between",
+    ("mnist", "subclass_gem"): "GEM with parts of classes",
+    ("two_layers_side_by_side", "deep_gem_wide"): "GEM on GEM, of classes and of their parts side by side",
+    ("ensemble", "deep_gem"): "four networks of GEM on GEM, geometric mean",
+}
 
 
 @dataclass(frozen=True)
@@ -238,8 +258,40 @@ def pairs_table(problem: Problem) -> str:
     return table(headings, rows)
 
 
+def mnist_table() -> str:
+    """List the errors of the suite gem_mnist beside the published ones, with the mean time of a run."""
+    suite = next(one for one in shipped_suites() if one.name == "gem_mnist")
+    groups = group_runs([suite], reference_records(suite))
+    compared = {
+        (row.experiment, row.number.method): row
+        for row in reference_comparisons([suite])
+        if row.number.method
+    }
+    runs = pd.read_csv(REFERENCE / suite.name / "results.csv").drop_duplicates("run_key").fillna(0)
+    runs["seconds"] = runs["fit_seconds"] + runs["train_seconds"]
+    seconds = runs.groupby(["method", "classifier"])["seconds"].mean()
+    rows = []
+    for (experiment, method), label in MNIST.items():
+        group = next(one for one in groups[suite.name, experiment] if one.method == method)
+        found = group.estimate(suite.experiments[experiment].headline)
+        number = compared.get((experiment, method))
+        rows.append(
+            [
+                label,
+                f"{number.number.value:g}" if number else "–",
+                f"{found.mean:.4g}",
+                f"{found.low:.1f} – {found.high:.1f} ({found.interval})",
+                f"{found.n_seeds}",
+                number.outcome if number else "",
+                f"{seconds[method, group.classifier or 'none']:,.0f}",
+            ]
+        )
+    headings = ["features", "published", "measured", "95 % interval", "seeds", "verdict", "seconds, mean"]
+    return table(headings, rows)
+
+
 def block() -> str:
-    """Return everything that stands between the marks of the page."""
+    """Return the tables of all kinds of problem."""
     parts = []
     for problem in PROBLEMS:
         board = read_board(problem)
@@ -259,7 +311,10 @@ def block() -> str:
 def main() -> None:
     """Write the tables into the page."""
     text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(_BLOCK.sub(lambda found: f"{found[1]}{block()}{found[2]}", text), encoding="utf-8")
+    tables = {"gem_mnist": mnist_table(), "the reference results": block()}
+    PAGE.write_text(
+        _BLOCK.sub(lambda found: f"{found[1]}{tables[found[2]]}{found[3]}", text), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -20,7 +20,9 @@ def page(monkeypatch):
 
 
 def test_the_tables_of_the_page_are_those_of_the_reference(page):
-    assert page.block() in page.PAGE.read_text(encoding="utf-8"), "run python docs/which_embedding.py"
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert page.block() in text, "run python docs/which_embedding.py"
+    assert page.mnist_table() in text, "run python docs/which_embedding.py"
 
 
 def test_the_best_of_each_table_is_the_smallest_error_of_its_runs(page):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import json
 import shutil
 import socket
@@ -290,6 +291,19 @@ def test_an_experiment_is_described_and_its_figures_are_drawn(bring, suite, thre
     )
     figures = [item.path for item in client.list_artifacts(overview.info.run_id, "figures")]
     assert "figures/main-learning-curves.svg" in figures
+
+
+def test_methods_are_subtracted_seed_by_seed(bring, three_of_each, results, store_uri, tmp_path):
+    bring([*three_of_each, results.record(7, method="vca", metrics={"test_error": 0.5})])
+    (overview,) = search(store_uri, "tags.kind = 'overview'")
+    client = MlflowClient(store_uri)
+    client.download_artifacts(overview.info.run_id, "paired_differences.csv", str(tmp_path))
+    (_, *names), *lines = csv.reader((tmp_path / "paired_differences.csv").read_text().splitlines())
+    found = {(name, other): cell for name, *cells in lines for other, cell in zip(names, cells, strict=True)}
+    gem, pca, vca = (f"{method} + LogisticRegression" for method in ("gem", "pca", "vca"))
+    assert float(found[gem, pca]) == -float(found[pca, gem]) == pytest.approx(-2.5)
+    assert {float(found[name, name]) for name in names} == {0}
+    assert found[vca, gem] == found[gem, vca] == "", "no seed in common"
 
 
 def test_saved_views_find_and_order_runs(bring, suite, three_of_each, store_uri):

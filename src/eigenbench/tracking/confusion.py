@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,12 @@ def write_picture(path: Path, confusion: Confusion) -> None:
     not fit. The shade is the square root of the share, so that rare confusions show. Drawn pixel by pixel,
     a picture takes milliseconds, where a plotting library takes a tenth of a second.
     """
-    from PIL import Image, ImageDraw, ImageFont
+    from PIL import Image, ImageDraw
 
     counts = np.asarray(confusion.matrix, dtype=np.float64)
     n_classes = len(counts)
     cell = max(1, min(48, _PIXELS // n_classes))
-    font = ImageFont.load_default(size=11)
+    font = _font()
     step = -(-_CELL_WITH_LABEL // cell)
     shown = [(index, _short(confusion.labels[index])) for index in range(0, n_classes, step)]
     margin = 12 + max(int(font.getlength(text)) for _, text in shown)
@@ -61,6 +62,13 @@ def write_picture(path: Path, confusion: Confusion) -> None:
             text = f"{int(counts[row, column])}"
             draw.text(place, text, fill="white" if light else "black", font=font, anchor="mm")
     picture.save(path, compress_level=1)
+
+
+@lru_cache(maxsize=1)
+def _font() -> Any:
+    from PIL import ImageFont
+
+    return ImageFont.load_default(size=11)
 
 
 def _shades(values: NDArray[np.float64]) -> NDArray[np.uint8]:

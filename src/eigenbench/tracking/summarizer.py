@@ -13,7 +13,7 @@ from eigenbench.tracking.summary_runs import is_current
 from eigenbench.tracking.views import view_tags
 
 # Part of every fingerprint: raise it when summaries show something else of the same records.
-_FORM = 3
+_FORM = 4
 
 
 def summarize_import(done: SuiteImport) -> None:

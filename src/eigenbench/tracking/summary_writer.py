@@ -15,7 +15,7 @@ from eigenbench.tracking.best_models import BestModels
 from eigenbench.tracking.descriptions import overview_note, summary_note
 from eigenbench.tracking.known import OVERVIEW, PARENT_TAG, SUMMARY, Group, KnownRun, started_tags
 from eigenbench.tracking.names import summary_name
-from eigenbench.tracking.overviews import write_figures
+from eigenbench.tracking.overviews import write_figures, write_pairs
 from eigenbench.tracking.runs import tag_values
 from eigenbench.tracking.suite_import import SuiteImport
 from eigenbench.tracking.summaries import Summary, summarize
@@ -140,8 +140,9 @@ class SummaryWriter:
         )
         found = self.done.known.overviews.setdefault(self.name, [])
         run = self._place(OVERVIEW, Group(self.name, "", ""), f"overview · {self.name}", found, shown)
-        if self.spec:
-            with artifact_folder(run.info.artifact_uri, self.done.settings.uri) as folder:
+        with artifact_folder(run.info.artifact_uri, self.done.settings.uri) as folder:
+            write_pairs(folder, summaries)
+            if self.spec:
                 write_figures(folder, self.name, self.spec, summaries)
 
     def _tags(self, note: str, **tags: str | None) -> dict[str, str]:

@@ -23,7 +23,8 @@ from eigenbench.tracking.views import METHODS, saved_views, view_url
 if TYPE_CHECKING:
     from mlflow.entities import Experiment
 
-_STARTUP_SECONDS = 90
+# Seconds on an idle machine; a server that cannot start ends by itself.
+_STARTUP_SECONDS = 300
 
 
 def open_ui(tracking_uri: str | None = None, host: str = "127.0.0.1", port: int = 5000) -> None:

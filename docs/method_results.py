@@ -1,0 +1,155 @@
+"""Where each method wins and loses: its places on the leaderboards of the reference results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from eigenbench.experiments.suite import Suite
+from eigenbench.registry import COMPONENTS
+from eigenbench.reporting.formatting import metric_style
+from eigenbench.reporting.leaderboard import leaderboards
+from eigenbench.reporting.reference_verdicts import reference_records, shipped_suites
+from eigenbench.reporting.run_groups import group_runs
+from eigenbench.reproduction.reference import default_reference_folder
+
+#: Lines at either end of a table.
+SHOWN = 4
+
+
+@dataclass(frozen=True)
+class Place:
+    """The best of the competitors that use a component, on one leaderboard.
+
+    Attributes
+    ----------
+    suite, experiment, competitor : str
+        Where, and which.
+    result, best : str
+        Its mean with its unit, and the best of all the others with its name.
+    rank, of : int
+        Its place among so many.
+    tied : bool
+        Whether it cannot be told from the first.
+    """
+
+    suite: str
+    experiment: str
+    competitor: str
+    result: str
+    best: str
+    rank: int
+    of: int
+    tied: bool
+
+
+def results(component: str) -> list[str]:
+    """Return what the reference says of a component, as lines of reStructuredText."""
+    places = sorted(_places(component), key=lambda place: ((place.rank - 1) / (place.of - 1), -place.of))
+    if not places:
+        return []
+    first = sum(place.rank == 1 for place in places)
+    tied = sum(place.tied for place in places)
+    text = (
+        f"On {len(places)} leaderboard{'s' * (len(places) > 1)} of the reference results the best pipeline "
+        f"with it is first on {first}, and cannot be told from the first on {tied}."
+    )
+    chosen = places if len(places) <= 2 * SHOWN else [*places[:SHOWN], *places[-SHOWN:]]
+    if len(chosen) < len(places):
+        text += f" Its {SHOWN} best and its {SHOWN} worst places:"
+    lines = [text, "", ".. list-table::", "   :header-rows: 1", ""]
+    rows = [("data", "with it", "result", "place", "best without it")]
+    rows += [
+        (
+            f"``{place.experiment}`` ({place.suite})",
+            place.competitor,
+            place.result,
+            f"{place.rank}{' =' * place.tied} of {place.of}",
+            place.best,
+        )
+        for place in chosen
+    ]
+    for row in rows:
+        lines += [f"   {'*' if not number else ' '} - {cell}" for number, cell in enumerate(row)]
+    return [*lines, ""]
+
+
+def _places(component: str) -> Iterator[Place]:
+    for suite, experiment, board in _boards():
+        using = _users(suite, experiment, component, board)
+        if using.all() or not using.any():
+            continue
+        own, other = board[using].iloc[0], board[~using].iloc[0]
+        style = metric_style(own["metric"])
+        yield Place(
+            suite.name,
+            experiment,
+            _name(own),
+            f"{style.measured(own['mean'])} {style.heading}",
+            f"{_name(other)} {style.measured(other['mean'])}",
+            int(own["rank"]),
+            len(board),
+            pd.notna(own["tied"]) and bool(own["tied"]),
+        )
+
+
+def _users(suite: Suite, experiment: str, component: str, board: pd.DataFrame) -> pd.Series:
+    """Return which lines of a leaderboard are of pipelines or classifiers with a component."""
+    spec = suite.experiments[experiment]
+    using = {
+        name: component in set(_named(part.model_dump(mode="json")))
+        for name, part in [*spec.methods.items(), *spec.classifiers.items()]
+    }
+    return board["method"].map(using).fillna(False) | board["classifier"].map(using).fillna(False)
+
+
+def _named(value: Any) -> Iterator[str]:
+    """Yield the registered components that a part of a suite names, at any depth."""
+    if isinstance(value, str):
+        if value in COMPONENTS:
+            yield value
+    elif isinstance(value, dict):
+        yield from _named([*value, *value.values()])
+    elif isinstance(value, list):
+        for item in value:
+            yield from _named(item)
+
+
+def _name(line: pd.Series) -> str:
+    trained = isinstance(line["classifier"], str) and line["classifier"] not in ("", "none")
+    return f"``{line['method']}``" + (f" + {line['classifier']}" if trained else "")
+
+
+@lru_cache(maxsize=1)
+def _boards() -> tuple[tuple[Suite, str, pd.DataFrame], ...]:
+    """Return every leaderboard of the reference, with the methods that have a place, best first."""
+    return tuple(
+        (suite, str(experiment), lines.sort_values("rank", kind="stable"))
+        for suite in shipped_suites()
+        for experiment, lines in _ranked(suite).groupby("experiment", sort=False)
+        if experiment in suite.experiments
+    )
+
+
+def _ranked(suite: Suite) -> pd.DataFrame:
+    """Return the leaderboards of a suite: as they were written, or from the values of its runs."""
+    folder = default_reference_folder()
+    for path in (folder / suite.name / "leaderboard.csv", folder / "leaderboard.csv"):
+        if path.is_file():
+            board = _of_suite(path, suite)
+            if len(board):
+                return board
+    groups = group_runs([suite], reference_records(suite))
+    boards = [board.assign(experiment=name) for (_, name), board in leaderboards([suite], groups).items()]
+    found = pd.concat(boards) if boards else pd.DataFrame(columns=["experiment", "rank"])
+    return found[found["rank"].notna()]
+
+
+def _of_suite(path: Path, suite: Suite) -> pd.DataFrame:
+    board = pd.read_csv(path, dtype={"classifier": str})
+    return board[(board["suite"] == suite.name) & board["rank"].notna()]

@@ -1,0 +1,148 @@
+"""The clicks that docs/start.md writes down lead to the answers, in report and dashboard of a real run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+pytestmark = pytest.mark.workflow
+expect = pytest.importorskip("playwright.sync_api", reason="pip install 'eigenbench[browser]'").expect
+
+# Loading the dashboard's scripts takes seconds, and minutes on a machine that is busy.
+PATIENCE_MS = 180_000
+# What the dashboard shows of each run, in the order of its lines: column to text.
+LINES = r"""() => {
+  const lines = {};
+  for (const cell of document.querySelectorAll("[row-id] [col-id]")) {
+    const line = cell.closest("[row-id]").getAttribute("row-index");
+    (lines[line] ??= {})[cell.getAttribute("col-id")] = cell.innerText.trim().split("\n").pop();
+  }
+  return Object.keys(lines).sort((a, b) => a - b).map((line) => lines[line]);
+}"""
+COMMAND = re.compile(r"snakemake (results/\S+/record\.json)")
+
+
+@pytest.fixture(scope="module")
+def board(finished):
+    """What the leaderboard says of the methods with a rank, best first."""
+    table = pd.read_csv(finished[0].folder / "reports/leaderboard.csv")
+    return table[(table.experiment == "grid") & table["rank"].notna()]
+
+
+@pytest.fixture(scope="module")
+def verdict(finished):
+    (row,) = pd.read_csv(finished[0].folder / "reports/comparison.csv").itertuples()
+    return row.verdict
+
+
+@pytest.fixture(scope="module")
+def links(finished):
+    """Run ``eigenbench ui``, and return the addresses that it prints, by title."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MLFLOW_")}
+    command = [sys.executable, "-m", "eigenbench.cli", "ui", "--port", str(port)]
+    with subprocess.Popen(
+        command, cwd=finished[0].folder, env=environment, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        printed = iter(server.stdout.readline, "")
+        found = (re.fullmatch(r" *(.+): (http\S+)\n", line) for line in printed)
+        titles = {one[1]: one[2] for one in iter(lambda: next(found), None)}
+        assert titles, "the dashboard does not start: its message is on stderr"
+        yield titles
+        server.terminate()
+
+
+@pytest.fixture
+def page(browser):
+    opened = browser.new_page(viewport={"width": 2200, "height": 900})
+    opened.set_default_timeout(PATIENCE_MS)
+    yield opened
+    opened.close()
+
+
+def lines_of(page, address, *columns):
+    """Open a view of the dashboard and read it when the columns are there."""
+    page.goto(address)
+    for column in columns:
+        page.locator(f'[row-id] [col-id="{column}"]').first.wait_for()
+    return page.evaluate(LINES)
+
+
+def runs_named(command, folder):
+    """Return the record files that a command names, and check that each is one of a run."""
+    paths = subprocess.run(
+        ["bash", "-c", f"printf '%s\\n' {command}"], check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert all((folder / path).is_file() for path in paths)
+    return paths
+
+
+def test_dashboard_the_best_method_and_whether_it_is_significant(page, links, board):
+    columns = ("tags.`tie_group`", "metrics.`rank`")
+    lines = lines_of(page, links["ranking: grid"], *columns)
+    ranked = [line for line in lines if line.get("metrics.`rank`", "-") not in ("", "-")]
+    best = board.iloc[0]
+    assert ranked[0]["attributes.`Run Name`"].startswith(f"{best.method} ")
+    assert [line["tags.`tie_group`"] == "best" for line in ranked] == board.tied.tolist()
+
+
+def test_dashboard_whether_a_papers_number_was_reproduced(page, links, verdict):
+    (line,) = lines_of(page, links["published numbers"], "tags.`verdict`", "metrics.`published`")
+    assert line["attributes.`Run Name`"].startswith("gem LR ")
+    assert (line["tags.`verdict`"], float(line["metrics.`published`"])) == (verdict, 3)
+
+
+def test_dashboard_the_command_for_one_run(page, links, board, finished):
+    lines_of(page, links["ranking: grid"])
+    page.locator("[row-index='0'] a[href*='/runs/']").first.click()
+    expect(page.locator("body")).to_contain_text(COMMAND, timeout=PATIENCE_MS)
+    command = COMMAND.search(page.locator("body").inner_text())[1]
+    best = board.iloc[0]
+    expected = {
+        f"results/tiny/grid/{best.method}/seed-{seed}/{best.classifier}/record.json" for seed in (0, 1)
+    }
+    assert set(runs_named(command, finished[0].folder)) == expected
+
+
+@pytest.fixture
+def report(page, finished):
+    page.goto((finished[0].folder / "reports/index.html").as_uri())
+    return page
+
+
+def answer(report):
+    """Return the line of the first screen about the experiment."""
+    line = report.locator("table:has(caption:text('What is best')) tr", has_text="grid")
+    assert line.bounding_box()["y"] + line.bounding_box()["height"] < 900, "on the first screen"
+    return line
+
+
+def test_report_the_best_method_and_whether_it_is_significant(report, board):
+    said = answer(report).inner_text()
+    assert board.iloc[0].method in said
+    assert re.search(r"\b(yes|no): ", said)[1] == ("yes" if board.tied.sum() == 1 else "no")
+
+
+def test_report_whether_a_papers_number_was_reproduced(report, verdict):
+    answer(report).get_by_role("link").last.click()
+    numbers = report.locator("tbody:target")
+    assert numbers.locator(".verdict").first.inner_text().strip() == verdict
+
+
+def test_report_the_command_for_one_run(report, board, finished):
+    answer(report).get_by_role("link").first.click()
+    leaderboard = report.locator("details:has(> summary:text-is('Leaderboard')) table").first
+    leaderboard.locator("tbody tr").first.get_by_role("link").first.click()
+    (command,) = COMMAND.findall(report.locator("tr:target").inner_text())
+    (path,) = runs_named(shlex.quote(command), finished[0].folder)
+    assert path.startswith(f"results/tiny/grid/{board.iloc[0].method}/seed-")
