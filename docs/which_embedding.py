@@ -25,6 +25,7 @@ _BLOCK = re.compile(r"(<!-- from (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 MNIST = {
     ("mnist", "random"): "random directions",
     ("mnist", "pca"): "principal components",
+    ("mnist", "pca_rotated"): "principal components, whitened and rotated at random",
     ("mnist", "gem"): "GEM",
     ("two_layers", "deep_gem_absolute"): "GEM on GEM, as folds of the training rows prefer",
     ("two_layers", "deep_gem_two_powers"): "GEM on GEM, two powers between",

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
@@ -16,10 +17,12 @@ from eigenbench.experiments.model_file import load_model
 from eigenbench.experiments.recipes import RECIPES
 from eigenbench.experiments.record import read_record
 from eigenbench.own_data.comparing import Options, choose
+from eigenbench.own_data.errors import OwnDataError
 from eigenbench.own_data.leaderboard import rank
 from eigenbench.own_data.methods import GRIDS, HELD_OUT, chosen_methods
 from eigenbench.own_data.problem import pose
 from eigenbench.own_data.reading import read_own
+from eigenbench.own_data.table import OwnTable
 from eigenbench.own_data.winner import save_winner, settings
 from eigenbench.own_data.workflow import planned
 from eigenbench.own_data.workspace import write_workspace
@@ -55,6 +58,23 @@ def test_svc_is_left_out_of_large_tables_unless_it_is_asked_for():
     asked = chosen_methods(False, False, ["SVC"], n_rows=30_000)
     assert "SVC" in asked.classifiers
     assert not asked.note
+
+
+@pytest.mark.parametrize(
+    ("y", "groups", "n_folds", "reason"),
+    [
+        (np.arange(20) % 2, np.arange(20) // 10, 2, "of one group"),
+        (np.repeat([0, 1, 0], [8, 4, 8]), np.repeat([0, 1, 2], [8, 4, 8]), 3, "of one class"),
+        (np.repeat([0, 1, 2], 2), None, 2, "no class has two training rows"),
+    ],
+)
+def test_a_search_that_can_hold_no_rows_out_is_refused_before_work(y, groups, n_folds, reason):
+    features = pd.DataFrame({"x": np.arange(len(y), dtype=float)})
+    table = OwnTable("t.csv", features, pd.DataFrame({"y": y}), None if groups is None else pd.Series(groups))
+    problem = pose(table, n_folds=n_folds)
+    choose(problem, Options())
+    with pytest.raises(OwnDataError, match=f"{reason}.*; leave --search .*out$"):
+        choose(problem, Options(search=True))
 
 
 def test_sparse_rows_go_to_those_that_take_them():

@@ -3,6 +3,7 @@ import pytest
 from scipy.sparse import csr_array, issparse
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
 
 from eigenbench import GEM, ClassMoments
 from eigenbench.preprocessing.table_preprocessor import TablePreprocessor
@@ -43,6 +44,13 @@ def test_columns_that_are_constant_or_empty_in_training_stay_finite():
     X = np.array([[1.0, NAN, 4.0], [1.0, NAN, 5.0]])
     fitted = TablePreprocessor(categorical=[2]).fit(X)
     assert np.isfinite(fitted.transform([[2.0, 3.0, NAN], [NAN, NAN, 4.0]])).all()
+
+
+def test_sparse_rows_have_indices_that_svc_takes():
+    rows = csr_array(np.eye(6, 3))
+    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    model = make_pipeline(TablePreprocessor(), SVC()).fit(rows, [0, 1] * 3)
+    assert len(model.predict(rows)) == 6
 
 
 def test_sparse_rows_stay_sparse():

@@ -11,6 +11,7 @@ import pandas as pd
 
 from eigenbench.experiments.suite_parts import MULTICLASS_METRICS, MULTILABEL_METRICS
 from eigenbench.own_data.errors import OwnDataError, unknown
+from eigenbench.own_data.held_out import check_held_out
 from eigenbench.own_data.leaderboard import columns_of, rank
 from eigenbench.own_data.methods import Methods, chosen_methods
 from eigenbench.own_data.problem import Problem
@@ -107,6 +108,8 @@ def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
         raise OwnDataError(f"--time-limit {options.seconds:g} is not a number of seconds above 0")
     if options.jobs is not None and options.jobs < 1:
         raise OwnDataError(f"--jobs {options.jobs} is not a number of cores")
+    if options.search:
+        check_held_out(problem, options.seed)
     known = list(MULTILABEL_METRICS) if problem.multilabel else list(MULTICLASS_METRICS)
     default = "micro_f1" if problem.multilabel else "balanced_error" if problem.target.imbalanced else "error"
     if options.metric is not None and options.metric not in known:

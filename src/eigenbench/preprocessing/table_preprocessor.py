@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -120,13 +121,18 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         Returns
         -------
         {ndarray, sparse matrix} of shape (n_samples, D)
-            float64 for float64 input, float32 for float32 input; sparse for rows that were sparse in `fit`.
+            float64 for float64 input, float32 for float32 input; sparse for rows that were sparse in `fit`,
+            with 32-bit indices where these suffice, since some of scikit-learn takes no others.
         """
         check_is_fitted(self)
         X = self._rows(X, reset=False)
         if isinstance(self.columns_, ColumnTransformer) and not isinstance(X, np.ndarray):
             X = X.toarray()
-        return self.columns_.transform(X).astype(X.dtype, copy=False)
+        found = self.columns_.transform(X).astype(X.dtype, copy=False)
+        if issparse(found) and found.nnz <= np.iinfo(np.int32).max:
+            found.indices = found.indices.astype(np.int32, copy=False)
+            found.indptr = found.indptr.astype(np.int32, copy=False)
+        return found
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of `transform`."""

@@ -33,6 +33,9 @@ OVER_SPLITS = "rows and splits"
 OVER_SEEDS = "rows and seeds"
 OVER_VALUES = "values of the seeds"
 
+#: Why there is no result of a run that was not made.
+WITHOUT_RECORD = "without a record"
+
 COLUMNS = (
     "suite",
     "experiment",
@@ -262,7 +265,7 @@ def _without_result(group: RunGroup) -> str:
             seeds.setdefault(reason(record), []).append(str(record.seed))
     notes = [f"seed {', '.join(found)}: {why}" for why, found in seeds.items()]
     if len(group.records) < group.n_planned:
-        notes.append(f"{group.n_planned - len(group.records)} of {group.n_planned} seeds without a record")
+        notes.append(f"{group.n_planned - len(group.records)} of {group.n_planned} seeds {WITHOUT_RECORD}")
     return "; ".join(notes)
 
 

@@ -19,6 +19,7 @@ from eigenbench.experiments.plan import plan_suite
 from eigenbench.experiments.record import Failure, Record
 from eigenbench.experiments.suite import Suite
 from eigenbench.experiments.suite_file import catalogue_of, load_suite
+from eigenbench.reporting.leaderboard import WITHOUT_RECORD
 from eigenbench.reporting.run_groups import group_runs
 from eigenbench.reporting.suite_ranks import SuiteRanks, pairs_csv, ranks_csv, suite_ranks
 from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_folder, present_keys
@@ -97,7 +98,8 @@ def merge(suite: Suite, reports: Path, folder: Path) -> list[str]:
     with replacing_entries(folder) as new:
         for name, rows in kept.items():
             _write(new / name, rows)
-        _write(new / "leaderboard.csv", _boards(suite, reports, folder))
+        if not (boards := _boards(suite, reports, folder)).empty:
+            _write(new / "leaderboard.csv", boards)
     if ranks := ranks_of_results(suite, folder):
         with replacing_entries(folder) as new:
             (new / "ranks.csv").write_text(ranks_csv(ranks), encoding="utf-8")
@@ -123,9 +125,13 @@ def _kept(suite: Suite, folder: Path, results: pd.DataFrame) -> dict[str, pd.Dat
 
 
 def _boards(suite: Suite, reports: Path, folder: Path) -> pd.DataFrame:
-    """Return the leaderboards of old and new experiments, in the order of the suite."""
+    """Return the leaderboards of old and new experiments, in the order of the suite.
+
+    Those of which the report has a part only stay as they were.
+    """
     board = _read(reports / "leaderboard.csv").query("suite == @suite.name")
-    new = board[board["experiment"].isin(board.loc[board["rank"] != "", "experiment"])]
+    incomplete = board.loc[board["without_result"].str.contains(WITHOUT_RECORD), "experiment"]
+    new = board[~board["experiment"].isin(incomplete)]
     boards = [new]
     if (folder / "leaderboard.csv").exists():
         old = _read(folder / "leaderboard.csv")
