@@ -80,14 +80,20 @@ def results(component: str) -> list[str]:
 
 
 def _places(component: str) -> Iterator[Place]:
-    for suite, experiment, board in _boards():
-        using = _users(suite, experiment, component, board)
+    for suite, experiment, board, components in _boards():
+        using = pd.Series(
+            [
+                component in components.get(method, ()) or component in components.get(classifier, ())
+                for method, classifier in zip(board["method"], board["classifier"], strict=True)
+            ],
+            index=board.index,
+        )
         if using.all() or not using.any():
             continue
         own, other = board[using].iloc[0], board[~using].iloc[0]
         style = metric_style(own["metric"])
         yield Place(
-            suite.name,
+            suite,
             experiment,
             _name(own),
             f"{style.measured(own['mean'])} {style.heading}",
@@ -98,14 +104,11 @@ def _places(component: str) -> Iterator[Place]:
         )
 
 
-def _users(suite: Suite, experiment: str, component: str, board: pd.DataFrame) -> pd.Series:
-    """Return which lines of a leaderboard are of pipelines or classifiers with a component."""
+def _components(suite: Suite, experiment: str) -> dict[str, frozenset[str]]:
+    """Return the components that each method and each classifier of an experiment names."""
     spec = suite.experiments[experiment]
-    using = {
-        name: component in set(_named(part.model_dump(mode="json")))
-        for name, part in [*spec.methods.items(), *spec.classifiers.items()]
-    }
-    return board["method"].map(using).fillna(False) | board["classifier"].map(using).fillna(False)
+    parts = [*spec.methods.items(), *spec.classifiers.items()]
+    return {name: frozenset(_named(part.model_dump(mode="json"))) for name, part in parts}
 
 
 def _named(value: Any) -> Iterator[str]:
@@ -126,13 +129,13 @@ def _name(line: pd.Series) -> str:
 
 
 @lru_cache(maxsize=1)
-def _boards() -> tuple[tuple[Suite, str, pd.DataFrame], ...]:
-    """Return every leaderboard of the reference, with the methods that have a place, best first."""
+def _boards() -> tuple[tuple[str, str, pd.DataFrame, dict[str, frozenset[str]]], ...]:
+    """Return every leaderboard of the reference, best first, with what its methods and classifiers name."""
     return tuple(
-        (suite, str(experiment), lines.sort_values("rank", kind="stable"))
+        (suite.name, name, lines.sort_values("rank", kind="stable"), _components(suite, name))
         for suite in shipped_suites()
-        for experiment, lines in _ranked(suite).groupby("experiment", sort=False)
-        if experiment in suite.experiments
+        for name, lines in _ranked(suite).groupby("experiment", sort=False)
+        if name in suite.experiments
     )
 
 

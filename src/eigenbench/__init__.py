@@ -1,6 +1,7 @@
 """eigenbench: spectral and randomized embeddings as scikit-learn estimators, benchmarked."""
 
 from importlib import import_module
+from typing import Any
 
 _EXPORTS = {
     "CRAFT": "eigenbench.embeddings.kernel_features.craft",
@@ -44,7 +45,7 @@ __all__ = sorted(_EXPORTS)
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """Import a public estimator on first use, so that light commands start without scikit-learn."""
     if name not in _EXPORTS:
         raise AttributeError(f"module 'eigenbench' has no attribute {name!r}")

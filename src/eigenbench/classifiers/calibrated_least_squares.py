@@ -114,7 +114,7 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StreamedClassifier._parameter_constraints,
         "ridge": [Interval(Real, 0, None, closed="left")],
         "n_rounds": [Interval(Integral, 1, None, closed="left")],

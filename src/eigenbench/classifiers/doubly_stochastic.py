@@ -111,7 +111,7 @@ class DoublyStochasticLogistic(OneLabelClassifier):
 
     _row_checks: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": FLOAT_TYPES}
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "feature_map": [HasMethods(["fit", "transform"]), None],
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "block_size": [Interval(Integral, 1, None, closed="left")],

@@ -82,7 +82,7 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, OneLabelClassifier):
         "ensure_all_finite": False,
     }
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict_proba"])],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "variants": [list, tuple, None],
@@ -136,7 +136,7 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, OneLabelClassifier):
             logs += np.log(np.maximum(member.predict_proba(X), self.min_probability))
         yield slice(0, X.shape[0]), logs / len(self.estimators_)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         member = get_tags(self.estimator)
         tags.input_tags.sparse = member.input_tags.sparse

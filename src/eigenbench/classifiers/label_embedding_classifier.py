@@ -161,7 +161,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     # The feature map is applied to the embedding.
     _maps_rows: ClassVar[bool] = False
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **EarlyStopping._parameter_constraints,
         "embedding": [HasMethods(["fit", "transform"]), None],
         "feature_map": [HasMethods(["fit", "transform"]), None],

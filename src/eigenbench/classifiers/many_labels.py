@@ -88,7 +88,7 @@ class ManyLabelClassifier(ScoreClassifier):
             order[here], scores[here] = best.labels, best.scores
         return self.classes_[order], scores
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags

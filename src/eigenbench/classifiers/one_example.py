@@ -59,7 +59,7 @@ class OneExampleNearestNeighbour(ClassifierMixin, BaseEstimator):
     0.234
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {"metric": [StrOptions(_METRICS), callable]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"metric": [StrOptions(_METRICS), callable]}
 
     def __init__(self, metric: Any = "euclidean") -> None:
         self.metric = metric
@@ -178,7 +178,7 @@ class OneExampleNearestNeighbour(ClassifierMixin, BaseEstimator):
             errors += np.where(can_fail, (1 - right) * others / (others + 1), 0).sum()
         return float(errors / (n - k))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

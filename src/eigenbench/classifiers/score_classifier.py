@@ -91,7 +91,7 @@ class ScoreClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         best = np.concatenate([scores.argmax(axis=1) for _, scores in self._score_blocks(X)])
         return self.classes_[best]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

@@ -137,7 +137,7 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StreamedClassifier._parameter_constraints,
         **EarlyStopping._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],

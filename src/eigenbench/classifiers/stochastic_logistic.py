@@ -139,7 +139,7 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StreamedClassifier._parameter_constraints,
         **EarlyStopping._parameter_constraints,
         "max_iter": [Interval(Integral, 1, None, closed="left")],

@@ -25,7 +25,7 @@ class StreamedClassifier(OneLabelClassifier):
     coef_: np.ndarray
     intercept_: np.ndarray
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "feature_map": [HasMethods(["fit", "transform"]), None],
         "fit_intercept": ["boolean"],
         "cache_size": [Interval(Real, 0, None, closed="left")],

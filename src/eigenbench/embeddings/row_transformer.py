@@ -18,7 +18,7 @@ class RowTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of transformers of dense or sparse rows that keep float32 and float64."""
 
     #: Types of rows that are used as they are; others become the first of them.
-    _row_types: ClassVar[list] = FLOAT_TYPES
+    _row_types: ClassVar[list[Any]] = FLOAT_TYPES
 
     def _training_rows(self, X: Any, y: Any = "no_validation", **checks: Any) -> Any:
         """Check training rows, and targets if they are given; further checks as for ``validate_data``."""
@@ -29,7 +29,7 @@ class RowTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         return validate_data(self, X, accept_sparse="csr", dtype=self._row_types, reset=False)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]

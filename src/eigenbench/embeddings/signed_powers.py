@@ -56,7 +56,7 @@ class SignedPowers(RowTransformer):
     array([[2., 0., 4., 0., 0., 3., 0., 9.]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "powers": ["array-like"],
         "offset": [Interval(Real, 0, None, closed="left")],
     }

@@ -60,7 +60,7 @@ class NapkinXCPLT(ClassifierMixin, BaseEstimator):
        label trees for extreme multi-label classification", 2020.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "weights_threshold": [Interval(Real, 0, None, closed="left")],
         "n_trees": [Interval(Integral, 1, None, closed="left")],
@@ -194,7 +194,7 @@ class NapkinXCPLT(ClassifierMixin, BaseEstimator):
         found = csr_array((np.ones(len(rows), self._dtype), (rows, labels[rows, places])), shape=shape)
         return found if self._output == "sparse" else found.toarray()
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True

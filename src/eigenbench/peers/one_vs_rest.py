@@ -54,7 +54,7 @@ class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
     (100, 5)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "solver": [StrOptions({"lbfgs", "liblinear", "newton-cholesky"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -122,7 +122,7 @@ class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", reset=False)
         return self.model_.predict(X)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True

@@ -47,7 +47,7 @@ class SubsampledSVC(ClassifierMixin, BaseEstimator):
     Between O(m² d) and O(m³ d) time for m rows, and for each prediction O(d) times the support vectors.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
         "max_rows": [Interval(Integral, 2, None, closed="left")],
@@ -104,7 +104,7 @@ class SubsampledSVC(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", accept_large_sparse=False, reset=False)
         return self.model_.predict(X)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

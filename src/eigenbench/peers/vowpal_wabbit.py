@@ -27,7 +27,7 @@ _DTYPES = [np.float32, np.float64]
 class _VowpalWabbit(ClassifierMixin, BaseEstimator):
     """Trains and predicts by Vowpal Wabbit's driver; a subclass says which reduction."""
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_passes": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "l2": [Interval(Real, 0, None, closed="left")],
@@ -117,7 +117,7 @@ class _VowpalWabbit(ClassifierMixin, BaseEstimator):
         # The tree can end in a leaf that no training row reached; its prediction is no class.
         return self.classes_[np.clip(codes, 0, len(self.classes_) - 1)]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
@@ -201,7 +201,7 @@ class VowpalWabbitLOMTree(_VowpalWabbit):
     .. [1] A. Choromanska and J. Langford, "Logarithmic time online multiclass prediction", NIPS 2015.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **_VowpalWabbit._parameter_constraints,
         "nodes_per_class": [Interval(Integral, 1, None, closed="left")],
         "swap_resistance": [Interval(Integral, 1, None, closed="left")],

@@ -144,7 +144,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
             self, X, accept_sparse="csr", dtype=FLOAT_TYPES, ensure_all_finite="allow-nan", reset=reset
         )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True

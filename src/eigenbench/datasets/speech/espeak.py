@@ -6,6 +6,7 @@ import ctypes
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +109,7 @@ class Espeak:
         self._library.espeak_Synth(data, len(data) + 1, 0, _CHARACTER_POSITION, 0, _UTF8, None, None)
         return np.concatenate(self._sound or [np.empty(0, np.int16)]), list(self._phones)
 
-    def _receive(self, wave, n_samples, events) -> int:
+    def _receive(self, wave: Any, n_samples: int, events: Any) -> int:
         if n_samples > 0:
             self._sound.append(np.ctypeslib.as_array(wave, (n_samples,)).copy())
         position = 0

@@ -152,7 +152,7 @@ class HyperbolicPCA(HyperbolicSubspace):
     # The kernel form, the choice of η₋₁ and the threshold need rows.
     _moments_suffice: ClassVar[bool] = False
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **HyperbolicSubspace._parameter_constraints,
         "risk_samples": [Interval(Integral, 2, None, closed="left"), None],
     }

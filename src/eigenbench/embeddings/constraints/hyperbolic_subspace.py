@@ -45,7 +45,7 @@ _KERNELS = {*PAIRWISE_KERNEL_FUNCTIONS, "half_rbf"}
 class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
     """Base of the estimators of a hyperbolic subspace; the parameters are those of `HyperbolicPCA`."""
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "kernel": [StrOptions(_KERNELS), callable],
         "gamma": [Interval(Real, 0, None, closed="left"), None],
@@ -309,7 +309,7 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
             self.risk_, self.n_constraints_, n_components=self.n_components, margin=self.margin, delta=delta
         )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags

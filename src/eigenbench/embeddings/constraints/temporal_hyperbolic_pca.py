@@ -58,7 +58,7 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **HyperbolicSubspace._parameter_constraints,
         "lag": [Interval(Integral, 1, None, closed="left")],
         "gap": [Interval(Integral, 1, None, closed="left"), None],
@@ -131,7 +131,7 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
         self.fit_pairs(X, np.concatenate([positive, negative]), r)
         return self
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
         return tags

@@ -106,7 +106,7 @@ class ContractedGEM(DetectorEmbedding):
     [0.6, 0.0, 0.8]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **DetectorEmbedding._parameter_constraints,
         "n_slices": [Interval(Integral, 2, None, closed="left"), None],
         "contractions": [StrOptions({"principal"}), "array-like"],
@@ -230,7 +230,7 @@ class ContractedGEM(DetectorEmbedding):
         self.pairs_ = np.column_stack([owner, np.concatenate([part.pairs_ for part in parts])])[kept]
         self._n_features_out = self.eigenvalues_.size
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags

@@ -36,9 +36,9 @@ class DetectorEmbedding(LinearEmbedding):
     #: Detectors of each numerator and denominator when neither ``top`` nor ``n_components`` is given.
     _usual_top: ClassVar[int] = 12
 
-    _row_types: ClassVar[list] = ROW_TYPES
+    _row_types: ClassVar[list[Any]] = ROW_TYPES
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "gamma": [Interval(Real, 0, None, closed="left")],
         "theta": [Interval(Real, 0, None, closed="left")],
         "top": [Interval(Integral, 1, None, closed="left"), None],
@@ -91,7 +91,7 @@ class DetectorEmbedding(LinearEmbedding):
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
         return self.detectors_, None
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags

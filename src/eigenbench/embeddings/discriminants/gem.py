@@ -114,7 +114,7 @@ class GEM(ClassDetectors):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClassDetectors._parameter_constraints,
         "pairs": [StrOptions({"auto", "all", "hypercube", "uniform", "stratified", "nearest"})],
         "n_pairs": [Interval(Integral, 1, None, closed="left"), None],

@@ -28,7 +28,7 @@ class MomentEmbedding(MomentFit, LinearEmbedding):
     components_: np.ndarray
     eigenvalues_: np.ndarray
 
-    _row_types: ClassVar[list] = ROW_TYPES
+    _row_types: ClassVar[list[Any]] = ROW_TYPES
 
     #: Whether counts and sums of classes and the second moment of all rows together are all that is needed.
     _pooled_suffice: ClassVar[bool] = False
@@ -85,7 +85,7 @@ class MomentEmbedding(MomentFit, LinearEmbedding):
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
         return self.components_.T, -(self.components_ @ self.mean_)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self._needs_labels()
         return tags

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -93,7 +93,7 @@ class NeighborhoodGEM(ClassDetectors):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClassDetectors._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }

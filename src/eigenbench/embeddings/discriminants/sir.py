@@ -74,7 +74,7 @@ class SIR(MomentEmbedding):
 
     _pooled_suffice: ClassVar[bool] = True
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "n_slices": [Interval(Integral, 2, None, closed="left")],
         "gamma": [Interval(Real, 0, None, closed="left")],

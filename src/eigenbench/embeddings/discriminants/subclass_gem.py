@@ -103,7 +103,7 @@ class SubclassGEM(LabelDetectors):
 
     _usual_top: ClassVar[int] = 4
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LabelDetectors._parameter_constraints,
         "n_subclasses": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],

@@ -65,7 +65,7 @@ class CRAFT(PolynomialKernelMap):
     (4, 16)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PolynomialKernelMap._parameter_constraints,
         "base": [StrOptions({"maclaurin", "tensor_sketch"})],
         "up_components": [Interval(Integral, 1, None, closed="left"), None],

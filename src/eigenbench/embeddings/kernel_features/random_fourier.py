@@ -76,7 +76,7 @@ class RandomFourierFeatures(RandomMap):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RandomMap._parameter_constraints,
         "kernel": [StrOptions({"gaussian", "laplacian", "matern"})],
         "length_scale": [Interval(Real, 0, None, closed="neither"), StrOptions({"median"})],

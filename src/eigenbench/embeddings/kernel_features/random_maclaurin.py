@@ -71,7 +71,7 @@ class RandomMaclaurin(KnownProductMoments, PolynomialKernelMap):
     (4, 64)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PolynomialKernelMap._parameter_constraints,
         "h01": ["boolean"],
     }

@@ -30,7 +30,7 @@ class RandomMap(ClassNamePrefixFeaturesOutMixin, RowTransformer):
     #: Rows of a block, however wide they are.
     _least_rows: ClassVar[int] = 1
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }

@@ -120,7 +120,7 @@ class SphericalRandomFeatures(KnownProductMoments, PolynomialKernelMap):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PolynomialKernelMap._parameter_constraints,
         "degree": [Interval(Real, 1, None, closed="left")],
         "n_gaussians": [Interval(Integral, 1, None, closed="left")],

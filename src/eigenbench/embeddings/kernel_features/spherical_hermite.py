@@ -106,7 +106,7 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
     # The product with the directions needs many rows, and the polynomials are evaluated in tiles.
     _least_rows: ClassVar[int] = 256
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PolynomialKernelMap._parameter_constraints,
         "expand_about": [StrOptions({"mean", "origin"})],
     }

@@ -98,7 +98,7 @@ class UnitRowMap(RandomMap):
 
     rows: str
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RandomMap._parameter_constraints,
         "rows": [StrOptions({"normalize", "check"})],
     }
@@ -119,7 +119,7 @@ class UnitRowMap(RandomMap):
 class PolynomialKernelMap(UnitRowMap):
     """Base of the maps for the kernel (1 − ‖x − y‖²/a²)^p on the sphere, by default of integer degree p."""
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **UnitRowMap._parameter_constraints,
         "degree": [Interval(Integral, 1, None, closed="left")],
         "a": [Interval(Real, 2, None, closed="left")],
@@ -136,7 +136,7 @@ class KnownProductMoments:
     def _product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the moments for a fitted map, by the formula of the class."""
 
-    @available_if(lambda estimator: estimator._moments_are_known())
+    @available_if(lambda estimator: estimator._moments_are_known())  # type: ignore[untyped-decorator]
     def product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of the product of two feature rows over draws of the map.
 

@@ -36,14 +36,14 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
 
     embedding_: np.ndarray
 
-    _row_types: ClassVar[list] = ROW_TYPES
+    _row_types: ClassVar[list[Any]] = ROW_TYPES
 
     # Moments hold one label of each row, and targets here may be several.
     _moments_suffice: ClassVar[bool] = False
     _moments_suffice_for_classes: ClassVar[bool] = True
     _pooled_suffice: ClassVar[bool] = True
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "ridge": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],
@@ -185,7 +185,7 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
         return self.coef_.T, self.intercept_
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
@@ -210,7 +210,7 @@ class SpectralLabelEmbedding(LabelEmbedding):
 
     singular_values_: np.ndarray
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LabelEmbedding._parameter_constraints,
         "oversampling": [Interval(Integral, 0, None, closed="left")],
         "n_iter": [Interval(Integral, 0, None, closed="left")],

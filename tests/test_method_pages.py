@@ -1,0 +1,79 @@
+"""The pages of methods say where each stands on the leaderboards of the reference results."""
+
+import re
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import eigenbench
+from eigenbench.experiments.recipes import RECIPES
+
+REPOSITORY = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def pages():
+    sys.path.insert(0, str(REPOSITORY / "docs"))
+    import method_pages
+
+    yield method_pages
+    sys.path.remove(str(REPOSITORY / "docs"))
+
+
+def test_the_places_of_a_method_are_those_of_the_leaderboards(pages):
+    board = pd.read_csv(REPOSITORY / "reports/reference/umap/leaderboard.csv")
+    own = board[board.method == "umap"]
+    text, *_ = pages.method_results.results("UMAP")
+    counts = [int(count) for count in re.findall(r"\d+", text)]
+    assert counts[:3] == [len(own), (own["rank"] == 1).sum(), own.tied.sum()]
+    (place,) = [place for place in pages.method_results._places("UMAP") if place.experiment == "vowel"]
+    lines = board[board.experiment == "vowel"].sort_values("rank")
+    assert (place.rank, place.of) == (lines[lines.method == "umap"]["rank"].item(), len(lines))
+    assert lines[lines.method != "umap"].iloc[0].method in place.best
+
+
+def test_every_method_with_a_recipe_has_results(pages):
+    used = {step.component for recipe in RECIPES.values() for step in recipe.steps}
+    assert [name for name in used & pages.methods().keys() if not pages.method_results.results(name)] == []
+
+
+def test_what_is_not_ours_stands_among_the_rivals(pages):
+    text = (REPOSITORY / "docs/methods/rivals.md").read_text()
+    assert [
+        name for name in pages.methods().keys() - set(eigenbench.__all__) if f"`{name}`" not in text
+    ] == []
+
+
+def test_picture_and_results_stand_between_description_and_references(pages, tmp_path):
+    class App:
+        srcdir = tmp_path
+
+    (tmp_path / "generated/pictures").mkdir(parents=True)
+    (tmp_path / "generated/pictures/PLST.svg").touch()
+    lines = [
+        "What it is.",
+        "",
+        "Parameters",
+        "----------",
+        "Notes",
+        "-----",
+        "Cost.",
+        "",
+        "References",
+        "----",
+    ]
+    pages.insert(App, "class", "eigenbench.PLST", eigenbench.PLST, None, lines)
+    text = "\n".join(lines)
+    order = [
+        "What it is",
+        "PLST.svg",
+        "Parameters",
+        "Cost.",
+        "Where it wins",
+        "reference results",
+        "References",
+    ]
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
