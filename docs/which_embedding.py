@@ -268,7 +268,8 @@ def mnist_table() -> str:
         for row in reference_comparisons([suite])
         if row.number.method
     }
-    runs = pd.read_csv(REFERENCE / suite.name / "results.csv").drop_duplicates("run_key").fillna(0)
+    results = pd.concat(map(pd.read_csv, sorted((REFERENCE / suite.name).glob("results*.csv"))))
+    runs = results.drop_duplicates("run_key").fillna(0)
     runs["seconds"] = runs["fit_seconds"] + runs["train_seconds"]
     seconds = runs.groupby(["method", "classifier"])["seconds"].mean()
     rows = []
