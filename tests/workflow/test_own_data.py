@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -110,21 +111,26 @@ def test_out_of_time_is_an_answer(tmp_path):
     assert not (tmp_path / "out" / "model.skops").exists()
 
 
-def test_all_methods_do_a_fold_before_the_next_and_the_same_command_goes_on(tmp_path):
+def test_all_methods_do_a_fold_before_the_next_and_the_same_command_goes_on(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(10_000, 100)), np.arange(10_000) % 2
     problem = pose(table_of("X", X + codes[:, None] * 0.1, codes), n_folds=4)
     options = Options(["random", "lda"], jobs=1)
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now, sleep=time.sleep)
+    monkeypatch.setattr("eigenbench.own_data.workflow.time", clock)
 
-    def interrupt(watch, done):
+    def end_in_the_second_fold(watch, done):
         if watch.complete(done) and len(done) > 3:
-            raise KeyboardInterrupt
+            clock.now = options.seconds + 1
 
-    first = run_comparison(problem, tmp_path / "out", options, seen=interrupt)
-    assert first.end is End.INTERRUPTED
-    assert first.note == "Interrupted: the table stands on 1 of 4 folds, the same for all methods."
+    first = run_comparison(problem, tmp_path / "out", options, seen=end_in_the_second_fold)
+    assert first.end is End.TIME
+    assert first.note == "The time was over: the table stands on 1 of 4 folds, the same for all methods."
     assert set(first.board["n_seeds"]) == {1}
     assert first.board["rank"].notna().all()
+    assert first.saved
+    reported = pd.read_csv(tmp_path / "out" / "reports" / "leaderboard.csv")
+    assert reported["mean"].to_numpy() == pytest.approx(first.board["mean"].to_numpy())
     written = {path: path.stat().st_mtime_ns for path in first.watch.records() if "/seed-0/" in str(path)}
     assert len(written) == 3
 

@@ -183,11 +183,12 @@ def run_comparison(
         ranked(answered[0])
     outcome = replace(answered[0], end=end)
     columns_of(outcome.board).to_csv(workspace.leaderboard, index=False)
+    ranked_on = planned(workspace)
     if end is End.TIME:
-        finish(workspace, planned(workspace))
+        finish(workspace, ranked_on)
     if outcome.winner is None or end is End.INTERRUPTED:
         return outcome
-    save_winner(workspace, problem, watch.plan, outcome.winner["method"], outcome.winner["classifier"])
+    save_winner(workspace, problem, ranked_on.plan, outcome.winner["method"], outcome.winner["classifier"])
     return replace(outcome, saved=True)
 
 
