@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 LOGIT_BYTES = 2**24
 
 #: Decay of the running means of the gradient and of its square.
-MOMENTUM, SCALE_MEMORY = 0.9, 0.99
+_MOMENTUM, _SCALE_MEMORY = 0.9, 0.99
 
 
 class Features(Protocol):
@@ -150,21 +150,26 @@ class StochasticDescent:
     def _update(self, gradient: np.ndarray, length: float) -> None:
         """Take a step; ``gradient`` is overwritten."""
         self._step += 1
-        self._mean *= MOMENTUM
-        self._mean += (1 - MOMENTUM) * gradient
-        gradient *= gradient
-        self._square *= SCALE_MEMORY
-        self._square += (1 - SCALE_MEMORY) * gradient
-        np.sqrt(self._square, out=gradient)
-        gradient += 1e-8
-        np.divide(self._mean, gradient, out=gradient)
-        gradient *= np.float32(length * adam_correction(self._step))
+        adam_step(self._mean, self._square, gradient, self._step, length)
         self.weights -= gradient
 
 
-def adam_correction(step: int) -> float:
-    """Return the factor by which running means that began at zero are too small after so many steps."""
-    return float(np.sqrt(1 - SCALE_MEMORY**step) / (1 - MOMENTUM**step))
+def adam_step(mean: np.ndarray, square: np.ndarray, gradient: np.ndarray, step: int, length: float) -> None:
+    """Turn a gradient into the change of the weights, and bring the running means up to date, all in place.
+
+    Adam (Kingma and Ba, ICLR 2015, Algorithm 1): the mean over the root of the mean square, both corrected
+    for having begun at zero ``step`` steps ago.
+    """
+    mean *= _MOMENTUM
+    mean += (1 - _MOMENTUM) * gradient
+    gradient *= gradient
+    square *= _SCALE_MEMORY
+    square += (1 - _SCALE_MEMORY) * gradient
+    np.sqrt(square, out=gradient)
+    gradient += 1e-8
+    np.divide(mean, gradient, out=gradient)
+    correction = np.sqrt(1 - _SCALE_MEMORY**step) / (1 - _MOMENTUM**step)
+    gradient *= np.float32(length * correction)
 
 
 class Descended(NamedTuple):

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenbench.classifiers.label_losses import Targets, class_targets, multinomial_loss
-from eigenbench.classifiers.logistic_decoder import (
-    MOMENTUM,
-    SCALE_MEMORY,
-    Features,
-    StochasticDescent,
-    adam_correction,
-)
+from eigenbench.classifiers.logistic_decoder import Features, StochasticDescent, adam_step
 
 
 @dataclass
@@ -34,6 +28,11 @@ class SampledDescent(StochasticDescent):
         Labels s drawn for each minibatch.
     label_shares : ndarray of shape (c,)
         Shares p of the labels among the rows.
+
+    References
+    ----------
+    Y. Bengio and J.-S. Senécal, "Adaptive importance sampling to accelerate training of a neural
+    probabilistic language model", IEEE Transactions on Neural Networks 19 (2008).
     """
 
     n_sampled: int
@@ -75,17 +74,7 @@ class SampledDescent(StochasticDescent):
     def _update_labels(self, seen: np.ndarray, gradient: np.ndarray, length: float) -> None:
         """Take a step of Adam with the weights of some labels; ``gradient`` (s, D + 1) is overwritten."""
         self._step += 1
-        mean = self._mean.T[seen]
-        mean *= MOMENTUM
-        mean += (1 - MOMENTUM) * gradient
-        self._mean.T[seen] = mean
-        square = self._square.T[seen]
-        square *= SCALE_MEMORY
-        gradient *= gradient
-        square += (1 - SCALE_MEMORY) * gradient
-        self._square.T[seen] = square
-        np.sqrt(square, out=square)
-        square += 1e-8
-        mean /= square
-        mean *= np.float32(length * adam_correction(self._step))
-        self.weights.T[seen] -= mean
+        mean, square = self._mean.T[seen], self._square.T[seen]
+        adam_step(mean, square, gradient, self._step, length)
+        self._mean.T[seen], self._square.T[seen] = mean, square
+        self.weights.T[seen] -= gradient

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
-from eigenbench.datasets.splits import fold_split, holdout_split
+from eigenbench.datasets.splits import fold_split
+from eigenbench.experiments.rows import Rows
 from eigenbench.own_data.errors import OwnDataError
 from eigenbench.own_data.methods import HELD_OUT
 from eigenbench.own_data.problem import Problem
@@ -25,29 +28,27 @@ def check_held_out(problem: Problem, seed: int) -> None:
     OwnDataError
         If some fold has no rows to hold out, or holding them out leaves one class to fit on.
     """
-    y = problem.target.labels
+    y, n_folds = problem.target.labels, problem.n_folds
     if not problem.multilabel:
         y = np.unique(y, return_inverse=True)[1]
-    for fold in range(problem.n_folds or 1):
+    for fold in range(n_folds or 1):
         try:
-            reason = _why_not(problem, y, seed * (problem.n_folds or 1) + fold)
+            _check_fold(problem, y, seed * (n_folds or 1) + fold)
         except ValueError as error:
-            reason = str(error)
-        if reason:
-            remedy = "--search" if problem.groups is None else "--search or --group"
+            named = "--search" if problem.groups is None else "--search or --group"
             raise OwnDataError(
-                f"fold {fold + 1} has no held-out rows to search by: {reason}; leave {remedy} out"
-            )
+                f"fold {fold + 1} has no held-out rows to search by: {error}; leave {named} out"
+            ) from error
 
 
-def _why_not(problem: Problem, y: np.ndarray, seed: int) -> str:
+def _check_fold(problem: Problem, y: np.ndarray, seed: int) -> None:
     rows, groups = np.arange(problem.n_train), problem.groups
     if problem.n_folds:
         strata = None if problem.multilabel else y
         rows, _ = fold_split(len(rows), problem.n_folds, seed, strata, groups)
-    fit, held = holdout_split(y[rows], HELD_OUT, seed, None if groups is None else groups[rows])
-    if not len(held):
-        return "no class has two training rows"
-    if y.ndim == 1 and len(np.unique(y[rows][fit])) < 2:
-        return "the training rows that are left are of one class"
-    return ""
+    train = SimpleNamespace(
+        X_train=rows, y_train=y[rows], train_groups=None if groups is None else groups[rows]
+    )
+    _, fitted = Rows(name="fit", fraction=HELD_OUT, seed=seed).of(train)
+    if fitted.ndim == 1 and len(np.unique(fitted)) < 2:
+        raise ValueError("the training rows that are left are of one class")

@@ -23,7 +23,7 @@ from eigenbench.tracking.views import METHODS, saved_views, view_url
 if TYPE_CHECKING:
     from mlflow.entities import Experiment
 
-# Seconds on an idle machine; a server that cannot start ends by itself.
+# For a busy machine: the server takes seconds on an idle one, and ends by itself where it cannot start.
 _STARTUP_SECONDS = 300
 
 
