@@ -65,6 +65,7 @@ NOT_UNIQUE = {
     "StochasticLogistic": "of repeated rows others are held out and drawn",
     "DoublyStochasticLogistic": "of repeated rows others are drawn",
     "LabelEmbeddingClassifier": "of repeated rows others are held out and drawn",
+    "VowpalWabbitOAA": "repeated rows come in another order",
 }
 
 #: Classes of metric-learn and umap-learn, whose keeping of the contract is not ours.

@@ -25,6 +25,7 @@ from eigenbench import (
     StochasticLogistic,
 )
 from eigenbench.classifiers import second_order_logistic
+from eigenbench.peers.one_vs_rest import OneVsRestLogistic
 
 MAP = make_pipeline(StandardScaler(), GEM(top=1), SignedPowers())
 EXACT = [
@@ -116,11 +117,35 @@ def test_labels_of_rows_without_weight_are_not_seen(weighted):
 def test_class_weights_multiply_those_of_rows(weighted):
     X, y, w, _, _ = weighted
     factor = np.where(y == "b", 3.0, 1.0)
-    for model in (CalibratedLeastSquares(), SecondOrderLogistic(random_state=0), StochasticLogistic(5)):
-        model.set_params(**({"random_state": 0} if "random_state" in model.get_params() else {}))
+    for model in (
+        CalibratedLeastSquares(),
+        SecondOrderLogistic(random_state=0),
+        StochasticLogistic(5, random_state=0),
+        DoublyStochasticLogistic(n_components=64, block_size=32, max_iter=2, random_state=0),
+        LabelEmbeddingClassifier(PCA(), max_iter=3, random_state=0),
+        OneVsRestLogistic(),
+    ):
         expected = clone(model).fit(X, y, w * factor).predict_proba(X)
         found = clone(model).set_params(class_weight={"b": 3.0}).fit(X, y, w).predict_proba(X)
         assert_allclose(found, expected, atol=1e-9)
+
+
+def test_a_supervised_embedding_gets_the_weights_of_rows_and_not_those_of_classes(weighted):
+    X, y, w, _, _ = weighted
+    plain, by_class = (
+        LabelEmbeddingClassifier(GEM(top=1), class_weight=weights, max_iter=1, random_state=0).fit(X, y, w)
+        for weights in (None, "balanced")
+    )
+    assert_array_equal(plain.embedding_.transform(X), by_class.embedding_.transform(X))
+    assert (plain.coef_ != by_class.coef_).any()
+
+
+@pytest.mark.parametrize("model", [LabelEmbeddingClassifier(), OneVsRestLogistic()], ids=str)
+def test_class_weights_of_an_indicator_matrix_are_refused(weighted, model):
+    X, y, _, _, _ = weighted
+    Y = (np.array(list("abcd")) == y[:, None]).astype(int)
+    with pytest.raises(ValueError, match="class_weight is for one label a row"):
+        clone(model).set_params(class_weight="balanced").fit(X, Y)
 
 
 def test_a_batch_of_a_stream_has_weights(weighted):

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -80,3 +81,24 @@ def test_an_unknown_loss_is_refused_before_anything_is_written(digits, tmp_path,
     with pytest.raises(ValueError, match="'loss' parameter"):
         VowpalWabbitOAA(loss="absolute").fit(*digits[::2])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_weights_move_noisy_labels_and_class_weights_multiply_them(digits):
+    learner = VowpalWabbitOAA(random_state=0)
+    X_train, X_test, y_train, _ = digits
+    rng = np.random.RandomState(0)
+    noisy = np.where(rng.rand(len(y_train)) < 0.5, rng.permutation(y_train), y_train)
+    w = np.where(noisy == "d", 10.0, 1.0)
+    plain, weighed = (clone(learner).fit(X_train, noisy, v).predict(X_test) for v in (None, w))
+    assert (weighed == "d").mean() > (plain == "d").mean() + 0.1
+    by_class = clone(learner).set_params(class_weight={"d": 10.0}).fit(X_train, noisy).predict(X_test)
+    np.testing.assert_array_equal(by_class, weighed)
+
+
+def test_rows_without_weight_are_absent(digits):
+    X_train, X_test, y_train, _ = digits
+    w = (y_train != "d").astype(int)
+    found = VowpalWabbitOAA(random_state=0).fit(X_train, y_train, w)
+    assert "d" not in found.classes_
+    expected = VowpalWabbitOAA(random_state=0).fit(X_train[w > 0], y_train[w > 0]).predict(X_test)
+    np.testing.assert_array_equal(found.predict(X_test), expected)

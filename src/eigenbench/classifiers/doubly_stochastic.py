@@ -16,7 +16,12 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from eigenbench.classifiers.row_weights import checked_weights, mean_one
+from eigenbench.classifiers.row_weights import (
+    CLASS_WEIGHTS,
+    checked_weights,
+    mean_one,
+    with_class_weights,
+)
 from eigenbench.classifiers.score_classifier import OneLabelClassifier
 from eigenbench.linalg.row_blocks import FLOAT_TYPES, row_slices
 
@@ -62,6 +67,9 @@ class DoublyStochasticLogistic(OneLabelClassifier):
     alpha : float, default=1e-6
         Weight of the penalty ½α‖θ‖² beside the mean loss. The inner products of every block estimate the
         whole kernel, so with B blocks this is the penalty (α/2B)‖f‖² in the kernel's function space.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply those of the rows; "balanced", for ``fit`` only, makes all
+        classes weigh the same.
     max_iter : int, default=20
         Passes over the rows in ``fit``.
     keep_maps : bool, default=True
@@ -120,6 +128,7 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         "halving": [Interval(Real, 0, None, closed="neither")],
         "damping": [Interval(Real, 0, None, closed="neither")],
         "alpha": [Interval(Real, 0, None, closed="left")],
+        "class_weight": CLASS_WEIGHTS,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "keep_maps": ["boolean"],
         "random_state": ["random_state"],
@@ -136,6 +145,7 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         halving: float = 10.0,
         damping: float = 0.1,
         alpha: float = 1e-6,
+        class_weight: Any = None,
         max_iter: int = 20,
         keep_maps: bool = True,
         random_state: Any = None,
@@ -148,14 +158,16 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         self.halving = halving
         self.damping = damping
         self.alpha = alpha
+        self.class_weight = class_weight
         self.max_iter = max_iter
         self.keep_maps = keep_maps
         self.random_state = random_state
 
     def _fit_codes(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
         self._start(X)
+        weights = mean_one(with_class_weights(self.class_weight, self.classes_, codes, weights))
         for _ in range(self.max_iter):
-            self._learn(X, codes, mean_one(weights), self._rng.permutation(len(codes)))
+            self._learn(X, codes, weights, self._rng.permutation(len(codes)))
         self.n_iter_ = self.max_iter
 
     def partial_fit(
@@ -183,10 +195,12 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         Raises
         ------
         ValueError
-            If ``classes`` is missing in the first call or differs from it later, or if y holds another
-            label, or if a weight is negative.
+            If ``classes`` is missing in the first call or differs from it later, if y holds another label,
+            if a weight is negative, or if ``class_weight="balanced"``, which needs all rows at once.
         """
         self._validate_params()
+        if self.class_weight == "balanced":
+            raise ValueError('class_weight="balanced" needs all rows at once: give a dict to partial_fit.')
         first = not hasattr(self, "coefs_")
         X, y = validate_data(self, X, y, **self._row_checks, reset=first)
         check_classification_targets(y)
@@ -200,8 +214,10 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         unknown = np.setdiff1d(y, self.classes_)
         if unknown.size:
             raise ValueError(f"y holds labels that are not in classes: {unknown[:5].tolist()}.")
+        codes = np.searchsorted(self.classes_, y)
         weights = checked_weights(sample_weight, X)
-        self._learn(X, np.searchsorted(self.classes_, y), weights, np.arange(len(y)))
+        weights = with_class_weights(self.class_weight, self.classes_, codes, weights)
+        self._learn(X, codes, weights, np.arange(len(y)))
         return self
 
     def _start(self, X: Any) -> None:

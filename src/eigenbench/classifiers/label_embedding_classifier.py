@@ -29,7 +29,13 @@ from eigenbench.classifiers.logistic_decoder import (
     second_moment,
 )
 from eigenbench.classifiers.many_labels import ManyLabelClassifier
-from eigenbench.classifiers.row_weights import checked_weights, nested_fit_arguments, routing_to
+from eigenbench.classifiers.row_weights import (
+    CLASS_WEIGHTS,
+    checked_weights,
+    nested_fit_arguments,
+    routing_to,
+    with_class_weights,
+)
 from eigenbench.classifiers.sampled_softmax import SampledDescent
 from eigenbench.embeddings.labels.label_matrix import is_indicator, label_matrix
 from eigenbench.embeddings.labels.rembrandt import Rembrandt
@@ -46,14 +52,16 @@ LARGEST_BATCH = 512
 
 
 class _Part(NamedTuple):
-    """Rows with their labels in the form given (for the embedding) and as indicators (for the loss)."""
+    """Rows with labels and weights as they are given (for the embedding) and as they count in the loss."""
 
     X: Any
     Y: Any
+    weights: np.ndarray | None
     targets: Targets
 
     def at(self, rows: np.ndarray) -> _Part:
-        return _Part(self.X[rows], self.Y[rows], self.targets[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        return _Part(self.X[rows], self.Y[rows], weights, self.targets[rows])
 
 
 class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
@@ -101,6 +109,9 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     threshold : {"micro_f1", "hamming_loss"} or float in (0, 1), default="micro_f1"
         For an indicator matrix: labels of at least this probability are predicted. A name has it chosen on
         the held-out rows, one for all labels.
+    class_weight : dict, "balanced" or None, default=None
+        With one label a row: weights of the classes in the losses and in the whitening, which multiply those
+        of the rows; the embedding does not get them. "balanced" makes all classes weigh the same.
     cache_size : float, default=1000
         Memory for features kept between epochs, in MB; if they do not fit they are made again for each
         minibatch.
@@ -172,6 +183,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         "sampled_labels": [Interval(Integral, 1, None, closed="left"), None],
         "refit": ["boolean"],
         "threshold": [StrOptions({"micro_f1", "hamming_loss"}), Interval(Real, 0, 1, closed="neither")],
+        "class_weight": CLASS_WEIGHTS,
         "cache_size": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
@@ -191,6 +203,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         n_iter_no_change: int = 5,
         refit: bool = True,
         threshold: str | float = "micro_f1",
+        class_weight: Any = None,
         cache_size: float = 1000,
         random_state: Any = None,
     ) -> None:
@@ -206,6 +219,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.refit = refit
         self.threshold = threshold
+        self.class_weight = class_weight
         self.cache_size = cache_size
         self.random_state = random_state
 
@@ -236,7 +250,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         ------
         ValueError
             If there is one class only, if y is neither, if ``loss="multinomial"`` and a row has not exactly
-            one label, if a weight is negative, or if the data hold NaN or infinity.
+            one label, if ``class_weight`` is set with an indicator matrix, if a weight is negative, or if the
+            data hold NaN or infinity.
         """
         self._validate_params()
         X, Y = validate_data(self, X, y, **self._row_checks, multi_output=True)
@@ -249,7 +264,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         self.loss_ = self._checked_loss(labels)
         self.threshold_ = self._initial_threshold()
         rng = check_random_state(self.random_state)
-        rows = _Part(X, Y if self._multilabel else np.ravel(Y), Targets(labels, weights))
+        in_loss = with_class_weights(self.class_weight, self.classes_, labels.indices, weights)
+        rows = _Part(X, Y if self._multilabel else np.ravel(Y), weights, Targets(labels, in_loss))
         strata = np.zeros(X.shape[0], dtype=np.int64) if self._multilabel else labels.indices
         held_out = self._held_out(strata, rng)
         seed = int(rng.randint(np.iinfo(np.int32).max))
@@ -270,6 +286,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
             raise ValueError(f"Y holds one class only ({self.classes_[0]}): a classifier needs at least two.")
         if self.sampled_labels is not None and (self._multilabel or self.loss == "independent"):
             raise ValueError("sampled_labels is for the softmax of one label a row: leave it at None.")
+        if self.class_weight is not None and self._multilabel:
+            raise ValueError("class_weight is for one label a row: leave it at None, or weigh the rows.")
         if self.loss == "auto":
             return "independent" if self._multilabel else "multinomial"
         odd = np.flatnonzero(np.diff(labels.indptr) != 1)
@@ -340,7 +358,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         if embedding is None:
             embedding = Rembrandt(min(50, rows.targets.labels.shape[1]))
         else:
-            weighed = nested_fit_arguments(self, "embedding", rows.targets.weights)
+            weighed = nested_fit_arguments(self, "embedding", rows.weights)
         self.embedding_ = _seeded(embedding, seed).fit(rows.X, rows.Y, **weighed)
         if isinstance(self.embedding_, LabelEmbedding):
             del self.embedding_.embedding_

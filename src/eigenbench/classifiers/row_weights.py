@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn import get_config
 from sklearn.pipeline import Pipeline
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
+
+#: What a parameter ``class_weight`` may be.
+CLASS_WEIGHTS: list[Any] = [dict, StrOptions({"balanced"}), None]
 
 
 def checked_weights(sample_weight: Any, X: Any) -> np.ndarray | None:

@@ -8,10 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metadata_routing import MetadataRouter
 
-from eigenbench.classifiers.row_weights import nested_fit_arguments, routing_to, with_class_weights
+from eigenbench.classifiers.row_weights import (
+    CLASS_WEIGHTS,
+    nested_fit_arguments,
+    routing_to,
+    with_class_weights,
+)
 from eigenbench.classifiers.score_classifier import OneLabelClassifier
 from eigenbench.linalg.row_blocks import FeatureBlocks
 
@@ -29,7 +34,7 @@ class StreamedClassifier(OneLabelClassifier):
         "feature_map": [HasMethods(["fit", "transform"]), None],
         "fit_intercept": ["boolean"],
         "cache_size": [Interval(Real, 0, None, closed="left")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "class_weight": CLASS_WEIGHTS,
     }
 
     def get_metadata_routing(self) -> MetadataRouter:

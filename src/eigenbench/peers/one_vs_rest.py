@@ -14,7 +14,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from eigenbench.classifiers.row_weights import CLASS_WEIGHTS, checked_weights, with_class_weights
 
 
 class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
@@ -31,6 +33,9 @@ class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
         See ``LogisticRegression``.
     max_iter : int, default=200
         Largest number of iterations for a label.
+    class_weight : dict, "balanced" or None, default=None
+        With one label a row: weights of the classes, which multiply those of the rows; "balanced" makes all
+        classes weigh the same.
     n_jobs : int or None, default=None
         Labels trained at the same time.
 
@@ -58,15 +63,23 @@ class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
         "C": [Interval(Real, 0, None, closed="neither")],
         "solver": [StrOptions({"lbfgs", "liblinear", "newton-cholesky"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "class_weight": CLASS_WEIGHTS,
         "n_jobs": [Integral, None],
     }
 
     def __init__(
-        self, C: float = 1.0, *, solver: str = "lbfgs", max_iter: int = 200, n_jobs: int | None = None
+        self,
+        C: float = 1.0,
+        *,
+        solver: str = "lbfgs",
+        max_iter: int = 200,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.C = C
         self.solver = solver
         self.max_iter = max_iter
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -86,6 +99,11 @@ class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
         -------
         OneVsRestLogistic
             The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a weight is negative, or if ``class_weight`` is set with an indicator matrix.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
         if not issparse(y) and y.ndim == 2 and y.shape[1] == 1:
@@ -94,11 +112,15 @@ class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
             # LabelBinarizer mixes columns up where their numbers exceed the type of the indicator.
             y = y.astype(np.int64)
         logistic = LogisticRegression(C=self.C, solver=self.solver, max_iter=self.max_iter)
-        weighed = {}
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = checked_weights(sample_weight, X)
+        if weights is not None:
             counted = np.flatnonzero(weights)
-            X, y, weighed = X[counted], y[counted], {"sample_weight": weights[counted]}
+            X, y, weights = X[counted], y[counted], weights[counted]
+        if self.class_weight is not None:
+            if y.ndim == 2:
+                raise ValueError("class_weight is for one label a row: leave it at None, or weigh the rows.")
+            weights = with_class_weights(self.class_weight, *np.unique(y, return_inverse=True), weights)
+        weighed = {} if weights is None else {"sample_weight": weights}
         with warnings.catch_warnings(), config_context(enable_metadata_routing=True):
             warnings.filterwarnings("ignore", message="Label .* is present in all training examples")
             logistic.set_fit_request(sample_weight=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from abc import abstractmethod
+from itertools import repeat
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,6 +21,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
+
+from eigenbench.classifiers.row_weights import CLASS_WEIGHTS, checked_weights, with_class_weights
 
 _DTYPES = [np.float32, np.float64]
 
@@ -57,29 +60,17 @@ class _VowpalWabbit(ClassifierMixin, BaseEstimator):
     def _reduction(self, n_classes: int) -> list[str]:
         """Return the arguments that choose the learner."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any) -> Any:
-        """Learn from the rows in a random order, the same in each pass.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Class labels.
-
-        Returns
-        -------
-        object
-            The estimator itself.
-        """
+    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray]:
         X, y = validate_data(self, X, y, accept_sparse="csr", accept_large_sparse=False, dtype=_DTYPES)
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        order = check_random_state(self.random_state).permutation(X.shape[0])
+        return X, y
+
+    def _learn(self, X: Any, codes: NDArray[np.int64], weights: NDArray[np.float64] | None = None) -> None:
+        """Learn from the rows in a random order, the same in each pass."""
+        order = check_random_state(self.random_state).permutation(len(codes))
         with tempfile.TemporaryDirectory(prefix="eigenbench-vw-") as folder:
             data, model, cache = (Path(folder) / name for name in ("train.vw", "model", "cache"))
-            _write(data, X[order], codes[order] + 1)
+            _write(data, X[order], codes[order] + 1, None if weights is None else weights[order])
             _drive(
                 *("--data", str(data), "--final_regressor", str(model), "--holdout_off"),
                 *("--passes", str(self.n_passes), "--cache_file", str(cache), "--kill_cache"),
@@ -88,7 +79,6 @@ class _VowpalWabbit(ClassifierMixin, BaseEstimator):
                 *self._reduction(max(2, len(self.classes_))),
             )
             self.model_ = np.fromfile(model, dtype=np.uint8)
-        return self
 
     def predict(self, X: Any) -> NDArray:
         """Return the predicted class of each row.
@@ -138,6 +128,8 @@ class VowpalWabbitOAA(_VowpalWabbit):
         Loss of a class's score, where the target is 1 for its rows and -1 for the others.
     bits : int, default=22
         Logarithm of the number of weights; features of all classes share them by hashing.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply those of the rows; "balanced" makes all classes weigh the same.
     random_state : int, RandomState instance or None, default=None
         Draws the order of the rows.
 
@@ -154,6 +146,64 @@ class VowpalWabbitOAA(_VowpalWabbit):
     -----
     O(nnz(X) c) time for each pass and for prediction; 16 · 2^bits bytes of memory.
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_VowpalWabbit._parameter_constraints,
+        "class_weight": CLASS_WEIGHTS,
+    }
+
+    def __init__(
+        self,
+        *,
+        n_passes: int = 5,
+        learning_rate: float = 0.5,
+        l2: float = 0.0,
+        loss: str = "squared",
+        bits: int = 22,
+        class_weight: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_passes=n_passes,
+            learning_rate=learning_rate,
+            l2=l2,
+            loss=loss,
+            bits=bits,
+            random_state=random_state,
+        )
+        self.class_weight = class_weight
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> VowpalWabbitOAA:
+        """Learn from the rows in a random order, the same in each pass.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Importance weights ≥ 0: an update for a row of weight 2 is about that of two rows in turn.
+
+        Returns
+        -------
+        VowpalWabbitOAA
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a weight is negative.
+        """
+        X, y = self._checked(X, y)
+        weights = checked_weights(sample_weight, X)
+        if weights is not None:
+            counted = np.flatnonzero(weights)
+            X, y, weights = X[counted], y[counted], weights[counted]
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self._learn(X, codes, with_class_weights(self.class_weight, self.classes_, codes, weights))
+        return self
 
     def _reduction(self, n_classes: int) -> list[str]:
         return ["--oaa", str(n_classes)]
@@ -194,7 +244,8 @@ class VowpalWabbitLOMTree(_VowpalWabbit):
 
     Notes
     -----
-    O(nnz(X) log c) time for each pass and for prediction; 16 · 2^bits bytes of memory.
+    O(nnz(X) log c) time for each pass and for prediction; 16 · 2^bits bytes of memory. ``fit`` takes no
+    weights of rows: the tree counts rows where it grows, and with weights puts most into few leaves.
 
     References
     ----------
@@ -230,20 +281,42 @@ class VowpalWabbitLOMTree(_VowpalWabbit):
         self.nodes_per_class = nodes_per_class
         self.swap_resistance = swap_resistance
 
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> VowpalWabbitLOMTree:
+        """Grow the tree on the rows in a random order, the same in each pass.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        VowpalWabbitLOMTree
+            The estimator itself.
+        """
+        X, y = self._checked(X, y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self._learn(X, codes)
+        return self
+
     def _reduction(self, n_classes: int) -> list[str]:
         # Vowpal Wabbit has one node for each class that is announced, so announcing more makes more nodes.
         announced = ("--log_multi", str(self.nodes_per_class * n_classes))
         return [*announced, "--swap_resistance", str(self.swap_resistance)]
 
 
-def _write(path: Path, X: Any, labels: NDArray[np.int64]) -> None:
-    """Write ``label | index:value …``, one row a line."""
+def _write(path: Path, X: Any, labels: NDArray[np.int64], weights: NDArray[np.float64] | None = None) -> None:
+    """Write ``label weight | index:value …``, one row a line; without weights none is written."""
     plain = path.with_suffix(".svmlight")
     dump_svmlight_file(X, labels, str(plain), zero_based=True)
+    importance = repeat(b"") if weights is None else (b" %.9g" % weight for weight in weights)
     with plain.open("rb") as source, path.open("wb") as target:
-        for line in source:
+        for line, weight in zip(source, importance, strict=weights is not None):
             label, _, pairs = line.partition(b" ")
-            target.write(b"%s | %s" % (label.rstrip(b"\n"), pairs or b"\n"))
+            target.write(b"%s%s | %s" % (label.rstrip(b"\n"), weight, pairs or b"\n"))
     plain.unlink()
 
 
