@@ -1,9 +1,10 @@
-"""Snakemake's own time for a suite of very many jobs: what `snakemake -n` takes, by processor time.
+"""Snakemake's own processor time for a suite of very many jobs: what planning it, or running it, takes.
 
-    python benchmarks/many_jobs.py [--jobs 20000] [--profile FILE]
+    python benchmarks/many_jobs.py [--jobs 20000] [--run] [--profile FILE]
 
-Writes a suite on MNIST whose fits are jobs of their own, ten for each method and seed (an embedding, and two
-candidates of a search and a training for each of three classifiers), in a scratch folder, and plans it there.
+Writes a suite on MNIST whose fits are jobs of their own, eleven for each method and seed (two embeddings, and
+two candidates of a search and a training for each of three classifiers), in a scratch folder. Plans it there
+by `snakemake -n`, or runs it with jobs that write empty files in place of their work.
 """
 
 from __future__ import annotations
@@ -21,13 +22,44 @@ import yaml
 
 from eigenbench.project_files import project_folder
 
+#: Begins a start of Snakemake: its own processor time, without that of its jobs, is the last line printed.
+WATCHED = """
+import atexit, resource, runpy, sys
+spent = lambda used: used.ru_utime + used.ru_stime
+atexit.register(lambda: print(spent(resource.getrusage(resource.RUSAGE_SELF)), file=sys.stderr))
+sys.argv[0], sys.executable = "snakemake", {executable!r}
+runpy.run_module("snakemake", run_name="__main__")
+"""
+
+#: Stands for Python in the jobs: makes the files that a job leaves, by the name of its log.
+EMPTY_FILES = """#!/bin/sh
+verb=${2##*.}
+while [ $# -gt 0 ]; do
+    case $1 in --log) log=$2 ;; --receipt) receipt=$2 ;; --reports-dir) reports=$2 ;; esac
+    shift
+done
+name=${log##*/} name=${name%.log} place=results/${log#logs/} place=${place%/*}
+case $verb in
+download) : > data/raw/$name.json ;;
+prepare) : > data/prepared/$name.json; mkdir -p data/prepared/$name ;;
+embed) : > $place/embedding.json; : > $place/features.skops ;;
+search) : > $place/$name.json ;;
+train) : > $place/record.json; : > $place/model.skops; : > $place/predictions.npz ;;
+tracking) : > $receipt ;;
+reporting)
+    mkdir -p $reports/figures; cd $reports
+    touch index.html results.csv comparison.csv leaderboard.csv ranks.csv pairs.csv ;;
+esac
+"""
+
 #: Jobs of a method and seed, and the seeds of a method.
-JOBS_OF_SEED, SEEDS = 10, 20
+JOBS_OF_SEED, SEEDS = 11, 20
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--jobs", type=int, default=20_000)
+    parser.add_argument("--run", action="store_true", help="run it, with empty jobs, in place of planning")
     parser.add_argument(
         "--profile", type=Path, help="where cProfile's statistics go; the times are longer then"
     )
@@ -37,7 +69,7 @@ def main() -> None:
         suites.mkdir()
         content = suite(max(1, options.jobs // (SEEDS * JOBS_OF_SEED)))
         (suites / "many.yaml").write_text(yaml.safe_dump(content))
-        plan(Path(folder), suites, options.profile)
+        measure(Path(folder), suites, options.run, options.profile)
 
 
 def suite(n_methods: int) -> dict:
@@ -61,22 +93,36 @@ def suite(n_methods: int) -> dict:
     return {"title": "Many jobs", "experiments": {"many": experiment}}
 
 
-def plan(folder: Path, suites: Path, profile: Path | None) -> None:
-    """Plan the suite and print its jobs and what that took."""
-    watched = ["-m", "cProfile", "-o", str(profile.absolute())] if profile else []
-    command = [sys.executable, *watched, "-m", "snakemake", "-n", "--quiet", "all", "--cores", "2"]
-    command += ["--snakefile", str(project_folder() / "Snakefile"), "--directory", str(folder)]
+def measure(folder: Path, suites: Path, run: bool, profile: Path | None) -> None:
+    """Plan or run the suite and print its jobs and what that took."""
+    stub = folder / "python"
+    stub.write_text(EMPTY_FILES)
+    stub.chmod(0o755)
+    start = folder / "start.py"
+    start.write_text(WATCHED.format(executable=str(stub)))
+    profiled = ["-m", "cProfile", "-o", str(profile.absolute())] if profile else []
+    command = [sys.executable, *profiled, str(start), *([] if run else ["-n", "--quiet", "all"])]
+    command += [
+        "--cores",
+        "2",
+        "--snakefile",
+        str(project_folder() / "Snakefile"),
+        "--directory",
+        str(folder),
+    ]
     command += ["--config", f"suites_dir={suites}", "suites=[many]", "--", "many"]
     started = time.perf_counter()
     found = subprocess.run(command, capture_output=True, text=True)
     wall = time.perf_counter() - started
     if found.returncode:
         raise SystemExit(found.stdout + found.stderr)
-    jobs = re.search(r"^total\s+(\d+)", found.stdout + found.stderr, re.MULTILINE)
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    logs = [log.read_text() for log in folder.glob(".snakemake/log/*.log")]
+    jobs = re.search(r"^total\s+(\d+)", "\n".join([found.stdout, found.stderr, *logs]), re.MULTILINE)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+    own = float(found.stderr.split()[-1])
     print(
-        f"{jobs.group(1) if jobs else '?'} jobs: {wall:.1f} s, {spent.ru_utime + spent.ru_stime:.1f} s of"
-        f" processor time, {spent.ru_maxrss / 2**20:.2f} GB"
+        f"{jobs.group(1) if jobs else '?'} jobs: {wall:.1f} s, {own:.1f} s of Snakemake's own processor time,"
+        f" {peak:.2f} GB"
     )
 
 

@@ -1,5 +1,8 @@
 """Methods on training rows in partitions find what they find on the same rows in memory."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 import yaml
@@ -10,12 +13,14 @@ from eigenbench.atomic_files import write_json
 from eigenbench.datasets import prepare
 from eigenbench.datasets.own_catalogue import load_with_own
 from eigenbench.experiments.job_spec import JobSpec
-from eigenbench.experiments.moment_files import read_moments, write_moments
+from eigenbench.experiments.moment_files import MomentsError, read_moments, write_moments
 from eigenbench.experiments.pipelines import fit_features
 from eigenbench.experiments.plan import plan_suite
 from eigenbench.experiments.rows import Rows
 from eigenbench.experiments.search import fit_classifier
 from eigenbench.experiments.suite import Suite, SuiteError
+from eigenbench.experiments.supervision import MachineFaultError
+from eigenbench.linalg import partition_files
 
 D, N_CLASSES = 6, 4
 
@@ -138,6 +143,29 @@ def test_moments_of_shards_are_those_of_all_files(data, tmp_path, of):
     (found, _), (expected, _) = read_moments(merged), read_moments(whole)
     np.testing.assert_array_equal(found.counts, expected.counts)
     np.testing.assert_allclose(found.second_moments, expected.second_moments, rtol=1e-5)
+
+
+def test_a_pass_that_is_killed_twice_leaves_no_part_of_the_moments(data, tmp_path, monkeypatch):
+    read = partition_files._read_array
+
+    def read_or_die(name):
+        if name.endswith("train-3.npy"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return read(name)
+
+    monkeypatch.setattr(partition_files, "_read_array", read_or_die)
+    jobs, path = Jobs(data[0], tmp_path), tmp_path / "moments.npz"
+
+    def attempt(last):
+        options = {"rows": Rows(name="train").model_dump_json(), "shard": 0, "of": 1, "merge": None}
+        write_moments(jobs.context(JobSpec(dataset="cut"), last_attempt=last, **options), path)
+
+    with pytest.raises(MachineFaultError, match="SIGKILL"):
+        attempt(last=False)
+    assert not list(tmp_path.glob("*moments*"))
+    attempt(last=True)
+    with pytest.raises(MomentsError, match="moments are missing: the process ended with signal SIGKILL"):
+        read_moments(path)
 
 
 @pytest.mark.parametrize(

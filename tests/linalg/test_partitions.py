@@ -233,8 +233,10 @@ def cluster():
     import dask
 
     options = {"processes": True, "host": "127.0.0.1", "dashboard_address": None}
+    # All tasks are sent at once, so that Dask counts a worker's death for many that only wait there.
+    settings = {"allowed-failures": 1, "worker-saturation": "inf"}
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        dask.config.set({f"distributed.scheduler.{name}": value for name, value in settings.items()}),
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -272,14 +274,23 @@ def test_a_worker_that_is_lost_costs_nothing_but_time(cluster, parquet, expected
     assert_same(found, expected)
 
 
-def test_a_partition_that_kills_its_workers_is_named(cluster, parquet):
+def test_a_partition_whose_worker_dies_twice_is_named(cluster, parquet, expected, tmp_path):
+    deaths, moments = tmp_path / "deaths", tmp_path / "moments.npz"
+
     def prepare(X, y, place):
         if place[0] == 7:
+            with deaths.open("ab") as stream:
+                stream.write(b"x")
             os.kill(os.getpid(), signal.SIGKILL)
         yield X, y
 
-    with pytest.raises(PartitionError, match=r"died.*part-0\d\.parquet"):
-        Partitions.of(parquet, target="label").sum(ClassMoments, prepare)
+    partitions = Partitions.of(parquet, target="label")
+    with pytest.raises(PartitionError, match=r"part-07\.parquet.*: 2 workers died that were given"):
+        partitions.sum(ClassMoments, prepare).save(moments)
+    assert deaths.read_bytes() == b"xx"
+    assert not list(tmp_path.glob("*moments*"))
+    partitions.sum(ClassMoments).save(moments)
+    assert_same(ClassMoments.load(moments), expected)
 
 
 def test_an_error_on_a_worker_names_the_partition(cluster, parquet):

@@ -1,6 +1,8 @@
 """ClassMoments: exact sums, merging, files and bad input."""
 
+import os
 import pickle
+import signal
 
 import numpy as np
 import pytest
@@ -178,6 +180,27 @@ def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
         (old + old).save(path)
     assert_equal(ClassMoments.load(path), old)
     assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
+
+
+def test_a_process_that_is_killed_while_it_saves_keeps_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "m.npz"
+    old = ClassMoments().update(np.ones((2, 1)), [0, 1])
+    old.save(path)
+
+    def save_a_part_and_die(stream, **arrays):
+        stream.write(path.read_bytes()[:100])
+        stream.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(np, "savez", save_a_part_and_die)
+    child = os.fork()
+    if child == 0:
+        try:
+            (old + old).save(path)
+        finally:
+            os._exit(1)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    assert_equal(ClassMoments.load(path), old)
 
 
 def test_damaged_files_are_named(tmp_path):

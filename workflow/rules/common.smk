@@ -1,3 +1,4 @@
+import gc
 import inspect
 import os
 import re
@@ -15,6 +16,10 @@ from eigenbench.tracking.receipts import receipt_is_current
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 from snakemake.settings.types import DeploymentMethod
+
+# The graph of a large suite is millions of objects that stay: to look through them at every 700 new ones, as Python
+# does by default, takes a seventh of the time.
+gc.set_threshold(100_000)
 
 # Jobs run with this Python, unless `--sdm` gives them an environment: a module, one of conda's, or a container.
 DEPLOYED = workflow.deployment_settings.deployment_method
@@ -118,6 +123,8 @@ def job(verb):
 
 SEED = f"{RESULTS}/{{folder}}/seed-{{seed}}"
 EMBEDDING = [f"{SEED}/{{place}}embedding.json", f"{SEED}/{{place}}features.skops"]
+RUN = f"{SEED}/{{classifier}}"
+POINT = f"{RUN}/search/point-{{point}}.json"
 
 FIT_OPTIONS = (
     " --job {params.job:q} --code {params.code} --data-dir {params.data:q}"
@@ -126,10 +133,18 @@ FIT_OPTIONS = (
 )
 
 
+def known(function):
+    """Snakemake asks for the signature of a function for every job, and Python would make it anew each time."""
+    function.__signature__ = inspect.signature(function)
+    return function
+
+
+@known
 def data_dir(wildcards):
     return local(DATA)
 
 
+@known
 def results_dir(wildcards):
     return local(RESULTS)
 
@@ -141,27 +156,33 @@ def prepared(spec):
     return states + files
 
 
+@known
 def cores(wildcards):
     return BENCH.threads(wildcards.folder, workflow.cores)
 
 
+@known
 def fit_mem_mb(wildcards, attempt):
     return 5500 * 2 ** (attempt - 1)
 
 
+@known
 def small_mem_mb(wildcards, attempt):
     return 1500 * 2 ** (attempt - 1)
 
 
+@known
 def fit_runtime(wildcards, attempt):
     return 120 * 2 ** (attempt - 1)
 
 
+@known
 def small_runtime(wildcards, attempt):
     return 30 * 2 ** (attempt - 1)
 
 
 # An integer, because the jobs of a group must agree on the resources that are strings.
+@known
 def attempts_left(wildcards, attempt):
     return max(0, 1 + RETRIES - attempt)
 
@@ -187,6 +208,11 @@ def report_files(folder):
     return [f"{REPORTS}/{folder}{name}" for name in names]
 
 
+@known
+def prepared_data(wildcards):
+    return prepared(BENCH.spec(wildcards.folder))
+
+
 def moment_job(wildcards):
     return BENCH.moment_job(wildcards.dataset, wildcards.rows)
 
@@ -201,6 +227,7 @@ def shards(wildcards):
     )
 
 
+@known
 def embedded_rows(wildcards):
     """The moments of the rows that an embedding is fitted on: all training rows, or those of the search."""
     spec = BENCH.spec(wildcards.folder)
@@ -208,21 +235,35 @@ def embedded_rows(wildcards):
     return BENCH.moments_of(spec, spec.rows(name, int(wildcards.seed)))
 
 
+def embedding(wildcards, place):
+    """The files of an embedding; `collect` would take longer, which counts when there are thousands of jobs."""
+    return [file.format(**{**wildcards, "place": place}) for file in EMBEDDING]
+
+
+@known
 def searched_embedding(wildcards):
     """The embedding of a candidate, fitted on the part of the training rows that the search fits on."""
     spec = BENCH.spec(wildcards.folder)
     if not spec.steps:
         return []
     point = spec.points(wildcards.classifier)[int(wildcards.point)].embedding
-    return collect(EMBEDDING, **{**wildcards, "place": f"search/point-{point}/"})
+    return embedding(wildcards, f"search/point-{point}/")
 
 
+@known
 def shared_embedding(wildcards):
-    if BENCH.spec(wildcards.folder).shares_embedding:
-        return collect(EMBEDDING, **wildcards, place="")
-    return []
+    shares = BENCH.spec(wildcards.folder).shares_embedding
+    return embedding(wildcards, "") if shares else []
 
 
+@known
+def searched_points(wildcards):
+    """What the search of a run leaves for each of its candidates."""
+    points = BENCH.searched_points(wildcards.folder, wildcards.classifier)
+    return [POINT.format(**wildcards, point=point) for point in points]
+
+
+@known
 def moments_of_chosen(wildcards):
     """The moments for an embedding whose parameters are searched, and which the job itself therefore fits."""
     spec = BENCH.spec(wildcards.folder)
@@ -256,24 +297,6 @@ def small_specs(jobs, wildcards):
     """What determines the results of the methods of a job with small runs."""
     methods = jobs.methods if jobs.seeds else [wildcards.method]
     return [BENCH.spec(f"{jobs.suite}/{jobs.experiment}/{name}") for name in methods]
-
-
-# Snakemake asks for the signature of each of these for every job, and Python would make it anew each time.
-for function in [
-    data_dir,
-    results_dir,
-    cores,
-    fit_mem_mb,
-    small_mem_mb,
-    fit_runtime,
-    small_runtime,
-    attempts_left,
-    embedded_rows,
-    searched_embedding,
-    shared_embedding,
-    moments_of_chosen,
-]:
-    function.__signature__ = inspect.signature(function)
 
 
 onstart:

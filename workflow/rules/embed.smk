@@ -4,7 +4,7 @@
 # The embedding that all classifiers share; below search/, one point of the method's grid, for the search.
 rule embed:
     input:
-        lambda w: prepared(BENCH.spec(w.folder)),
+        prepared_data,
         moments=embedded_rows,
     output:
         EMBEDDING,
@@ -25,10 +25,14 @@ rule embed:
     params:
         data=data_dir,
         results=results_dir,
-        job=lambda w: BENCH.part(w.folder).told,
-        code=lambda w: BENCH.code("embed", BENCH.part(w.folder)),
-        point=lambda w: (["--point", *re.findall(r"\d+", w.place)] if w.place else []),
-        moments=lambda w, input: ["--moments", *input.moments] if input.moments else [],
+        job=known(lambda w: BENCH.part(w.folder).told),
+        code=known(lambda w: BENCH.code("embed", BENCH.part(w.folder))),
+        point=known(
+            lambda w: (["--point", *re.findall(r"\d+", w.place)] if w.place else [])
+        ),
+        moments=known(
+            lambda w, input: ["--moments", *input.moments] if input.moments else []
+        ),
     message:
         "embed {wildcards.folder}/seed-{wildcards.seed}/{wildcards.place}"
     shell:

@@ -1,12 +1,9 @@
-RUN = f"{SEED}/{{classifier}}"
-
-
 rule search:
     input:
-        lambda w: prepared(BENCH.spec(w.folder)),
+        prepared_data,
         searched_embedding,
     output:
-        f"{RUN}/search/point-{{point}}.json",
+        POINT,
     log:
         "logs/{folder}/seed-{seed}/{classifier}/search/point-{point}.log",
     retries: RETRIES
@@ -24,8 +21,8 @@ rule search:
     params:
         data=data_dir,
         results=results_dir,
-        job=lambda w: BENCH.part(w.folder, w.classifier).told,
-        code=lambda w: BENCH.code("search", BENCH.part(w.folder, w.classifier)),
+        job=known(lambda w: BENCH.part(w.folder, w.classifier).told),
+        code=known(lambda w: BENCH.code("search", BENCH.part(w.folder, w.classifier))),
     message:
         "search {wildcards.folder}, {wildcards.classifier}, seed {wildcards.seed}, point {wildcards.point}"
     shell:
@@ -37,14 +34,10 @@ rule search:
 
 rule train:
     input:
-        lambda w: prepared(BENCH.spec(w.folder)),
+        prepared_data,
         shared_embedding,
         moments=moments_of_chosen,
-        search=lambda w: collect(
-            rules.search.output,
-            **w,
-            point=BENCH.searched_points(w.folder, w.classifier),
-        ),
+        search=searched_points,
     output:
         collect(f"{RUN}/{{file}}", file=TRAINED_FILES, allow_missing=True),
     log:
@@ -64,10 +57,14 @@ rule train:
     params:
         data=data_dir,
         results=results_dir,
-        job=lambda w: BENCH.part(w.folder, w.classifier).told,
-        code=lambda w: BENCH.code("train", BENCH.part(w.folder, w.classifier)),
-        search=lambda w, input: ["--search", *input.search] if input.search else [],
-        moments=lambda w, input: ["--moments", *input.moments] if input.moments else [],
+        job=known(lambda w: BENCH.part(w.folder, w.classifier).told),
+        code=known(lambda w: BENCH.code("train", BENCH.part(w.folder, w.classifier))),
+        search=known(
+            lambda w, input: ["--search", *input.search] if input.search else []
+        ),
+        moments=known(
+            lambda w, input: ["--moments", *input.moments] if input.moments else []
+        ),
     message:
         "train {wildcards.folder}, {wildcards.classifier}, seed {wildcards.seed}"
     shell:
@@ -80,7 +77,7 @@ rule train:
 # A protocol in place of a classifier.
 rule measure:
     input:
-        lambda w: prepared(BENCH.spec(w.folder)),
+        prepared_data,
     output:
         f"{SEED}/record.json",
     log:
@@ -98,8 +95,8 @@ rule measure:
     params:
         data=data_dir,
         results=results_dir,
-        job=lambda w: BENCH.spec(w.folder).told,
-        code=lambda w: BENCH.code("measure", BENCH.spec(w.folder)),
+        job=known(lambda w: BENCH.spec(w.folder).told),
+        code=known(lambda w: BENCH.code("measure", BENCH.spec(w.folder))),
     message:
         "measure {wildcards.folder}, seed {wildcards.seed}"
     shell:

@@ -6,7 +6,7 @@ import logging
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -160,45 +160,65 @@ class Partitions:
         Raises
         ------
         PartitionError
-            If a partition is missing, damaged or of another kind than the first; the message names it. No
-            sum is returned then.
+            If a partition is missing, damaged or of another kind than the first, or if the workers die that
+            are given it, more often than Dask allows; the message names it. No sum is returned then.
         """
         if any(isinstance(reader, _DaskPiece) for reader in self._readers) or _dask_client():
             return self._sum_by_dask(start, prepare, label)
         total, reported = start(), time.monotonic()
         for number, reader in enumerate(self._readers):
-            _add_all(total, reader.name, reader(), number, prepare)
-            if label and (time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS or number + 1 == len(self)):
+            if label and (number == 0 or time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS):
                 reported = time.monotonic()
-                logger.info("%s: partition %d/%d", label, number + 1, len(self))
+                logger.info("%s: partition %d/%d, %s", label, number + 1, len(self), reader.name)
+            _add_all(total, reader.name, reader(), number, prepare)
         return total
 
     def _sum_by_dask(self, start: Callable[[], Sum], prepare: Any, label: str) -> Sum:
         from dask import delayed
 
         sum_piece, merge = delayed(_sum_piece, pure=False), delayed(_merged, pure=False)
+        names: dict[str, str] = {}
         sums = []
         for number, reader in enumerate(self._readers):
             piece = reader.piece if isinstance(reader, _DaskPiece) else reader
             key = f"{reader.name} {uuid.uuid4().hex}"
+            names[key] = reader.name
             sums.append(sum_piece(reader.name, piece, number, start, prepare, dask_key_name=key))
         while len(sums) > 1:
             sums = [merge(start, sums[i : i + MERGED_AT_ONCE]) for i in range(0, len(sums), MERGED_AT_ONCE)]
-        total: Sum = _computed(sums[0])
+        total: Sum = _computed(sums[0], names)
         if label:
             logger.info("%s: %d partitions on Dask", label, len(self))
         return total
 
 
-def _computed(task: Any) -> Any:
+def _computed(task: Any, names: Mapping[str, str]) -> Any:
+    """Return what a task gives; ``names`` are those of the partitions by the keys of their tasks."""
     try:
         return task.compute()
     except Exception as error:
         if type(error).__name__ != "KilledWorker":
             raise
-        raise PartitionError(
-            f"the workers died that were given this partition, of too little memory for instance: {error}"
-        ) from error
+        raise PartitionError(_killed(error, names)) from error
+
+
+def _killed(error: Any, names: Mapping[str, str]) -> str:
+    """Say which partitions were with all the workers over whose deaths Dask gave up a task.
+
+    Dask counts a death against every task that the worker was given, so it may blame one that only waited.
+    """
+    deaths = [
+        set(event["processing-tasks"])
+        for _, event in _dask_client().get_events("all")
+        if isinstance(event, dict) and error.task in event.get("processing-tasks", ())
+    ]
+    shared = set.intersection({error.task, *names}, *deaths)
+    found = [name for key, name in names.items() if key in shared]
+    given = "this partition" if len(found) == 1 else "these partitions: one of them is the cause"
+    return (
+        f"{', '.join(found) or 'a sum of several partitions'}: {error.allowed_failures + 1} workers died that"
+        f" were given {given if found else 'it'}, of too little memory for instance. {error}"
+    )
 
 
 def _sum_piece(name: str, piece: Any, number: int, start: Callable[[], Sum], prepare: Any) -> Sum:

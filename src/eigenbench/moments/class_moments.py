@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from eigenbench.atomic_files import replacing_file
 from eigenbench.linalg.packed_symmetric import packed, packed_product, packed_size, unpacked
 from eigenbench.linalg.row_blocks import dense_block
 from eigenbench.linalg.rows_by_class import ENOUGH_ROWS, WaitingRows, class_runs
@@ -186,18 +187,12 @@ class ClassMoments(ClassSums, SecondMoments):
         Parameters
         ----------
         path : str or path-like
-            The file to create or replace. It is written under a temporary name beside it, then renamed.
+            The file to create or replace. Its folder is created when absent.
         """
-        target = Path(path)
         empty = np.zeros((0, packed_size(self.n_features)), self._dtype)
         arrays = self.classes, self.counts, self.sums, np.stack(self.triangles) if self.triangles else empty
-        partial = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            with partial.open("wb") as stream:
-                np.savez(stream, allow_pickle=False, **dict(zip(_FIELDS, arrays, strict=True)))
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
+        with replacing_file(Path(path)) as partial, partial.open("wb") as stream:
+            np.savez(stream, allow_pickle=False, **dict(zip(_FIELDS, arrays, strict=True)))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ClassMoments:
