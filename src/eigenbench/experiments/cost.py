@@ -16,8 +16,8 @@ from eigenbench.experiments.steps import Step, grid_size
 Share = Literal["method", "seed", "fit"]
 
 #: Estimated work of a method that is put into one job, that of several methods which share one, the estimated
-#: time from which a fit is a job of its own, and what starting a job costs, all in seconds. A retry repeats all
-#: work of a job.
+#: time from which a fit is a job of its own, and what starting a job costs, all in seconds. A retry repeats
+#: all work of a job.
 JOB_SECONDS = 300
 PACK_SECONDS = 30
 FIT_SECONDS = 30
