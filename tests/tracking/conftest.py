@@ -174,6 +174,7 @@ class Server:
                 return
             except OSError:
                 time.sleep(0.2)
+        self.stop(kill=True)
         raise TimeoutError((self.folder / "server.log").read_text())
 
     def stop(self, kill: bool = False) -> None:
