@@ -36,7 +36,8 @@ def test_a_search_takes_longer_than_a_fit_and_other_files_nothing(planned):
     )
     assert searched - start == pytest.approx(3 * fitted), "two candidates and what was chosen"
     assert fitted > 0
-    others = [f"{planned.results}/tiny/grid/tracked.json", "reports/index.html", "data/raw/digits.json"]
+    receipts = [f"{planned.results}/tiny/tracked.json", f"{planned.results}/tiny/grid/tracked.json"]
+    others = [*receipts, "reports/index.html", "data/raw/digits.json"]
     others += [f"{planned.results}/tiny/grid/gem/seed-0/LogisticRegression/model.skops"]
     assert expected_seconds(planned, others) == start
 

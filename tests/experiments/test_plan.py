@@ -100,6 +100,13 @@ def test_the_same_suite_gives_the_same_jobs(workflow):
     assert first.large == second.large
 
 
+def test_a_short_suite_is_imported_at_once_and_a_long_one_experiment_by_experiment(workflow):
+    long = workflow(lambda content: content["experiments"]["large"].update(seeds=list(range(40))))
+    names = ("main", "large", "kernel")
+    assert long.receipts("s") == [f"results/s/{name}/tracked.json" for name in names]
+    assert workflow().receipts("s") == ["results/s/tracked.json"]
+
+
 def test_keys_and_paths_are_unique_over_all_shipped_suites():
     catalogue = load_catalogue()
     plans = [plan_suite(load_suite(path), catalogue) for path in SUITES.glob("*.yaml")]

@@ -40,7 +40,7 @@ def fitted() -> Any:
 def empty_store(tmp_path_factory) -> Path:
     """Return the file of a store without runs; migrating one takes seconds, copying it does not."""
     path = tmp_path_factory.mktemp("store") / "mlflow.db"
-    with open_store(f"sqlite:///{path}", path.parent):
+    with open_store(f"sqlite:///{path}"):
         pass
     return path
 
@@ -174,6 +174,7 @@ class Server:
                 return
             except OSError:
                 time.sleep(0.2)
+        self.stop(kill=True)
         raise TimeoutError((self.folder / "server.log").read_text())
 
     def stop(self, kill: bool = False) -> None:

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.workflow
 SINGLE = {"train tiny/single: gem, random"}
 FITS = SINGLE | {"train tiny/grid: identity, gem", "train tiny/grid: broken"}
 MEASURED = {"measure tiny/measured: random"}
-AFTER = {"report reports/", "track tiny, grid", "track tiny, single", "track tiny, measured"}
 
 
 def fits(planned):

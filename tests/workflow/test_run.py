@@ -149,6 +149,18 @@ def test_every_record_is_in_mlflow_once(finished, monkeypatch):
     assert sorted(keys) == sorted(_read(path)["run_key"] for path in workflow.records())
 
 
+def test_an_experiment_can_be_imported_alone(copied):
+    """As the workflow does with those of a long suite."""
+    receipt = "results/tiny/single/tracked.json"
+    assert copied.planned(receipt) == {"track tiny/single/"}
+    done = copied.run(receipt)
+    assert done.returncode == 0, done.stdout[-3000:]
+    imported = json.loads((copied.folder / receipt).read_text())
+    records = [_read(path) for path in copied.records() if "/single/" in str(path)]
+    assert imported["run_ids"].keys() == {f"tiny/{record['run_key']}" for record in records}
+    assert (imported["unchanged"], imported["failed"]) == (len(records), {})
+
+
 def test_a_second_run_has_nothing_to_do(finished):
     workflow, _ = finished
     before = {

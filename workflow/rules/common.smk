@@ -108,7 +108,7 @@ wildcard_constraints:
     classifier="[^/]+",
     point=r"\d+",
     suite=one_of(BENCH.suites),
-    experiment="[^/]+",
+    only="([^/]+/)?",
     folder=one_of(
         [folder for folder in BENCH.large if folder.split("/")[0] in BENCH.asked]
     ),

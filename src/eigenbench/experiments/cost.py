@@ -23,6 +23,9 @@ PACK_SECONDS = 30
 FIT_SECONDS = 30
 START_SECONDS = 3
 
+#: Estimated work of a suite from which its experiments are imported into MLflow one by one.
+IMPORT_SECONDS = 1800
+
 #: Values (rows × features) that one core fits in a second; measured on the reference runs of the small
 #: suites, where runs reach half to five times as many.
 _VALUES_PER_SECOND = 3e6

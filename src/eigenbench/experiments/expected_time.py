@@ -41,9 +41,10 @@ def _seconds_of(workflow: Workflow, path: Path) -> float:
     results = Path(workflow.results)
     if path.suffix != ".json" or not path.is_relative_to(results):
         return 0.0
-    suite, experiment, method, *rest = path.relative_to(results).parts
-    if not rest:
+    parts = path.relative_to(results).parts
+    if len(parts) < 4:  # a receipt of an import
         return 0.0
+    suite, experiment, method, *rest = parts
     plan = workflow.method(f"{suite}/{experiment}/{method}")
     spec = plan.spec
     if path.name == "record.json" and (recorded := _recorded(path)) is not None:

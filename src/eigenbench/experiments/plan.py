@@ -9,7 +9,7 @@ from functools import cached_property
 from eigenbench.component_loading import folder_of
 from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.experiments.components_of_suite import components_of
-from eigenbench.experiments.cost import Share, seconds_of_seed, share_of
+from eigenbench.experiments.cost import IMPORT_SECONDS, Share, seconds_of_seed, share_of
 from eigenbench.experiments.job_spec import Classifier, JobSpec, Validation
 from eigenbench.experiments.runs import EMBEDDING_FILES, NO_CLASSIFIER, Run, run_files
 from eigenbench.experiments.suite import ExperimentSpec, Suite, SuiteError
@@ -84,6 +84,16 @@ class SuitePlan:
     def runs(self) -> list[Run]:
         """All runs of the suite."""
         return [run for method in self.methods for run in method.runs]
+
+    @property
+    def imports(self) -> list[str]:
+        """What is imported into MLflow at once, as folders of results: a short suite, or an experiment.
+
+        Loading MLflow takes as long as importing dozens of runs; but hours of work show what is done.
+        """
+        if sum(method.seconds for method in self.methods) < IMPORT_SECONDS:
+            return [self.suite.name]
+        return [f"{self.suite.name}/{name}" for name in self.suite.experiments]
 
     def of(self, experiment: str) -> list[MethodPlan]:
         """Return the methods of an experiment."""

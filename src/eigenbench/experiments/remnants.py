@@ -67,7 +67,7 @@ def _wrong_model(record: Path) -> Path | None:
 
 
 def _receipts(results: Path, receipt_is_current: Callable[[Path], bool]) -> Iterator[str]:
-    for receipt in results.glob("*/*/tracked.json"):
+    for receipt in [*results.glob("*/tracked.json"), *results.glob("*/*/tracked.json")]:
         if not receipt_is_current(receipt):
             receipt.unlink()
             yield f"{receipt}: its MLflow store is gone or another one; imported again"

@@ -170,10 +170,8 @@ class Workflow:
         return [file for file in files if file.endswith("/predictions.npz")]
 
     def receipts(self, suite: str) -> list[str]:
-        """Return what the imports of a suite into MLflow write, one for each experiment."""
-        return [
-            f"{self.results}/{suite}/{name}/tracked.json" for name in self.suites[suite].suite.experiments
-        ]
+        """Return what the imports of a suite into MLflow write."""
+        return [f"{self.results}/{folder}/tracked.json" for folder in self.suites[suite].imports]
 
     def prepared(self, spec: JobSpec) -> list[str]:
         """Return the states of the datasets that a job reads."""

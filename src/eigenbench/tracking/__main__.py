@@ -44,16 +44,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _records(options: argparse.Namespace, suite: Suite) -> list[Path]:
-    """Return the record files of an experiment of a suite."""
+    """Return the record files of a suite, or of one of its experiments."""
     runs = plan_suite(suite, catalogue_of(suite)).runs
-    return [options.results_dir / run.record for run in runs if run.experiment == options.experiment]
+    return [options.results_dir / run.record for run in runs if options.experiment in (None, run.experiment)]
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m eigenbench.tracking", description=__doc__)
     parser.add_argument("records", nargs="*", type=Path, metavar="RECORD", help="record files")
     parser.add_argument("--suite", type=Path, help="suite file, in place of naming record files")
-    parser.add_argument("--experiment", help="the experiment of the suite")
+    parser.add_argument("--experiment", help="only this experiment of the suite")
     parser.add_argument("--results-dir", type=Path, default=Path("results"))
     parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
     parser.add_argument("--all-models", action="store_true", help="store the model of every run")

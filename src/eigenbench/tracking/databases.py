@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from eigenbench.tracking.errors import TrackingError
 
@@ -19,6 +20,8 @@ _LOCAL_FILE_SYSTEMS = {"btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "tmpf
 
 # Any number does that every import agrees on; this one is "eigenben" in ASCII.
 _ADVISORY_LOCK = 0x656967656E62656E
+
+_SECONDS_TO_WAIT = 5.0
 
 
 def sqlite_path(uri: str) -> Path | None:
@@ -86,6 +89,15 @@ def first_use(uri: str) -> Iterator[None]:
         if engine.dialect.name == "postgresql":
             connection.execute(sqlalchemy.text(f"SELECT pg_advisory_lock({_ADVISORY_LOCK})"))
         yield
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open an SQLite file that must exist, without ever writing to it; all that is read is of one moment."""
+    address = f"file:{quote(str(path))}?mode=ro"
+    with contextlib.closing(sqlite3.connect(address, uri=True, timeout=_SECONDS_TO_WAIT)) as connection:
+        connection.execute("BEGIN")
+        yield connection
 
 
 def has_tables(uri: str) -> bool:

@@ -6,6 +6,7 @@ import contextlib
 import gc
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
@@ -17,6 +18,8 @@ from eigenbench.tracking.databases import sqlite_path
 from eigenbench.tracking.entries import ImportSummary, readable
 from eigenbench.tracking.known import known_runs, source_of
 from eigenbench.tracking.suite_import import Settings, SuiteImport
+from eigenbench.tracking.summarizer import summarize_import
+from eigenbench.tracking.unchanged import is_unchanged
 
 
 def import_records(
@@ -82,33 +85,41 @@ def import_records(
     >>> import_records(records, results_dir="results").imported  # doctest: +SKIP
     120
     """
-    from eigenbench.tracking.summarizer import summarize_import
-
     settings = Settings(store.resolve_uri(tracking_uri), Path(results_dir), Path(reports_dir), all_models)
     summary = ImportSummary(store.shown_uri(settings.uri))
     by_name = {suite.name: suite for suite in suites}
-    with _rarely_collecting(), store.open_store(settings.uri, settings.results_dir) as client:
+    with store.one_import(settings.uri, settings.results_dir):
         entries = readable(paths, summary)
+        if is_unchanged(entries, by_name, settings, summary):
+            return summary
         total = sum(map(len, entries.values()))
         hidden = None if progress else True
-        with tqdm(desc="mlflow", unit=" records", total=total, disable=hidden, mininterval=2) as bar:
+        with (
+            _rarely_collecting(),
+            store.open_store(settings.uri) as client,
+            tqdm(desc="mlflow", unit=" records", total=total, disable=hidden, mininterval=2) as bar,
+        ):
             for name, of_suite in entries.items():
-                one = SuiteImport(client, settings, summary, name, of_suite, by_name.get(name))
-                for entry in of_suite:
-                    try:
-                        one.add(entry)
-                    except (RecordError, UnfitRecord) as error:
-                        summary.fail(entry.path, error)
-                    bar.update()
-                if sqlite_path(settings.uri) is not None:
-                    summarize_import(one)
-                    continue
-                # Other imports may add to the store meanwhile, and write summaries of what they saw.
-                there, found = None, one.look_again()
-                while found != there:
-                    summarize_import(one)
-                    there, found = found, one.look_again()
+                _import(SuiteImport(client, settings, summary, name, of_suite, by_name.get(name)), bar)
     return summary
+
+
+def _import(one: SuiteImport, bar: tqdm[Any]) -> None:
+    """Import the records of a suite, and bring its summaries up to date."""
+    for entry in one.entries:
+        try:
+            one.add(entry)
+        except (RecordError, UnfitRecord) as error:
+            one.summary.fail(entry.path, error)
+        bar.update()
+    if sqlite_path(one.settings.uri) is not None:
+        summarize_import(one)
+        return
+    # Other imports may add to the store meanwhile, and write summaries of what they saw.
+    there, found = None, one.look_again()
+    while found != there:
+        summarize_import(one)
+        there, found = found, one.look_again()
 
 
 def compare_records(

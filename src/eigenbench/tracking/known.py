@@ -90,6 +90,19 @@ class Known:
     summaries: dict[Group, list[Run]] = field(default_factory=dict)
     overviews: dict[str, list[Run]] = field(default_factory=dict)
 
+    def add(self, run: Run, source: str) -> None:
+        """Put a run where it belongs; ``source`` is the results folder that is imported now."""
+        tags = run.data.tags
+        group = Group(tags["experiment"], tags.get("method", ""), tags.get("classifier", ""))
+        kind = tags.get("kind", RUN)
+        if kind == SUMMARY:
+            self.summaries.setdefault(group, []).append(run)
+        elif kind == OVERVIEW:
+            self.overviews.setdefault(group.experiment, []).append(run)
+        elif "run_key" in tags:
+            found = _known(run, group, source)
+            self.runs.setdefault((group.experiment, found.run_key), []).append(found)
+
     def seeds(self, experiment: str) -> list[KnownRun]:
         """Return the whole runs of an experiment: of each method, classifier and seed the latest."""
         ended: dict[tuple[Group, str], list[KnownRun]] = {}
@@ -102,6 +115,11 @@ class Known:
     def parents(self, experiment: str) -> dict[Group, list[Run]]:
         """Return the summaries of an experiment."""
         return {group: found for group, found in self.summaries.items() if group.experiment == experiment}
+
+    def summary_ids(self, suite: str, experiment: str) -> dict[str, str]:
+        """Return the summaries of an experiment as an `ImportSummary` names them."""
+        parents = self.parents(experiment)
+        return {"/".join([suite, *group]): found[0].info.run_id for group, found in parents.items() if found}
 
 
 def source_of(results_dir: Path) -> str:
@@ -136,24 +154,11 @@ def known_runs(client: MlflowClient, experiment_id: str, source: str, experiment
                 [experiment_id], f"tags.experiment = '{experiment}'", max_results=_PAGE, page_token=token
             )
             for run in page:
-                _add(known, run, source)
+                known.add(run, source)
             token = page.token
             if not token:
                 break
     return known
-
-
-def _add(known: Known, run: Run, source: str) -> None:
-    tags = run.data.tags
-    group = Group(tags["experiment"], tags.get("method", ""), tags.get("classifier", ""))
-    kind = tags.get("kind", RUN)
-    if kind == SUMMARY:
-        known.summaries.setdefault(group, []).append(run)
-    elif kind == OVERVIEW:
-        known.overviews.setdefault(group.experiment, []).append(run)
-    elif "run_key" in tags:
-        found = _known(run, group, source)
-        known.runs.setdefault((group.experiment, found.run_key), []).append(found)
 
 
 def latest_run(ended: Iterable[KnownRun]) -> KnownRun | None:

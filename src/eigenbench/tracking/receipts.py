@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from eigenbench.atomic_files import write_json
 from eigenbench.tracking import store
-from eigenbench.tracking.databases import sqlite_path
+from eigenbench.tracking.databases import reading, sqlite_path
 from eigenbench.tracking.entries import ImportSummary
-
-_SECONDS_TO_WAIT = 5.0
 
 
 def write_receipt(path: Path, summary: ImportSummary, tracking_uri: str | None = None) -> None:
@@ -35,7 +31,7 @@ def write_receipt(path: Path, summary: ImportSummary, tracking_uri: str | None =
     file = sqlite_path(store.resolve_uri(tracking_uri))
     experiments = None
     if file is not None:
-        with _reading(file) as connection:
+        with reading(file) as connection:
             experiments = _experiments(connection, summary.experiment_ids)
     write_json(path, asdict(summary) | {"experiments": experiments})
 
@@ -70,18 +66,10 @@ def _is_current(receipt: dict[str, Any], uri: str) -> bool:
     file = sqlite_path(uri)
     if file is None:
         return True
-    with _reading(file) as connection:
+    with reading(file) as connection:
         return receipt["experiments"] == _experiments(connection, receipt["experiments"]) and _has_runs(
             connection, {*receipt["run_ids"].values(), *receipt["summary_ids"].values()}
         )
-
-
-@contextlib.contextmanager
-def _reading(file: Path) -> Iterator[sqlite3.Connection]:
-    """Open an SQLite file that must exist, without ever writing to it."""
-    address = f"file:{quote(str(file))}?mode=ro"
-    with contextlib.closing(sqlite3.connect(address, uri=True, timeout=_SECONDS_TO_WAIT)) as connection:
-        yield connection
 
 
 def _experiments(connection: sqlite3.Connection, names: Collection[str]) -> dict[str, list[int]]:

@@ -86,8 +86,8 @@ def artifact_location(uri: str, suite: str) -> str | None:
 
 
 @contextlib.contextmanager
-def open_store(uri: str, results_dir: Path) -> Iterator[MlflowClient]:
-    """Give a client to a store that exists and answers, and keep other imports waiting meanwhile.
+def one_import(uri: str, results_dir: Path) -> Iterator[None]:
+    """Keep other imports waiting meanwhile, and turn what goes wrong into one clear error.
 
     An SQLite store has one importer at a time. Into a database or a server several may import at once, but
     only one from each results folder.
@@ -107,21 +107,28 @@ def open_store(uri: str, results_dir: Path) -> Iterator[MlflowClient]:
     path = sqlite_path(uri)
     lock = results_dir / ".tracking.lock" if path is None else path.with_name(f"{path.name}.lock")
     with unavailable_on_failure(uri, results_dir), _one_at_a_time(lock):
-        prepare_environment()
-        if path is not None:
-            if not (path.exists() and path.stat().st_size):
-                databases.create_sqlite_store(path, _answering_client)
-            with databases.cheap_commits(path):
-                yield _answering_client(uri)
-        else:
-            yield _answering_client(uri)
+        yield
+
+
+@contextlib.contextmanager
+def open_store(uri: str) -> Iterator[MlflowClient]:
+    """Give a client to a store that answers; an SQLite file is made where there is none."""
+    prepare_environment()
+    path = sqlite_path(uri)
+    if path is None:
+        yield _answering_client(uri)
+        return
+    if not (path.exists() and path.stat().st_size):
+        databases.create_sqlite_store(path, _answering_client)
+    with databases.cheap_commits(path):
+        yield _answering_client(uri)
 
 
 @contextlib.contextmanager
 def read_store(uri: str, results_dir: Path) -> Iterator[MlflowClient | None]:
     """Give a client to look a store through; None where there is none yet. Nothing is written.
 
-    Parameters and errors are those of `open_store`.
+    Parameters and errors are those of `one_import`.
     """
     with unavailable_on_failure(uri, results_dir):
         prepare_environment()

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eigenbench.experiments.record import Record, RecordError, read_record
-from eigenbench.experiments.suite import ExperimentSpec
 from eigenbench.tracking.artifacts import artifact_folder
 from eigenbench.tracking.best_models import BestModels
 from eigenbench.tracking.descriptions import overview_note, summary_note
@@ -44,10 +43,6 @@ class SummaryWriter:
         The experiment.
     models : BestModels
         The stored models of the suite.
-    seeds : sequence of KnownRun
-        The whole runs of the experiment.
-    spec : ExperimentSpec or None
-        What the suite says of it, where its file is at hand.
     fingerprint : str
         Of what the summaries show now.
     """
@@ -57,12 +52,11 @@ class SummaryWriter:
         done: SuiteImport,
         name: str,
         models: BestModels,
-        seeds: Sequence[KnownRun],
-        spec: ExperimentSpec | None,
         fingerprint: str,
     ):
-        self.done, self.name, self.models = done, name, models
-        self.seeds, self.spec, self.fingerprint = seeds, spec, fingerprint
+        self.done, self.name, self.models, self.fingerprint = done, name, models, fingerprint
+        self.seeds = done.known.seeds(name)
+        self.spec = done.suite.experiments.get(name) if done.suite else None
 
     def write(self) -> None:
         """Write them all, and remove those of what has no run any more."""
