@@ -302,18 +302,9 @@ def test_in_turn_all_methods_run_with_one_seed_before_the_next_and_the_cheap_one
     first = sorted(bench.shared_jobs, key=lambda jobs: -jobs.priority)
     assert [jobs.seeds for jobs in first] == [(0,)] * 3 + [(1,)] * 3 + [(2,)] * 3
     assert [jobs.methods for jobs in first] == [("narrow",), ("raw",), ("wide",)] * 3
-    assert [jobs.large for jobs in first] == [False, False, True] * 3
     made = [file for jobs in first for file in jobs.outputs]
     assert len(made) == len(set(made))
     assert set(made) == {file for file in bench.results_of(["s"]) if file.startswith("results/")}
-
-
-def test_in_turn_a_job_has_several_cores_for_a_large_fit_not_for_a_long_search(tmp_path):
-    narrow = {
-        "steps": [{"RandomDirections": {}}],
-        "grid": {"randomdirections__n_components": [*range(9, 40)]},
-    }
-    assert not any(jobs.large for jobs in in_turn(tmp_path, narrow=narrow).shared_jobs)
 
 
 def test_in_turn_work_that_costs_less_than_to_start_a_job_is_one_job(workflow, tmp_path):

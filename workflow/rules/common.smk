@@ -11,7 +11,7 @@ from eigenbench.experiments.guard import RunLock, check_writable
 from eigenbench.experiments.remnants import remove_invalid
 from eigenbench.experiments.suite import SuiteError
 from eigenbench.experiments.runs import TRAINED_FILES
-from eigenbench.experiments.workflow import Workflow, most_threads
+from eigenbench.experiments.workflow import Workflow
 from eigenbench.tracking.receipts import receipt_is_current
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger

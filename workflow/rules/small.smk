@@ -25,10 +25,10 @@ for jobs in BENCH.shared_jobs:
             ENVIRONMENT
         envmodules:
             MODULE,
-        threads: most_threads(workflow.cores) if jobs.large else 1
+        threads: 1
         resources:
-            mem_mb=fit_mem_mb if jobs.large else small_mem_mb,
-            runtime=fit_runtime if jobs.large else small_runtime,
+            mem_mb=small_mem_mb,
+            runtime=small_runtime,
             attempts_left=attempts_left,
         params:
             verb=jobs.verb,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from eigenbench.experiments.cost import FIT_SECONDS, PACK_SECONDS, START_SECONDS, fits_of
+from eigenbench.experiments.cost import PACK_SECONDS, START_SECONDS, fits_of
 from eigenbench.experiments.plan import MethodPlan
 
 
@@ -31,8 +31,6 @@ class SharedJobs:
         With the same wildcards.
     priority : int
         Of jobs that could start, the one with the greatest does.
-    large : bool
-        Whether its fits take several cores.
     """
 
     name: str
@@ -45,7 +43,6 @@ class SharedJobs:
     log: str
     message: str
     priority: int = 0
-    large: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,6 @@ class _Pack:
     methods: Sequence[MethodPlan]
     seeds: tuple[int, ...]
     priority: int = 0
-    large: bool = False
 
 
 def in_rule(name: str) -> str:
@@ -74,7 +70,9 @@ def shared_jobs(methods: Iterable[MethodPlan], results: str, *, in_turn: bool = 
         The folder of the results.
     in_turn : bool, default=False
         Run all methods of an experiment with one seed before the next, the cheap ones first, so that whenever
-        the work is stopped they can be compared on the same seeds. No fit is then a job of its own.
+        the work is stopped they can be compared on the same seeds. No fit is then a job of its own, and every
+        job has one core: one of several would wait until so many are free at once, and be overtaken by all
+        that need one.
     """
     names: Counter[str] = Counter()
     packs = _in_turn(methods) if in_turn else _by_method(methods)
@@ -112,8 +110,7 @@ def _in_turn(methods: Iterable[MethodPlan]) -> Iterator[_Pack]:
             _add(packs, method, method.seconds / len(seeds), sum(of_seed))
         turns = [(pack, seed) for seed in seeds for pack in packs if pack]
         for place, (pack, seed) in enumerate(turns):
-            large = any(_seconds_of_fit(method) > FIT_SECONDS for method in pack)
-            yield _Pack(pack, (seed,), -place, large)
+            yield _Pack(pack, (seed,), -place)
 
 
 def _add(packs: list[list[MethodPlan]], method: MethodPlan, seconds: float, packed: float) -> None:
@@ -159,5 +156,4 @@ def _jobs(pack: _Pack, results: str, names: Counter[str]) -> SharedJobs:
         log=log,
         message=message,
         priority=pack.priority,
-        large=pack.large,
     )
