@@ -53,7 +53,7 @@ def test_jobs_of_whole_methods_are_joined_by_four(plan):
     assert sorted(chain.from_iterable(groups)) == [f"train test/main: {name}" for name in methods]
     assert sorted(alone) == [
         *("all done", "download digits", "prepare digits"),
-        *("report reports/", "track test/"),
+        *("report reports/", "track test"),
     ]
 
 

@@ -22,6 +22,7 @@ rule track:
         runtime=60,
         mlflow=1,
     params:
+        folder=lambda w: f"{w.suite}/{w.only}".rstrip("/"),
         python=PYTHON,
         suite=lambda w: BENCH.suite_paths[w.suite],
         only=lambda w: ["--experiment", w.only.rstrip("/")] if w.only else [],
@@ -29,7 +30,7 @@ rule track:
         reports=local(REPORTS),
         content=lambda w: BENCH.content_of([w.suite]),
     message:
-        "track {wildcards.suite}/{wildcards.only}"
+        "track {params.folder}"
     shell:
         "exec {params.python} -m eigenbench.tracking --suite {params.suite:q} {params.only:q}"
         " --results-dir {params.results:q} --reports-dir {params.reports:q} --receipt {output:q} 2> {log:q}"
