@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 
 import pytest
 
-from eigenbench.atomic_files import replacing_entries, replacing_file, write_json
+from eigenbench.atomic_files import remove_unfinished, replacing_entries, replacing_file, write_json
 
 
 def names(folder):
@@ -77,3 +78,16 @@ def test_a_failed_block_replaces_no_entry(tmp_path):
         write_half()
     assert names(tmp_path) == ["file"]
     assert (tmp_path / "file").read_text() == "old"
+
+
+@pytest.mark.parametrize("writer", [lambda folder: replacing_file(folder / "a"), replacing_entries])
+def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path, writer):
+    mine = tmp_path / ".notes.tmp"
+    mine.write_text("not ours")
+    if os.fork() == 0:
+        with writer(tmp_path / "below"):
+            os._exit(0)
+    os.wait()
+    assert len(list((tmp_path / "below").iterdir())) == 1
+    remove_unfinished(tmp_path)
+    assert names(tmp_path) == [".notes.tmp", "below"]

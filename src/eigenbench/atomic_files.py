@@ -8,11 +8,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+_SUFFIX = ".tmp"
 _FILE_MODE = 0o644
 _FOLDER_MODE = 0o755
 
@@ -46,7 +49,7 @@ def replacing_file(path: Path) -> Iterator[Path]:
     '1 2 3'
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_SUFFIX)
     os.close(handle)
     temporary = Path(name)
     try:
@@ -80,7 +83,7 @@ def replacing_entries(folder: Path) -> Iterator[Path]:
         If something cannot be written or flushed; ``folder`` is then as it was.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".", suffix=".tmp") as name:
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".", suffix=_SUFFIX) as name:
         new, old = Path(name) / "new", Path(name) / "old"
         new.mkdir()
         old.mkdir()
@@ -92,6 +95,17 @@ def replacing_entries(folder: Path) -> Iterator[Path]:
             if target.exists() and (target.is_dir() or entry.is_dir()):
                 target.replace(old / entry.name)
             entry.replace(target)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what writers that were killed left anywhere below ``folder``; nobody may be writing there."""
+    for left in sorted(folder.rglob(f".*{_SUFFIX}")):
+        if not re.fullmatch(rf"\.(.+\.)?[a-z0-9_]{{8}}{re.escape(_SUFFIX)}", left.name):
+            continue
+        if left.is_dir():
+            shutil.rmtree(left)
+        else:
+            left.unlink(missing_ok=True)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -78,6 +78,19 @@ def test_valid_results_stay_and_nothing_is_said(root):
     assert clean(root) == ([], set(), set())
 
 
+def test_what_killed_jobs_had_begun_to_write_goes_in_silence(root):
+    begun = [
+        f"{RUN}/.model.skops.otp4rjlh.tmp",
+        "results/s/.tracked.json.a1b2c3d4.tmp",
+        "reports/s/.a1b2c3d4.tmp/new/index.html",
+    ]
+    for name in begun:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(b"half")
+    assert clean(root) == ([], set(begun), set())
+    assert not (root / "reports/s/.a1b2c3d4.tmp").exists()
+
+
 def cut(path):
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])

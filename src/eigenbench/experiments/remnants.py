@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from eigenbench.atomic_files import remove_unfinished
 from eigenbench.datasets import is_current
 from eigenbench.experiments.guard import RunLock
 from eigenbench.experiments.record import seal_is_intact
@@ -25,6 +26,7 @@ def remove_invalid(
 ) -> list[str]:
     """Remove what is not valid and return what was done, a line each.
 
+    What killed jobs had begun to write goes too, without a line: it was never a result.
     While another run works in the folder nothing is removed: what it writes just now looks incomplete.
 
     Raises
@@ -40,6 +42,8 @@ def remove_invalid(
         )
     if not lock.is_free():
         return []
+    for folder in (results, Path(workflow.reports)):
+        remove_unfinished(folder)
     return [*_records(results), *_receipts(results, receipt_is_current), *_datasets(workflow, data)]
 
 
