@@ -307,7 +307,7 @@ def test_in_turn_all_methods_run_with_one_seed_before_the_next_and_the_cheap_one
     assert set(made) == {file for file in bench.results_of(["s"]) if file.startswith("results/")}
 
 
-def test_in_turn_work_that_costs_less_than_to_start_a_job_is_one_job(workflow, tmp_path):
+def test_in_turn_little_work_is_one_job(workflow, tmp_path):
     bench = workflow()
     found = shared_jobs([bench.method("s/main/gem"), bench.method("s/main/random")], "results", in_turn=True)
     assert [(jobs.methods, jobs.seeds) for jobs in found] == [(("random", "gem"), (0, 1))]

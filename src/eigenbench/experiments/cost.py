@@ -15,20 +15,25 @@ from eigenbench.experiments.steps import Step, grid_size
 #: What one job does: whole methods, a method and seed, or a single fit.
 Share = Literal["method", "seed", "fit"]
 
-#: Estimated work of a method that is put into one job, that of several methods which share one, the estimated
-#: time from which a fit is a job of its own, and what starting a job costs, all in seconds. A retry repeats
-#: all work of a job.
+#: Estimated work of a method that is put into one job, that of several methods which share one, and the
+#: estimated time from which a fit is a job of its own, all in seconds. A retry repeats all work of a job.
 JOB_SECONDS = 300
-PACK_SECONDS = 30
-FIT_SECONDS = 30
-START_SECONDS = 3
+PACK_SECONDS = 20
+FIT_SECONDS = 10
+
+#: Where all methods do one seed before the next: estimated work of the methods that share a seed's job, and
+#: that of all methods and seeds which is done in a single job.
+TURN_SECONDS = 4
+SINGLE_SECONDS = 1
 
 #: Estimated work of a suite from which its experiments are imported into MLflow one by one.
-IMPORT_SECONDS = 1800
+IMPORT_SECONDS = 800
 
-#: Values (rows × features) that one core fits in a second; measured on the reference runs of the small
-#: suites, where runs reach half to five times as many.
-_VALUES_PER_SECOND = 3e6
+#: Values (rows × features) that one core passes over in a second, and multiplications (rows × features²) that
+#: it does. Measured on 183 jobs of `comparison`: their sum comes out, half of them take 0.1 to 1 of their
+#: estimate, iterative methods up to 40 times it.
+_VALUES_PER_SECOND = 2e7
+_PRODUCTS_PER_SECOND = 5e10
 
 #: Share of the values of sparse data that are not zero, and the classes up to which their number is free.
 _DENSITY = 0.05
@@ -77,8 +82,9 @@ def seconds_of_fit(spec: JobSpec, entry: Entry, values: int | None = None) -> fl
         return values / _VALUES_PER_SECOND
     rows, features = entry.rows_of_a_run, entry.expect.features
     widest = max(features, *_widths(spec.steps, features, entry.expect.classes), 0)
-    dense = rows * widest * (_DENSITY if entry.sparse else 1.0)
-    return dense * max(1.0, entry.expect.classes / _FEW_CLASSES) ** 0.5 / _VALUES_PER_SECOND
+    passes = widest * (_DENSITY if entry.sparse else 1.0) / _VALUES_PER_SECOND
+    products = 0.0 if entry.sparse else widest**2 / _PRODUCTS_PER_SECOND
+    return rows * (passes + products) * max(1.0, entry.expect.classes / _FEW_CLASSES) ** 0.75
 
 
 def _widths(steps: tuple[Step, ...], features: int, classes: int) -> list[int]:

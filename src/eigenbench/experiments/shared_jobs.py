@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from eigenbench.experiments.cost import PACK_SECONDS, START_SECONDS, fits_of
+from eigenbench.experiments.cost import PACK_SECONDS, SINGLE_SECONDS, TURN_SECONDS, fits_of
 from eigenbench.experiments.plan import MethodPlan
 
 
@@ -86,7 +86,7 @@ def _by_method(methods: Iterable[MethodPlan]) -> Iterator[_Pack]:
         spec = method.spec
         if method.share == "method":
             packs = found.setdefault((spec.suite, spec.experiment, method.seeds, ()), [[]])
-            _add(packs, method, method.seconds, sum(other.seconds for other in packs[-1]))
+            _add(packs, method, method.seconds, sum(other.seconds for other in packs[-1]), PACK_SECONDS)
         elif method.share == "seed":
             files = (*method.embeddings("{seed}"), *method.results("{seed}"))
             found.setdefault((spec.suite, spec.experiment, (), files), [[]])[0].append(method)
@@ -95,26 +95,28 @@ def _by_method(methods: Iterable[MethodPlan]) -> Iterator[_Pack]:
 
 
 def _in_turn(methods: Iterable[MethodPlan]) -> Iterator[_Pack]:
-    """Pack the methods of each seed; all seeds, where all of it costs less than to start a job."""
+    """Pack the methods of each seed; all seeds, where all of it is soon done."""
     experiments: dict[tuple[str, str, tuple[int, ...]], list[MethodPlan]] = {}
     for method in methods:
         experiments.setdefault((method.spec.suite, method.spec.experiment, method.seeds), []).append(method)
     for (_, _, seeds), found in experiments.items():
         found.sort(key=_seconds_of_fit)
-        if sum(method.seconds for method in found) <= START_SECONDS:
+        if sum(method.seconds for method in found) <= SINGLE_SECONDS:
             yield _Pack(found, seeds)
             continue
         packs: list[list[MethodPlan]] = [[]]
         for method in found:
             of_seed = [other.seconds / len(seeds) for other in packs[-1]]
-            _add(packs, method, method.seconds / len(seeds), sum(of_seed))
+            _add(packs, method, method.seconds / len(seeds), sum(of_seed), TURN_SECONDS)
         turns = [(pack, seed) for seed in seeds for pack in packs if pack]
         for place, (pack, seed) in enumerate(turns):
             yield _Pack(pack, (seed,), -place)
 
 
-def _add(packs: list[list[MethodPlan]], method: MethodPlan, seconds: float, packed: float) -> None:
-    if packed + seconds > PACK_SECONDS:
+def _add(
+    packs: list[list[MethodPlan]], method: MethodPlan, seconds: float, packed: float, most: float
+) -> None:
+    if packed + seconds > most:
         packs.append([])
     packs[-1].append(method)
 
