@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline, make_union
@@ -104,6 +104,24 @@ def test_given_moments_replace_the_pass_over_the_rows(digits, monkeypatch):
     monkeypatch.setattr(ClassMoments, "of", None)
     by_moments = fit_features(spec, spec.steps, X[:2], y[:2], seed=0, moments=moments)
     assert_array_equal(by_moments.transform(X), by_rows.transform(X))
+
+
+def test_a_step_gets_the_rows_where_they_are_smaller_than_their_moments(digits, monkeypatch):
+    X, y = (part[:200] for part in digits)
+    spec = job({"GEM": {"top": 10}}, "SignedPowers", {"GEM": {"top": 2}})
+    widths = []
+    gather = ClassMoments.of
+
+    def watched(*data, **options):
+        moments = gather(*data, **options)
+        widths.append(moments.n_features)
+        return moments
+
+    monkeypatch.setattr(ClassMoments, "of", watched)
+    features = fit_features(spec, spec.steps, X, y, seed=0, moments=None)
+    assert widths == [64]
+    plain = make_pipeline(GEM(top=10), SignedPowers(), GEM(top=2)).fit(X, y)
+    assert_allclose(features.transform(X), plain.transform(X), rtol=1e-5, atol=1e-6)
 
 
 def test_no_steps_are_no_features_for_a_run_and_a_passage_for_a_protocol():

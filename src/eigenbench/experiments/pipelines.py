@@ -14,7 +14,7 @@ from eigenbench.capabilities import draws, needs_rows, takes_moments
 from eigenbench.experiments.job_spec import JobSpec
 from eigenbench.experiments.steps import Step, as_step, step_names
 from eigenbench.linalg.partitions import Partitions
-from eigenbench.moments import ClassMoments, PooledMoments, StreamedMoments
+from eigenbench.moments import ClassMoments, ClassRows, PooledMoments, StreamedMoments
 
 BLOCK_ROWS = 4096
 
@@ -63,7 +63,8 @@ def fit_features(
     """Fit a feature pipeline step by step.
 
     A step with ``fit_moments`` sees only the class moments of what reaches it: the given ones if it is
-    the first, else moments gathered over row blocks, so that its inputs are never in memory at once.
+    the first, else moments gathered over row blocks, so that its inputs are never in memory at once. Where
+    all of them take less memory than their moments, because classes have few rows, it gets the rows.
 
     Parameters
     ----------
@@ -91,15 +92,20 @@ def fit_features(
         prefix = Pipeline(fitted) if fitted else None
         if isinstance(X, Partitions) and (prefix is not None or moments is None):
             _fit_to_partitions(estimator, X.mapped(prefix))
-        elif takes_moments(type(estimator)):
-            known = moments if prefix is None and moments is not None else ClassMoments.of(X, y, prefix)
-            estimator.fit_moments(known)
+        elif takes_moments(type(estimator)) and prefix is None and moments is not None:
+            estimator.fit_moments(moments)
+        elif takes_moments(type(estimator)) and not _smaller_as_rows(prefix, X, y):
+            estimator.fit_moments(ClassMoments.of(X, y, prefix))
         elif needs_rows(estimator):
             estimator.fit(transform(prefix, X), y)
         else:
             estimator.fit(transform(prefix, X[:2]))
         fitted.append((name, estimator))
     return Pipeline(fitted) if fitted else None
+
+
+def _smaller_as_rows(prefix: Pipeline | None, X: Any, y: Any) -> bool:
+    return ClassRows.serve(y, transform(prefix, X[:1]).shape[1])
 
 
 def _fit_to_partitions(estimator: Any, rows: Partitions) -> None:

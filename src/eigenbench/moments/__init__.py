@@ -9,4 +9,4 @@ from eigenbench.moments.streamed_moments import StreamedMoments
 #: pooled moments refuse.
 AnyMoments = ClassMoments | ClassRows | PooledMoments | StreamedMoments
 
-__all__ = ["AnyMoments", "ClassMoments", "PooledMoments", "StreamedMoments"]
+__all__ = ["AnyMoments", "ClassMoments", "ClassRows", "PooledMoments", "StreamedMoments"]
