@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
+from eigenbench.comparison.paired import holm
 from eigenbench.reporting.reference_verdicts import (
     reference_comparisons,
     reference_records,
@@ -241,7 +241,7 @@ def pairs_table(problem: Problem) -> str:
             "second_better": line["first_better"],
         }
     asked = [found[names] for names in problem.questions]
-    corrected = multipletests([line["p_value"] for line in asked], method="holm")[1]
+    corrected = holm([line["p_value"] for line in asked])
     rows = []
     for names, line, p_value in zip(problem.questions, asked, corrected, strict=True):
         shares = [f"{line[key]:.2f}" for key in ("first_better", "equivalent", "second_better")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,8 +17,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         inputs = read_inputs(options.suite, options.results_dir)
-        # statsmodels collects garbage in every test; without this it looks at all records each time.
-        gc.freeze()
         report = render(
             inputs.suites,
             inputs.records,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import json
 from collections.abc import Iterable
@@ -23,13 +22,8 @@ _FORM = 4
 def summarize_import(done: SuiteImport) -> None:
     """Bring the summaries of an import's experiments, and the page of its suite, up to date."""
     models = BestModels(done)
-    # statsmodels collects garbage in every test; so it looks only at what is new.
-    gc.freeze()
-    try:
-        for experiment in done.experiments:
-            _bring_up_to_date(done, experiment, models)
-    finally:
-        gc.unfreeze()
+    for experiment in done.experiments:
+        _bring_up_to_date(done, experiment, models)
     there = done.client.get_experiment(done.experiment_id).tags
     for name, value in page_tags(done.suite, done.experiments, done.settings.reports_dir).items():
         if there.get(name) != value:
