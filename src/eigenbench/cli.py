@@ -217,6 +217,7 @@ def sync(
             tracking_uri=tracking_uri,
             suites=[load_suite(files[name]) for name in suites or records if name in files],
             all_models=all_models,
+            processes=2,
         )
     would = "would be " if dry_run else ""
     typer.echo(

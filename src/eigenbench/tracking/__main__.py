@@ -28,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             tracking_uri=options.tracking_uri,
             suites=[suite] if suite else [],
             all_models=options.all_models,
+            processes=options.processes,
         )
         if options.receipt:
             write_receipt(options.receipt, summary, options.tracking_uri)
@@ -57,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--results-dir", type=Path, default=Path("results"))
     parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
     parser.add_argument("--all-models", action="store_true", help="store the model of every run")
+    parser.add_argument("--processes", type=int, default=1, help="how many may import into an SQLite store")
     parser.add_argument("--receipt", type=Path, help="JSON file to write when all records have been seen")
     parser.add_argument(
         "--tracking-uri", help="MLflow store; default: MLFLOW_TRACKING_URI, else sqlite:///mlflow.db"

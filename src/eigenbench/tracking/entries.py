@@ -53,6 +53,13 @@ class ImportSummary:
         else:
             self.imported += 1
 
+    def add(self, other: ImportSummary) -> None:
+        """Add what another process did."""
+        for name in ("imported", "unchanged", "replaced"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("experiment_ids", "run_ids", "summary_ids", "failed"):
+            getattr(self, name).update(getattr(other, name))
+
     def fail(self, path: Path, error: Exception) -> None:
         """Note why a record is not in the store, and say so at once."""
         self.failed[str(path)] = str(error)

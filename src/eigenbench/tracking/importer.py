@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
@@ -17,9 +18,13 @@ from eigenbench.tracking.checked_models import UnfitRecord
 from eigenbench.tracking.databases import sqlite_path
 from eigenbench.tracking.entries import ImportSummary, readable
 from eigenbench.tracking.known import known_runs, source_of
-from eigenbench.tracking.suite_import import Settings, SuiteImport
+from eigenbench.tracking.shares import Share, Watch, helpers, shares_of, size_of
+from eigenbench.tracking.suite_import import Settings, SuiteImport, experiment_of
 from eigenbench.tracking.summarizer import summarize_import
 from eigenbench.tracking.unchanged import is_unchanged
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
 
 
 def import_records(
@@ -31,6 +36,7 @@ def import_records(
     suites: Iterable[Suite] = (),
     all_models: bool = False,
     progress: bool = True,
+    processes: int = 1,
 ) -> ImportSummary:
     """Bring records into an MLflow store; what is there already stays as it is.
 
@@ -60,6 +66,8 @@ def import_records(
         classifier.
     progress : bool
         Whether to show a progress line on stderr, if that is a terminal.
+    processes : int
+        How many processes may import experiments of suites that are at hand into an SQLite store.
 
     Returns
     -------
@@ -92,19 +100,53 @@ def import_records(
         entries = readable(paths, summary)
         if is_unchanged(entries, by_name, settings, summary):
             return summary
-        total = sum(map(len, entries.values()))
+        alone = sqlite_path(settings.uri) is None or not entries.keys() <= by_name.keys()
+        own, *others = shares_of(entries, 1 if alone else processes)
         hidden = None if progress else True
-        with (
-            _rarely_collecting(),
-            store.open_store(settings.uri) as client,
-            tqdm(desc="mlflow", unit=" records", total=total, disable=hidden, mininterval=2) as bar,
-        ):
-            for name, of_suite in entries.items():
-                _import(SuiteImport(client, settings, summary, name, of_suite, by_name.get(name)), bar)
+        with _rarely_collecting():
+            if others:
+                # Processes share no connection: all are closed before the others begin.
+                with store.open_store(settings.uri) as client:
+                    for name in entries:
+                        experiment_of(client, settings.uri, name)
+            with (
+                helpers(others, partial(_import_share, settings, by_name)) as helping,
+                store.open_store(settings.uri) as client,
+                tqdm(
+                    desc="mlflow", unit=" records", total=size_of(entries), disable=hidden, mininterval=2
+                ) as bar,
+            ):
+                _import(client, settings, summary, by_name, own, bar)
+                for helper in helping:
+                    summary.add(helper.result())
+                    bar.update(size_of(helper.share))
     return summary
 
 
-def _import(one: SuiteImport, bar: tqdm[Any]) -> None:
+def _import_share(settings: Settings, suites: Mapping[str, Suite], share: Share) -> ImportSummary:
+    """Import a share in a process of its own."""
+    summary = ImportSummary(store.shown_uri(settings.uri))
+    with (
+        store.unavailable_on_failure(settings.uri, settings.results_dir),
+        store.open_store(settings.uri) as client,
+    ):
+        _import(client, settings, summary, suites, share, Watch())
+    return summary
+
+
+def _import(
+    client: MlflowClient,
+    settings: Settings,
+    summary: ImportSummary,
+    suites: Mapping[str, Suite],
+    share: Share,
+    bar: tqdm[Any] | Watch,
+) -> None:
+    for name, entries in share.items():
+        _import_suite(SuiteImport(client, settings, summary, name, entries, suites.get(name)), bar)
+
+
+def _import_suite(one: SuiteImport, bar: tqdm[Any] | Watch) -> None:
     """Import the records of a suite, and bring its summaries up to date."""
     for entry in one.entries:
         try:

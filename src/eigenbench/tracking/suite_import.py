@@ -86,7 +86,7 @@ class SuiteImport:
         self.client, self.settings, self.summary = client, settings, summary
         self.name, self.entries, self.suite = name, entries, suite
         self.source = source_of(settings.results_dir)
-        self.experiment_id = summary.experiment_ids[name] = _experiment(client, settings.uri, name)
+        self.experiment_id = summary.experiment_ids[name] = experiment_of(client, settings.uri, name)
         self.paths = {entry.sha256: entry.path for entry in entries}
         self.experiments = sorted({entry.group.experiment for entry in entries})
         self.list_again()
@@ -199,7 +199,7 @@ class SuiteImport:
         )
 
 
-def _experiment(client: MlflowClient, uri: str, suite: str) -> str:
+def experiment_of(client: MlflowClient, uri: str, suite: str) -> str:
     """Return MLflow's experiment of a suite; it is made, or restored, where there is none."""
     from mlflow.exceptions import MlflowException
 
