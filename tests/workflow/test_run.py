@@ -27,6 +27,22 @@ def test_every_run_has_one_record(finished):
     assert expected in workflow.records()
 
 
+def test_the_scheduler_wakes_up_for_jobs_alone(copied):
+    by_experiment = {record.relative_to(copied.folder).parts[2]: record for record in copied.records()}
+    for record in by_experiment.values():
+        record.unlink()
+    done = copied.run(
+        "--cores",
+        "1",
+        "--verbose",
+        *[str(record.relative_to(copied.folder)) for record in by_experiment.values()],
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+    jobs = len(re.findall(r"^Finished jobid", done.stdout, flags=re.MULTILINE))
+    assert jobs >= 3
+    assert 1 <= done.stdout.count("Resources before job selection") <= jobs + 1
+
+
 def test_a_method_that_fails_becomes_a_failed_record_and_the_rest_goes_on(finished):
     workflow, _ = finished
     failed = [record for record in map(_read, workflow.records()) if record["status"] == "failed"]
