@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-#: The expected pace weighs as much as this many seconds of a run: the first jobs say little.
+#: The first jobs say little: the cores count as busy for this many seconds before a run, and jobs of these
+#: lengths as having taken what was expected.
 _SECONDS_EXPECTED = 60.0
+_JOBS_EXPECTED = (2.0, 20.0, 100.0)
 #: A running job is at most this far: its own end is not foreseen.
 _MOST_OF_A_JOB = 0.9
 
@@ -34,6 +36,36 @@ class Job:
     seconds: float = 0.0
 
 
+class Pace:
+    """What jobs took beside what was expected: the least-squares line through those that ended.
+
+    An estimate from the size of data is the worse the larger it is, so that one factor for all would be wrong
+    for those that are left.
+    """
+
+    def __init__(self) -> None:
+        self._jobs = self._expected = self._taken = self._squares = self._products = 0.0
+        for seconds in _JOBS_EXPECTED:
+            self.add(seconds, seconds)
+
+    def add(self, expected: float, taken: float) -> None:
+        """Note a job that ended."""
+        self._jobs += 1
+        self._expected += expected
+        self._taken += taken
+        self._squares += expected * expected
+        self._products += expected * taken
+
+    def line(self) -> tuple[float, float]:
+        """Return the seconds that each job takes, and the factor of what is expected; none is negative."""
+        spread = self._squares - self._expected**2 / self._jobs
+        factor = (self._products - self._expected * self._taken / self._jobs) / spread
+        each = (self._taken - factor * self._expected) / self._jobs
+        if factor < 0:
+            return self._taken / self._jobs, 0.0
+        return (each, factor) if each > 0 else (0.0, self._products / self._squares)
+
+
 class Progress:
     """The state of a run.
 
@@ -51,8 +83,9 @@ class Progress:
         self.cores = 1
         self.done = self.total = 0
         self.jobs: dict[int, Job] = {}
-        self._expected: dict[int, float] = {}
-        self._finished: set[int] = set()
+        self._expected: dict[int, float] | None = None  # of the jobs that are left
+        self._pace = Pace()
+        self._busy = 0.0
 
     def expect(self, title: str, seconds: Mapping[int, float]) -> None:
         """Set what runs, and the seconds that each job is expected to take."""
@@ -67,12 +100,16 @@ class Progress:
 
     def finish(self, jobid: int, failed: bool = False) -> Job | None:
         """Note that a job ended; one that failed may be tried again. Return it, if it is known."""
-        if not failed:
-            self._finished.add(jobid)
         job = self.jobs.get(jobid)
+        taken = None
         if job is not None and job.started is not None:
-            job.seconds = self.elapsed(job)
+            taken = job.seconds = self.elapsed(job)
+            self._busy += taken
             job.started = None
+        if self._expected and not failed:
+            expected = self._expected.pop(jobid, None)
+            if expected is not None and taken is not None:
+                self._pace.add(expected, taken)
         return job
 
     def elapsed(self, job: Job | None = None) -> float:
@@ -89,17 +126,19 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """The time left: what is expected of the rest, at the pace of the jobs so far; None if unknown."""
-        if not self._expected:
+        """The time left, by the pace of the jobs so far and as many at once as ran; None if unknown."""
+        if self._expected is None:
             return None
-        work = sum(self._expected.values())
-        done = sum(seconds for jobid, seconds in self._expected.items() if jobid in self._finished)
+        each, factor = self._pace.line()
+        left = each * len(self._expected) + factor * sum(self._expected.values())
+        busy = self._busy
         for jobid, job in self.jobs.items():
-            if job.started is not None and jobid not in self._finished:
-                done += min(self.elapsed(job), _MOST_OF_A_JOB * self._expected.get(jobid, 0.0))
-        elapsed = 0.0 if self._first is None else self.clock() - self._first
-        pace = (elapsed + _SECONDS_EXPECTED) / (done + _SECONDS_EXPECTED * max(1, self.cores))
-        return max(0.0, work - done) * pace
+            if job.started is not None and jobid in self._expected:
+                elapsed = self.elapsed(job)
+                busy += elapsed
+                left -= min(elapsed, _MOST_OF_A_JOB * (each + factor * self._expected[jobid]))
+        since = 0.0 if self._first is None else self.clock() - self._first
+        return left * (since + _SECONDS_EXPECTED) / (busy + _SECONDS_EXPECTED * max(1, self.cores))
 
 
 def duration(seconds: float) -> str:

@@ -171,6 +171,28 @@ def test_one_slow_job_at_the_beginning_foretells_no_days(progress, clock):
     assert progress.seconds_left < 1000
 
 
+def test_time_left_holds_where_estimates_are_the_worse_the_larger_they_are(progress, clock):
+    """As in `comparison`: a job takes 25 s whatever is expected of it, and the large ones come last."""
+    progress.expect("tiny", {jobid: float(jobid) for jobid in range(1, 201)})
+    for jobid in range(1, 101):
+        progress.start(jobid, Job("a"))
+        clock.now += 25
+        progress.finish(jobid)
+    assert progress.seconds_left == pytest.approx(100 * 25, rel=0.25)
+
+
+@pytest.mark.parametrize(
+    "taken", [lambda n: 0.0, lambda n: 1e5 - 900 * n, lambda n: 5 * n, lambda n: 40.0 * n]
+)
+def test_time_left_is_never_negative(progress, clock, taken):
+    progress.expect("tiny", {jobid: float(jobid) for jobid in range(1, 101)})
+    for jobid in range(1, 100):
+        progress.start(jobid, Job("a"))
+        clock.now += taken(jobid)
+        progress.finish(jobid)
+        assert progress.seconds_left > 0
+
+
 def test_a_job_that_takes_longer_than_expected_never_counts_as_done(progress, clock):
     progress.expect("tiny", {1: 10.0})
     progress.start(1, Job("a"))
