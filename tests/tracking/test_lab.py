@@ -11,6 +11,7 @@ import time
 
 import pytest
 from mlflow import MlflowClient, pyfunc
+from mlflow.exceptions import MlflowException
 
 from eigenbench.experiments.record import read_record, write_record
 from eigenbench.tracking import TrackingError, TrackingUnavailable, compare_records, import_records
@@ -58,8 +59,8 @@ def import_all(uri, folders):
         command = [sys.executable, "-m", "eigenbench.tracking", "--tracking-uri", uri]
         command += ["--results-dir", str(folder), "--receipt", str(folder / "receipt.json"), *paths]
         started.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
-    texts = [process.communicate(timeout=300)[1] for process in started]
-    assert [process.returncode for process in started] == [0] * len(folders), texts
+    ends = [process.communicate(timeout=300)[1].splitlines()[-1:] for process in started]
+    assert [process.returncode for process in started] == [0] * len(folders), ends
     return [json.loads((folder / "receipt.json").read_text()) for folder in folders]
 
 
@@ -101,6 +102,43 @@ def test_several_clusters_at_once_into_a_new_postgresql_database(postgres, clust
     for receipt in import_all(uri, clusters):
         assert (receipt["imported"], receipt["replaced"], receipt["unchanged"]) == (0, 0, 8)
     check_whole(uri)
+
+
+def test_a_summary_that_another_import_removes_while_it_is_written_is_found_again(
+    postgres, results, monkeypatch
+):
+    uri = postgres()
+    client = MlflowClient(uri)
+    log_batch, removed = MlflowClient.log_batch, []
+
+    def removed_before(self, run_id, *arguments, **named):
+        kind = self.get_run(run_id).data.tags.get("kind")
+        if kind in ("summary", "overview") and kind not in removed:
+            removed.append(kind)
+            self.delete_run(run_id)
+        return log_batch(self, run_id, *arguments, **named)
+
+    monkeypatch.setattr(MlflowClient, "log_batch", removed_before)
+    import_records([results.record()], results_dir=results.folder, tracking_uri=uri, progress=False)
+    assert removed == ["summary", "overview"]
+    runs = client.search_runs([client.get_experiment_by_name("tiny").experiment_id])
+    assert sorted(run.data.tags["kind"] for run in runs) == ["overview", "run", "summary"]
+    found = {run.data.tags["kind"]: run for run in runs}
+    assert found["run"].data.tags["mlflow.parentRunId"] == found["summary"].info.run_id
+
+
+def test_a_summary_that_cannot_be_written_is_an_error(postgres, results, monkeypatch):
+    def refused(self, run_id, *arguments, **named):
+        if self.get_run(run_id).data.tags.get("kind") == "overview":
+            raise MlflowException("the disk is full")
+        return log_batch(self, run_id, *arguments, **named)
+
+    log_batch = MlflowClient.log_batch
+    monkeypatch.setattr(MlflowClient, "log_batch", refused)
+    with pytest.raises(TrackingUnavailable, match="the disk is full"):
+        import_records(
+            [results.record()], results_dir=results.folder, tracking_uri=postgres(), progress=False
+        )
 
 
 @pytest.mark.workflow

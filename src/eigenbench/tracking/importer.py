@@ -160,8 +160,22 @@ def _import_suite(one: SuiteImport, bar: tqdm[Any] | Watch) -> None:
     # Other imports may add to the store meanwhile, and write summaries of what they saw.
     there, found = None, one.look_again()
     while found != there:
+        there, found = found if _summarized(one) else None, one.look_again()
+
+
+def _summarized(one: SuiteImport) -> bool:
+    """Write the summaries of a suite; false if another import removed one meanwhile, as a duplicate."""
+    from mlflow.exceptions import MlflowException
+
+    before = one.known.run_ids()
+    try:
         summarize_import(one)
-        there, found = found, one.look_again()
+    except MlflowException:
+        one.list_again()
+        if one.known.run_ids() == before:
+            raise
+        return False
+    return True
 
 
 def compare_records(

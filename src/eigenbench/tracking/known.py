@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -102,6 +103,13 @@ class Known:
         elif "run_key" in tags:
             found = _known(run, group, source)
             self.runs.setdefault((group.experiment, found.run_key), []).append(found)
+
+    def run_ids(self) -> set[str]:
+        """Return all that is there: the runs of records, the summaries and the overviews."""
+        shown = chain.from_iterable([*self.summaries.values(), *self.overviews.values()])
+        return {run.info.run_id for run in shown} | {
+            run.run_id for run in chain.from_iterable(self.runs.values())
+        }
 
     def seeds(self, experiment: str) -> list[KnownRun]:
         """Return the whole runs of an experiment: of each method, classifier and seed the latest."""
