@@ -27,10 +27,10 @@ import yaml
 from eigenbench.datasets.catalogue import Entry
 from eigenbench.experiments.environment import describe_environment
 from eigenbench.experiments.plan import plan_suite
-from eigenbench.experiments.record import Confusion, DatasetInfo, Record, Search, write_record
-from eigenbench.experiments.runs import Run
-from eigenbench.experiments.suite_file import catalogue_of, load_suite
 from eigenbench.project_files import project_folder
+from eigenbench.records.record import Confusion, DatasetInfo, Record, Search, write_record
+from eigenbench.records.runs import Run
+from eigenbench.suites.suite_file import catalogue_of, load_suite
 
 SUITE = "comparison"
 N_CANDIDATES = 24

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import eigenbench
 from eigenbench.datasets.catalogue import load_catalogue
-from eigenbench.experiments.suite_file import load_suite
 from eigenbench.project_files import project_folder
 from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.registry import COMPONENTS
+from eigenbench.suites.suite_file import load_suite
 
 #: Sections of the API reference: the start of the module of what stands in them, and their headings.
 SECTIONS = {

@@ -34,6 +34,11 @@ LONG = ("cluster", "workflow", "contract")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Return two for each core: tests of clusters, servers and kills wait much of their time."""
+    return 2 * (os.cpu_count() or 1)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin the long files first: one that is begun last runs while all other processes are idle."""
     items.sort(

@@ -13,8 +13,8 @@ from sklearn.svm import LinearSVC
 from eigenbench import ClassMoments, capabilities
 from eigenbench.classifiers.streamed import StreamedClassifier
 from eigenbench.component_loading import MissingExtraError
-from eigenbench.experiments.steps import as_step
 from eigenbench.registry import COMPONENTS
+from eigenbench.suites.steps import as_step
 
 #: Parameters that make a component fast on the small rows below, or that it needs.
 FAST = {

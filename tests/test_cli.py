@@ -5,9 +5,9 @@ import pytest
 from typer.testing import CliRunner
 
 from eigenbench.cli import app
-from eigenbench.experiments.recipes import RECIPES
 from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.registry import COMPONENTS
+from eigenbench.suites.recipes import RECIPES
 
 
 def run(*arguments: str, **kwargs) -> subprocess.CompletedProcess[str]:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import eigenbench
-from eigenbench.experiments.recipes import RECIPES
+from eigenbench.suites.recipes import RECIPES
 
 REPOSITORY = Path(__file__).parents[1]
 

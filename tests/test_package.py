@@ -28,7 +28,7 @@ except SystemExit as ended:
 
 LOAD_ALL_SUITES = """
 from eigenbench.datasets.catalogue import default_catalogue_path
-from eigenbench.experiments.suite_file import load_suite
+from eigenbench.suites.suite_file import load_suite
 from eigenbench.protocols.available import PROTOCOLS
 suites = [load_suite(path) for path in (default_catalogue_path().parent / "suites").glob("*.yaml")]
 named = {experiment.protocol for suite in suites for experiment in suite.experiments.values()}
@@ -61,7 +61,7 @@ def test_checking_parameters_imports_only_what_the_suite_names(tmp_path):
     )
     code = (
         "import sys; from pathlib import Path; from eigenbench.registry import COMPONENTS\n"
-        "from eigenbench.experiments.suite_file import check_parameters, load_suite\n"
+        "from eigenbench.suites.suite_file import check_parameters, load_suite\n"
         f"path = Path({str(path)!r}); check_parameters(load_suite(path), path)\n"
         "own = {item.module for item in COMPONENTS.values() if item.module.startswith('eigenbench')}\n"
         "print(sorted(own & set(sys.modules)))"

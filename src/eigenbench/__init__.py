@@ -38,7 +38,7 @@ _EXPORTS = {
     "TensorSketch": "eigenbench.embeddings.kernel_features.tensor_sketch",
     "VCA": "eigenbench.embeddings.discriminants.vca",
     "compare": "eigenbench.own_data.python",
-    "load_model": "eigenbench.experiments.model_file",
+    "load_model": "eigenbench.records.model_file",
 }
 
 __all__ = sorted(_EXPORTS)

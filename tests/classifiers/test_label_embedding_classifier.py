@@ -21,10 +21,10 @@ from eigenbench.classifiers.label_threshold import choose_threshold
 from eigenbench.classifiers.logistic_decoder import WhitenedFeatures, prior_logits, second_moment
 from eigenbench.embeddings.labels.label_matrix import class_indicators
 from eigenbench.experiments.job_spec import Component, JobSpec
-from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.experiments.pipelines import build
-from eigenbench.experiments.steps import Step
+from eigenbench.records.model_file import load_model, save_model
 from eigenbench.registry import COMPONENTS
+from eigenbench.suites.steps import Step
 
 
 @pytest.fixture(scope="module")

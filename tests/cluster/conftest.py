@@ -24,8 +24,8 @@ import pytest
 
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.experiments.plan import plan_suite
-from eigenbench.experiments.runs import Run
-from eigenbench.experiments.suite_file import load_suite
+from eigenbench.records.runs import Run
+from eigenbench.suites.suite_file import load_suite
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]

@@ -15,10 +15,10 @@ from eigenbench.experiments.fit import fit_seed
 from eigenbench.experiments.job_context import JobContext
 from eigenbench.experiments.measure import measure
 from eigenbench.experiments.plan import plan_suite
-from eigenbench.experiments.record import read_record
-from eigenbench.experiments.runs import NO_CLASSIFIER
-from eigenbench.experiments.suite import Suite
 from eigenbench.experiments.supervision import Supervisor
+from eigenbench.records.record import read_record
+from eigenbench.records.runs import NO_CLASSIFIER
+from eigenbench.suites.suite import Suite
 
 EXPERIMENT = {
     "dataset": "digits",

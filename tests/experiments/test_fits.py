@@ -16,11 +16,11 @@ from eigenbench.datasets import open_prepared
 from eigenbench.datasets.errors import AlteredData
 from eigenbench.experiments import embed, search, train
 from eigenbench.experiments.job_context import JobContext
-from eigenbench.experiments.model_file import load_model
 from eigenbench.experiments.moment_files import MomentsError, read_moments, write_moments
-from eigenbench.experiments.runs import NO_CLASSIFIER
 from eigenbench.experiments.search import fit_features_here, load_features, select, supervised_search
 from eigenbench.moments import ClassMoments
+from eigenbench.records.model_file import load_model
+from eigenbench.records.runs import NO_CLASSIFIER
 
 GEM = {"steps": [{"GEM": {"top": 1}}, "SignedPowers"]}
 CLASSIFIER = "CalibratedLeastSquares"

@@ -15,9 +15,9 @@ from small_jobs import plan_of
 
 from eigenbench.atomic_files import write_json
 from eigenbench.experiments import embed, fit, train
-from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.experiments.moment_files import write_moments
 from eigenbench.experiments.supervision import MachineFaultError
+from eigenbench.records.model_file import load_model, save_model
 
 FAULTS = [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE, errno.EMFILE]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from eigenbench.experiments import import_closure as closure
-from eigenbench.experiments.import_closure import code_hash
-from eigenbench.experiments.import_closure import import_closure as closure_of
+from eigenbench.code_hash import import_closure as closure
+from eigenbench.code_hash.import_closure import code_hash
+from eigenbench.code_hash.import_closure import import_closure as closure_of
 from eigenbench.experiments.job_spec import JobSpec
 from eigenbench.experiments.workflow import Workflow
 from eigenbench.protocols.available import PROTOCOLS
@@ -238,7 +238,7 @@ EDITS = {
     "experiments.fit": jobs_of("fit"),
     "experiments.measure": jobs_of("measure"),
     "experiments.embed": jobs_of(*TRAINING),
-    "experiments.model_file": jobs_of(*TRAINING),
+    "records.model_file": jobs_of(*TRAINING),
     "experiments.record_run": jobs_of("train", "fit", "measure"),
     "experiments.pipelines": jobs_of(*TRAINING, "measure"),
     "experiments.supervision": lambda job: job != ("report",),
@@ -283,11 +283,9 @@ def test_an_edit_changes_the_jobs_that_execute_it_and_no_others(bench, before, e
     [
         "registry",
         "cli",
-        *(f"experiments.{name}" for name in ("suite", "suite_types", "suite_file", "plan", "cost")),
-        *(
-            f"experiments.{name}"
-            for name in ("workflow", "import_closure", "source_facts", "remnants", "guard")
-        ),
+        *(f"experiments.{name}" for name in ("workflow", "plan", "cost", "remnants", "guard")),
+        *(f"code_hash.{name}" for name in ("import_closure", "source_facts")),
+        *(f"suites.{name}" for name in ("suite", "value_types", "suite_file")),
         "protocols.available",
         "tracking.importer",
         "reporting.site",

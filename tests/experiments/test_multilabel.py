@@ -8,12 +8,12 @@ from small_jobs import plan_of, suite_of
 
 from eigenbench.datasets import load_catalogue, open_prepared
 from eigenbench.datasets.splits import holdout_split
-from eigenbench.experiments.model_file import load_model
 from eigenbench.experiments.plan import plan_suite
 from eigenbench.experiments.search import fit_classifier, select
-from eigenbench.experiments.suite import SuiteError
-from eigenbench.experiments.suite_file import check_parameters
+from eigenbench.records.model_file import load_model
 from eigenbench.reporting.row_metrics import row_metric
+from eigenbench.suites.suite import SuiteError
+from eigenbench.suites.suite_file import check_parameters
 
 CLASSIFIER = "OneVsRestLogistic"
 EXPERIMENT = {

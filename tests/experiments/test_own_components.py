@@ -8,14 +8,14 @@ import pytest
 from sklearn.utils.discovery import all_estimators
 
 from eigenbench import further_components
-from eigenbench.experiments import own_code
-from eigenbench.experiments.model_file import ModelFileError, load_model, save_model
+from eigenbench.code_hash import own_code
 from eigenbench.experiments.pipelines import build_pipeline
 from eigenbench.experiments.plan import plan_suite
-from eigenbench.experiments.suite import SuiteError
-from eigenbench.experiments.suite_file import catalogue_of, check_parameters, load_suite
 from eigenbench.experiments.workflow import Workflow
 from eigenbench.further_components import find_component
+from eigenbench.records.model_file import ModelFileError, load_model, save_model
+from eigenbench.suites.suite import SuiteError
+from eigenbench.suites.suite_file import catalogue_of, check_parameters, load_suite
 
 SUITE = """
 title: Own parts

@@ -18,9 +18,9 @@ from eigenbench.experiments.pipelines import fit_features
 from eigenbench.experiments.plan import plan_suite
 from eigenbench.experiments.rows import Rows
 from eigenbench.experiments.search import fit_classifier
-from eigenbench.experiments.suite import Suite, SuiteError
 from eigenbench.experiments.supervision import MachineFaultError
 from eigenbench.linalg import partition_files
+from eigenbench.suites.suite import Suite, SuiteError
 
 D, N_CLASSES = 6, 4
 

@@ -21,9 +21,9 @@ from eigenbench.experiments.pipelines import (
     transform,
 )
 from eigenbench.experiments.search import fit_classifier
-from eigenbench.experiments.steps import Step
-from eigenbench.experiments.suite import SuiteError
-from eigenbench.experiments.suite_file import check_parameters
+from eigenbench.suites.steps import Step
+from eigenbench.suites.suite import SuiteError
+from eigenbench.suites.suite_file import check_parameters
 
 WHOLES = [{"GEM": {"top": 2}}, {"SignedPowers": {"powers": [0.5, 1.0]}}, {"GEM": {"top": 1}}]
 PARTS = [{"SubclassGEM": {"top": 1, "n_subclasses": 2}}]

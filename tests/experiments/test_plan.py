@@ -12,9 +12,9 @@ from eigenbench.experiments.cost import PACK_SECONDS
 from eigenbench.experiments.job_spec import JobSpec, content_key
 from eigenbench.experiments.plan import plan_suite
 from eigenbench.experiments.shared_jobs import shared_jobs
-from eigenbench.experiments.suite import Suite, SuiteError
-from eigenbench.experiments.suite_file import load_suite
 from eigenbench.experiments.workflow import Workflow
+from eigenbench.suites.suite import Suite, SuiteError
+from eigenbench.suites.suite_file import load_suite
 
 SUITES = default_catalogue_path().parent / "suites"
 

@@ -2,9 +2,9 @@ import pytest
 from pydantic import ValidationError
 from small_jobs import plan_of, suite_of
 
-from eigenbench.experiments.suite import SuiteError
-from eigenbench.experiments.suite_file import load_suite
 from eigenbench.protocols.available import PROTOCOLS
+from eigenbench.suites.suite import SuiteError
+from eigenbench.suites.suite_file import load_suite
 
 EXPERIMENT = {
     "protocol": "kernel_error",

@@ -13,9 +13,9 @@ from small_jobs import Jobs
 
 from eigenbench.datasets import prepare
 from eigenbench.experiments.guard import RunLock
-from eigenbench.experiments.record import Record, write_record
 from eigenbench.experiments.remnants import remove_invalid
 from eigenbench.experiments.workflow import Workflow
+from eigenbench.records.record import Record, write_record
 
 SUITE = """
 title: A test

@@ -14,7 +14,6 @@ sys.path.insert(0, str(Path(__file__).parent))  # where the tests find these
 from jobs_here import fit_all
 from small_tables import regular_table
 
-from eigenbench.experiments.suite_file import load_suite
 from eigenbench.own_data.comparing import _answer
 from eigenbench.own_data.methods import chosen_methods
 from eigenbench.own_data.problem import pose
@@ -22,6 +21,7 @@ from eigenbench.own_data.reading import read_own
 from eigenbench.own_data.workflow import End, planned
 from eigenbench.own_data.workspace import write_workspace
 from eigenbench.reporting.__main__ import main as report
+from eigenbench.suites.suite_file import load_suite
 
 METHODS = chosen_methods(False, False, ["lda", "random", "KNeighborsClassifier"])
 N_FOLDS = 4

@@ -19,8 +19,6 @@ from generated_tables import generated
 from jobs_here import fit_all
 
 from eigenbench.experiments import train
-from eigenbench.experiments.model_file import load_model
-from eigenbench.experiments.record import read_record
 from eigenbench.own_data.comparing import Options, choose
 from eigenbench.own_data.errors import OwnDataError
 from eigenbench.own_data.leaderboard import columns_of, rank
@@ -31,6 +29,8 @@ from eigenbench.own_data.terminal import comparison_table
 from eigenbench.own_data.winner import save_winner
 from eigenbench.own_data.workflow import planned
 from eigenbench.own_data.workspace import dataset_name, write_workspace
+from eigenbench.records.model_file import load_model
+from eigenbench.records.record import read_record
 from eigenbench.reporting.__main__ import main as report
 
 pytestmark = pytest.mark.slow

@@ -9,8 +9,8 @@ from sklearn.datasets import load_digits, make_multilabel_classification
 
 pytest.importorskip("napkinxc", reason="napkinxc is not installed: pip install 'eigenbench[peers]'")
 
-from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.peers.napkinxc_plt import NapkinXCPLT
+from eigenbench.records.model_file import load_model, save_model
 
 
 @pytest.fixture(scope="module")

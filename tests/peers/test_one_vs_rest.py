@@ -3,8 +3,8 @@ from scipy.sparse import csr_array
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 
-from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.peers.one_vs_rest import OneVsRestLogistic
+from eigenbench.records.model_file import load_model, save_model
 
 
 def test_each_label_has_the_model_it_would_have_alone():

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
-from eigenbench.experiments.model_file import load_model, save_model
+from eigenbench.records.model_file import load_model, save_model
 
 pytest.importorskip("umap", reason="needs the extra rivals")
 

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.preprocessing.table_encoder import TableEncoder
+from eigenbench.records.model_file import load_model, save_model
 
 TABLE = pd.DataFrame(
     {

@@ -16,12 +16,12 @@ from sklearn.preprocessing import normalize
 from eigenbench import HyperbolicPCA
 from eigenbench.component_loading import MissingExtraError
 from eigenbench.datasets import load_catalogue
-from eigenbench.experiments.suite_file import check_parameters, load_suite
 from eigenbench.protocols.base import Trial
 from eigenbench.protocols.held_out_classes import choose_on_held_out_classes
 from eigenbench.protocols.transfer import Settings, measure
 from eigenbench.protocols.transfer_tasks import draw_tasks
 from eigenbench.registry import COMPONENTS
+from eigenbench.suites.suite_file import check_parameters, load_suite
 
 SUITE = Path(__file__).parents[2] / "config" / "suites" / "hpca_transfer.yaml"
 SIZES = {"source_classes": 4, "source_per_class": 6, "target_classes": 3, "target_per_class": 4}

@@ -12,7 +12,7 @@ import pytest
 
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.experiments.plan import plan_suite
-from eigenbench.experiments.record import (
+from eigenbench.records.record import (
     Candidate,
     Confusion,
     DatasetInfo,
@@ -22,8 +22,8 @@ from eigenbench.experiments.record import (
     Record,
     Search,
 )
-from eigenbench.experiments.suite import Suite
-from eigenbench.experiments.suite_file import load_suite
+from eigenbench.suites.suite import Suite
+from eigenbench.suites.suite_file import load_suite
 
 sys.path.insert(0, str(Path(__file__).parent))  # where the tests find html_page
 

@@ -13,7 +13,7 @@ from record_files import write
 from rich.console import Console
 
 from eigenbench.comparison.intervals import rows_and_splits, wilson
-from eigenbench.experiments.record import Candidate, Failure, Search
+from eigenbench.records.record import Candidate, Failure, Search
 from eigenbench.reporting.grid_edges import edge_note
 from eigenbench.reporting.leaderboard import (
     COLUMNS,

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from eigenbench.datasets import load_catalogue
-from eigenbench.experiments.suite_file import load_suite
 from eigenbench.reporting.intervals import estimate
+from eigenbench.suites.suite_file import load_suite
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 REFERENCE = REPOSITORY / "reports" / "reference"

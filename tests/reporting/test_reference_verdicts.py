@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from eigenbench.experiments.suite import Suite
-from eigenbench.experiments.suite_file import load_suite
 from eigenbench.reporting.comparison import Comparison, comparison_csv
 from eigenbench.reporting.reference_verdicts import reference_comparisons, shipped_suites, verdicts_page
 from eigenbench.reporting.reproduced import ReproducedOn
 from eigenbench.reporting.results import results_csv
 from eigenbench.reproduction.reference import EARLIER_KEYS
+from eigenbench.suites.suite import Suite
+from eigenbench.suites.suite_file import load_suite
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 REFERENCE = REPOSITORY / "reports" / "reference"

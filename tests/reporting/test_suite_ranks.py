@@ -8,11 +8,11 @@ import io
 import numpy as np
 import pytest
 
-from eigenbench.experiments.record import Failure
-from eigenbench.experiments.suite import Suite
+from eigenbench.records.record import Failure
 from eigenbench.reporting.run_groups import group_runs
 from eigenbench.reporting.site import render
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv, suite_ranks
+from eigenbench.suites.suite import Suite
 
 DATASETS = ("digits", "mnist", "covtype", "usps", "a9a", "letter")
 #: Errors of each method; the last is never the best and the slowest.

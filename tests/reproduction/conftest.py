@@ -9,10 +9,10 @@ import pytest
 
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.experiments.plan import plan_suite
-from eigenbench.experiments.record import DatasetInfo, Environment, Record, write_record
-from eigenbench.experiments.suite import Suite
-from eigenbench.experiments.suite_file import load_suite
+from eigenbench.records.record import DatasetInfo, Environment, Record, write_record
 from eigenbench.reporting.results import results_csv
+from eigenbench.suites.suite import Suite
+from eigenbench.suites.suite_file import load_suite
 
 SUITE = """
 title: Small

@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 from mlflow import MlflowClient
 
-from eigenbench.experiments.suite import Suite
+from eigenbench.suites.suite import Suite
 from eigenbench.tracking import import_records, store
 
 SUITE = {

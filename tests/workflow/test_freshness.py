@@ -32,13 +32,13 @@ def fits(planned):
     [
         ("experiments/scoring.py", FITS),
         ("experiments/search.py", FITS),
-        ("experiments/model_file.py", FITS),
+        ("records/model_file.py", FITS),
         ("experiments/record_run.py", FITS | MEASURED),
         ("protocols/kernel_error.py", MEASURED),
         ("embeddings/discriminants/gem.py", FITS),
         ("embeddings/random_directions.py", SINGLE | MEASURED),
         ("embeddings/kernel_features/spherical.py", set()),
-        ("experiments/suite.py", set()),
+        ("suites/suite.py", set()),
         ("registry.py", set()),
     ],
 )

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from eigenbench.datasets.catalogue import load_catalogue
-from eigenbench.experiments.suite import SuiteError
-from eigenbench.experiments.suite_file import load_suite
+from eigenbench.suites.suite import SuiteError
+from eigenbench.suites.suite_file import load_suite
 
 SUITE = {
     "title": "A test",

@@ -9,8 +9,8 @@ from pathlib import Path
 from eigenbench.experiments.expected_time import expected_seconds, suites_of
 from eigenbench.experiments.guard import RunLock, check_writable
 from eigenbench.experiments.remnants import remove_invalid
-from eigenbench.experiments.suite import SuiteError
-from eigenbench.experiments.runs import TRAINED_FILES
+from eigenbench.suites.suite import SuiteError
+from eigenbench.records.runs import TRAINED_FILES
 from eigenbench.experiments.workflow import Workflow
 from eigenbench.tracking.receipts import receipt_is_current
 from snakemake.exceptions import WorkflowError

@@ -1,1 +1,1 @@
-"""From a suite file to records: suites are planned into tasks, jobs run tasks, runs become records."""
+"""From suites to runs, to the jobs that make them, and what the jobs do."""

@@ -10,7 +10,7 @@ from typing import Literal
 
 from eigenbench.datasets.catalogue import Entry
 from eigenbench.experiments.job_spec import JobSpec
-from eigenbench.experiments.steps import Step, grid_size
+from eigenbench.suites.steps import Step, grid_size
 
 #: What one job does: whole methods, a method and seed, or a single fit.
 Share = Literal["method", "seed", "fit"]

@@ -11,11 +11,11 @@ from typing import Any
 from eigenbench.atomic_files import write_json
 from eigenbench.experiments.job_context import JobContext, run_job
 from eigenbench.experiments.job_spec import JobSpec
-from eigenbench.experiments.model_file import save_model
 from eigenbench.experiments.moment_files import read_moments
 from eigenbench.experiments.pipelines import first_rows, fit_features
-from eigenbench.experiments.steps import Step
 from eigenbench.experiments.supervision import Report
+from eigenbench.records.model_file import save_model
+from eigenbench.suites.steps import Step
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_info
 
-from eigenbench.experiments.record import Environment
+from eigenbench.records.record import Environment
 
 PACKAGES = ("eigenbench", "numpy", "scipy", "scikit-learn", "pandas", "skops", "snakemake", "mlflow")
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from eigenbench.experiments.cost import fits_of, seconds_of_fit
-from eigenbench.experiments.runs import NO_CLASSIFIER
 from eigenbench.experiments.workflow import Workflow
+from eigenbench.records.runs import NO_CLASSIFIER
 
 #: To start a job, and to do what is no fit.
 _START = 2.0

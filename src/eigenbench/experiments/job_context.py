@@ -17,8 +17,8 @@ from eigenbench.datasets.errors import DatasetError
 from eigenbench.experiments.job_log import log_to
 from eigenbench.experiments.job_spec import JobSpec
 from eigenbench.experiments.rows import Rows
-from eigenbench.experiments.runs import NO_CLASSIFIER, within_method
 from eigenbench.experiments.supervision import MachineFaultError, Report, Supervisor, failure
+from eigenbench.records.runs import NO_CLASSIFIER, within_method
 
 logger = logging.getLogger(__name__)
 

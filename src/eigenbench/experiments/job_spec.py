@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict
 from eigenbench.capabilities import draws
 from eigenbench.component_loading import load_component, make_importable
 from eigenbench.experiments.rows import Rows
-from eigenbench.experiments.runs import NO_CLASSIFIER
-from eigenbench.experiments.steps import Params, Step, grid_points, nested_steps, with_params
+from eigenbench.records.runs import NO_CLASSIFIER
+from eigenbench.suites.steps import Params, Step, grid_points, nested_steps, with_params
 
 #: What a run's key does not depend on: where code is, and how long it may take.
 _NOT_IN_KEY = {"components", "protocol_folder", "time_limit"}

@@ -9,10 +9,10 @@ from typing import Any
 from eigenbench.experiments.job_context import JobContext, run_job
 from eigenbench.experiments.pipelines import build_pipeline
 from eigenbench.experiments.record_run import RunClock, write_run_record
-from eigenbench.experiments.runs import NO_CLASSIFIER
-from eigenbench.experiments.steps import flat_params
 from eigenbench.experiments.supervision import Report
 from eigenbench.protocols.base import Trial
+from eigenbench.records.runs import NO_CLASSIFIER
+from eigenbench.suites.steps import flat_params
 
 logger = logging.getLogger(__name__)
 

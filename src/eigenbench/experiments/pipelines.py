@@ -12,9 +12,9 @@ from sklearn.utils import gen_even_slices, get_tags
 
 from eigenbench.capabilities import draws, needs_rows, takes_moments
 from eigenbench.experiments.job_spec import JobSpec
-from eigenbench.experiments.steps import Step, as_step, step_names
 from eigenbench.linalg.partitions import Partitions
 from eigenbench.moments import ClassMoments, ClassRows, PooledMoments, StreamedMoments
+from eigenbench.suites.steps import Step, as_step, step_names
 
 BLOCK_ROWS = 4096
 

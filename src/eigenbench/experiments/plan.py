@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 from eigenbench.component_loading import folder_of
 from eigenbench.datasets.catalogue import Catalogue
-from eigenbench.experiments.components_of_suite import components_of
 from eigenbench.experiments.cost import IMPORT_SECONDS, Share, seconds_of_seed, share_of
-from eigenbench.experiments.job_spec import Classifier, JobSpec, Validation
-from eigenbench.experiments.runs import EMBEDDING_FILES, NO_CLASSIFIER, Run, run_files
-from eigenbench.experiments.suite import ExperimentSpec, Suite, SuiteError
-from eigenbench.experiments.suite_parts import MULTILABEL_METRICS
+from eigenbench.experiments.job_spec import Classifier, Component, JobSpec, Validation, named_components
+from eigenbench.further_components import NAMES, find_component
 from eigenbench.protocols.available import find_protocol
+from eigenbench.records.runs import EMBEDDING_FILES, NO_CLASSIFIER, Run, run_files
+from eigenbench.registry import COMPONENTS
+from eigenbench.suites.parts import MULTILABEL_METRICS
+from eigenbench.suites.steps import as_step
+from eigenbench.suites.suite import ExperimentSpec, Suite, SuiteError
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,7 @@ def _methods(
             settings=experiment.settings,
             time_limit=suite.time_limit_of(name),
         )
-        spec = spec.model_copy(update={"components": components_of(spec, suite.folder)})
+        spec = spec.model_copy(update={"components": _components_of(spec, suite.folder)})
         for dataset in spec.datasets:
             if catalogue.entry(dataset).partitioned:
                 _check_partitioned(spec, dataset)
@@ -177,3 +181,42 @@ def _check_partitioned(spec: JobSpec, dataset: str) -> None:
             f"suite {spec.suite}: experiments.{spec.experiment}.methods.{spec.method}: {reason}, and the"
             f" rows of {dataset} stay in partitions"
         )
+
+
+def _components_of(spec: JobSpec, folder: Path | None) -> dict[str, Component]:
+    """Return where every component is that a method names.
+
+    Parameters
+    ----------
+    spec : JobSpec
+        The method.
+    folder : Path or None
+        The folder of its suite, where modules of components may lie.
+
+    Returns
+    -------
+    dict
+        By name. Registered ones count wherever their names stand, as in settings; others where a step, a
+        classifier or a parameter written like a step names them.
+    """
+    known = {*COMPONENTS, *_written_like_steps(spec.model_dump(mode="json"))}
+    found = {name: find_component(name, folder) for name in named_components(spec, known)}
+    return {
+        name: Component(
+            module=item.module, extra=item.extra, attribute=item.attribute, own=item.own, folder=item.folder
+        )
+        for name, item in found.items()
+    }
+
+
+def _written_like_steps(value: Any) -> Iterator[str]:
+    """Yield names that stand where steps, classifiers and parameters written like steps have theirs."""
+    if isinstance(value, dict):
+        if isinstance(name := value.get("component"), str) and name in NAMES:
+            yield name
+        if step := as_step(value, NAMES):
+            yield step[0]
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _written_like_steps(item)

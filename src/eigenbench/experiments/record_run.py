@@ -14,9 +14,9 @@ from eigenbench.datasets.split_kinds import AnySplit
 from eigenbench.experiments.environment import describe_environment
 from eigenbench.experiments.job_context import JobContext
 from eigenbench.experiments.job_spec import JobSpec, content_key
-from eigenbench.experiments.record import DatasetInfo, Record, write_record
-from eigenbench.experiments.runs import NO_CLASSIFIER
 from eigenbench.experiments.supervision import Report
+from eigenbench.records.record import DatasetInfo, Record, write_record
+from eigenbench.records.runs import NO_CLASSIFIER
 
 
 class RunClock:

@@ -15,8 +15,8 @@ from pathlib import Path
 from eigenbench.atomic_files import remove_unfinished
 from eigenbench.datasets import is_current
 from eigenbench.experiments.guard import RunLock
-from eigenbench.experiments.record import seal_is_intact
 from eigenbench.experiments.workflow import Workflow
+from eigenbench.records.record import seal_is_intact
 
 _REFUSED = ".refused"
 

@@ -19,13 +19,13 @@ from eigenbench.capabilities import streams
 from eigenbench.experiments.embed import embed, embedding_folder
 from eigenbench.experiments.job_context import JobContext, run_job
 from eigenbench.experiments.job_spec import JobSpec, Point
-from eigenbench.experiments.model_file import load_model
 from eigenbench.experiments.partitioned import fit_classifier_to_partitions
 from eigenbench.experiments.pipelines import build, learns_from_labels, transform
 from eigenbench.experiments.scoring import score_run
-from eigenbench.experiments.steps import Params, Step, with_params
 from eigenbench.experiments.supervision import Report, machine_fault
 from eigenbench.linalg.partitions import Partitions
+from eigenbench.records.model_file import load_model
+from eigenbench.suites.steps import Params, Step, with_params
 
 logger = logging.getLogger(__name__)
 

@@ -14,13 +14,13 @@ import numpy as np
 from eigenbench.atomic_files import replacing_file
 from eigenbench.experiments.embed import embed, embedding_folder
 from eigenbench.experiments.job_context import JobContext, run_job
-from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.experiments.record_run import RunClock, write_run_record
-from eigenbench.experiments.runs import TRAINED_FILES
 from eigenbench.experiments.scoring import score_run
 from eigenbench.experiments.search import fit_classifier, select, with_candidate
-from eigenbench.experiments.steps import flat_params
 from eigenbench.experiments.supervision import Report
+from eigenbench.records.model_file import load_model, save_model
+from eigenbench.records.runs import TRAINED_FILES
+from eigenbench.suites.steps import flat_params
 
 logger = logging.getLogger(__name__)
 

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from eigenbench.capabilities import takes_moments
+from eigenbench.code_hash.import_closure import code_hash, files_hash
+from eigenbench.code_hash.own_code import own_code_hash
 from eigenbench.component_loading import MissingExtraError
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.datasets.own_catalogue import load_with_own, own_catalogue
 from eigenbench.experiments.cost import shards_of
-from eigenbench.experiments.import_closure import code_hash, files_hash
 from eigenbench.experiments.job_spec import JobSpec, content_key
-from eigenbench.experiments.own_code import own_code_hash
 from eigenbench.experiments.plan import MethodPlan, SuitePlan, plan_suite
 from eigenbench.experiments.rows import Rows
 from eigenbench.experiments.shared_jobs import SharedJobs, in_rule, shared_jobs
-from eigenbench.experiments.suite import Config, SuiteError
-from eigenbench.experiments.suite_file import check_parameters, load_suite, suite_files, validate_config
 from eigenbench.registry import near_match
+from eigenbench.suites.suite import Config, SuiteError
+from eigenbench.suites.suite_file import check_parameters, load_suite, suite_files, validate_config
 
 #: Threads that a job on a large dataset takes at most; beyond, memory bandwidth limits.
 _MAX_THREADS = 8

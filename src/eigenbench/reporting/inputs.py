@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eigenbench.experiments.plan import plan_suite
-from eigenbench.experiments.record import Record, RecordError, read_record
-from eigenbench.experiments.suite import Suite, SuiteError
-from eigenbench.experiments.suite_file import catalogue_of, load_suite, suite_files
+from eigenbench.records.record import Record, RecordError, read_record
+from eigenbench.suites.suite import Suite, SuiteError
+from eigenbench.suites.suite_file import catalogue_of, load_suite, suite_files
 
 
 @dataclass(frozen=True)

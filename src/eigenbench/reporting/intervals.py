@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from scipy.stats import t as student_t
 
 from eigenbench.comparison.intervals import wilson
-from eigenbench.experiments.suite_parts import MULTICLASS_METRICS, MULTILABEL_METRICS
+from eigenbench.suites.parts import MULTICLASS_METRICS, MULTILABEL_METRICS
 
 LEVEL = 0.95
 OVER_SEEDS = "Student t over seeds"

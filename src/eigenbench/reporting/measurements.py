@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from eigenbench.experiments.suite import ExperimentSpec
 from eigenbench.reporting.formatting import (
     MetricStyle,
     by_size,
@@ -17,6 +16,7 @@ from eigenbench.reporting.formatting import (
 from eigenbench.reporting.intervals import KINDS
 from eigenbench.reporting.leaderboard import tie_group_of
 from eigenbench.reporting.run_groups import RunGroup, headline_direction
+from eigenbench.suites.suite import ExperimentSpec
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from eigenbench.comparison.row_metric import RowMetric
-from eigenbench.experiments.record import Record
-from eigenbench.experiments.runs import Run
+from eigenbench.records.record import Record
+from eigenbench.records.runs import Run
 
 Arrays = Mapping[str, NDArray[Any]]
 

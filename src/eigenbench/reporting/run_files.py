@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from eigenbench.experiments.record import Record
-from eigenbench.experiments.runs import Run
+from eigenbench.records.record import Record
+from eigenbench.records.runs import Run
 
 
 @dataclass(frozen=True)

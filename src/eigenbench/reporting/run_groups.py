@@ -12,10 +12,8 @@ from pathlib import Path
 from eigenbench.comparison.one_dataset import interval_over_seeds, interval_over_splits
 from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.experiments.plan import plan_suite
-from eigenbench.experiments.record import Record
-from eigenbench.experiments.runs import NO_CLASSIFIER
-from eigenbench.experiments.suite import ExperimentSpec, Suite
-from eigenbench.experiments.suite_file import catalogue_of
+from eigenbench.records.record import Record
+from eigenbench.records.runs import NO_CLASSIFIER
 from eigenbench.reporting.formatting import lower_is_better
 from eigenbench.reporting.intervals import (
     OVER_ROWS,
@@ -26,6 +24,8 @@ from eigenbench.reporting.intervals import (
     within_range,
 )
 from eigenbench.reporting.row_metrics import RunMetrics, read_run_metrics
+from eigenbench.suites.suite import ExperimentSpec, Suite
+from eigenbench.suites.suite_file import catalogue_of
 
 _GroupKey = tuple[str, str, str, str]
 

@@ -21,10 +21,10 @@ from eigenbench.comparison.ranks import (
     win_tie_loss,
 )
 from eigenbench.comparison.tables import RefusedComparison, complete_table
-from eigenbench.experiments.suite import Suite
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.run_groups import Groups, RunGroup, headline_direction, total_seconds
+from eigenbench.suites.suite import Suite
 
 #: Differences of shares up to this do not matter: one percentage point.
 ROPE = 0.01

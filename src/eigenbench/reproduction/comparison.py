@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenbench.experiments.plan import plan_suite
-from eigenbench.experiments.record import Environment, Record, RecordError, read_record
-from eigenbench.experiments.runs import Run
-from eigenbench.experiments.suite import Suite
-from eigenbench.experiments.suite_file import catalogue_of
+from eigenbench.records.record import Environment, Record, RecordError, read_record
+from eigenbench.records.runs import Run
 from eigenbench.reproduction.causes import Origin, causes, known_origins, run_name
 from eigenbench.reproduction.noise import ROUNDING, is_time_or_memory, noise_of
 from eigenbench.reproduction.receipt import ComparedRun, ComparedValue, Receipt, RunVerdict, ValueVerdict
 from eigenbench.reproduction.reference import Reference, ReferenceRun
+from eigenbench.suites.suite import Suite
+from eigenbench.suites.suite_file import catalogue_of
 
 
 def compare_with_reference(

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eigenbench.experiments.plan import plan_suite
-from eigenbench.experiments.suite import Suite, SuiteError
-from eigenbench.experiments.suite_file import catalogue_of, load_suite
+from eigenbench.suites.suite import Suite, SuiteError
+from eigenbench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.tracking.errors import TrackingError
 from eigenbench.tracking.importer import import_records
 from eigenbench.tracking.receipts import write_receipt

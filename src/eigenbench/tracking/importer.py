@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from eigenbench.experiments.record import RecordError
-from eigenbench.experiments.suite import Suite
+from eigenbench.records.record import RecordError
+from eigenbench.suites.suite import Suite
 from eigenbench.tracking import store
 from eigenbench.tracking.checked_models import UnfitRecord
 from eigenbench.tracking.databases import sqlite_path

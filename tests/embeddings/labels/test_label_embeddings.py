@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from eigenbench import PLST, ClassMoments, CompressedSensing, Rembrandt
 from eigenbench.embeddings.labels.label_matrix import label_matrix
-from eigenbench.experiments.model_file import load_model, save_model
 from eigenbench.linalg.row_products import LabelledRows
+from eigenbench.records.model_file import load_model, save_model
 
 K = 4
 

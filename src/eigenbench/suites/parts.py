@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from eigenbench.experiments import steps
-from eigenbench.experiments.suite_types import Grid, Identifier, Params, Seeds, check_components
 from eigenbench.further_components import find_component
 from eigenbench.protocols.base import Several
 from eigenbench.registry import COMPONENTS, near_match
+from eigenbench.suites import steps
+from eigenbench.suites.value_types import Grid, Identifier, Params, Seeds, check_components
 
 #: Metrics of multilabel data that can choose among candidates, and whether more is better.
 MULTILABEL_METRICS: dict[str, bool] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from eigenbench.experiments.steps import Step, grid_size, with_params
+from eigenbench.suites.steps import Step, grid_size, with_params
 
 Grid = dict[str, list[Any]]
 

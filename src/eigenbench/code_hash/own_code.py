@@ -10,8 +10,8 @@ from importlib.metadata import PackageNotFoundError, distribution, packages_dist
 from importlib.util import find_spec
 from pathlib import Path
 
+from eigenbench.code_hash.source_facts import digest_of_code
 from eigenbench.component_loading import make_importable
-from eigenbench.experiments.source_facts import digest_of_code
 
 #: Compiled code of a package.
 _COMPILED = (".so", ".pyd")

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from eigenbench.experiments.source_facts import KEPT, SourceFacts
+from eigenbench.code_hash.source_facts import KEPT, SourceFacts
 
 PACKAGE = "eigenbench"
 

@@ -6,11 +6,11 @@ import pytest
 from eigenbench.component_loading import MissingExtraError
 from eigenbench.experiments.job_spec import Component, JobSpec
 from eigenbench.experiments.pipelines import fit_features, transform
-from eigenbench.experiments.recipes import MAX_POINTS, RECIPES, WITHOUT_RECIPE, of_width
-from eigenbench.experiments.steps import Step, grid_points, grid_size, nested_steps, with_params
-from eigenbench.experiments.suite_file import load_suite
 from eigenbench.project_files import project_folder
 from eigenbench.registry import COMPONENTS
+from eigenbench.suites.recipes import MAX_POINTS, RECIPES, WITHOUT_RECIPE, of_width
+from eigenbench.suites.steps import Step, grid_points, grid_size, nested_steps, with_params
+from eigenbench.suites.suite_file import load_suite
 
 COMPONENTS_OF_JOBS = {name: Component(module=one.module, extra=one.extra) for name, one in COMPONENTS.items()}
 

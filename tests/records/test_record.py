@@ -9,7 +9,7 @@ import re
 import pytest
 
 from eigenbench.atomic_files import write_json
-from eigenbench.experiments.record import Record, RecordError, read_record, seal_is_intact, write_record
+from eigenbench.records.record import Record, RecordError, read_record, seal_is_intact, write_record
 
 BASE = {
     "run_key": "0123456789abcdef",

@@ -8,8 +8,8 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from eigenbench.experiments.sealed_json import seal_matches, write_sealed
 from eigenbench.protocols.base import Exhibit
+from eigenbench.records.sealed_json import seal_matches, write_sealed
 
 SCHEMA_VERSION: Final = 2
 
@@ -158,7 +158,7 @@ class RecordError(ValueError):
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write a record with its seal (`eigenbench.experiments.sealed_json`).
+    """Write a record with its seal (`eigenbench.records.sealed_json`).
 
     Raises
     ------

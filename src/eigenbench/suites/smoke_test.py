@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from eigenbench.experiments.steps import Role
+from eigenbench.suites.steps import Role
 
 #: Rows, inputs and classes of the trial. The inputs are in [0, 1], where counts and densities are too.
 N_ROWS, N_INPUTS, N_CLASSES = 120, 20, 3

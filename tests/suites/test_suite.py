@@ -4,12 +4,12 @@ import pytest
 from pydantic import ValidationError
 
 from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
-from eigenbench.experiments.recipes import RECIPES
-from eigenbench.experiments.steps import Step, flat_params, grid_points, grid_size, step_names, with_params
-from eigenbench.experiments.suite import ExperimentSpec, SuiteError
-from eigenbench.experiments.suite_file import check_parameters, load_suite, validate_config
-from eigenbench.experiments.suite_parts import Deviation
 from eigenbench.registry import COMPONENTS
+from eigenbench.suites.parts import Deviation
+from eigenbench.suites.recipes import RECIPES
+from eigenbench.suites.steps import Step, flat_params, grid_points, grid_size, step_names, with_params
+from eigenbench.suites.suite import ExperimentSpec, SuiteError
+from eigenbench.suites.suite_file import check_parameters, load_suite, validate_config
 
 MINIMAL = """
 title: A test

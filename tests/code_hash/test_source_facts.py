@@ -2,7 +2,7 @@
 
 import pytest
 
-from eigenbench.experiments.source_facts import KeptFacts, facts_of
+from eigenbench.code_hash.source_facts import KeptFacts, facts_of
 
 TEXT = 'import json\nfrom a.b import c, d\n_EXPORTS = {"GEM": "gem"}\n\n\ndef f():\n    import e\n'
 
@@ -15,7 +15,7 @@ def parsed(monkeypatch):
         found.append(text)
         return facts_of(text)
 
-    monkeypatch.setattr("eigenbench.experiments.source_facts.facts_of", noted)
+    monkeypatch.setattr("eigenbench.code_hash.source_facts.facts_of", noted)
     monkeypatch.setattr("sys.dont_write_bytecode", False)
     return found
 

@@ -1,64 +1,22 @@
-"""Which components a suite names, where they are, and whether they are what it takes them for."""
+"""Whether the components that a suite names are there, and what it takes them for."""
 
 from __future__ import annotations
 
 import inspect
 import json
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from eigenbench.component_loading import MissingExtraError
-from eigenbench.experiments.job_spec import Component as ComponentOfJob
-from eigenbench.experiments.job_spec import JobSpec, named_components
-from eigenbench.experiments.steps import Role, as_step
 from eigenbench.further_components import NAMES, find_component
-from eigenbench.registry import COMPONENTS, Component
+from eigenbench.registry import Component
+from eigenbench.suites.steps import Role, as_step
 
 
 class ComponentError(ValueError):
     """A component that a suite names cannot be used; the message says which, why, and what to change."""
-
-
-def components_of(spec: JobSpec, folder: Path | None) -> dict[str, ComponentOfJob]:
-    """Return where every component is that a method names.
-
-    Parameters
-    ----------
-    spec : JobSpec
-        The method.
-    folder : Path or None
-        The folder of its suite, where modules of components may lie.
-
-    Returns
-    -------
-    dict
-        By name. Registered ones count wherever their names stand, as in settings; others where a step, a
-        classifier or a parameter written like a step names them.
-    """
-    known = {*COMPONENTS, *_written_like_steps(spec.model_dump(mode="json"))}
-    found = {name: find_component(name, folder) for name in named_components(spec, known)}
-    return {
-        name: ComponentOfJob(
-            module=item.module, extra=item.extra, attribute=item.attribute, own=item.own, folder=item.folder
-        )
-        for name, item in found.items()
-    }
-
-
-def _written_like_steps(value: Any) -> Iterator[str]:
-    """Yield names that stand where steps, classifiers and parameters written like steps have theirs."""
-    if isinstance(value, dict):
-        if isinstance(name := value.get("component"), str) and name in NAMES:
-            yield name
-        if step := as_step(value, NAMES):
-            yield step[0]
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        for item in value:
-            yield from _written_like_steps(item)
 
 
 def checked_parameters(
@@ -90,7 +48,7 @@ def checked_parameters(
     ComponentError
         If there is no such module or class, or it is not what it should be.
     """
-    from eigenbench.experiments.smoke_test import SmokeTestError, check_role
+    from eigenbench.suites.smoke_test import SmokeTestError, check_role
 
     component = find_component(name, folder)
     try:
@@ -126,7 +84,7 @@ def _is_from_its_folder(component: Component) -> bool:
 
 @cache
 def _try_once(cls: type, role: Role, params: str) -> None:
-    from eigenbench.experiments.smoke_test import needed_parameters, try_out
+    from eigenbench.suites.smoke_test import needed_parameters, try_out
 
     given = json.loads(params)
     needed = needed_parameters(cls)

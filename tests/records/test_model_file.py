@@ -25,10 +25,10 @@ from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.embeddings.discriminants.gem import GEM
 from eigenbench.embeddings.kernel_features.spherical import SphericalRandomFeatures
 from eigenbench.embeddings.signed_powers import SignedPowers
-from eigenbench.experiments.model_file import ModelFileError, load_model, save_model
 from eigenbench.linalg.row_blocks import row_slices
 from eigenbench.moments import ClassMoments
 from eigenbench.peers.one_vs_rest import OneVsRestLogistic
+from eigenbench.records.model_file import ModelFileError, load_model, save_model
 
 X = np.random.default_rng(0).normal(size=(60, 5))
 Y = np.arange(60) % 3
@@ -112,7 +112,7 @@ def forge(path, **changes):
         ("eigenbench.embeddings.signed_powers", "Absent"),
         ("eigenbench.embeddings.absent", "SignedPowers"),
         ("eigenbench.embeddings_of_others", "SignedPowers"),
-        ("eigenbench.experiments.record", "Record"),
+        ("eigenbench.records.record", "Record"),
     ],
 )
 def test_a_forged_name_is_refused(tmp_path, module, name):

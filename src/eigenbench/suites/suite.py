@@ -1,6 +1,6 @@
 """What a suite file means: experiments, each of methods, classifiers and seeds on one dataset.
 
-`eigenbench.experiments.suite_file` reads the files. Anything unknown or contradictory in one is an error
+`eigenbench.suites.suite_file` reads the files. Anything unknown or contradictory in one is an error
 before any work starts.
 """
 
@@ -21,9 +21,12 @@ from pydantic import (
     model_validator,
 )
 
-from eigenbench.experiments import steps
-from eigenbench.experiments.recipes import RECIPES, of_width
-from eigenbench.experiments.suite_parts import (
+from eigenbench.further_components import find_component
+from eigenbench.protocols.available import PROTOCOLS, find_protocol
+from eigenbench.protocols.base import ProtocolSettings, Several
+from eigenbench.registry import COMPONENTS, near_match
+from eigenbench.suites import steps
+from eigenbench.suites.parts import (
     MULTICLASS_METRICS,
     MULTILABEL_METRICS,
     ClassifierSpec,
@@ -34,7 +37,8 @@ from eigenbench.experiments.suite_parts import (
     SuiteModel,
     ValidationSpec,
 )
-from eigenbench.experiments.suite_types import (
+from eigenbench.suites.recipes import RECIPES, of_width
+from eigenbench.suites.value_types import (
     FolderName,
     Identifier,
     Named,
@@ -43,10 +47,6 @@ from eigenbench.experiments.suite_types import (
     Seeds,
     check_distinct,
 )
-from eigenbench.further_components import find_component
-from eigenbench.protocols.available import PROTOCOLS, find_protocol
-from eigenbench.protocols.base import ProtocolSettings, Several
-from eigenbench.registry import COMPONENTS, near_match
 
 #: What is measured beside these: `eigenbench.metrics.multilabel` and `eigenbench.experiments.scoring`.
 _MULTILABEL_EXTRA = (
@@ -75,7 +75,7 @@ class SettingsError(ValueError):
 class ExperimentSpec(SuiteModel):
     """Methods × classifiers × seeds on one dataset; with a ``protocol``, methods × seeds.
 
-    ``methods: all`` are the recipes of `eigenbench.experiments.recipes`, with ``n_features`` those that can
+    ``methods: all`` are the recipes of `eigenbench.suites.recipes`, with ``n_features`` those that can
     make that number of features. ``protocol`` names what is measured in place of a classifier's error, with
     its ``settings``. ``headline`` is the metric that tables show. ``time_limit`` bounds the seconds of
     one run.

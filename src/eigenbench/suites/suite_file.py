@@ -14,10 +14,10 @@ from pydantic import BaseModel, ValidationError
 
 from eigenbench.datasets.catalogue import Catalogue, load_catalogue
 from eigenbench.datasets.own_catalogue import OWN_CATALOGUE, load_with_own
-from eigenbench.experiments.components_of_suite import ComponentError, checked_parameters
-from eigenbench.experiments.steps import Role, Step, nested_steps, step_names
-from eigenbench.experiments.suite import Config, ExperimentSpec, SettingsError, Suite, SuiteError
-from eigenbench.experiments.suite_parts import (
+from eigenbench.further_components import NAMES
+from eigenbench.registry import near_match
+from eigenbench.suites.component_checks import ComponentError, checked_parameters
+from eigenbench.suites.parts import (
     ClassifierSpec,
     Deviation,
     MethodSpec,
@@ -25,8 +25,8 @@ from eigenbench.experiments.suite_parts import (
     PublishedNumber,
     ValidationSpec,
 )
-from eigenbench.further_components import NAMES
-from eigenbench.registry import near_match
+from eigenbench.suites.steps import Role, Step, nested_steps, step_names
+from eigenbench.suites.suite import Config, ExperimentSpec, SettingsError, Suite, SuiteError
 
 #: Bounds of a file: bytes, values with every alias written out, and levels of mappings and lists.
 MAX_BYTES, MAX_VALUES, MAX_DEPTH = 2**20, 50_000, 24

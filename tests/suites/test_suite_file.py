@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenbench.datasets.catalogue import default_catalogue_path
-from eigenbench.experiments.suite import ExperimentSpec, Suite, SuiteError
-from eigenbench.experiments.suite_file import MAX_VALUES, check_parameters, load_suite, read_yaml
 from eigenbench.protocols.available import PROTOCOLS
+from eigenbench.suites.suite import ExperimentSpec, Suite, SuiteError
+from eigenbench.suites.suite_file import MAX_VALUES, check_parameters, load_suite, read_yaml
 
 SUITES = default_catalogue_path().parent / "suites"
 REFERENCE = Path(__file__).parents[2] / "reports" / "reference"

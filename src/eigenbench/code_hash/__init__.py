@@ -1,0 +1,1 @@
+"""Hashes of the code that a job runs, found from the code itself."""

@@ -1,0 +1,1 @@
+"""What a run leaves: its record, its model, and where they are."""

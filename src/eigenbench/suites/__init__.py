@@ -1,0 +1,1 @@
+"""Suite files: what they say, typed, and checked before any work."""
