@@ -2,21 +2,27 @@
 
     python benchmarks/extreme_classifiers.py                         # SYNTHETIC data, small and medium
     python benchmarks/extreme_classifiers.py delicious aloi          # datasets of the catalogue
+    python benchmarks/extreme_classifiers.py --methods Rembrandt "napkinXC label tree" --pecos PYTHON
 
 Each method has one setting, stated below, and none is tuned to these data: it is time and size that are
-compared, and the precision is there to show what they buy. Seconds are of all threads' processor time, of
-prediction with what it takes to hand the rows over. "best possible" is the precision of a classifier that
-knows the topic of every SYNTHETIC row. Vowpal Wabbit takes part where rows have one label, scikit-learn's
-cross decompositions where their dense matrices fit.
+compared, and precision, plain and by propensities (PSP), shows what they buy. Seconds are of all threads'
+processor time, of prediction with what it takes to hand the rows over. "best possible" is the precision of a
+classifier that knows the topic of every SYNTHETIC row. Vowpal Wabbit takes part where rows have one label,
+scikit-learn's cross decompositions where their dense matrices fit, and PECOS if the Python of an environment
+with it is named (see `pecos_peer.py`): its time is that of its process there, its size that of its files.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import pickle
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -30,7 +36,7 @@ from sklearn.decomposition import TruncatedSVD
 from eigenbench import PLST, CompressedSensing, LabelEmbeddingClassifier, Rembrandt
 from eigenbench.datasets import load
 from eigenbench.datasets.planted_labels import PlantedLabels
-from eigenbench.metrics.ranking import hits
+from eigenbench.metrics.ranking import RankingScores, inverse_propensities
 from eigenbench.metrics.top_k import TopK, predict_top_k
 from eigenbench.peers.napkinxc_plt import NapkinXCPLT
 from eigenbench.peers.vowpal_wabbit import VowpalWabbitLOMTree, VowpalWabbitOAA
@@ -43,6 +49,7 @@ SYNTHETIC = {
     "medium": PlantedLabels(n_rows=32_768, n_features=20_000, n_labels=2000, rank=50, nonzeros_per_row=50),
 }
 TEST_ROWS = 4096
+KS = (1, 5)
 N_COMPONENTS = {"small": 20, "small_multilabel": 20}
 """Dimension of the embeddings; 50 for other data."""
 
@@ -143,36 +150,77 @@ def methods(problem: Problem, k: int) -> dict[str, tuple[Callable[[], Any], str]
     }
 
 
-def compared(name: str, problem: Problem) -> None:
+class Outcome(NamedTuple):
+    """Seconds of processor time, bytes, and the best labels of the test rows."""
+
+    train: float
+    predict: float
+    size: int
+    best: TopK
+
+
+def fitted(model: Any, problem: Problem) -> Outcome:
+    started = time.process_time()
+    model.fit(problem.X, problem.Y)
+    trained, started = time.process_time() - started, time.process_time()
+    blocks = [top for _, top in predict_top_k(model, problem.X_test, max(KS), problem.Y.shape[1])]
+    predicted = time.process_time() - started
+    best = TopK(*(np.vstack([getattr(top, name) for top in blocks]) for name in ("labels", "scores")))
+    return Outcome(trained, predicted, len(pickle.dumps(model)), best)
+
+
+def pecos(python: str, problem: Problem) -> Outcome:
+    """Train PECOS in its own environment."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file in ("X", "Y", "X_test"):
+            sparse.save_npz(folder / f"{file}.npz", sparse.csr_matrix(getattr(problem, file)))
+        script = Path(__file__).with_name("pecos_peer.py")
+        done = subprocess.run([python, script, folder], check=True, stdout=subprocess.PIPE, text=True)
+        cost = json.loads(done.stdout.splitlines()[-1])
+        best = TopK(np.load(folder / "labels.npy"), np.load(folder / "scores.npy"))
+    return Outcome(cost["train"], cost["predict"], cost["bytes"], best)
+
+
+def compared(name: str, problem: Problem, chosen: list[str] | None, python: str | None) -> None:
     """Print a line for each method."""
     n, d, c = *problem.X.shape, problem.Y.shape[1]
     print(f"\n{name}: {n} x {d}, {c} labels, {problem.X_test.shape[0]} test rows")
-    print(f"{'method':<22}{'cpu s':>9}{'rows/s':>10}{'model MB':>10}{'P@1':>8}{'P@5':>8}")
+    columns = "".join(f"{title:>8}" for title in ("P@1", "P@5", "PSP@1", "PSP@5"))
+    print(f"{'method':<22}{'cpu s':>9}{'rows/s':>10}{'model MB':>10}{columns}")
     if problem.best is not None:
         print(f"{'best possible':<49}{problem.best[0]:>10.4f}{problem.best[1]:>8.4f}")
-    for method, (make, hindrance) in methods(problem, N_COMPONENTS.get(name, 50)).items():
+    weights = inverse_propensities(np.bincount(problem.Y.indices, minlength=c), n)
+    tried = {
+        method: (lambda make=make: fitted(make(), problem), hindrance)
+        for method, (make, hindrance) in methods(problem, N_COMPONENTS.get(name, 50)).items()
+        if chosen is None or method in chosen
+    }
+    if python is not None:
+        tried["PECOS XR-Linear"] = (lambda: pecos(python, problem), "")
+    for method, (run, hindrance) in tried.items():
         if hindrance:
             print(f"{method:<22} not tried: {hindrance}")
             continue
-        model, started = make(), time.process_time()
         try:
-            model.fit(problem.X, problem.Y)
+            outcome = run()
         except np.linalg.LinAlgError as error:
             print(f"{method:<22} failed: {error}")
             continue
-        seconds, started = time.process_time() - started, time.process_time()
-        best = [top for _, top in predict_top_k(model, problem.X_test, 5, c)]
-        rate = problem.X_test.shape[0] / (time.process_time() - started)
-        first, five = precision(problem.Y_test, best)
-        five_text = "" if isinstance(model, OneLabel) else f"{five:8.4f}"
-        size = len(pickle.dumps(model)) / 2**20
-        print(f"{method:<22}{seconds:>9.1f}{rate:>10.0f}{size:>10.2f}{first:>8.4f}{five_text}", flush=True)
-
-
-def precision(truth: sparse.csr_array, best: list[TopK]) -> tuple[float, float]:
-    """Return precision at 1 and at 5."""
-    hit = hits(truth, np.vstack([top.labels for top in best]))
-    return float(hit[:, 0].mean()), float(hit.mean())
+        ranking = RankingScores(KS, weights)
+        ranking.update(problem.Y_test, outcome.best)
+        scores = ranking.metrics()
+        ks = KS[:1] if method.startswith("VW") else KS
+        figures = [
+            f"{scores[f'{kind}_at_{k}']:8.4f}" if k in ks else " " * 8
+            for kind in ("precision", "ps_precision")
+            for k in KS
+        ]
+        rate = problem.X_test.shape[0] / outcome.predict
+        print(
+            f"{method:<22}{outcome.train:>9.1f}{rate:>10.0f}{outcome.size / 2**20:>10.2f}{''.join(figures)}",
+            flush=True,
+        )
 
 
 def main() -> None:
@@ -183,8 +231,12 @@ def main() -> None:
         default=list(SYNTHETIC),
         help=f"{', '.join(SYNTHETIC)} (SYNTHETIC), or names of the catalogue",
     )
-    for name in parser.parse_args().datasets:
-        compared(name, synthetic(SYNTHETIC[name]) if name in SYNTHETIC else catalogued(name))
+    parser.add_argument("--methods", nargs="+", help="only these, as the table names them")
+    parser.add_argument("--pecos", metavar="PYTHON", help="the Python of an environment with PECOS")
+    options = parser.parse_args()
+    for name in options.datasets:
+        problem = synthetic(SYNTHETIC[name]) if name in SYNTHETIC else catalogued(name)
+        compared(name, problem, options.methods, options.pecos)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,9 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--batch-size", type=int, help="1/400 of the rows, 32 to 2048, unless given")
     parser.add_argument("--sampled", type=int, help="4096 times the scale, at least 256, unless given")
-    parser.add_argument("--learning-rate", type=float, default=0.03)
+    parser.add_argument(
+        "--learning-rate", type=float, help="0.03 for 30 components, falling with their square root"
+    )
     parser.add_argument("--test-rows", type=int, default=10_000)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", type=Path, help="also write the record here")
@@ -69,6 +71,7 @@ def chain(options: argparse.Namespace) -> dict[str, Any]:
     recipe = recipe_of(f"synthetic_{options.shape}").scaled(options.scale)
     k = options.components or max(30, round(300 * options.scale))
     batch_size = options.batch_size or min(max(recipe.n_rows // 400, 32), 2048)
+    learning_rate = options.learning_rate or 0.03 * (30 / k) ** 0.5
     sampled = max(256, round(4096 * options.scale)) if options.sampled is None else options.sampled
     stages: dict[str, dict[str, float]] = {}
     with _stage(stages, "data"):
@@ -84,7 +87,7 @@ def chain(options: argparse.Namespace) -> dict[str, Any]:
         refit=False,
         batch_size=batch_size,
         sampled_labels=sampled or None,
-        learning_rate=options.learning_rate,
+        learning_rate=learning_rate,
         cache_size=2000,
         random_state=0,
     )
@@ -102,6 +105,7 @@ def chain(options: argparse.Namespace) -> dict[str, Any]:
         "threads": options.threads,
         "softmax": f"of {f'the minibatch and {sampled} drawn' if sampled else 'all'} labels",
         "batch_size": batch_size,
+        "learning_rate": learning_rate,
         "epochs": [decoder.n_iter_, options.epochs],
         "validation_curve": decoder.validation_curve_.round(5).tolist(),
         "loss_curve": decoder.loss_curve_.round(5).tolist(),
