@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -98,23 +99,39 @@ def server():
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory) -> tuple[Workflow, str]:
-    """A workflow that ran undisturbed, and what it printed. Read it; copy it to change it."""
-    workflow = Workflow(tmp_path_factory.mktemp("finished"))
-    status = workflow.start().wait(timeout=300)
-    log = workflow.folder / "started.log"
-    printed = log.read_text()
-    log.unlink()
-    assert status == 0, printed[-6000:]
-    return workflow, printed
+def finished(server, tmp_path_factory, worker_id) -> tuple[Workflow, str]:
+    """A workflow that ran undisturbed, and what it printed. Read it; copy it to change it.
+
+    The first process of the tests that asks for it runs it, and each works with a copy of its own.
+    """
+    own = tmp_path_factory.getbasetemp()
+    shared = (own if worker_id == "master" else own.parent) / "undisturbed"
+    shared.mkdir(exist_ok=True)
+    printed, workflow = shared / "printed.txt", Workflow(shared / "workflow")
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not printed.exists():
+            shutil.rmtree(workflow.folder, ignore_errors=True)
+            workflow.folder.mkdir()
+            status = workflow.start().wait(timeout=300)
+            log = workflow.folder / "started.log"
+            assert status == 0, log.read_text()[-6000:]
+            log.rename(printed)
+    copy = copy_of(workflow, own / "finished")
+    assert copy.planned() == set()  # which also notes the times of the files here as those of checked data
+    return copy, printed.read_text()
+
+
+def copy_of(workflow: Workflow, folder: Path) -> Workflow:
+    """Copy all that a workflow left, with its modification times."""
+    shutil.copytree(workflow.folder, folder, symlinks=True)
+    return Workflow(folder)
 
 
 @pytest.fixture
 def copied(finished, tmp_path) -> Workflow:
-    """A copy of the finished workflow, with its modification times."""
-    folder = tmp_path / "copy"
-    shutil.copytree(finished[0].folder, folder, symlinks=True)
-    return Workflow(folder)
+    """A copy of the finished workflow, to change."""
+    return copy_of(finished[0], tmp_path / "copy")
 
 
 @pytest.fixture(scope="session")
