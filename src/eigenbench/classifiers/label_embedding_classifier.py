@@ -91,7 +91,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         Largest number of epochs of the decoder. Its steps shrink linearly to zero over them.
     learning_rate : float, default=0.03
         First step length for minibatches of 512 rows, in coordinates where features have unit variance; for
-        smaller ones it falls with the square root of their size, as their gradients are noisier.
+        smaller ones it falls with the square root of their size, as their gradients are noisier. Hundreds of
+        features ask for less: with 300 and 10,000 labels, 0.01 had the least held-out loss.
     batch_size : int or "auto", default="auto"
         Rows of a minibatch; "auto" takes 1/200 of the rows, but at least 32 and at most 512.
     sampled_labels : int or None, default=None
