@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenbench.linalg.row_blocks import dense_block
+from eigenbench.linalg.row_blocks import dense_block, row_slices
 from eigenbench.linalg.rows_by_class import class_runs
 from eigenbench.moments.second_moments import SecondMoments
 
@@ -15,7 +15,7 @@ ROWS_PER_FEATURE = 0.25
 
 
 class ClassRows(SecondMoments):
-    """The rows of every class, in memory, with the counts, sums and second moments that follow from them.
+    """The rows of every class, with the counts, sums and second moments that follow from them.
 
     Parameters
     ----------
@@ -28,7 +28,8 @@ class ClassRows(SecondMoments):
 
     Notes
     -----
-    8·n·d bytes. Every second moment is made when asked for.
+    The rows stay where they are, in a mapped file if they lie in one. Those of a class become float64 when
+    they are asked for, 8·d bytes each, and so is every second moment made.
     """
 
     def __init__(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None = None) -> None:
@@ -37,18 +38,12 @@ class ClassRows(SecondMoments):
         self.classes, codes = np.unique(y, return_inverse=True)
         self.n_features = X.shape[1]
         weights = np.ones(len(y), dtype=int) if sample_weight is None else sample_weight
-        members = [rows for _, rows in class_runs(codes)]
-        self._scales = [np.sqrt(weights[rows])[:, None] for rows in members]
-        self._roots = [
-            dense_block(X[rows], np.float64) * scale
-            for rows, scale in zip(members, self._scales, strict=True)
-        ]
-        self._counts = np.array([weights[rows].sum() for rows in members])
+        self._rows = X
+        self._members = [rows for _, rows in class_runs(codes)]
+        self._scales = [np.sqrt(weights[rows])[:, None] for rows in self._members]
+        self._counts = np.array([weights[rows].sum() for rows in self._members])
         self._sums = np.array(
-            [
-                np.einsum("nd,no->d", root, scale)
-                for root, scale in zip(self._roots, self._scales, strict=True)
-            ]
+            [np.einsum("nd,no->d", self.root(i), scale) for i, scale in enumerate(self._scales)]
         )
 
     @staticmethod
@@ -68,14 +63,19 @@ class ClassRows(SecondMoments):
 
     def root(self, i: int, *, centred: bool = False) -> np.ndarray:
         """Return R, (n_i, d): RᵀR is Σ x xᵀ over rows of the i-th class, less their mean if ``centred``."""
-        root = self._roots[i]
+        root = dense_block(self._rows[self._members[i]], np.float64) * self._scales[i]
         return root - self._scales[i] * (self._sums[i] / self._counts[i]) if centred else root
 
     def second_moment(self, i: int) -> np.ndarray:
         """Return Σ x xᵀ over the rows of the i-th class, (d, d)."""
-        return self._roots[i].T @ self._roots[i]
+        root = self.root(i)
+        return root.T @ root
 
     def total(self) -> np.ndarray:
         """Return the second moment Σ x xᵀ over all rows, (d, d), undivided."""
-        root = np.concatenate(self._roots)
-        return root.T @ root
+        total = np.zeros((self.n_features, self.n_features))
+        largest = max(map(len, self._members))
+        for some in row_slices(len(self._members), 8 * self.n_features * largest):
+            root = np.concatenate([self.root(i) for i in range(some.start, some.stop)])
+            total += root.T @ root
+        return total

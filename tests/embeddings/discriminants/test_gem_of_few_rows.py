@@ -1,10 +1,16 @@
 """GEM where classes have far fewer rows than inputs: the same detectors without second moments."""
 
+import tracemalloc
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from eigenbench import GEM, ClassMoments, SubclassGEM
+from eigenbench.embeddings.discriminants import pairs
+from eigenbench.linalg.row_blocks import row_slices
+from eigenbench.moments import class_rows
 from eigenbench.moments.class_rows import ClassRows
 
 
@@ -102,6 +108,24 @@ def test_moments_of_rows(few_rows):
     np.testing.assert_allclose(rows.total(), moments.total(), rtol=1e-9, atol=1e-9)
     for i in range(3):
         np.testing.assert_allclose(rows.covariance(i), moments.covariance(i), rtol=1e-9, atol=1e-9)
+
+
+def test_rows_of_many_classes_are_not_copied(monkeypatch):
+    """What is in memory beside them follows from the blocks, not from the number of rows."""
+    monkeypatch.setattr(class_rows, "row_slices", partial(row_slices, block_bytes=2**18))
+    monkeypatch.setattr(pairs, "row_slices", partial(row_slices, block_bytes=2**18))
+    X = np.random.RandomState(0).standard_normal((20_000, 100)).astype(np.float32)
+    y = np.arange(len(X)) % 1000
+    moments = ClassMoments.of(X, y)
+    tracemalloc.start()
+    rows = ClassRows(X, y)
+    total = rows.total()
+    nearest = pairs.nearest_pairs(rows, 0.5, 2000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes
+    np.testing.assert_allclose(total, moments.total(), rtol=1e-5, atol=1e-2)
+    np.testing.assert_array_equal(nearest, pairs.nearest_pairs(moments, 0.5, 2000))
 
 
 @pytest.mark.parametrize("rows", ["few", "repeated"])

@@ -162,7 +162,7 @@ def nearest_classes(moments: AnyMoments, gamma: float, count: int) -> tuple[np.n
     for here in row_slices(len(means), 16 * len(means)):
         distances = cdist(means[here], means)
         distances[np.arange(len(distances)), np.arange(here.start, here.stop)] = np.inf
-        classes = np.argsort(distances, axis=1, kind="stable")[:, :count]
+        classes = np.argsort(distances, axis=1, kind="stable")[:, :count].copy()
         found.append((classes, np.take_along_axis(distances, classes, axis=1)))
     classes, distances = (np.concatenate(part) for part in zip(*found, strict=True))
     return classes, distances
