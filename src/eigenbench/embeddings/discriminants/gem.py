@@ -95,8 +95,8 @@ class GEM(ClassDetectors):
     denominator is factored once for all its numerators. Below d = 1,000 a pair costs about 3d³ flops; from
     there on a matrix-free block iteration costs O(d²·top) per step. Where no class has more than d/4 rows,
     and γ > 0, no second moments are formed: a pair then costs 2·n_i·n_j·d + n_i²·d flops and less than
-    5·d³/64 beside, and memory is 8·n·d bytes. ``transform`` costs 2·n·d·m flops.
-    "nearest" adds d³/3 + k·d² + 3k²·d flops and 16·k² bytes.
+    5·d³/64 beside, and memory is that of a class or two: 8·d bytes a row. ``transform`` costs 2·n·d·m flops.
+    "nearest" adds d³/3 + k·d² + 3k²·d flops and 128 MB beside 16·k·d bytes.
 
     References
     ----------
