@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from eigenbench.linalg.generalized_eigen import TooFewRows
 from eigenbench.linalg.row_blocks import dense_block, row_slices
 from eigenbench.linalg.rows_by_class import class_runs
 from eigenbench.moments.second_moments import SecondMoments
 
-#: The largest class has at most this share of d rows where problems are solved from rows.
-ROWS_PER_FEATURE = 0.25
+logger = logging.getLogger(__name__)
+
+#: The classes of a problem have at most this share of d rows together where it is solved from rows.
+ROWS_PER_FEATURE = 0.5
 
 
 class ClassRows(SecondMoments):
@@ -47,9 +52,10 @@ class ClassRows(SecondMoments):
         )
 
     @staticmethod
-    def serve(y: np.ndarray, n_features: int) -> bool:
-        """Return whether every class has so few rows that problems are cheaper to solve from them."""
-        return np.unique(y, return_counts=True)[1].max() <= ROWS_PER_FEATURE * n_features
+    def serve(y: np.ndarray, n_features: int, classes_each: int = 2) -> bool:
+        """Return whether problems of so many classes each are cheaper to solve from their rows."""
+        largest = np.unique(y, return_counts=True)[1].max()
+        return classes_each * largest <= ROWS_PER_FEATURE * n_features
 
     @property
     def counts(self) -> np.ndarray:
@@ -79,3 +85,31 @@ class ClassRows(SecondMoments):
             root = np.concatenate([self.root(i) for i in range(some.start, some.stop)])
             total += root.T @ root
         return total
+
+
+def solved_from_rows(
+    solve: Callable[[ClassRows], None],
+    X: Any,
+    y: np.ndarray,
+    sample_weight: np.ndarray | None,
+    classes_each: int,
+) -> bool:
+    """Solve from rows where that is cheaper than from second moments, and return whether it was done.
+
+    Parameters
+    ----------
+    solve : callable
+        Sets what is fitted; it may raise `TooFewRows`, and is then to be called with moments.
+    X, y, sample_weight
+        As for `ClassRows`.
+    classes_each : int
+        How many classes each problem needs.
+    """
+    if not ClassRows.serve(y, X.shape[1], classes_each):
+        return False
+    try:
+        solve(ClassRows(X, y, sample_weight))
+    except TooFewRows as error:
+        logger.info("second moments are formed, because %s", error)
+        return False
+    return True

@@ -19,10 +19,10 @@ from eigenbench.embeddings.discriminants.pairs import (
     nearest_pairs,
     select_pairs,
 )
-from eigenbench.linalg.generalized_eigen import SharedDenominator, TooFewRows
+from eigenbench.linalg.generalized_eigen import SharedDenominator
 from eigenbench.linalg.low_rank_denominator import LowRankDenominator
 from eigenbench.moments import AnyMoments
-from eigenbench.moments.class_rows import ClassRows
+from eigenbench.moments.class_rows import ClassRows, solved_from_rows
 from eigenbench.moments.second_moments import SecondMoments
 
 logger = logging.getLogger(__name__)
@@ -151,12 +151,8 @@ class GEM(ClassDetectors):
         return params["pairs"] not in ("auto", "all", "nearest")
 
     def _fit_rows(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        if self.gamma > 0 and ClassRows.serve(y, X.shape[1]):
-            try:
-                return self._solve(ClassRows(X, y, sample_weight))
-            except TooFewRows as error:
-                logger.info("GEM: second moments are formed, because %s", error)
-        super()._fit_rows(X, y, sample_weight)
+        if not (self.gamma > 0 and solved_from_rows(self._solve, X, y, sample_weight, classes_each=2)):
+            super()._fit_rows(X, y, sample_weight)
 
     def _find(self, moments: AnyMoments) -> None:
         pairs, top, limit = self._select_pairs(moments)
@@ -259,7 +255,7 @@ def class_denominator(
 
 
 def rows_denominator(
-    rows: ClassRows, j: int, gamma: float, kind: str, *, absolute: bool
+    rows: ClassRows, j: int, gamma: float, kind: str = "second_moment", *, absolute: bool = False
 ) -> LowRankDenominator:
     """Return what `class_denominator` does, for numerators that are rows.
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
+from sklearn.utils.validation import _check_sample_weight
 
 from eigenbench.embeddings.row_transformer import LinearEmbedding, MomentFit
 from eigenbench.linalg.generalized_eigen import SharedDenominator
@@ -66,9 +67,14 @@ class MomentEmbedding(MomentFit, LinearEmbedding):
         else:
             X = self._training_rows(X)
             groups = np.zeros(X.shape[0], dtype=np.int64)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        self._fit_rows(X, groups, sample_weight)
+        return self
+
+    def _fit_rows(self, X: Any, groups: Any, sample_weight: np.ndarray | None) -> None:
         gather = PooledMoments.of if self._pooled_suffice else moments_within_memory
         self._solve(gather(X, groups, sample_weight=sample_weight))
-        return self
 
     def _needs_labels(self) -> bool:
         return True

@@ -10,9 +10,11 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from eigenbench.embeddings.discriminants.detector_embedding import ClassDetectors
-from eigenbench.embeddings.discriminants.gem import class_denominator
+from eigenbench.embeddings.discriminants.gem import class_denominator, rows_denominator
 from eigenbench.embeddings.discriminants.pairs import nearest_classes
 from eigenbench.moments import AnyMoments
+from eigenbench.moments.class_rows import ClassRows, solved_from_rows
+from eigenbench.moments.second_moments import SecondMoments
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +72,8 @@ class NeighborhoodGEM(ClassDetectors):
     are made of a class and its neighbours when needed, see :class:`~eigenbench.StreamedMoments`),
     d³/3 + k·d² + 3k²·d flops for the neighbours, then per class one factorisation and one eigenproblem, about
     3d³ flops below d = 1,000: for k classes and m detectors log2 k times fewer eigenproblems than on a cube.
+    Where no r + 1 classes have more than d/2 rows, and γ > 0, no second moments are formed: see
+    :class:`~eigenbench.GEM`.
     ``transform`` costs 2·n·d·m flops. No random numbers are drawn.
 
     Meant for a few detectors of each of many classes; whether it beats ``GEM(pairs="hypercube")`` depends on
@@ -113,6 +117,11 @@ class NeighborhoodGEM(ClassDetectors):
         self.n_components = n_components
         self.n_neighbors = n_neighbors
 
+    def _fit_rows(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        classes_each = self.n_neighbors + 1
+        if not (self.gamma > 0 and solved_from_rows(self._solve, X, y, sample_weight, classes_each)):
+            super()._fit_rows(X, y, sample_weight)
+
     def _find(self, moments: AnyMoments) -> None:
         count = min(self.n_neighbors, len(moments.classes) - 1)
         neighbors, _ = nearest_classes(moments, self.gamma, count)
@@ -120,10 +129,7 @@ class NeighborhoodGEM(ClassDetectors):
         found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         for problems, held in moments.parts(np.column_stack([np.arange(len(neighbors)), neighbors])):
             for j in problems.tolist():
-                numerator = np.zeros((moments.n_features, moments.n_features))
-                for i in neighbors[j]:
-                    numerator += held.conditional(i) / neighbors.shape[1]
-                found[j] = class_denominator(held, j, self.gamma).top(numerator, top)
+                found[j] = self._detectors(held, j, neighbors[j], top)
                 logger.info("NeighborhoodGEM: class %d/%d", len(found), len(neighbors))
         in_order = [found[j] for j in range(len(neighbors))]
         values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*in_order, strict=True))
@@ -132,3 +138,16 @@ class NeighborhoodGEM(ClassDetectors):
         self.detectors_ = np.ascontiguousarray(vectors[:, kept])
         self.eigenvalues_ = values[kept]
         self.denominators_ = np.repeat(moments.classes, top)[kept]
+
+    def _detectors(
+        self, held: SecondMoments, j: int, neighbors: np.ndarray, top: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the largest eigenvalues of class j under its neighbours, and their vectors."""
+        shares = 1 / (len(neighbors) * held.counts[neighbors])
+        if isinstance(held, ClassRows):
+            parts = [held.root(i) * np.sqrt(share) for i, share in zip(neighbors, shares, strict=True)]
+            return rows_denominator(held, j, self.gamma).top(np.concatenate(parts), top)
+        numerator = np.zeros((held.sums.shape[1],) * 2)
+        for i, share in zip(neighbors, shares, strict=True):
+            numerator += share * held.second_moment(i)
+        return class_denominator(held, j, self.gamma).top(numerator, top)

@@ -10,7 +10,10 @@ from scipy import linalg
 from sklearn.utils._param_validation import Interval
 
 from eigenbench.embeddings.discriminants.moment_embedding import MomentEmbedding
+from eigenbench.linalg.generalized_eigen import top_of_gram
 from eigenbench.moments import AnyMoments
+from eigenbench.moments.class_rows import ClassRows, solved_from_rows
+from eigenbench.moments.second_moments import SecondMoments
 
 
 class PerClassPCA(MomentEmbedding):
@@ -42,7 +45,8 @@ class PerClassPCA(MomentEmbedding):
     Inputs of different units should be scaled to equal variance.
 
     One pass for :class:`~eigenbench.ClassMoments` (n·d² flops), then O(d³) for each class. Where the moments
-    take more than 4 GB, two passes: see :class:`~eigenbench.StreamedMoments`.
+    take more than 4 GB, two passes: see :class:`~eigenbench.StreamedMoments`. Where no class has more than
+    d/2 rows, no second moments are formed: a class then costs n_i²·d + O(n_i³).
 
     References
     ----------
@@ -64,6 +68,10 @@ class PerClassPCA(MomentEmbedding):
     def __init__(self, n_components: int = 5) -> None:
         self.n_components = n_components
 
+    def _fit_rows(self, X: Any, groups: Any, sample_weight: np.ndarray | None) -> None:
+        if not solved_from_rows(self._solve, X, groups, sample_weight, classes_each=1):
+            super()._fit_rows(X, groups, sample_weight)
+
     def _directions(self, moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         d = moments.n_features
         k = min(self.n_components, d)
@@ -71,7 +79,17 @@ class PerClassPCA(MomentEmbedding):
         values, vectors = np.empty((n_classes, k)), np.empty((d, n_classes, k))
         for problems, held in moments.parts(np.arange(n_classes)[:, None]):
             for index in problems.tolist():
-                found = linalg.eigh(held.conditional(index), subset_by_index=(d - k, d - 1), overwrite_a=True)
-                values[index], vectors[:, index] = found[0][::-1], found[1][:, ::-1]
+                values[index], vectors[:, index] = _principal(held, index, k)
         self.component_classes_ = np.repeat(moments.classes, k)
         return values.ravel(), vectors.reshape(d, -1), np.zeros(d)
+
+
+def _principal(held: SecondMoments, i: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k largest eigenvalues, descending, and vectors of the second moment of a class."""
+    if isinstance(held, ClassRows):
+        root = held.root(i) / np.sqrt(held.counts[i])
+        values, U = top_of_gram(linalg.blas.dsyrk(1.0, root.T, trans=1, lower=1), k)
+        return values, root.T @ (U / np.sqrt(values))
+    d = held.sums.shape[1]
+    values, vectors = linalg.eigh(held.conditional(i), subset_by_index=(d - k, d - 1), overwrite_a=True)
+    return values[::-1], vectors[:, ::-1]

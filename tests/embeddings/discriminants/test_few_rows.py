@@ -1,4 +1,4 @@
-"""GEM where classes have far fewer rows than inputs: the same detectors without second moments."""
+"""Where classes have far fewer rows than inputs: the same directions without second moments."""
 
 import tracemalloc
 from functools import partial
@@ -6,8 +6,9 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from eigenbench import GEM, ClassMoments, SubclassGEM
+from eigenbench import GEM, ClassMoments, NeighborhoodGEM, PerClassPCA, SubclassGEM
 from eigenbench.embeddings.discriminants import pairs
 from eigenbench.linalg.row_blocks import row_slices
 from eigenbench.moments import class_rows
@@ -79,6 +80,45 @@ def test_a_class_without_weight_is_none(few_rows):
     model = GEM(top=2).fit(X, y, sample_weight=(y != "c").astype(float))
     assert model.classes_.tolist() == ["a", "b"]
     assert np.isfinite(model.detectors_).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("gamma", [0.5, 1e-4])
+def test_detectors_of_a_class_under_its_neighbors(few_rows, gamma, weighted, request):
+    X, y = few_rows
+    X = np.hstack([X, X[:, ::-1] ** 2])
+    weights = np.random.RandomState(1).uniform(0.5, 2, len(y)) if weighted else None
+    method = NeighborhoodGEM(gamma, top=3, n_neighbors=2)
+    moments = clone(method).fit_moments(ClassMoments.of(X, y, sample_weight=weights))
+    request.getfixturevalue("from_rows")
+    found = method.fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(found.neighbors_, moments.neighbors_)
+    np.testing.assert_array_equal(found.denominators_, moments.denominators_)
+    np.testing.assert_allclose(found.eigenvalues_, moments.eigenvalues_, rtol=1e-7)
+    np.testing.assert_allclose(
+        found.detectors_, moments.detectors_, atol=1e-7 * np.abs(moments.detectors_).max()
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_components_of_a_class(few_rows, weighted, request):
+    X, y = few_rows
+    weights = np.random.RandomState(1).uniform(0.5, 2, len(y)) if weighted else None
+    moments = PerClassPCA(3).fit_moments(ClassMoments.of(X, y, sample_weight=weights))
+    request.getfixturevalue("from_rows")
+    found = PerClassPCA(3).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(found.component_classes_, moments.component_classes_)
+    np.testing.assert_allclose(found.eigenvalues_, moments.eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(found.components_, moments.components_, atol=1e-8)
+
+
+def test_more_components_than_a_class_has_rows(few_rows):
+    X, y = few_rows
+    found = PerClassPCA(20).fit(X, y)
+    np.testing.assert_allclose(
+        found.eigenvalues_, PerClassPCA(20).fit_moments(ClassMoments.of(X, y)).eigenvalues_, atol=1e-9
+    )
+    np.testing.assert_allclose(np.linalg.norm(found.components_, axis=1), 1)
 
 
 def test_more_directions_than_rows_determine(few_rows):
