@@ -8,7 +8,7 @@ that at the first in the same run, by processor time with one thread and into me
 numbers of classes whose second moments take more than 8 GB are left out. ``methods``: every method on more
 classes than memory holds the second moments of, in a process of its own, with its time and largest memory;
 rows lie in a memory-mapped file. Both on random numbers. 10,000 classes of 1,000 features, 100 rows each, are
-for a machine that does nothing else: the file takes 4 GB, and 10,000 eigenproblems of that size hours.
+for a machine with 5 GB free: the file takes 4 of them.
 """
 
 from __future__ import annotations
