@@ -28,21 +28,22 @@ threadpool_limits(1)
 settings.register_profile("eigenbench", deadline=None)
 settings.load_profile("eigenbench")
 
-#: Marks of long tests, in the order in which their files are begun.
-LONG = ("cluster", "workflow", "contract")
+#: Folders and files of long tests, in the order in which they are begun.
+LONG = ("cluster", "workflow", "test_contract.py")
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Return two for each core: tests of clusters, servers and kills wait much of their time."""
-    return 2 * (os.cpu_count() or 1)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return one for each core, two where tests of clusters and servers, which wait much, are selected."""
+    each = 1 if "not workflow" in config.option.markexpr else 2
+    return each * (os.cpu_count() or 1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin the long files first: one that is begun last runs while all other processes are idle."""
     items.sort(
-        key=lambda item: next((i for i, mark in enumerate(LONG) if item.get_closest_marker(mark)), len(LONG))
+        key=lambda item: next((i for i, name in enumerate(LONG) if name in item.path.parts), len(LONG))
     )
 
 

@@ -73,6 +73,7 @@ def test_a_misspelt_dataset_is_one_clear_line(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.workflow
 def test_fetch_downloads_checks_and_prepares(tmp_path):
     for _ in range(2):
         done = run("fetch", "digits", "--data-dir", str(tmp_path))

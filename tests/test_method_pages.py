@@ -10,6 +10,8 @@ import pytest
 import eigenbench
 from eigenbench.suites.recipes import RECIPES
 
+pytestmark = pytest.mark.workflow
+
 REPOSITORY = Path(__file__).parents[1]
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.workflow
+
 SUITES = Path(__file__).resolve().parents[2] / "config" / "suites"
 HEAVY = ("sklearn", "scipy", "pandas", "matplotlib", "mlflow", "skops")
 

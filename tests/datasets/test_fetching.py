@@ -22,6 +22,8 @@ from eigenbench.datasets import (
 )
 from eigenbench.datasets.storage import raw_folder, resolve_data_dir
 
+pytestmark = pytest.mark.workflow
+
 
 def folder():
     return raw_folder(resolve_data_dir(), "t")

@@ -255,6 +255,7 @@ def test_a_folder_that_cannot_be_written_says_so(make):
         make()
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("rename", range(1, 7))
 def test_kill_before_any_rename_leaves_nothing_that_looks_complete(make, mirror, tmp_path, rename):
     """Six files are renamed into place: raw file, manifest, the stamps of both, two arrays and the card."""

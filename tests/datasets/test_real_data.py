@@ -14,7 +14,7 @@ from eigenbench.datasets import DatasetUnavailable, fetch, load, load_catalogue
 from eigenbench.datasets.source_kinds import PackageSource, SdistSource
 
 MIRROR = os.environ.get("EIGENBENCH_MIRROR")
-pytestmark = pytest.mark.data
+pytestmark = [pytest.mark.data, pytest.mark.workflow]
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from eigenbench.datasets.archives import pack_tar
 from eigenbench.datasets.sources.sdist import index_urls
 from eigenbench.datasets.storage import raw_folder, resolve_data_dir
 
+pytestmark = pytest.mark.workflow
+
 MEMBER = "tinydata-1.0/tinydata/table.csv"
 
 

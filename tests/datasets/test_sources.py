@@ -15,6 +15,8 @@ from eigenbench.datasets import DatasetUnavailable, SourceWarning, fetch
 from eigenbench.datasets.archives import pack_tar
 from eigenbench.datasets.storage import raw_folder, resolve_data_dir
 
+pytestmark = pytest.mark.workflow
+
 
 def get(*sources, **changes):
     manifest = fetch("t", catalogue=catalogue_of(t=table_entry(*sources, **changes)), progress=False)

@@ -106,6 +106,7 @@ def test_resampling_keeps_a_tone():
 needs_espeak = pytest.mark.skipif(find_spec("espeakng_loader") is None, reason="needs the extra speech")
 
 
+@pytest.mark.workflow
 @needs_espeak
 def test_synthetic_speech_is_the_same_each_time_and_is_read(tmp_path):
     cast = [speaker for speaker in speakers() if speaker.folder.endswith(("s000", "s001", "felc0", "faks0"))]

@@ -22,6 +22,8 @@ from eigenbench.moments import ClassMoments
 from eigenbench.records.model_file import load_model
 from eigenbench.records.runs import NO_CLASSIFIER
 
+pytestmark = pytest.mark.workflow
+
 GEM = {"steps": [{"GEM": {"top": 1}}, "SignedPowers"]}
 CLASSIFIER = "CalibratedLeastSquares"
 METHOD_GRID = {"grid": {"gem__top": [1, 2]}}

@@ -19,6 +19,8 @@ from eigenbench.experiments.moment_files import write_moments
 from eigenbench.experiments.supervision import MachineFaultError
 from eigenbench.records.model_file import load_model, save_model
 
+pytestmark = pytest.mark.workflow
+
 FAULTS = [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE, errno.EMFILE]
 
 

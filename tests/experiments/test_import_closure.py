@@ -129,6 +129,7 @@ def job_of(bench, verb, folder, classifiers, options):
     return options, closure_of(modules)
 
 
+@pytest.mark.workflow
 def test_everything_that_a_job_executes_is_in_its_hash(tmp_path, prepared, bench):
     (tmp_path / "data").symlink_to(prepared, target_is_directory=True)
     jobs = [job_of(bench, *job) for job in JOBS]
@@ -168,6 +169,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.workflow
 def test_all_that_the_import_of_a_component_or_protocol_executes_is_in_its_closure():
     modules = {item.module for item in COMPONENTS.values() if item.module.startswith("eigenbench")}
     modules |= {protocol.module for protocol in PROTOCOLS.values()}

@@ -15,6 +15,8 @@ from eigenbench.reporting.row_metrics import row_metric
 from eigenbench.suites.suite import SuiteError
 from eigenbench.suites.suite_file import check_parameters
 
+pytestmark = pytest.mark.workflow
+
 CLASSIFIER = "OneVsRestLogistic"
 EXPERIMENT = {
     "dataset": "bibtex",

@@ -17,6 +17,8 @@ from eigenbench.records.model_file import ModelFileError, load_model, save_model
 from eigenbench.suites.suite import SuiteError
 from eigenbench.suites.suite_file import catalogue_of, check_parameters, load_suite
 
+pytestmark = pytest.mark.workflow
+
 SUITE = """
 title: Own parts
 experiments:

@@ -22,6 +22,8 @@ from eigenbench.experiments.supervision import MachineFaultError
 from eigenbench.linalg import partition_files
 from eigenbench.suites.suite import Suite, SuiteError
 
+pytestmark = pytest.mark.workflow
+
 D, N_CLASSES = 6, 4
 
 METHODS = {

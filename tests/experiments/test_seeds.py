@@ -12,6 +12,8 @@ from eigenbench.experiments import embed, search, train
 from eigenbench.experiments.pipelines import build
 from eigenbench.experiments.record_run import _is_deterministic
 
+pytestmark = pytest.mark.workflow
+
 CLASSIFIER = "CalibratedLeastSquares"
 
 

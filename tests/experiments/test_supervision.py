@@ -10,6 +10,8 @@ import pytest
 
 from eigenbench.experiments.supervision import MachineFaultError, Supervisor
 
+pytestmark = pytest.mark.workflow
+
 FULL = [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE, errno.EMFILE]
 
 

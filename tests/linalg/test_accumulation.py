@@ -11,6 +11,8 @@ from eigenbench import GEM, CalibratedLeastSquares, ClassMoments, SecondOrderLog
 from eigenbench.linalg.accumulation import _MappedRows, _Shard, accumulate
 from eigenbench.linalg.row_blocks import FeatureBlocks
 
+pytestmark = pytest.mark.workflow
+
 
 @pytest.fixture(scope="module")
 def rows():

@@ -22,6 +22,8 @@ from eigenbench.linalg.partition_files import PartitionError
 from eigenbench.linalg.partitions import Partitions
 from eigenbench.moments import PooledMoments, StreamedMoments
 
+pytestmark = pytest.mark.workflow
+
 N, D, N_PARTS = 600, 5, 12
 
 

@@ -19,6 +19,8 @@ from eigenbench.reporting.leaderboard import leaderboard
 from eigenbench.reporting.paper_tables import PaperTable
 from eigenbench.reporting.site import render
 
+pytestmark = pytest.mark.workflow
+
 HARD = "a_b & 50 % of $x^2$ #1 {~} \\ [c] <d> |e| −1 – é ± ×"
 DOCUMENT = (
     r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}\begin{document}%s\end{document}"

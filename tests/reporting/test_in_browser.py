@@ -9,6 +9,8 @@ from playwright.sync_api import expect
 
 from eigenbench.reporting.site import render
 
+pytestmark = pytest.mark.workflow
+
 PHONE = {"width": 390, "height": 800}
 BOARD = "details:has(> summary:text-is('Leaderboard')) table"
 

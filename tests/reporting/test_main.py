@@ -13,6 +13,8 @@ from eigenbench.reporting.__main__ import main
 from eigenbench.reporting.inputs import read_inputs
 from eigenbench.suites.suite import SuiteError
 
+pytestmark = pytest.mark.workflow
+
 
 @pytest.fixture
 def run(tmp_path, suite_path, results_dir):

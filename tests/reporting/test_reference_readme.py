@@ -16,6 +16,8 @@ from eigenbench.datasets import load_catalogue
 from eigenbench.reporting.intervals import estimate
 from eigenbench.suites.suite_file import load_suite
 
+pytestmark = pytest.mark.workflow
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 REFERENCE = REPOSITORY / "reports" / "reference"
 

@@ -10,6 +10,8 @@ from eigenbench.reporting.reference_results import main, merge
 from eigenbench.reproduction.reference import default_reference_folder
 from eigenbench.suites.suite_file import load_suite
 
+pytestmark = pytest.mark.workflow
+
 SUITE = project_folder() / "config" / "suites" / "comparison.yaml"
 REFERENCE = default_reference_folder() / "comparison"
 

@@ -17,6 +17,8 @@ from eigenbench.reproduction.reference import EARLIER_KEYS
 from eigenbench.suites.suite import Suite
 from eigenbench.suites.suite_file import load_suite
 
+pytestmark = pytest.mark.workflow
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 REFERENCE = REPOSITORY / "reports" / "reference"
 

@@ -11,6 +11,8 @@ from eigenbench.reproduction.comparison import compare_with_reference
 from eigenbench.reproduction.receipt import RECEIPTS, write_receipt
 from eigenbench.reproduction.reference import load_reference
 
+pytestmark = pytest.mark.workflow
+
 
 @pytest.fixture
 def page(tmp_path, suite, suite_path, few):

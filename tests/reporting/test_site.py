@@ -25,6 +25,8 @@ from eigenbench.reporting.parameters import parameters_of
 from eigenbench.reporting.site import Report, ReportError, render
 from eigenbench.suites.parts import Deviation
 
+pytestmark = pytest.mark.workflow
+
 
 def content(folder):
     """Return every file in a folder by its name."""

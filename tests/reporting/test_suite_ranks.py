@@ -14,6 +14,8 @@ from eigenbench.reporting.site import render
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv, suite_ranks
 from eigenbench.suites.suite import Suite
 
+pytestmark = pytest.mark.workflow
+
 DATASETS = ("digits", "mnist", "covtype", "usps", "a9a", "letter")
 #: Errors of each method; the last is never the best and the slowest.
 METHODS = {"gem": 0.05, "pca": 0.10, "random": 0.20}

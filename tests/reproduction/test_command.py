@@ -9,6 +9,8 @@ import pytest
 
 from eigenbench.reproduction.receipt import read_receipt
 
+pytestmark = pytest.mark.workflow
+
 
 @pytest.fixture
 def verify(tmp_path, reference_dir):

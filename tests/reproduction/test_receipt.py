@@ -18,6 +18,8 @@ from eigenbench.reproduction.receipt import (
 )
 from eigenbench.reproduction.reference import ReproductionError, default_reference_folder, load_reference
 
+pytestmark = pytest.mark.workflow
+
 
 @pytest.fixture
 def receipt(suite, records, reference_dir, write) -> Receipt:

@@ -16,6 +16,8 @@ from mlflow import MlflowClient
 from eigenbench.tracking import TrackingUnavailable, import_records
 from eigenbench.tracking.databases import cheap_commits
 
+pytestmark = pytest.mark.workflow
+
 
 def do_import(results, paths, uri):
     return import_records(paths, results_dir=results.folder, tracking_uri=uri, progress=False)

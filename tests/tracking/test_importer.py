@@ -21,6 +21,8 @@ from eigenbench.tracking import TrackingError, TrackingUnavailable, import_recor
 from eigenbench.tracking.__main__ import main
 from eigenbench.tracking.confusion import write_picture, write_table
 
+pytestmark = pytest.mark.workflow
+
 
 def runs_of(uri, suite="tiny"):
     client = MlflowClient(uri)
@@ -198,7 +200,6 @@ def command(results, *arguments):
     return [sys.executable, "-m", "eigenbench.tracking", "--results-dir", str(results.folder), *arguments]
 
 
-@pytest.mark.workflow
 def test_killed_imports_leave_no_duplicate_and_no_half_run(results, store_uri):
     paths = [str(results.record(seed)) for seed in range(12)]
     for round_ in range(3):
@@ -221,7 +222,6 @@ def test_killed_imports_leave_no_duplicate_and_no_half_run(results, store_uri):
     assert {run.data.tags["mlflow.parentRunId"] for run in runs} == set(summary.summary_ids.values())
 
 
-@pytest.mark.workflow
 def test_two_importers_started_at_once_on_no_store_yet(results, tmp_path, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     (tmp_path / ".mlflow.db.new").write_bytes(b"left by a process killed while it made the store")
@@ -244,7 +244,6 @@ def test_two_importers_started_at_once_on_no_store_yet(results, tmp_path, monkey
         assert "INFO" not in text
 
 
-@pytest.mark.workflow
 def test_a_server_that_goes_away_and_comes_back(results, server, monkeypatch, capfd):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
     path = results.record(0)

@@ -16,6 +16,8 @@ from mlflow.exceptions import MlflowException
 from eigenbench.records.record import read_record, write_record
 from eigenbench.tracking import TrackingError, TrackingUnavailable, compare_records, import_records
 
+pytestmark = pytest.mark.workflow
+
 ONLY_RUNS = "tags.kind = 'run'"
 
 
@@ -94,7 +96,6 @@ def check_whole(uri):
     assert [run.data.tags["imported_from"].rpartition("/")[2] for run in common] == ["cluster2"], "the latest"
 
 
-@pytest.mark.workflow
 def test_several_clusters_at_once_into_a_new_postgresql_database(postgres, clusters):
     uri = postgres()
     import_all(uri, clusters)
@@ -141,7 +142,6 @@ def test_a_summary_that_cannot_be_written_is_an_error(postgres, results, monkeyp
         )
 
 
-@pytest.mark.workflow
 def test_several_clusters_at_once_into_one_server(server, clusters):
     import_all(server.uri, clusters)
     check_whole(server.uri)
@@ -199,7 +199,6 @@ def test_a_missing_driver_names_the_extra(results, monkeypatch):
         )
 
 
-@pytest.mark.workflow
 def test_a_server_killed_in_the_middle_and_back_later(results, server, monkeypatch):
     """The import ends with one clear error; the next one completes it, without doubles."""
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")

@@ -15,6 +15,8 @@ from mlflow import MlflowClient
 from eigenbench.tracking.__main__ import main
 from eigenbench.tracking.receipts import receipt_is_current
 
+pytestmark = pytest.mark.workflow
+
 
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory, results_in, empty_store):

@@ -21,6 +21,8 @@ from eigenbench.tracking.errors import TrackingUnavailable
 from eigenbench.tracking.known import Group
 from eigenbench.tracking.shares import helpers, shares_of, size_of
 
+pytestmark = pytest.mark.workflow
+
 EXPERIMENTS = ("first", "second", "third")
 
 
@@ -160,7 +162,6 @@ _IMPORT = """
 """
 
 
-@pytest.mark.workflow
 @pytest.mark.parametrize("runs_to_see", [1, 4])
 def test_helpers_end_with_a_killed_import_and_the_next_completes_it(
     results, paths, suite, store_uri, small_shares, runs_to_see

@@ -28,6 +28,8 @@ from eigenbench.tracking import import_records
 from eigenbench.tracking.receipts import receipt_is_current, write_receipt
 from eigenbench.tracking.views import saved_views
 
+pytestmark = pytest.mark.workflow
+
 GEM = "tiny/main/gem/LogisticRegression"
 
 

@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 from eigenbench.cli import app
 from eigenbench.tracking import TrackingError
 
+pytestmark = pytest.mark.workflow
+
 
 @pytest.fixture
 def sync(results, store_uri):

@@ -13,6 +13,8 @@ from mlflow import MlflowClient
 from eigenbench.suites.suite import Suite
 from eigenbench.tracking import import_records, store
 
+pytestmark = pytest.mark.workflow
+
 SUITE = {
     "name": "tiny",
     "title": "A test",

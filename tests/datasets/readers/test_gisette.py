@@ -7,6 +7,8 @@ from eigenbench.datasets import MalformedData
 from eigenbench.datasets.readers import gisette
 from eigenbench.datasets.readers.gisette import read_gisette_rebuilt
 
+pytestmark = pytest.mark.workflow
+
 
 def write_mnist(folder, n=7600, shape=(28, 28)):
     """Four idx files of random images, half of them 4s and 9s, of which the 9s have more ink at the top."""
