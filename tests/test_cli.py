@@ -9,6 +9,8 @@ from eigenbench.protocols.available import PROTOCOLS
 from eigenbench.registry import COMPONENTS
 from eigenbench.suites.recipes import RECIPES
 
+pytestmark = pytest.mark.workflow
+
 
 def run(*arguments: str, **kwargs) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "eigenbench.cli", *arguments]
@@ -73,7 +75,6 @@ def test_a_misspelt_dataset_is_one_clear_line(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.workflow
 def test_fetch_downloads_checks_and_prepares(tmp_path):
     for _ in range(2):
         done = run("fetch", "digits", "--data-dir", str(tmp_path))

@@ -13,6 +13,8 @@ from eigenbench.capabilities import takes_random_state
 from eigenbench.component_loading import MissingExtraError
 from eigenbench.registry import COMPONENTS
 
+pytestmark = pytest.mark.contract
+
 
 def images():
     """Pixels from 0 to 255 as they are in a file, a frame of them constant, one of the constants not 0."""

@@ -5,6 +5,8 @@ import pytest
 
 import eigenbench
 
+pytestmark = pytest.mark.workflow
+
 
 @pytest.mark.parametrize("name", eigenbench.__all__)
 def test_every_public_name_can_be_imported(name):

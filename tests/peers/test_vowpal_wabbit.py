@@ -13,6 +13,8 @@ pytest.importorskip("vowpalwabbit", reason="vowpalwabbit is not installed: pip i
 
 from eigenbench.peers.vowpal_wabbit import VowpalWabbitLOMTree, VowpalWabbitOAA
 
+pytestmark = pytest.mark.workflow
+
 LEARNERS = [VowpalWabbitOAA(random_state=0), VowpalWabbitLOMTree(random_state=0)]
 
 

@@ -12,6 +12,8 @@ from eigenbench.suites.recipes import MAX_POINTS, RECIPES, WITHOUT_RECIPE, of_wi
 from eigenbench.suites.steps import Step, grid_points, grid_size, nested_steps, with_params
 from eigenbench.suites.suite_file import load_suite
 
+pytestmark = pytest.mark.contract
+
 COMPONENTS_OF_JOBS = {name: Component(module=one.module, extra=one.extra) for name, one in COMPONENTS.items()}
 
 
