@@ -143,11 +143,10 @@ class NeighborhoodGEM(ClassDetectors):
         self, held: SecondMoments, j: int, neighbors: np.ndarray, top: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the largest eigenvalues of class j under its neighbours, and their vectors."""
-        shares = 1 / (len(neighbors) * held.counts[neighbors])
         if isinstance(held, ClassRows):
-            parts = [held.root(i) * np.sqrt(share) for i, share in zip(neighbors, shares, strict=True)]
+            parts = [held.root(i) / np.sqrt(len(neighbors) * held.counts[i]) for i in neighbors]
             return rows_denominator(held, j, self.gamma).top(np.concatenate(parts), top)
         numerator = np.zeros((held.sums.shape[1],) * 2)
-        for i, share in zip(neighbors, shares, strict=True):
-            numerator += share * held.second_moment(i)
+        for i in neighbors:
+            numerator += held.conditional(i) / len(neighbors)
         return class_denominator(held, j, self.gamma).top(numerator, top)
