@@ -1,6 +1,6 @@
 """Very many classes from end to end, on SYNTHETIC data: embedding, decoder, the five best labels of new rows.
 
-    python benchmarks/label_chain.py --threads 2          # ODP shape as a whole: 100,000 classes, half an hour
+    python benchmarks/label_chain.py --threads 2          # ODP shape, 100,000 classes: half an hour
     python benchmarks/label_chain.py --scale 0.1 --json chain.json
 
 ``--scale`` is the share of rows, words, labels, topics and components. The decoder is multinomial logistic
