@@ -4,8 +4,7 @@ localrules:
 
 rule report:
     input:
-        lambda w: [record for suite in reported(w) for record in BENCH.records(suite)],
-        lambda w: [file for suite in reported(w) for file in BENCH.predictions(suite)],
+        lambda w: [file for suite in reported(w) for file in BENCH.reported(suite)],
     output:
         report(
             f"{REPORTS}/{{report}}index.html",

@@ -18,6 +18,7 @@ from eigenbench.experiments.job_spec import JobSpec, content_key
 from eigenbench.experiments.plan import MethodPlan, SuitePlan, plan_suite
 from eigenbench.experiments.rows import Rows
 from eigenbench.experiments.shared_jobs import SharedJobs, in_rule, shared_jobs
+from eigenbench.records.runs import REPORTED_FILES
 from eigenbench.registry import near_match
 from eigenbench.suites.suite import Config, SuiteError
 from eigenbench.suites.suite_file import check_parameters, load_suite, suite_files, validate_config
@@ -164,10 +165,9 @@ class Workflow:
             if file.endswith("record.json")
         ]
 
-    def predictions(self, suite: str) -> list[str]:
-        """Return the files with the predictions of a suite."""
-        files = self.results_of([suite])
-        return [file for file in files if file.endswith("/predictions.npz")]
+    def reported(self, suite: str) -> list[str]:
+        """Return the files of a suite that reports read."""
+        return [file for file in self.results_of([suite]) if Path(file).name in REPORTED_FILES]
 
     def receipts(self, suite: str) -> list[str]:
         """Return what the imports of a suite into MLflow write."""

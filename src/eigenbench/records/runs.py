@@ -11,6 +11,8 @@ NO_CLASSIFIER = "none"
 #: What a trained and tested run leaves, and what a measured one does.
 TRAINED_FILES = ("record.json", "model.skops", "predictions.npz")
 MEASURED_FILES = ("record.json",)
+#: What reports read of a run.
+REPORTED_FILES = ("record.json", "predictions.npz")
 #: What an embedding that serves all classifiers of a method and seed leaves.
 EMBEDDING_FILES = ("embedding.json", "features.skops")
 
