@@ -4,7 +4,9 @@ localrules:
 
 rule report:
     input:
-        lambda w: [file for suite in reported(w) for file in BENCH.reported(suite)],
+        lambda w: [
+            file for suite in reported(w) for file in BENCH.read_by_reports(suite)
+        ],
     output:
         report(
             f"{REPORTS}/{{report}}index.html",

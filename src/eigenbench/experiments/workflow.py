@@ -165,7 +165,7 @@ class Workflow:
             if file.endswith("record.json")
         ]
 
-    def reported(self, suite: str) -> list[str]:
+    def read_by_reports(self, suite: str) -> list[str]:
         """Return the files of a suite that reports read."""
         return [file for file in self.results_of([suite]) if Path(file).name in REPORTED_FILES]
 

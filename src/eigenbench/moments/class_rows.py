@@ -11,6 +11,7 @@ import numpy as np
 from eigenbench.linalg.generalized_eigen import TooFewRows
 from eigenbench.linalg.row_blocks import dense_block, row_slices
 from eigenbench.linalg.rows_by_class import class_runs
+from eigenbench.moments.class_sums import label_array
 from eigenbench.moments.second_moments import SecondMoments
 
 logger = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ class ClassRows(SecondMoments):
     """
 
     def __init__(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None = None) -> None:
+        y = label_array(y)
         if sample_weight is not None:
             X, y, sample_weight = (part[np.flatnonzero(sample_weight)] for part in (X, y, sample_weight))
         self.classes, codes = np.unique(y, return_inverse=True)
