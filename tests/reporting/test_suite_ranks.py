@@ -126,3 +126,16 @@ def test_the_tables_and_the_page_have_everything(make_suite, runs, tmp_path):
     text = report.page.read_text(encoding="utf-8")
     assert "Over datasets" in text
     assert "6/0/0" in text
+
+
+def test_experiments_of_other_methods_each_are_not_said_to_have_no_result(make_suite, runs, tmp_path):
+    given = make_suite(("digits", "mnist")).model_dump(exclude_unset=True)
+    given["experiments"]["mnist"]["methods"] = {"other": {}}
+    suite = Suite.model_validate(given)
+    path = tmp_path / "many.yaml"
+    path.write_text("title: Many\n", encoding="utf-8")
+    records = [one for one in runs(make_suite(("digits", "mnist"))) if one.experiment == "digits"]
+    page = render([suite], records, reports_dir=tmp_path / "reports", suite_paths={"many": path}).page
+    text = page.read_text(encoding="utf-8")
+    assert "no method is planned with the same classifier on all of digits, mnist." in text
+    assert "Without any result" not in text
