@@ -27,7 +27,7 @@ include: "workflow/rules/report.smk"
 
 
 # A target for each suite, and one for every published table.
-for suite in BENCH.suites:
+for suite in BENCH.suite_paths:
 
     rule:
         name:

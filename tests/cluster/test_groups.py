@@ -32,7 +32,7 @@ def read(printed):
     """Return the groups of a dry run, each the messages of its jobs, and the messages of all other jobs."""
     groups, alone = [], []
     for line in printed.splitlines():
-        if re.search(r"Group job (method|fit)", line):
+        if re.search(r"Group job (prepare|method|fit)", line):
             groups.append([])
         elif job := re.match(r"( *)Job \d+: (.*)", line):
             (groups[-1] if job[1] else alone).append(job[2])
@@ -49,12 +49,27 @@ def random_methods(count, start=10):
 def test_jobs_of_whole_methods_are_joined_by_four(plan):
     methods = random_methods(10, start=12_000)
     groups, alone = plan(methods=methods, classifiers=CLASSIFIERS, seeds=[0, 1, 2])
-    assert sorted(map(len, groups)) == [2, 4, 4]
-    assert sorted(chain.from_iterable(groups)) == [f"train test/main: {name}" for name in methods]
-    assert sorted(alone) == [
-        *("all done", "download digits", "prepare digits"),
-        *("report reports/", "track test"),
+    assert sorted(map(len, groups)) == [1, 2, 4, 4]
+    assert sorted(chain.from_iterable(groups)) == [
+        "prepare digits",
+        *(f"train test/main: {name}" for name in methods),
     ]
+    assert sorted(alone) == ["all done", "download digits", "report reports/", "track test"]
+
+
+def test_small_datasets_are_prepared_by_eight(tmp_path, need_plugin, make_workflow):
+    need_plugin("slurm")
+    small = ["digits", "mnist", "covtype", "letter", "usps", "a9a", "satimage", "vowel", "pendigits"]
+    experiments = {
+        name: {"dataset": name, "methods": {"raw": {"steps": []}}, "classifiers": ["LinearSVC"], "seeds": [0]}
+        for name in [*small, "emnist"]
+    }
+    (tmp_path / "test.yaml").write_text(yaml.safe_dump({"title": "A test", "experiments": experiments}))
+    groups, alone = read(make_workflow(tmp_path / "run", "test", "slurm", tmp_path).run("--dry-run"))
+    prepared = [group for group in groups if group[0].startswith("prepare")]
+    assert sorted(map(len, prepared)) == [1, 8]
+    assert set(chain.from_iterable(prepared)) == {f"prepare {name}" for name in small}
+    assert "prepare emnist" in alone
 
 
 def test_large_runs_of_a_method_and_seed_share_a_job_and_moments_have_their_own(plan):
@@ -62,7 +77,8 @@ def test_large_runs_of_a_method_and_seed_share_a_job_and_moments_have_their_own(
     options = ("--group-components", "method=1")
     groups, alone = plan(*options, methods={"gem": {"steps": steps}}, classifiers=CLASSIFIERS, seeds=[0, 1])
     place = "test/main/gem"
-    assert sorted(map(sorted, groups)) == [
+    assert ["prepare digits"] in groups
+    assert sorted(sorted(group) for group in groups if len(group) > 1) == [
         [
             f"embed {place}/seed-{seed}/",
             f"embed {place}/seed-{seed}/search/point-0/",
@@ -77,7 +93,7 @@ def test_large_runs_of_a_method_and_seed_share_a_job_and_moments_have_their_own(
 def test_measurements_of_time_are_never_beside_other_work(plan):
     methods = random_methods(5)
     groups, alone = plan(methods=methods, protocol="map_speed")
-    assert groups == []
+    assert groups == [["prepare digits"]]
     assert sum(message.startswith("measure test/main/") for message in alone) == 5
 
 
@@ -86,8 +102,9 @@ def test_no_group_of_the_suites_here_waits_for_itself(tmp_path, need_plugin, mak
     suites = REPOSITORY / "config" / "suites"
     names = ",".join(path.stem for path in sorted(suites.glob("*.yaml")))
     groups, _ = read(make_workflow(tmp_path / "run", names, "slurm", suites).run("--dry-run"))
-    assert groups
-    assert max(len({method_and_seed(message) for message in group}) for group in groups) <= 4
+    fitted = [group for group in groups if not group[0].startswith("prepare")]
+    assert fitted
+    assert max(len({method_and_seed(message) for message in group}) for group in fitted) <= 4
 
 
 def method_and_seed(message):

@@ -357,6 +357,23 @@ def test_suites_that_are_not_asked_for_are_read_but_their_components_are_not_imp
     (folder / "two.yaml").write_text(yaml.safe_dump(wrong | {"titel": "t"}))
     with pytest.raises(SuiteError, match="titel"):
         Workflow(config, folder / "config.yaml", folder, targets=["one-table"])
+    assert set(Workflow(config, folder / "config.yaml", folder, check=False, targets=[]).suites) == {"quick"}
+
+
+def test_moments_are_found_in_whatever_suite_needs_them(several):
+    every = Workflow({"suites": ["quick"]}, several / "config.yaml", several, check=False)
+    gem = every.suites["two"].of("large")[0].spec
+    rows = gem.rows("train", 0)
+    others = several.with_name("others")
+    shutil.copytree(several, others)
+    raw = CONTENT | {
+        "experiments": {"main": CONTENT["experiments"]["main"] | {"methods": {"raw": {"steps": []}}}}
+    }
+    (others / "quick.yaml").write_text(yaml.safe_dump(raw))
+    bench = Workflow({"suites": ["quick"]}, others / "config.yaml", others, check=False, targets=[])
+    assert bench.moment_job(gem.dataset, rows.label) == every.moment_job(gem.dataset, rows.label)
+    with pytest.raises(KeyError):
+        bench.moment_job(gem.dataset, "no-such-rows")
 
 
 def test_a_search_embeds_on_one_part_and_the_run_on_all_training_rows():

@@ -107,13 +107,11 @@ wildcard_constraints:
     seed=r"\d+",
     classifier="[^/]+",
     point=r"\d+",
-    suite=one_of(BENCH.suites),
+    suite=one_of(BENCH.suite_paths),
     only="([^/]+/)?",
-    folder=one_of(
-        [folder for folder in BENCH.large if folder.split("/")[0] in BENCH.asked]
-    ),
+    folder=one_of(BENCH.large),
     place=r"(search/point-\d+/)?",
-    report=one_of([f"{name}/" for name in [*BENCH.suites, "paper"]]) + "|",
+    report=one_of([f"{name}/" for name in [*BENCH.suite_paths, "paper"]]) + "|",
 
 
 # `exec` makes the job a child of Snakemake itself, so that it notices when Snakemake has ended.

@@ -37,6 +37,8 @@ rule prepare:
     log:
         "logs/prepare/{dataset}.log",
     retries: RETRIES
+    group:
+        lambda w: "prepare" if BENCH.is_small(w.dataset) else None
     conda:
         ENVIRONMENT
     envmodules:

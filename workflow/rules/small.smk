@@ -3,8 +3,6 @@
 # the suites that the command can need, because a thousand rules cost seconds at every start of Snakemake;
 # `shell` sees the last value of a loop's variable, so what it needs of it goes through `params`.
 for jobs in BENCH.shared_jobs:
-    if jobs.suite not in BENCH.asked:
-        continue
 
     rule:
         name:

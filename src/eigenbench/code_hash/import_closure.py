@@ -6,12 +6,12 @@ import hashlib
 import itertools
 from collections.abc import Iterable
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 from eigenbench.code_hash.source_facts import KEPT, SourceFacts
 
 PACKAGE = "eigenbench"
+_ROOT = Path(__file__).parents[1]
 
 
 def code_hash(modules: Iterable[str]) -> str:
@@ -63,8 +63,10 @@ def import_closure(modules: Iterable[str]) -> set[str]:
 
 @cache
 def _source(module: str) -> Path | None:
-    spec = find_spec(module)
-    return Path(spec.origin) if spec and spec.origin else None
+    """Return the file of a module of eigenbench; ``find_spec`` would import the package that it is in."""
+    below = Path(*module.split(".")[1:])
+    found = (_ROOT / below / "__init__.py", _ROOT / f"{below}.py")
+    return next((path for path in found if path.is_file()), None)
 
 
 def _text(module: str) -> str:

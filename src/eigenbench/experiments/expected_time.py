@@ -34,7 +34,7 @@ def suites_of(workflow: Workflow, outputs: Iterable[str]) -> list[str]:
     """Return the suites that some files belong to, in the order of their names."""
     results = Path(workflow.results)
     found = {path.parts[len(results.parts)] for path in map(Path, outputs) if path.is_relative_to(results)}
-    return sorted(found & workflow.suites.keys())
+    return sorted(found & workflow.suite_paths.keys())
 
 
 def _seconds_of(workflow: Workflow, path: Path) -> float:

@@ -78,12 +78,12 @@ def _receipts(results: Path, receipt_is_current: Callable[[Path], bool]) -> Iter
 
 
 def _datasets(workflow: Workflow, data: Path) -> Iterator[str]:
-    for name in workflow.datasets():
-        state = data / "prepared" / f"{name}.json"
+    for state in (data / "prepared").glob("*.json"):
+        name = state.stem
+        if name not in workflow.catalogue.datasets:
+            continue
         try:
             status = json.loads(state.read_bytes())["status"]
-        except FileNotFoundError:
-            continue
         except (OSError, ValueError, KeyError, TypeError):
             status = None
         if status == "ok" and is_current(name, data_dir=data, catalogue=workflow.catalogue):

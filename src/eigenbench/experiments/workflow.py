@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterable, Mapping
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,9 @@ from eigenbench.suites.suite_file import check_parameters, load_suite, suite_fil
 #: Threads that a job on a large dataset takes at most; beyond, memory bandwidth limits.
 _MAX_THREADS = 8
 
+#: Memory to prepare a dataset at least, in MB.
+_PREPARE_MB = 2000
+
 
 def most_threads(cores: int | None) -> int:
     """Return the threads of a job on a large dataset."""
@@ -44,8 +47,9 @@ class Workflow:
     suites_dir : Path
         The folder of suite files.
     check : bool
-        Whether to check parameter names, which imports every method that the suites name. The nested starts
-        of Snakemake in cluster jobs leave that to the process that submitted them.
+        Whether to read the suites that are not asked for too, and to check parameter names, which imports
+        every method that the others name. The nested starts of Snakemake in cluster jobs leave that to the
+        process that submitted them.
     targets : iterable of str, optional
         What the command names: targets, and rules and files of its options. Left out, every suite is asked
         for.
@@ -54,8 +58,9 @@ class Workflow:
     ----------
     asked : list of str
         The suites that the command can need: those of the configuration, and those whose name stands in
-        `targets`, as it does in the paths of their results and in the names of their rules. All suites are
-        read and planned, but only these have rules of their own and are checked.
+        `targets`, as it does in the paths of their results and in the names of their rules.
+    suites : dict of SuitePlan
+        These suites by their names.
 
     Raises
     ------
@@ -88,11 +93,14 @@ class Workflow:
                 raise SuiteError(f"{config_path}: suites: no file {suites_dir}/{name}.yaml.{hint}")
         self.asked = self._asked(targets)
         self.suites: dict[str, SuitePlan] = {}
-        for path in self.suite_paths.values():
-            suite = load_suite(path, sorted(self.catalogue.datasets))
-            if check and suite.name in self.asked:
-                check_parameters(suite, path)
-            self.suites[suite.name] = plan_suite(suite, self.catalogue)
+        for name, path in self.suite_paths.items():
+            if name in self.asked or check:
+                suite = load_suite(path, sorted(self.catalogue.datasets))
+            if name in self.asked:
+                if check:
+                    check_parameters(suite, path)
+                self.suites[name] = plan_suite(suite, self.catalogue)
+        self._every_suite = partial(Workflow, config, config_path, suites_dir, check=False)
         self._methods = {method.folder: method for plan in self.suites.values() for method in plan.methods}
         self._parts: dict[tuple[str, str | None], JobSpec] = {}
 
@@ -202,7 +210,12 @@ class Workflow:
         return found
 
     def moment_job(self, dataset: str, label: str) -> tuple[JobSpec, Rows]:
-        """Return what the job of a moment pass is told."""
+        """Return what the job of a moment pass is told.
+
+        Neither its path nor its rule says which suite it is of.
+        """
+        if (dataset, label) not in self._moment_rows and len(self.asked) < len(self.suite_paths):
+            return self._every_suite().moment_job(dataset, label)
         spec, rows = self._moment_rows[dataset, label]
         return JobSpec(dataset=dataset, split_drawn=spec.split_drawn), rows
 
@@ -249,7 +262,11 @@ class Workflow:
         """Return the memory to prepare a dataset, in MB: some formats are read as dense float64, thrice."""
         expect = self.catalogue.entry(dataset).expect
         dense = 24 * sum(expect.rows.values()) * expect.features // 2**20
-        return min(max(2000, dense), 8000) * 2 ** (attempt - 1)
+        return min(max(_PREPARE_MB, dense), 8000) * 2 ** (attempt - 1)
+
+    def is_small(self, dataset: str) -> bool:
+        """Return whether a dataset is prepared in less time than a cluster takes to start a job."""
+        return self.prepare_mem_mb(dataset, 1) == _PREPARE_MB
 
     def content_of(self, suites: Iterable[str]) -> str:
         """Return the hash of some suites with all that reports show of them: titles and published numbers."""
@@ -260,8 +277,3 @@ class Workflow:
         return content_key(
             [code_hash(["eigenbench.reporting.__main__"]), files_hash("eigenbench.reporting", "templates")]
         )
-
-    def datasets(self) -> Iterator[str]:
-        """Yield the datasets of all suites."""
-        methods = self._methods.values()
-        yield from dict.fromkeys(name for method in methods for name in method.spec.datasets)
