@@ -2,7 +2,7 @@
 
 import pytest
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 
 def test_a_suite_is_run_and_a_cancelled_job_is_submitted_again(slurm, tmp_path, need_plugin, make_workflow):

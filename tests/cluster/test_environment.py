@@ -35,6 +35,7 @@ def pinned(tmp_path, monkeypatch):
     return log
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suite", "jobs"),
     [("single", {"fit": 1}), ("stages", {"moment_files": 2, "embed": 2, "search": 2, "train": 1})],

@@ -97,6 +97,7 @@ def test_measurements_of_time_are_never_beside_other_work(plan):
     assert sum(message.startswith("measure test/main/") for message in alone) == 5
 
 
+@pytest.mark.slow
 def test_no_group_of_the_suites_here_waits_for_itself(tmp_path, need_plugin, make_workflow):
     need_plugin("slurm")
     suites = REPOSITORY / "config" / "suites"

@@ -56,6 +56,7 @@ def kubectl(tmp_path, monkeypatch):
     return state
 
 
+@pytest.mark.slow
 def test_a_suite_is_run_as_jobs_of_kubernetes(kubectl, tmp_path, need_plugin, make_workflow):
     need_plugin("cluster-generic")
     workflow = make_workflow(tmp_path / "run", "single", "kubernetes")

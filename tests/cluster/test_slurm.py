@@ -6,7 +6,7 @@ import mlflow
 import pandas as pd
 import pytest
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 # First requests that are too small, as the workflow's own are generous, and a SLURM job for each method.
 OPTIONS = [

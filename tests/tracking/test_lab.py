@@ -96,6 +96,7 @@ def check_whole(uri):
     assert [run.data.tags["imported_from"].rpartition("/")[2] for run in common] == ["cluster2"], "the latest"
 
 
+@pytest.mark.slow
 def test_several_clusters_at_once_into_a_new_postgresql_database(postgres, clusters):
     uri = postgres()
     import_all(uri, clusters)
@@ -142,6 +143,7 @@ def test_a_summary_that_cannot_be_written_is_an_error(postgres, results, monkeyp
         )
 
 
+@pytest.mark.slow
 def test_several_clusters_at_once_into_one_server(server, clusters):
     import_all(server.uri, clusters)
     check_whole(server.uri)

@@ -12,7 +12,7 @@ import sys
 import pandas as pd
 import pytest
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 expect = pytest.importorskip("playwright.sync_api", reason="pip install 'eigenbench[browser]'").expect
 
 # Loading the dashboard's scripts takes seconds, and minutes on a machine that is busy.

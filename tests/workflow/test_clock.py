@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 DAY = 86_400
 METHODS = {"identity": {}, "random": {"steps": [{"RandomDirections": {"n_components": 20}}]}}

@@ -6,7 +6,7 @@ import re
 import pytest
 from followed_documents import COMMANDS, DOCS, script, shell
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 DOCUMENT = DOCS / "extend.md"
 

@@ -122,6 +122,7 @@ def test_one_run_at_a_time(tmp_path, make_workflow):
     assert len(workflow.records()) == 1
 
 
+@pytest.mark.slow
 def test_an_unreachable_tracking_server_loses_nothing_and_is_tried_again(tmp_path, make_workflow):
     workflow = make_workflow(tmp_path, write_suite(tmp_path / "suites", {"main": experiment()}))
     done = workflow.run(MLFLOW_TRACKING_URI="http://127.0.0.1:9", MLFLOW_HTTP_REQUEST_MAX_RETRIES="1")
@@ -167,6 +168,7 @@ def test_a_full_disk_is_a_fault_of_the_machine_and_never_a_result(tmp_path, make
         assert set(workflow.results().status) == {"ok"}
 
 
+@pytest.mark.slow
 def test_a_run_over_its_time_limit_is_a_failed_record(tmp_path, make_workflow):
     limited = experiment(
         methods={

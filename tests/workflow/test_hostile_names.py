@@ -85,6 +85,7 @@ def test_tags_that_would_run_code_are_refused(tmp_path):
     assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.workflow
 def test_folders_may_have_any_name(tmp_path, make_workflow):
     """Blanks, quotes, and what a shell would run, in the names of every folder that a run works in.

@@ -37,6 +37,7 @@ def command(*arguments):
     return [sys.executable, "-m", "eigenbench.cli", *arguments]
 
 
+@pytest.mark.slow
 def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     table, use_model, in_python = blocks("python")
@@ -111,6 +112,7 @@ def test_out_of_time_is_an_answer(tmp_path):
     assert not (tmp_path / "out" / "model.skops").exists()
 
 
+@pytest.mark.slow
 def test_all_methods_do_a_fold_before_the_next_and_the_same_command_goes_on(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(10_000, 100)), np.arange(10_000) % 2

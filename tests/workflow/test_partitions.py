@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from followed_documents import COMMANDS, DOCS, script, shell
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 RUN = f"{COMMANDS}eigenbench run --config suites_dir=. suites=[in_files]"
 

@@ -22,7 +22,7 @@ import yaml
 
 from eigenbench.records.record import read_record
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 KILLS = int(os.environ.get("EIGENBENCH_KILLS", "3"))
 SEED = int(os.environ.get("EIGENBENCH_KILL_SEED", "0"))

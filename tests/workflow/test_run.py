@@ -27,6 +27,7 @@ def test_every_run_has_one_record(finished):
     assert expected in workflow.records()
 
 
+@pytest.mark.slow
 def test_the_scheduler_wakes_up_for_jobs_alone(copied):
     by_experiment = {record.relative_to(copied.folder).parts[2]: record for record in copied.records()}
     for record in by_experiment.values():

@@ -69,6 +69,7 @@ rule moments_shard:
         report=temp(f"{DATA}/moments/{{dataset}}/{{rows}}/shard-{{shard}}.json"),
     log:
         "logs/moments/{dataset}/{rows}/shard-{shard}.log",
+    priority: 1
     retries: RETRIES
     conda:
         ENVIRONMENT
@@ -94,7 +95,7 @@ rule moments_shard:
         + " --shard {wildcards.shard} --of {params.of}"
 
 
-# One pass over the rows for all embeddings that are fitted on class moments.
+# One pass over the rows for all embeddings that are fitted on class moments. They wait for it: it is begun first.
 rule moments:
     input:
         rules.prepare.output if STORED else rules.prepare.output[0],
@@ -104,6 +105,7 @@ rule moments:
         report=f"{DATA}/moments/{{dataset}}/{{rows}}.json",
     log:
         "logs/moments/{dataset}/{rows}.log",
+    priority: 1
     retries: RETRIES
     conda:
         ENVIRONMENT
