@@ -69,6 +69,7 @@ def modules(log):
 JOBS = ["eigenbench.experiments.download", "eigenbench.experiments.prepare"]
 
 
+@pytest.mark.slow
 def test_conda_makes_an_environment_with_the_package_for_every_job(
     programs, tmp_path, monkeypatch, make_workflow
 ):
@@ -79,6 +80,7 @@ def test_conda_makes_an_environment_with_the_package_for_every_job(
     assert modules(programs) == JOBS
 
 
+@pytest.mark.slow
 def test_apptainer_runs_every_job_in_the_image(programs, tmp_path, monkeypatch, make_workflow):
     image = tmp_path / "eigenbench.sif"
     image.touch()

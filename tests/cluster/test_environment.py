@@ -51,6 +51,7 @@ def test_every_job_runs_in_the_environment_of_the_module(pinned, tmp_path, make_
     assert workflow.records() == workflow.planned_records()
 
 
+@pytest.mark.slow
 def test_without_it_the_environment_is_not_used(pinned, tmp_path, make_workflow):
     workflow = make_workflow(tmp_path / "run", "single")
     workflow.run("--until", "prepare")

@@ -21,6 +21,7 @@ def suite():
     return load_suite(SUITE)
 
 
+@pytest.mark.slow
 def test_a_part_taken_out_and_merged_again_gives_the_reference(suite, tmp_path):
     """The ranks over all experiments are computed again, from the committed results."""
     reports, folder = tmp_path / "reports", tmp_path / "reference"
@@ -41,6 +42,7 @@ def test_a_part_taken_out_and_merged_again_gives_the_reference(suite, tmp_path):
         assert (folder / path.name).read_bytes() == path.read_bytes(), path.name
 
 
+@pytest.mark.slow
 def test_some_methods_of_a_dataset_replace_their_own_results_alone(suite, tmp_path):
     reports, folder = tmp_path / "reports", tmp_path / "reference"
     shutil.copytree(REFERENCE, folder)

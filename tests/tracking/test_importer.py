@@ -200,6 +200,7 @@ def command(results, *arguments):
     return [sys.executable, "-m", "eigenbench.tracking", "--results-dir", str(results.folder), *arguments]
 
 
+@pytest.mark.slow
 def test_killed_imports_leave_no_duplicate_and_no_half_run(results, store_uri):
     paths = [str(results.record(seed)) for seed in range(12)]
     for round_ in range(3):
@@ -244,6 +245,7 @@ def test_two_importers_started_at_once_on_no_store_yet(results, tmp_path, monkey
         assert "INFO" not in text
 
 
+@pytest.mark.slow
 def test_a_server_that_goes_away_and_comes_back(results, server, monkeypatch, capfd):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
     path = results.record(0)

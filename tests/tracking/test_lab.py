@@ -201,6 +201,7 @@ def test_a_missing_driver_names_the_extra(results, monkeypatch):
         )
 
 
+@pytest.mark.slow
 def test_a_server_killed_in_the_middle_and_back_later(results, server, monkeypatch):
     """The import ends with one clear error; the next one completes it, without doubles."""
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")

@@ -32,6 +32,7 @@ def has_ipv6():
 needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6 loopback")
 
 
+@pytest.mark.slow
 @pytest.mark.workflow
 @pytest.mark.parametrize(
     ("host", "address"),

@@ -29,6 +29,7 @@ def experiment(**changes):
     } | changes
 
 
+@pytest.mark.slow
 def test_kill_at_any_moment_then_the_same_command_finishes_with_the_same_records(
     tmp_path, finished, make_workflow
 ):
@@ -47,6 +48,7 @@ def test_kill_at_any_moment_then_the_same_command_finishes_with_the_same_records
     pd.testing.assert_frame_equal(workflow.metrics(), reference.metrics())
 
 
+@pytest.mark.slow
 def test_when_snakemake_alone_is_killed_its_jobs_end_too(tmp_path, make_workflow):
     slow = experiment(
         methods={"gem": {"steps": [{"GEM": {"top": 20}}, "SignedPowers"]}}, seeds=list(range(40))
@@ -96,6 +98,7 @@ def test_a_misspelt_method_stops_the_run_before_any_work(tmp_path, make_workflow
     assert not (work / "results").exists()
 
 
+@pytest.mark.slow
 def test_a_dataset_that_no_source_gives_is_not_run_and_the_rest_goes_on(tmp_path, make_workflow):
     suites = write_suite(tmp_path / "suites", {"far": experiment(dataset="orl_faces"), "near": experiment()})
     workflow = make_workflow(tmp_path, suites)
@@ -110,6 +113,7 @@ def test_a_dataset_that_no_source_gives_is_not_run_and_the_rest_goes_on(tmp_path
     assert "download digits" not in planned
 
 
+@pytest.mark.slow
 def test_one_run_at_a_time(tmp_path, make_workflow):
     workflow = make_workflow(tmp_path, write_suite(tmp_path / "suites", {"main": experiment()}))
     first = workflow.start("results/tiny/main/identity/seed-0/CalibratedLeastSquares/record.json")
@@ -151,6 +155,7 @@ def file_system(folder, options):
         subprocess.run(["umount", "--lazy", str(folder)], check=False)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_a_fault_of_the_machine_and_never_a_result(tmp_path, make_workflow):
     methods = {f"random{n}": {"steps": [{"RandomDirections": {"n_components": n}}]} for n in (50, 60, 70)}
     suites = write_suite(tmp_path / "suites", {"main": experiment(methods=methods)})

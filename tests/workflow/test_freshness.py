@@ -107,6 +107,7 @@ def test_delete_all_output_leaves_logs_downloads_and_the_store(copied):
     assert all("raw" in path.parts for path in kept), kept
 
 
+@pytest.mark.slow
 def test_one_command_repairs_everything(copied, finished):
     """Records edited and cut, a model cut, a part of the results and MLflow's file deleted: one more run."""
     results = copied.folder / "results" / "tiny"

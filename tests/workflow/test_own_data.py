@@ -90,6 +90,7 @@ def test_the_catalogue_of_the_tutorial_is_valid():
     assert entry.licence == "not stated"
 
 
+@pytest.mark.slow
 def test_labels_of_sparse_rows(tmp_path):
     X = random_array((60, 40), density=0.2, rng=np.random.default_rng(0), format="csr")
     Y = np.stack([X[:, [0]].toarray().ravel() > 0, X[:, [1]].toarray().ravel() > 0], axis=1).astype(int)
@@ -142,6 +143,7 @@ def test_all_methods_do_a_fold_before_the_next_and_the_same_command_goes_on(tmp_
     assert {path: path.stat().st_mtime_ns for path in written} == written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_keeps_what_is_done_and_leaves_no_process(tmp_path, asked):
     rng = np.random.default_rng(0)

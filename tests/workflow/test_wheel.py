@@ -40,6 +40,7 @@ def test_the_wheel_carries_what_the_workflow_consists_of(wheel):
     assert {f"eigenbench/_project/{name}" for name in listed} <= names
 
 
+@pytest.mark.slow
 def test_the_installed_package_plans_the_quick_suite_in_an_empty_folder(wheel, tmp_path):
     site, empty = tmp_path / "site", tmp_path / "empty"
     empty.mkdir()
