@@ -67,6 +67,8 @@ class Slurm:
     """Munge, one controller and the nodes ``n1`` and ``n2``, with all their files in one folder."""
 
     NODES = ("n1", "n2")
+    #: Of each node, whatever the machine has.
+    CPUS = 8
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -78,7 +80,7 @@ class Slurm:
             (self.folder / name).mkdir()
         controller, *nodes = _free_ports(3)
         text = (HERE / "slurm.conf").read_text()
-        fields = {"folder": str(self.folder), "controller_port": controller}
+        fields = {"folder": str(self.folder), "controller_port": controller, "cpus": self.CPUS}
         fields |= {f"{name}_port": port for name, port in zip(self.NODES, nodes, strict=True)}
         CONFIGURATION.parent.mkdir(exist_ok=True)
         CONFIGURATION.write_text(text.format(**fields))
