@@ -61,8 +61,8 @@ def import_all(uri, folders):
         command = [sys.executable, "-m", "eigenbench.tracking", "--tracking-uri", uri]
         command += ["--results-dir", str(folder), "--receipt", str(folder / "receipt.json"), *paths]
         started.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
-    ends = [process.communicate(timeout=300)[1].splitlines()[-1:] for process in started]
-    assert [process.returncode for process in started] == [0] * len(folders), ends
+    said = "\n".join(process.communicate(timeout=300)[1] for process in started)
+    assert [process.returncode for process in started] == [0] * len(folders), said
     return [json.loads((folder / "receipt.json").read_text()) for folder in folders]
 
 
@@ -92,6 +92,8 @@ def check_whole(uri):
     }
     for run in runs:
         assert run.data.tags["mlflow.parentRunId"] == summaries[run.data.tags["suite"]][0]
+    for suite in summaries:
+        assert len(client.search_runs([experiments[suite]], "tags.kind = 'overview'")) == 1
     common = [run for run in runs if run.data.tags["run_key"] == f"{100:016x}"]
     assert [run.data.tags["imported_from"].rpartition("/")[2] for run in common] == ["cluster2"], "the latest"
 
@@ -110,7 +112,6 @@ def test_a_summary_that_another_import_removes_while_it_is_written_is_found_agai
     postgres, results, monkeypatch
 ):
     uri = postgres()
-    client = MlflowClient(uri)
     log_batch, removed = MlflowClient.log_batch, []
 
     def removed_before(self, run_id, *arguments, **named):
@@ -123,10 +124,54 @@ def test_a_summary_that_another_import_removes_while_it_is_written_is_found_agai
     monkeypatch.setattr(MlflowClient, "log_batch", removed_before)
     import_records([results.record()], results_dir=results.folder, tracking_uri=uri, progress=False)
     assert removed == ["summary", "overview"]
+    check_one_of_each(uri)
+
+
+def check_one_of_each(uri):
+    """The store has one run, below its summary, and one overview."""
+    client = MlflowClient(uri)
     runs = client.search_runs([client.get_experiment_by_name("tiny").experiment_id])
     assert sorted(run.data.tags["kind"] for run in runs) == ["overview", "run", "summary"]
+    assert {run.info.status for run in runs} == {"FINISHED"}
     found = {run.data.tags["kind"]: run for run in runs}
     assert found["run"].data.tags["mlflow.parentRunId"] == found["summary"].info.run_id
+
+
+@pytest.mark.parametrize("write", ["log_batch", "set_experiment_tag"])
+def test_the_import_that_is_refused_where_two_write_the_same_tries_again(
+    postgres, results, monkeypatch, write
+):
+    """PostgreSQL takes the rows of one and refuses those of the other."""
+    original, refused = getattr(MlflowClient, write), []
+
+    def written_by_another_too(self, where, *arguments, **named):
+        original(self, where, *arguments, **named)
+        is_run = write == "log_batch" and self.get_run(where).data.tags["kind"] == "run"
+        if not is_run and len(refused) < 2:
+            refused.append(where)
+            raise MlflowException("duplicate key value violates unique constraint")
+
+    monkeypatch.setattr(MlflowClient, write, written_by_another_too)
+    uri = postgres()
+    import_records([results.record()], results_dir=results.folder, tracking_uri=uri, progress=False)
+    assert len(refused) == 2
+    check_one_of_each(uri)
+
+
+@pytest.mark.parametrize("kind", ["summary", "overview"])
+def test_of_what_two_imports_begin_at_once_one_stays(postgres, results, monkeypatch, kind):
+    create_run, begun = MlflowClient.create_run, []
+
+    def begun_by_another_too(self, *arguments, tags, **named):
+        if tags["kind"] == kind and not begun:
+            begun.append(create_run(self, *arguments, tags=tags, **named))
+        return create_run(self, *arguments, tags=tags, **named)
+
+    monkeypatch.setattr(MlflowClient, "create_run", begun_by_another_too)
+    uri = postgres()
+    import_records([results.record()], results_dir=results.folder, tracking_uri=uri, progress=False)
+    assert begun
+    check_one_of_each(uri)
 
 
 def test_a_summary_that_cannot_be_written_is_an_error(postgres, results, monkeypatch):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import random
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -25,6 +27,10 @@ from eigenbench.tracking.unchanged import is_unchanged
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+
+# Imports that cross each other settle in two or three tries; what is refused for good is an error after all.
+_TRIES = 8
+_SECONDS_APART = 0.5
 
 
 def import_records(
@@ -157,25 +163,30 @@ def _import_suite(one: SuiteImport, bar: tqdm[Any] | Watch) -> None:
     if sqlite_path(one.settings.uri) is not None:
         summarize_import(one)
         return
-    # Other imports may add to the store meanwhile, and write summaries of what they saw.
-    there, found = None, one.look_again()
-    while found != there:
-        there, found = found if _summarized(one) else None, one.look_again()
+    _summarize_among_others(one)
 
 
-def _summarized(one: SuiteImport) -> bool:
-    """Write the summaries of a suite; false if another import removed one meanwhile, as a duplicate."""
+def _summarize_among_others(one: SuiteImport) -> None:
+    """Bring the summaries up to date in a store that other imports may write at the same time.
+
+    Each import looks again after it has written, so the last one sees what all have left, and puts it right.
+    Imports that write into the same summary may make MLflow refuse one of them, who then tries again.
+    """
     from mlflow.exceptions import MlflowException
 
-    before = one.known.run_ids()
-    try:
-        summarize_import(one)
-    except MlflowException:
-        one.list_again()
-        if one.known.run_ids() == before:
-            raise
-        return False
-    return True
+    written = None
+    for tries_left in reversed(range(_TRIES)):
+        one.look_again()
+        if one.known.run_ids() == written:
+            return
+        try:
+            summarize_import(one)
+            written = one.known.run_ids()
+        except MlflowException:
+            if not tries_left:
+                raise
+            written = None
+            time.sleep(random.uniform(0, _SECONDS_APART))
 
 
 def compare_records(

@@ -95,12 +95,11 @@ class SuiteImport:
         """Look what the store holds now."""
         self.known = known_runs(self.client, self.experiment_id, self.source, self.experiments)
 
-    def look_again(self) -> set[str]:
-        """Remove what several imports wrote at once, and return the runs that are whole."""
+    def look_again(self) -> None:
+        """Look what the store holds now, without what several imports wrote at once."""
         self.list_again()
         self.remove_duplicates()
         self.list_again()
-        return {run.run_id for found in self.known.runs.values() for run in found if run.ended}
 
     def add(self, entry: Entry) -> None:
         """Import one record unless the store has it, and remove its other runs.
