@@ -83,6 +83,22 @@ def test_whatever_is_removed_is_planned_again(copied):
 
 
 @pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("tiny/grid/gem/seed-0/LogisticRegression/record.json", "train tiny/grid: identity, gem"),
+        ("tiny/grid/gem/seed-0/LogisticRegression/predictions.npz", "train tiny/grid: identity, gem"),
+        ("tiny/grid/gem/seed-0/LogisticRegression/model.skops", "train tiny/grid: identity, gem"),
+        ("tiny/single/random/seed-0/embedding.json", "train tiny/single: gem, random"),
+        ("tiny/single/random/seed-0/features.skops", "train tiny/single: gem, random"),
+        ("tiny/tracked.json", "track tiny"),
+    ],
+)
+def test_one_removed_file_is_planned_again(copied, name, expected):
+    (copied.folder / "results" / name).unlink()
+    assert expected in copied.planned()
+
+
+@pytest.mark.parametrize(
     "name", ["index.html", "results.csv", "comparison.csv", "leaderboard.csv", "ranks.csv", "figures"]
 )
 def test_a_removed_part_of_the_report_is_rendered_again(copied, name):

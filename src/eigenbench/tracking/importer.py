@@ -170,7 +170,8 @@ def _summarize_among_others(one: SuiteImport) -> None:
     """Bring the summaries up to date in a store that other imports may write at the same time.
 
     Each import looks again after it has written, so the last one sees what all have left, and puts it right.
-    Imports that write into the same summary may make MLflow refuse one of them, who then tries again.
+    Imports that write into the same summary may make MLflow refuse one of them, which then tries again. While
+    others go on adding runs it stops after some tries, as they summarize all at their end.
     """
     from mlflow.exceptions import MlflowException
 
