@@ -15,10 +15,10 @@ from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from eigenbench import ClassMoments, SecondOrderLogistic
-from eigenbench.classifiers.simplex import project_rows_to_simplex
-from eigenbench.linalg.generalized_eigen import DENSE_LIMIT, SharedDenominator
-from eigenbench.linalg.ridge_system import RidgeSystem
-from eigenbench.linalg.row_blocks import FeatureBlocks
+from eigenbench.methods.classifiers.simplex import project_rows_to_simplex
+from eigenbench.methods.linalg.generalized_eigen import DENSE_LIMIT, SharedDenominator
+from eigenbench.methods.linalg.ridge_system import RidgeSystem
+from eigenbench.methods.linalg.row_blocks import FeatureBlocks
 
 
 def seconds(work, repeats=3):

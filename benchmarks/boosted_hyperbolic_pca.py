@@ -17,10 +17,10 @@ from sklearn.base import clone
 from sklearn.metrics import pairwise_distances
 from sklearn.preprocessing import normalize
 
-from eigenbench.classifiers.one_example import OneExampleNearestNeighbour
-from eigenbench.embeddings.constraints.gram_coordinates import GramCoordinates, kernel_matrix
-from eigenbench.embeddings.constraints.hyperbolic_pca import HyperbolicPCA
-from eigenbench.embeddings.constraints.margin_risk import PairDistances
+from eigenbench.methods.classifiers.one_example import OneExampleNearestNeighbour
+from eigenbench.methods.embeddings.constraints.gram_coordinates import GramCoordinates, kernel_matrix
+from eigenbench.methods.embeddings.constraints.hyperbolic_pca import HyperbolicPCA
+from eigenbench.methods.embeddings.constraints.margin_risk import PairDistances
 
 
 class BoostedOperator:

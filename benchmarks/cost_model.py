@@ -23,8 +23,8 @@ from pathlib import Path
 import numpy as np
 
 from eigenbench import CalibratedLeastSquares, ClassMoments
-from eigenbench.linalg.partition_files import ArrayFile, file_readers
-from eigenbench.linalg.partitions import Partitions
+from eigenbench.methods.linalg.partition_files import ArrayFile, file_readers
+from eigenbench.methods.linalg.partitions import Partitions
 
 FEATURES, CLASSES, ROUNDS = 1000, 10, 1
 FITTED, CHECKED = (1, 2, 4), 8

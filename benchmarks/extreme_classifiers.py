@@ -36,10 +36,10 @@ from sklearn.decomposition import TruncatedSVD
 from eigenbench import PLST, CompressedSensing, LabelEmbeddingClassifier, Rembrandt
 from eigenbench.datasets import load
 from eigenbench.datasets.planted_labels import PlantedLabels
-from eigenbench.metrics.ranking import RankingScores, inverse_propensities
-from eigenbench.metrics.top_k import TopK, predict_top_k
-from eigenbench.peers.napkinxc_plt import NapkinXCPLT
-from eigenbench.peers.vowpal_wabbit import VowpalWabbitLOMTree, VowpalWabbitOAA
+from eigenbench.methods.metrics.ranking import RankingScores, inverse_propensities
+from eigenbench.methods.metrics.top_k import TopK, predict_top_k
+from eigenbench.methods.peers.napkinxc_plt import NapkinXCPLT
+from eigenbench.methods.peers.vowpal_wabbit import VowpalWabbitLOMTree, VowpalWabbitOAA
 
 SYNTHETIC = {
     "small": PlantedLabels(n_rows=8192, n_features=1000, n_labels=200, rank=16, nonzeros_per_row=40),

@@ -36,7 +36,7 @@ from eigenbench import (
     SubclassGEM,
 )
 from eigenbench.datasets import load
-from eigenbench.moments import ClassMoments
+from eigenbench.methods.moments import ClassMoments
 
 PARTS = ("demo", "suite", "fast", "subclass", "logistic", "wide")
 #: Rows of random numbers for products whose time is proportional to the rows.

@@ -11,9 +11,9 @@ import time
 
 import numpy as np
 
-from eigenbench.classifiers.one_example import OneExampleNearestNeighbour
-from eigenbench.embeddings.constraints.hyperbolic_pca import HyperbolicPCA
-from eigenbench.moments import ClassMoments
+from eigenbench.methods.classifiers.one_example import OneExampleNearestNeighbour
+from eigenbench.methods.embeddings.constraints.hyperbolic_pca import HyperbolicPCA
+from eigenbench.methods.moments import ClassMoments
 
 
 def measured(name, work):

@@ -35,11 +35,11 @@ from eigenbench.datasets import load
 from eigenbench.datasets.planted_labels import PlantedLabels, recipe_of
 from eigenbench.datasets.planted_structure import canonical_angles, captured_energy
 from eigenbench.datasets.storage import resolve_data_dir
-from eigenbench.embeddings.labels.compressed_sensing import CompressedSensing
-from eigenbench.embeddings.labels.label_matrix import target_matrix
-from eigenbench.embeddings.labels.plst import PLST
-from eigenbench.embeddings.labels.rembrandt import Rembrandt
-from eigenbench.linalg.randomized_eigen import leading_eigenpairs
+from eigenbench.methods.embeddings.labels.compressed_sensing import CompressedSensing
+from eigenbench.methods.embeddings.labels.label_matrix import target_matrix
+from eigenbench.methods.embeddings.labels.plst import PLST
+from eigenbench.methods.embeddings.labels.rembrandt import Rembrandt
+from eigenbench.methods.linalg.randomized_eigen import leading_eigenpairs
 
 RIDGE = 10.0
 """In mean diagonal entries of the Gram matrix: of 0.1, 1 and 10, what found most of a small planted set."""

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from eigenbench import GEM, SIR, ClassMoments, FisherLDA, NeighborhoodGEM, PerClassPCA
-from eigenbench.moments import streamed_moments
+from eigenbench.methods.moments import streamed_moments
 
 METHODS = {
     "LDA": FisherLDA(n_components=100, gamma=1e-3),

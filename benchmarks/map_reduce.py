@@ -25,7 +25,7 @@ from joblib import parallel_config
 from sklearn.frozen import FrozenEstimator
 
 from eigenbench import ClassMoments, RandomDirections, SecondOrderLogistic
-from eigenbench.linalg import accumulation
+from eigenbench.methods.linalg import accumulation
 
 WORKERS = (1, 2, 4)
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 from sklearn.kernel_approximation import PolynomialCountSketch
 
-from eigenbench.embeddings.kernel_features.craft import CRAFT
-from eigenbench.embeddings.kernel_features.random_fourier import RandomFourierFeatures
-from eigenbench.embeddings.kernel_features.random_maclaurin import RandomMaclaurin
-from eigenbench.embeddings.kernel_features.spherical import SphericalRandomFeatures
-from eigenbench.embeddings.kernel_features.spherical_hermite import SphericalHermiteFeatures
-from eigenbench.embeddings.kernel_features.tensor_sketch import TensorSketch
+from eigenbench.methods.embeddings.kernel_features.craft import CRAFT
+from eigenbench.methods.embeddings.kernel_features.random_fourier import RandomFourierFeatures
+from eigenbench.methods.embeddings.kernel_features.random_maclaurin import RandomMaclaurin
+from eigenbench.methods.embeddings.kernel_features.spherical import SphericalRandomFeatures
+from eigenbench.methods.embeddings.kernel_features.spherical_hermite import SphericalHermiteFeatures
+from eigenbench.methods.embeddings.kernel_features.tensor_sketch import TensorSketch
 
 DEGREE, WIDTH, SCALE = 7, 784, 4.0
 PARTS = ("sketch", "maps", "products", "density")

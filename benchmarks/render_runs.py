@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 import yaml
 
+from eigenbench.bench.jobs.environment import describe_environment
+from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.records.record import Confusion, DatasetInfo, Record, Search, write_record
+from eigenbench.bench.records.runs import Run
+from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.datasets.catalogue import Entry
-from eigenbench.experiments.environment import describe_environment
-from eigenbench.experiments.plan import plan_suite
 from eigenbench.project_files import project_folder
-from eigenbench.records.record import Confusion, DatasetInfo, Record, Search, write_record
-from eigenbench.records.runs import Run
-from eigenbench.suites.suite_file import catalogue_of, load_suite
 
 SUITE = "comparison"
 N_CANDIDATES = 24

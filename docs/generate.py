@@ -9,20 +9,20 @@ from importlib import import_module
 from pathlib import Path
 
 import eigenbench
+from eigenbench.bench.protocols.available import PROTOCOLS
+from eigenbench.bench.registry import COMPONENTS
+from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.project_files import project_folder
-from eigenbench.protocols.available import PROTOCOLS
-from eigenbench.registry import COMPONENTS
-from eigenbench.suites.suite_file import load_suite
 
 #: Sections of the API reference: the start of the module of what stands in them, and their headings.
 SECTIONS = {
-    "eigenbench.embeddings.discriminants": "Discriminants",
-    "eigenbench.embeddings.constraints": "Constraints between rows",
-    "eigenbench.embeddings.labels": "Label embeddings",
-    "eigenbench.embeddings.kernel_features": "Kernel features",
-    "eigenbench.embeddings": "Expansion and baseline",
-    "eigenbench.classifiers": "Classifiers",
+    "eigenbench.methods.embeddings.discriminants": "Discriminants",
+    "eigenbench.methods.embeddings.constraints": "Constraints between rows",
+    "eigenbench.methods.embeddings.labels": "Label embeddings",
+    "eigenbench.methods.embeddings.kernel_features": "Kernel features",
+    "eigenbench.methods.embeddings": "Expansion and baseline",
+    "eigenbench.methods.classifiers": "Classifiers",
     "eigenbench": "Moments and the rest",
 }
 
@@ -34,9 +34,9 @@ MODULES = {
     "eigenbench.comparison.ranks": "Comparison: ranks over datasets",
     "eigenbench.comparison.bayesian": "Comparison: regions of practical equivalence",
     "eigenbench.comparison.pareto": "Comparison: error against cost",
-    "eigenbench.metrics.ranking": "Metrics of rankings",
-    "eigenbench.metrics.multilabel": "Metrics of multilabel predictions",
-    "eigenbench.metrics.label_graph": "Metrics of label graphs",
+    "eigenbench.methods.metrics.ranking": "Metrics of rankings",
+    "eigenbench.methods.metrics.multilabel": "Metrics of multilabel predictions",
+    "eigenbench.methods.metrics.label_graph": "Metrics of label graphs",
 }
 
 DATA_FUNCTIONS = ("load", "fetch", "prepare", "open_prepared", "load_catalogue", "Dataset", "DatasetError")

@@ -10,7 +10,7 @@ import method_pictures
 import method_results
 
 import eigenbench
-from eigenbench.registry import COMPONENTS
+from eigenbench.bench.registry import COMPONENTS
 
 #: Classifiers that no suite can name, as protocols or other estimators hold them.
 UNREGISTERED = ("DoublyStochasticLogistic", "GeometricMeanEnsemble", "OneExampleNearestNeighbour")

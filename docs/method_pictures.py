@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import eigenbench
-from eigenbench.registry import COMPONENTS
+from eigenbench.bench.registry import COMPONENTS
 
 SIZE = (4.2, 2.6)
 #: Features of an approximated kernel, few and many.

@@ -10,13 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from eigenbench.registry import COMPONENTS
+from eigenbench.bench.registry import COMPONENTS
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.leaderboard import leaderboards
 from eigenbench.reporting.reference_verdicts import reference_records, shipped_suites
 from eigenbench.reporting.run_groups import group_runs
 from eigenbench.reproduction.reference import default_reference_folder
-from eigenbench.suites.suite import Suite
 
 #: Lines at either end of a table.
 SHOWN = 4

@@ -4,10 +4,10 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from eigenbench.bench.protocols.available import PROTOCOLS
+from eigenbench.bench.registry import COMPONENTS
+from eigenbench.bench.suites.recipes import RECIPES
 from eigenbench.cli import app
-from eigenbench.protocols.available import PROTOCOLS
-from eigenbench.registry import COMPONENTS
-from eigenbench.suites.recipes import RECIPES
 
 pytestmark = pytest.mark.workflow
 

@@ -6,9 +6,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenbench import DoublyStochasticLogistic, GeometricMeanEnsemble
-from eigenbench.classifiers.one_example import OneExampleNearestNeighbour
-from eigenbench.component_loading import MissingExtraError
-from eigenbench.registry import COMPONENTS
+from eigenbench.bench.component_loading import MissingExtraError
+from eigenbench.bench.registry import COMPONENTS
+from eigenbench.methods.classifiers.one_example import OneExampleNearestNeighbour
 
 #: Settings in which a component takes another way through its code, or that small random data ask for;
 #: the defaults for all others.
@@ -69,7 +69,7 @@ NOT_UNIQUE = {
 }
 
 #: Classes of metric-learn and umap-learn, whose keeping of the contract is not ours.
-FOREIGN = {"eigenbench.peers.metric_learners", "eigenbench.peers.supervised_umap"}
+FOREIGN = {"eigenbench.methods.peers.metric_learners", "eigenbench.methods.peers.supervised_umap"}
 
 
 def registered():

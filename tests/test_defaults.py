@@ -9,9 +9,9 @@ from sklearn.base import is_classifier
 from sklearn.datasets import load_digits, load_wine, make_blobs
 from sklearn.utils import get_tags
 
-from eigenbench.capabilities import takes_random_state
-from eigenbench.component_loading import MissingExtraError
-from eigenbench.registry import COMPONENTS
+from eigenbench.bench.capabilities import takes_random_state
+from eigenbench.bench.component_loading import MissingExtraError
+from eigenbench.bench.registry import COMPONENTS
 
 pytestmark = pytest.mark.contract
 

@@ -24,7 +24,7 @@ def test_examples(name):
     try:
         module = import_module(name)
     except ImportError as error:
-        if not name.startswith("eigenbench.peers."):
+        if not name.startswith("eigenbench.methods.peers."):
             raise
         pytest.skip(str(error))
     assert doctest.testmod(module).failed == 0

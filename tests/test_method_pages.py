@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import eigenbench
-from eigenbench.suites.recipes import RECIPES
+from eigenbench.bench.suites.recipes import RECIPES
 
 pytestmark = pytest.mark.workflow
 

@@ -30,8 +30,8 @@ except SystemExit as ended:
 
 LOAD_ALL_SUITES = """
 from eigenbench.datasets.catalogue import default_catalogue_path
-from eigenbench.suites.suite_file import load_suite
-from eigenbench.protocols.available import PROTOCOLS
+from eigenbench.bench.suites.suite_file import load_suite
+from eigenbench.bench.protocols.available import PROTOCOLS
 suites = [load_suite(path) for path in (default_catalogue_path().parent / "suites").glob("*.yaml")]
 named = {experiment.protocol for suite in suites for experiment in suite.experiments.values()}
 assert named == {None, *PROTOCOLS}
@@ -42,7 +42,7 @@ assert named == {None, *PROTOCOLS}
     "code",
     [
         "import eigenbench",
-        "import eigenbench.experiments.workflow",
+        "import eigenbench.bench.jobs.workflow",
         "import eigenbench.cli",
         "import eigenbench.tracking",
         LIST_SUITES,
@@ -62,12 +62,12 @@ def test_checking_parameters_imports_only_what_the_suite_names(tmp_path):
         "classifiers: [CalibratedLeastSquares]}\n"
     )
     code = (
-        "import sys; from pathlib import Path; from eigenbench.registry import COMPONENTS\n"
-        "from eigenbench.suites.suite_file import check_parameters, load_suite\n"
+        "import sys; from pathlib import Path; from eigenbench.bench.registry import COMPONENTS\n"
+        "from eigenbench.bench.suites.suite_file import check_parameters, load_suite\n"
         f"path = Path({str(path)!r}); check_parameters(load_suite(path), path)\n"
         "own = {item.module for item in COMPONENTS.values() if item.module.startswith('eigenbench')}\n"
         "print(sorted(own & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    named = "['eigenbench.classifiers.calibrated_least_squares', 'eigenbench.embeddings.signed_powers']"
-    assert done.stdout.strip() == named
+    modules = ["classifiers.calibrated_least_squares", "embeddings.signed_powers"]
+    assert done.stdout.strip() == str([f"eigenbench.methods.{name}" for name in modules])

@@ -11,19 +11,19 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from eigenbench.bench.further_components import offered
+from eigenbench.bench.protocols.available import PROTOCOLS
+from eigenbench.bench.registry import COMPONENTS, near_match
+from eigenbench.bench.suites.recipes import RECIPES
+from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.bench.suites.suite_file import load_suite, suite_files
 from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.datasets.errors import DatasetError
 from eigenbench.datasets.own_catalogue import load_with_own
-from eigenbench.further_components import offered
 from eigenbench.own_data.command import compare
+from eigenbench.own_data.skeletons.command import new
+from eigenbench.own_data.skeletons.kinds import SkeletonError
 from eigenbench.project_files import project_folder, snakemake_command
-from eigenbench.protocols.available import PROTOCOLS
-from eigenbench.registry import COMPONENTS, near_match
-from eigenbench.skeletons.command import new
-from eigenbench.skeletons.kinds import SkeletonError
-from eigenbench.suites.recipes import RECIPES
-from eigenbench.suites.suite import SuiteError
-from eigenbench.suites.suite_file import load_suite, suite_files
 
 app = typer.Typer(
     help="Benchmarks of spectral and randomized embeddings. To run them: eigenbench run SUITE.",
@@ -295,7 +295,7 @@ def ui(
 
 def main() -> None:
     """Run the command; expected errors are one clear line, not a traceback."""
-    from eigenbench.records.record import RecordError
+    from eigenbench.bench.records.record import RecordError
     from eigenbench.reporting.errors import CrateError, ExportError
     from eigenbench.reproduction.reference import ReproductionError
     from eigenbench.tracking.errors import TrackingError

@@ -22,10 +22,10 @@ from pathlib import Path
 
 import pytest
 
+from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.records.runs import Run
+from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets.catalogue import load_catalogue
-from eigenbench.experiments.plan import plan_suite
-from eigenbench.records.runs import Run
-from eigenbench.suites.suite_file import load_suite
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
@@ -286,7 +286,7 @@ def tasks_of(job: SlurmJob) -> list[int]:
     return sorted(
         process
         for process, command, variables in _processes()
-        if inside in variables and any(word.startswith("eigenbench.experiments.") for word in command)
+        if inside in variables and any(word.startswith("eigenbench.bench.jobs.") for word in command)
     )
 
 

@@ -66,7 +66,7 @@ def modules(log):
     return [words[1] for words in started if len(words) > 1 and words[1].startswith("eigenbench.")]
 
 
-JOBS = ["eigenbench.experiments.download", "eigenbench.experiments.prepare"]
+JOBS = ["eigenbench.bench.jobs.download", "eigenbench.bench.jobs.prepare"]
 
 
 @pytest.mark.slow

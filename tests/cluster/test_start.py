@@ -13,11 +13,11 @@ HEAVY = ("sklearn", "scipy", "pandas", "matplotlib", "mlflow", "skops")
 
 PLAN = f"""
 from pathlib import Path
-from eigenbench.experiments.workflow import Workflow
+from eigenbench.bench.jobs.workflow import Workflow
 assert Workflow({{"suites": ["quick"]}}, Path("config.yaml"), Path({str(SUITES)!r}), check=False).shared_jobs
 """
 FITS = ("moment_files", "embed", "search", "train", "fit", "measure")
-IMPORT = "import eigenbench.experiments."
+IMPORT = "import eigenbench.bench.jobs."
 
 # The work, and the libraries that it needs from its start, ever more of them.
 WORK = {

@@ -14,7 +14,7 @@ from eigenbench.datasets.csr_files import CSRWriter, open_csr
 from eigenbench.datasets.errors import MalformedData, StorageError
 from eigenbench.datasets.planted_labels import PlantedLabels, recipe_of
 from eigenbench.datasets.readers.planted import read_planted_labels
-from eigenbench.linalg.row_products import LabelledRows
+from eigenbench.methods.linalg.row_products import LabelledRows
 
 SMALL = PlantedLabels(n_rows=9000, n_features=5000, n_labels=300, rank=10, nonzeros_per_row=40)
 

@@ -6,8 +6,8 @@ from scipy import linalg
 
 from eigenbench.datasets.planted_labels import PlantedLabels
 from eigenbench.datasets.planted_structure import canonical_angles, captured_energy
-from eigenbench.embeddings.labels.plst import PLST
-from eigenbench.embeddings.labels.rembrandt import Rembrandt
+from eigenbench.methods.embeddings.labels.plst import PLST
+from eigenbench.methods.embeddings.labels.rembrandt import Rembrandt
 
 DATA = PlantedLabels(n_rows=6000, n_features=2000, n_labels=400, rank=10, nonzeros_per_row=40)
 MULTILABEL = PlantedLabels(

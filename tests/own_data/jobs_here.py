@@ -4,11 +4,11 @@ import json
 from argparse import Namespace
 
 from eigenbench.atomic_files import write_json
+from eigenbench.bench.jobs.fit import fit_seed
+from eigenbench.bench.jobs.job_context import JobContext
+from eigenbench.bench.jobs.supervision import Supervisor
 from eigenbench.datasets import prepare
 from eigenbench.datasets.own_catalogue import load_with_own
-from eigenbench.experiments.fit import fit_seed
-from eigenbench.experiments.job_context import JobContext
-from eigenbench.experiments.supervision import Supervisor
 
 
 class Here(Supervisor):

@@ -9,8 +9,9 @@ from PIL import Image
 from rich.console import Console
 from sklearn.datasets import dump_svmlight_file
 
+from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.datasets.own_catalogue import load_with_own
-from eigenbench.experiments.plan import plan_suite
 from eigenbench.own_data.errors import OwnDataError
 from eigenbench.own_data.methods import chosen_methods
 from eigenbench.own_data.problem import pose
@@ -20,7 +21,6 @@ from eigenbench.own_data.winner import how_to_use
 from eigenbench.own_data.workspace import Workspace, copy_suite, write_workspace
 from eigenbench.reporting.leaderboard import COLUMNS
 from eigenbench.reporting.leaderboard_text import leaderboard_notes
-from eigenbench.suites.suite_file import catalogue_of, load_suite
 
 
 def board(*lines, metric="test_error"):

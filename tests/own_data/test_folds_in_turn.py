@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # where the tests find these
 from jobs_here import fit_all
 from small_tables import regular_table
 
+from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.own_data.comparing import _answer
 from eigenbench.own_data.methods import chosen_methods
 from eigenbench.own_data.problem import pose
@@ -21,7 +22,6 @@ from eigenbench.own_data.reading import read_own
 from eigenbench.own_data.workflow import End, planned
 from eigenbench.own_data.workspace import write_workspace
 from eigenbench.reporting.__main__ import main as report
-from eigenbench.suites.suite_file import load_suite
 
 METHODS = chosen_methods(False, False, ["lda", "random", "KNeighborsClassifier"])
 N_FOLDS = 4

@@ -12,16 +12,16 @@ sys.path.insert(0, str(Path(__file__).parent))  # where small_tables is
 
 from small_tables import regular_table, tables
 
+from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets import open_prepared, prepare
 from eigenbench.datasets.own_catalogue import load_with_own
-from eigenbench.experiments.plan import plan_suite
+from eigenbench.methods.preprocessing.table_preprocessor import TablePreprocessor
 from eigenbench.own_data.comparing import Options, choose
 from eigenbench.own_data.errors import OwnDataError
 from eigenbench.own_data.problem import pose
 from eigenbench.own_data.reading import read_own
 from eigenbench.own_data.workspace import dataset_name, write_workspace
-from eigenbench.preprocessing.table_preprocessor import TablePreprocessor
-from eigenbench.suites.suite_file import load_suite
 
 
 def prepared(folder, problem, seed=0):

@@ -18,7 +18,9 @@ sys.path.insert(0, str(Path(__file__).parent))  # where the tests find these
 from generated_tables import generated
 from jobs_here import fit_all
 
-from eigenbench.experiments import train
+from eigenbench.bench.jobs import train
+from eigenbench.bench.records.record import read_record
+from eigenbench.methods.model_file import load_model
 from eigenbench.own_data.comparing import Options, choose
 from eigenbench.own_data.errors import OwnDataError
 from eigenbench.own_data.leaderboard import columns_of, rank
@@ -29,8 +31,6 @@ from eigenbench.own_data.terminal import comparison_table
 from eigenbench.own_data.winner import save_winner
 from eigenbench.own_data.workflow import planned
 from eigenbench.own_data.workspace import dataset_name, write_workspace
-from eigenbench.records.model_file import load_model
-from eigenbench.records.record import read_record
 from eigenbench.reporting.__main__ import main as report
 
 pytestmark = pytest.mark.slow

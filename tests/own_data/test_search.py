@@ -13,6 +13,9 @@ sys.path.insert(0, str(Path(__file__).parent))  # where the tests find these
 from jobs_here import fit_all
 from small_tables import regular_table
 
+from eigenbench.bench.records.record import read_record
+from eigenbench.bench.suites.recipes import RECIPES
+from eigenbench.methods.model_file import load_model
 from eigenbench.own_data.comparing import Options, choose
 from eigenbench.own_data.errors import OwnDataError
 from eigenbench.own_data.leaderboard import rank
@@ -23,9 +26,6 @@ from eigenbench.own_data.table import OwnTable
 from eigenbench.own_data.winner import save_winner, settings
 from eigenbench.own_data.workflow import planned
 from eigenbench.own_data.workspace import write_workspace
-from eigenbench.records.model_file import load_model
-from eigenbench.records.record import read_record
-from eigenbench.suites.recipes import RECIPES
 
 COMPARISON = Path(__file__).resolve().parents[2] / "config" / "suites" / "comparison.yaml"
 

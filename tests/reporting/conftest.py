@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from eigenbench.datasets.catalogue import load_catalogue
-from eigenbench.experiments.plan import plan_suite
-from eigenbench.records.record import (
+from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.records.record import (
     Candidate,
     Confusion,
     DatasetInfo,
@@ -22,8 +21,9 @@ from eigenbench.records.record import (
     Record,
     Search,
 )
-from eigenbench.suites.suite import Suite
-from eigenbench.suites.suite_file import load_suite
+from eigenbench.bench.suites.suite import Suite
+from eigenbench.bench.suites.suite_file import load_suite
+from eigenbench.datasets.catalogue import load_catalogue
 
 sys.path.insert(0, str(Path(__file__).parent))  # where the tests find html_page
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eigenbench.records.record import Record, write_record
+from eigenbench.bench.records.record import Record, write_record
 
 
 def write(results_dir: Path, record: Record) -> Path:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from eigenbench.records.record import read_record
+from eigenbench.bench.records.record import read_record
 from eigenbench.reporting.crate import write_crate
 from eigenbench.reporting.errors import CrateError
 

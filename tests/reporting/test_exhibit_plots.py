@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from eigenbench.protocols.base import Boxes, Histogram, Images, Scatter
+from eigenbench.bench.protocols.base import Boxes, Histogram, Images, Scatter
 from eigenbench.reporting import exhibit_plots
 from eigenbench.reporting.drawing import look
 from eigenbench.tracking.exhibit_files import write_exhibits

@@ -12,8 +12,8 @@ import pytest
 from record_files import write
 from rich.console import Console
 
+from eigenbench.bench.records.record import Candidate, Failure, Search
 from eigenbench.comparison.intervals import rows_and_splits, wilson
-from eigenbench.records.record import Candidate, Failure, Search
 from eigenbench.reporting.grid_edges import edge_note
 from eigenbench.reporting.leaderboard import (
     COLUMNS,

@@ -8,10 +8,10 @@ import shutil
 import pytest
 from record_files import write
 
-from eigenbench.records.record import read_record
+from eigenbench.bench.records.record import read_record
+from eigenbench.bench.suites.suite import SuiteError
 from eigenbench.reporting.__main__ import main
 from eigenbench.reporting.inputs import read_inputs
-from eigenbench.suites.suite import SuiteError
 
 pytestmark = pytest.mark.workflow
 

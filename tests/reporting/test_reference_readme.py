@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets import load_catalogue
 from eigenbench.reporting.intervals import estimate
-from eigenbench.suites.suite_file import load_suite
 
 pytestmark = pytest.mark.workflow
 

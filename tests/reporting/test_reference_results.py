@@ -5,10 +5,10 @@ import shutil
 import pandas as pd
 import pytest
 
+from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.project_files import project_folder
 from eigenbench.reporting.reference_results import main, merge
 from eigenbench.reproduction.reference import default_reference_folder
-from eigenbench.suites.suite_file import load_suite
 
 pytestmark = pytest.mark.workflow
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from eigenbench.bench.suites.suite import Suite
+from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.reporting.comparison import Comparison, comparison_csv
 from eigenbench.reporting.reference_verdicts import reference_comparisons, shipped_suites, verdicts_page
 from eigenbench.reporting.reproduced import ReproducedOn
 from eigenbench.reporting.results import results_csv
 from eigenbench.reproduction.reference import EARLIER_KEYS
-from eigenbench.suites.suite import Suite
-from eigenbench.suites.suite_file import load_suite
 
 pytestmark = pytest.mark.workflow
 
@@ -123,8 +123,8 @@ def record(small, make_record):
 
 
 def key_of(suite: Suite) -> str:
+    from eigenbench.bench.jobs.plan import plan_suite
     from eigenbench.datasets import load_catalogue
-    from eigenbench.experiments.plan import plan_suite
 
     return plan_suite(suite, load_catalogue()).runs[0].key
 

@@ -16,14 +16,14 @@ from xml.etree import ElementTree
 import pytest
 from html_page import Page
 
-from eigenbench.records.record import Failure
+from eigenbench.bench.records.record import Failure
+from eigenbench.bench.suites.parts import Deviation
 from eigenbench.reporting import site
 from eigenbench.reporting.answers import best_of, significance
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.leaderboard import leaderboard
 from eigenbench.reporting.parameters import parameters_of
 from eigenbench.reporting.site import Report, ReportError, render
-from eigenbench.suites.parts import Deviation
 
 pytestmark = pytest.mark.workflow
 

@@ -8,11 +8,11 @@ import io
 import numpy as np
 import pytest
 
-from eigenbench.records.record import Failure
+from eigenbench.bench.records.record import Failure
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting.run_groups import group_runs
 from eigenbench.reporting.site import render
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv, suite_ranks
-from eigenbench.suites.suite import Suite
 
 pytestmark = pytest.mark.workflow
 

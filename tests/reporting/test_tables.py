@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from eigenbench.records.record import Failure
+from eigenbench.bench.records.record import Failure
 from eigenbench.reporting.comparison import compare_all, comparison_csv
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.results import results_csv

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.records.record import DatasetInfo, Environment, Record, write_record
+from eigenbench.bench.suites.suite import Suite
+from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets.catalogue import load_catalogue
-from eigenbench.experiments.plan import plan_suite
-from eigenbench.records.record import DatasetInfo, Environment, Record, write_record
 from eigenbench.reporting.results import results_csv
-from eigenbench.suites.suite import Suite
-from eigenbench.suites.suite_file import load_suite
 
 SUITE = """
 title: Small

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from eigenbench.records.record import Failure
+from eigenbench.bench.records.record import Failure
 from eigenbench.reporting.results import results_csv
 from eigenbench.reproduction.comparison import compare_with_reference
 from eigenbench.reproduction.receipt import Receipt

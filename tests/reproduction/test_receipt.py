@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from eigenbench.records.sealed_json import write_sealed
+from eigenbench.bench.records.sealed_json import write_sealed
 from eigenbench.reproduction.comparison import compare_with_reference
 from eigenbench.reproduction.receipt import (
     RECEIPTS,

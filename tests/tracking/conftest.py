@@ -25,8 +25,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from eigenbench.records.model_file import save_model
-from eigenbench.records.record import Record, write_record
+from eigenbench.bench.records.record import Record, write_record
+from eigenbench.methods.model_file import save_model
 from eigenbench.tracking.store import open_store
 
 

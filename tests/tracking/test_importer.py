@@ -15,8 +15,8 @@ from mlflow.entities import ViewType
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from eigenbench.records.model_file import save_model
-from eigenbench.records.record import Confusion
+from eigenbench.bench.records.record import Confusion
+from eigenbench.methods.model_file import save_model
 from eigenbench.tracking import TrackingError, TrackingUnavailable, import_records
 from eigenbench.tracking.__main__ import main
 from eigenbench.tracking.confusion import write_picture, write_table

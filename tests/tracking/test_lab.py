@@ -13,7 +13,7 @@ import pytest
 from mlflow import MlflowClient, pyfunc
 from mlflow.exceptions import MlflowException
 
-from eigenbench.records.record import read_record, write_record
+from eigenbench.bench.records.record import read_record, write_record
 from eigenbench.tracking import TrackingError, TrackingUnavailable, compare_records, import_records
 
 pytestmark = pytest.mark.workflow

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mlflow import MlflowClient
 
-from eigenbench.suites.suite import Suite
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.tracking import import_records, shares
 from eigenbench.tracking.entries import Entry
 from eigenbench.tracking.errors import TrackingUnavailable
@@ -153,7 +153,7 @@ def test_helpers_are_stopped_with_the_import():
 _IMPORT = """
     import sys
     from pathlib import Path
-    from eigenbench.suites.suite import Suite
+    from eigenbench.bench.suites.suite import Suite
     from eigenbench.tracking import import_records, shares
     shares._RECORDS_OF_A_SHARE = 2
     content, results, uri, *paths = sys.argv[1:]

@@ -21,9 +21,9 @@ from mlflow.pyfunc import scoring_server
 from scipy.stats import t as student_t
 from sklearn.datasets import load_digits
 
-from eigenbench.records.record import read_record
+from eigenbench.bench.records.record import read_record
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting.leaderboard import OVER_SEEDS, leaderboard
-from eigenbench.suites.suite import Suite
 from eigenbench.tracking import import_records
 from eigenbench.tracking.receipts import receipt_is_current, write_receipt
 from eigenbench.tracking.views import saved_views

@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 from mlflow import MlflowClient
 
-from eigenbench.suites.suite import Suite
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.tracking import import_records, store
 
 pytestmark = pytest.mark.workflow

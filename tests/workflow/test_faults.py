@@ -74,7 +74,7 @@ def jobs_of(folder):
     return [
         int(line.split()[0])
         for line in listed.splitlines()
-        if "eigenbench.experiments.fit" in line
+        if "eigenbench.bench.jobs.fit" in line
         and "snakemake" not in line
         and _works_in(int(line.split()[0]), folder)
     ]

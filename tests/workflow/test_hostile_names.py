@@ -7,9 +7,9 @@ import copy
 import pytest
 import yaml
 
+from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets.catalogue import load_catalogue
-from eigenbench.suites.suite import SuiteError
-from eigenbench.suites.suite_file import load_suite
 
 SUITE = {
     "title": "A test",

@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from eigenbench.records.record import read_record
+from eigenbench.bench.records.record import read_record
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 

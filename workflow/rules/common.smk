@@ -6,12 +6,12 @@ import shlex
 import sys
 from pathlib import Path
 
-from eigenbench.experiments.expected_time import expected_seconds, suites_of
-from eigenbench.experiments.guard import RunLock, check_writable
-from eigenbench.experiments.remnants import remove_invalid
-from eigenbench.suites.suite import SuiteError
-from eigenbench.records.runs import TRAINED_FILES
-from eigenbench.experiments.workflow import Workflow
+from eigenbench.bench.jobs.expected_time import expected_seconds, suites_of
+from eigenbench.bench.jobs.guard import RunLock, check_writable
+from eigenbench.bench.jobs.remnants import remove_invalid
+from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.bench.records.runs import TRAINED_FILES
+from eigenbench.bench.jobs.workflow import Workflow
 from eigenbench.tracking.receipts import receipt_is_current
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
@@ -116,7 +116,7 @@ wildcard_constraints:
 
 # `exec` makes the job a child of Snakemake itself, so that it notices when Snakemake has ended.
 def job(verb):
-    return f"exec {PYTHON} -m eigenbench.experiments.{verb}"
+    return f"exec {PYTHON} -m eigenbench.bench.jobs.{verb}"
 
 
 SEED = f"{RESULTS}/{{folder}}/seed-{{seed}}"

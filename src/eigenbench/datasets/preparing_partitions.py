@@ -19,7 +19,7 @@ from eigenbench.datasets.natural_order import natural_key
 from eigenbench.datasets.partition_records import TRAINING_FILES, Listing, TrainingFiles
 from eigenbench.datasets.storage import HashingWriter, atomic_writer
 from eigenbench.datasets.training_files import labelled_blocks
-from eigenbench.linalg.partition_files import ArrayFile, ParquetFile, PartitionError, readers_of
+from eigenbench.methods.linalg.partition_files import ArrayFile, ParquetFile, PartitionError, readers_of
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenbench.datasets.partition_records import TrainingFiles
-from eigenbench.linalg.partition_files import ArrayFile, ParquetFile, PartitionError, readers_of
-from eigenbench.linalg.partitions import Partitions
+from eigenbench.methods.linalg.partition_files import ArrayFile, ParquetFile, PartitionError, readers_of
+from eigenbench.methods.linalg.partitions import Partitions
 
 
 def partitions_of(training: TrainingFiles) -> Partitions:

@@ -9,6 +9,7 @@ from pathlib import Path
 import joblib
 import pandas as pd
 
+from eigenbench.bench.suites.parts import MULTICLASS_METRICS, MULTILABEL_METRICS
 from eigenbench.own_data.errors import OwnDataError, unknown
 from eigenbench.own_data.held_out import check_held_out
 from eigenbench.own_data.leaderboard import columns_of, rank
@@ -17,7 +18,6 @@ from eigenbench.own_data.problem import Problem
 from eigenbench.own_data.winner import save_winner
 from eigenbench.own_data.workflow import End, Watch, finish, planned, run_workflow
 from eigenbench.own_data.workspace import Workspace, check_suite_name, copy_suite, keep_folds, write_workspace
-from eigenbench.suites.parts import MULTICLASS_METRICS, MULTILABEL_METRICS
 
 #: Seconds for all fits by default, and with a search.
 _SECONDS, _SECONDS_OF_SEARCH = 300.0, 3600.0

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from eigenbench.bench.registry import near_match
 from eigenbench.datasets.errors import DatasetError
-from eigenbench.registry import near_match
 
 
 class OwnDataError(DatasetError):

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from eigenbench.bench.jobs.rows import Rows
 from eigenbench.datasets.splits import fold_split
-from eigenbench.experiments.rows import Rows
 from eigenbench.own_data.errors import OwnDataError
 from eigenbench.own_data.methods import HELD_OUT
 from eigenbench.own_data.problem import Problem

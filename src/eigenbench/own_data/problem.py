@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse
 
+from eigenbench.methods.preprocessing.table_encoder import TableEncoder
 from eigenbench.own_data.errors import OwnDataError
 from eigenbench.own_data.table import OwnTable
 from eigenbench.own_data.target import Target, recognise
-from eigenbench.preprocessing.table_encoder import TableEncoder
 
 #: Folds by default, and of more rows than so many.
 _FOLDS, _FOLDS_OF_MANY_ROWS, _MANY_ROWS = 5, 3, 20_000

@@ -13,9 +13,9 @@ from rich.progress import Progress as Bar
 from eigenbench.own_data.terminal import comparison_table
 
 if TYPE_CHECKING:
+    from eigenbench.bench.records.runs import Run
     from eigenbench.own_data.comparing import Outcome
     from eigenbench.own_data.workflow import Watch
-    from eigenbench.records.runs import Run
 
 
 class Progress:

@@ -9,14 +9,14 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.pipeline import Pipeline
 
-from eigenbench.experiments.pipelines import fit_features
-from eigenbench.experiments.plan import MethodPlan, SuitePlan
-from eigenbench.experiments.search import fit_classifier, with_candidate
+from eigenbench.bench.jobs.pipelines import fit_features
+from eigenbench.bench.jobs.plan import MethodPlan, SuitePlan
+from eigenbench.bench.jobs.search import fit_classifier, with_candidate
+from eigenbench.bench.records.record import read_record
+from eigenbench.bench.suites.steps import Params
+from eigenbench.methods.model_file import save_model
 from eigenbench.own_data.problem import Problem
 from eigenbench.own_data.workspace import Workspace
-from eigenbench.records.model_file import save_model
-from eigenbench.records.record import read_record
-from eigenbench.suites.steps import Params
 
 
 def save_winner(workspace: Workspace, problem: Problem, plan: SuitePlan, method: str, classifier: str) -> Any:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from eigenbench.experiments.plan import SuitePlan, plan_suite
+from eigenbench.bench.jobs.plan import SuitePlan, plan_suite
+from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.own_data.errors import OwnDataError
 from eigenbench.own_data.workspace import SUITE, Workspace
 from eigenbench.project_files import snakemake_command
-from eigenbench.suites.suite_file import catalogue_of, load_suite
 
 _POLL_S = 0.2
 

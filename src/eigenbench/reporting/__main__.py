@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from eigenbench.bench.suites.suite import SuiteError
 from eigenbench.reporting.inputs import read_inputs
 from eigenbench.reporting.site import ReportError, render
-from eigenbench.suites.suite import SuiteError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from eigenbench.bench.suites.parts import PublishedNumber
+from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.intervals import Estimate
 from eigenbench.reporting.run_groups import Groups, RunGroup, find_group
 from eigenbench.reporting.verdict import Verdict, is_imprecise, judge
-from eigenbench.suites.parts import PublishedNumber
-from eigenbench.suites.suite import ExperimentSpec, Suite
 
 COLUMNS = (
     "suite",

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from eigenbench import __version__
+from eigenbench.bench.records.record import Record, read_record
+from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.project_files import project_folder
-from eigenbench.records.record import Record, read_record
 from eigenbench.reporting.errors import CrateError
-from eigenbench.suites.suite_file import load_suite
 
 #: What is kept of a run; the fitted model as well where it is asked for.
 KEPT = ("record.json", "predictions.npz")

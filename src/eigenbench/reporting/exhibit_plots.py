@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from eigenbench.protocols.base import Boxes, Exhibit, Histogram, Images, Scatter
+from eigenbench.bench.protocols.base import Boxes, Exhibit, Histogram, Images, Scatter
 from eigenbench.reporting.drawing import COLOURS, INK, Drawing, Look, draw_names, look, names_height
 
 _WIDTH = 3.6

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from eigenbench.records.record import Record
+from eigenbench.bench.records.record import Record
 from eigenbench.reporting.drawing import (
     COLOURS,
     DASHES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from eigenbench.records.record import Record, Search
+from eigenbench.bench.records.record import Record, Search
 
 #: A grid of fewer values is all edge.
 _MIN_VALUES = 3

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eigenbench.experiments.plan import plan_suite
-from eigenbench.records.record import Record, RecordError, read_record
-from eigenbench.suites.suite import Suite, SuiteError
-from eigenbench.suites.suite_file import catalogue_of, load_suite, suite_files
+from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.records.record import Record, RecordError, read_record
+from eigenbench.bench.suites.suite import Suite, SuiteError
+from eigenbench.bench.suites.suite_file import catalogue_of, load_suite, suite_files
 
 
 @dataclass(frozen=True)

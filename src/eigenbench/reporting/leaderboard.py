@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from eigenbench.bench.records.record import Record
+from eigenbench.bench.records.runs import NO_CLASSIFIER
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.comparison.one_dataset import COLUMNS as COMPARED
 from eigenbench.comparison.one_dataset import compare_over_seeds, compare_over_splits, compare_values
 from eigenbench.comparison.pareto import pareto_front
-from eigenbench.records.record import Record
-from eigenbench.records.runs import NO_CLASSIFIER
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.grid_edges import edge_note
 from eigenbench.reporting.row_metrics import RunMetrics, open_predictions
@@ -26,7 +27,6 @@ from eigenbench.reporting.run_groups import (
     reason,
     total_seconds,
 )
-from eigenbench.suites.suite import Suite
 
 #: How methods were told apart.
 OVER_SPLITS = "rows and splits"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting.formatting import (
     MetricStyle,
     by_size,
@@ -16,7 +17,6 @@ from eigenbench.reporting.formatting import (
 from eigenbench.reporting.intervals import KINDS
 from eigenbench.reporting.leaderboard import tie_group_of
 from eigenbench.reporting.run_groups import RunGroup, headline_direction
-from eigenbench.suites.suite import ExperimentSpec
 
 
 @dataclass(frozen=True)

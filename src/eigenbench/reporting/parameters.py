@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from eigenbench.records.record import Record
+from eigenbench.bench.records.record import Record
 from eigenbench.reporting.formatting import MetricStyle, metric_style
 from eigenbench.reporting.run_groups import RunGroup
 

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from eigenbench.protocols.base import Exhibit
-from eigenbench.records.record import Record
+from eigenbench.bench.protocols.base import Exhibit
+from eigenbench.bench.records.record import Record
+from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting import exhibit_plots
 from eigenbench.reporting.drawing import Drawing
 from eigenbench.reporting.figures import error_against, has_families, learning_curves
@@ -20,7 +21,6 @@ from eigenbench.reporting.rank_figures import critical_differences, rank_against
 from eigenbench.reporting.run_groups import RunGroup, total_seconds
 from eigenbench.reporting.size_curves import curve_label, mean_curves
 from eigenbench.reporting.suite_ranks import SuiteRanks
-from eigenbench.suites.suite import ExperimentSpec
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,14 @@ from pathlib import Path
 import pandas as pd
 
 from eigenbench.atomic_files import replacing_entries
-from eigenbench.experiments.plan import plan_suite
-from eigenbench.records.record import Failure, Record
+from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.records.record import Failure, Record
+from eigenbench.bench.suites.suite import Suite
+from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.reporting.leaderboard import WITHOUT_RECORD
 from eigenbench.reporting.run_groups import group_runs
 from eigenbench.reporting.suite_ranks import SuiteRanks, pairs_csv, ranks_csv, suite_ranks
 from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_folder, present_keys
-from eigenbench.suites.suite import Suite
-from eigenbench.suites.suite_file import catalogue_of, load_suite
 
 _FAILURE = Failure(stage="reference", type="FailedThere", message="failed where the reference was made")
 

@@ -11,11 +11,13 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
+from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.records.record import DatasetInfo, Failure, Record
+from eigenbench.bench.records.runs import Run
+from eigenbench.bench.suites.suite import Suite
+from eigenbench.bench.suites.suite_file import catalogue_of, load_suite, suite_files
 from eigenbench.datasets.catalogue import Catalogue, Entry
-from eigenbench.experiments.plan import plan_suite
 from eigenbench.project_files import project_folder
-from eigenbench.records.record import DatasetInfo, Failure, Record
-from eigenbench.records.runs import Run
 from eigenbench.reporting.comparison import Comparison, compare_all, comparison_csv, verdict_counts
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.reproduced import ReproducedOn
@@ -27,8 +29,6 @@ from eigenbench.reproduction.reference import (
     default_reference_folder,
     load_reference,
 )
-from eigenbench.suites.suite import Suite
-from eigenbench.suites.suite_file import catalogue_of, load_suite, suite_files
 
 _HEADER = (
     "experiment",

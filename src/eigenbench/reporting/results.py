@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from eigenbench.records.record import Record
+from eigenbench.bench.records.record import Record
 from eigenbench.reporting.csv_files import csv_text
 
 COLUMNS = (

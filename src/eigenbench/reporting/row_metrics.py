@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
+from eigenbench.bench.records.record import Record
+from eigenbench.bench.records.runs import Run
 from eigenbench.comparison.row_metric import RowMetric
-from eigenbench.records.record import Record
-from eigenbench.records.runs import Run
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from eigenbench.records.record import Record
-from eigenbench.records.runs import Run
+from eigenbench.bench.records.record import Record
+from eigenbench.bench.records.runs import Run
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,13 @@ from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 
+from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.records.record import Record
+from eigenbench.bench.records.runs import NO_CLASSIFIER
+from eigenbench.bench.suites.suite import ExperimentSpec, Suite
+from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.comparison.one_dataset import interval_over_seeds, interval_over_splits
 from eigenbench.datasets.catalogue import Catalogue
-from eigenbench.experiments.plan import plan_suite
-from eigenbench.records.record import Record
-from eigenbench.records.runs import NO_CLASSIFIER
 from eigenbench.reporting.formatting import lower_is_better
 from eigenbench.reporting.intervals import (
     OVER_ROWS,
@@ -24,8 +26,6 @@ from eigenbench.reporting.intervals import (
     within_range,
 )
 from eigenbench.reporting.row_metrics import RunMetrics, read_run_metrics
-from eigenbench.suites.suite import ExperimentSpec, Suite
-from eigenbench.suites.suite_file import catalogue_of
 
 _GroupKey = tuple[str, str, str, str]
 

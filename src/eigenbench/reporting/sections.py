@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from eigenbench.records.record import Confusion, Record
+from eigenbench.bench.records.record import Confusion, Record
+from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.reporting.answers import best_of, reproduced, significance
 from eigenbench.reporting.comparison import Comparison, compare, verdict_counts
 from eigenbench.reporting.formatting import MetricStyle, by_size, metric_style
@@ -35,7 +36,6 @@ from eigenbench.reporting.run_groups import (
     status_counts,
 )
 from eigenbench.reporting.suite_ranks import SuiteRanks, suite_ranks
-from eigenbench.suites.suite import ExperimentSpec, Suite
 
 #: Larger confusion matrices are left to the dashboard.
 MAX_CONFUSION_CLASSES = 20

@@ -12,7 +12,8 @@ import jinja2
 from markupsafe import Markup
 
 from eigenbench.atomic_files import replacing_entries
-from eigenbench.records.record import Record
+from eigenbench.bench.records.record import Record
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting import formatting, sections
 from eigenbench.reporting.comparison import comparison_csv, verdict_counts
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
@@ -22,7 +23,6 @@ from eigenbench.reporting.results import results_csv
 from eigenbench.reporting.run_files import RunFiles
 from eigenbench.reporting.run_groups import group_runs, reason, status_counts
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
-from eigenbench.suites.suite import Suite
 
 #: The folder of the figures, in the folder of the report.
 FIGURES = "figures"

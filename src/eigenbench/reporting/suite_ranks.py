@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.comparison.bayesian import bayesian_signed_rank
 from eigenbench.comparison.diagram import CriticalDifferenceDiagram, critical_difference_diagram
 from eigenbench.comparison.pareto import pareto_front
@@ -24,7 +25,6 @@ from eigenbench.comparison.tables import RefusedComparison, complete_table
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.run_groups import Groups, RunGroup, headline_direction, total_seconds
-from eigenbench.suites.suite import Suite
 
 #: Differences of shares up to this do not matter: one percentage point.
 ROPE = 0.01

@@ -12,13 +12,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting.comparison import Comparison, compare_all, verdict_counts
 from eigenbench.reporting.formatting import metric_style, seconds
 from eigenbench.reporting.leaderboard import leaderboard_of_groups, leaderboards
 from eigenbench.reporting.leaderboard_text import print_leaderboards, rank_texts, text_table
 from eigenbench.reporting.measurements import MeasureTable, measure_tables
 from eigenbench.reporting.run_groups import Groups, RunGroup, status_counts
-from eigenbench.suites.suite import Suite
 
 #: Lines of each leaderboard in the summary.
 _N_BEST = 3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from eigenbench.bench.suites.parts import PublishedNumber
 from eigenbench.reporting.intervals import Estimate
-from eigenbench.suites.parts import PublishedNumber
 
 Verdict = Literal["reproduced", "better", "off"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eigenbench.records.record import Environment, Record
+from eigenbench.bench.records.record import Environment, Record
 from eigenbench.reproduction.receipt import ComparedRun, Receipt
 from eigenbench.reproduction.reference import ReferenceRun
 

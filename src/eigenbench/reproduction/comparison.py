@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenbench.experiments.plan import plan_suite
-from eigenbench.records.record import Environment, Record, RecordError, read_record
-from eigenbench.records.runs import Run
+from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.records.record import Environment, Record, RecordError, read_record
+from eigenbench.bench.records.runs import Run
+from eigenbench.bench.suites.suite import Suite
+from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.reproduction.causes import Origin, causes, known_origins, run_name
 from eigenbench.reproduction.noise import ROUNDING, is_time_or_memory, noise_of
 from eigenbench.reproduction.receipt import ComparedRun, ComparedValue, Receipt, RunVerdict, ValueVerdict
 from eigenbench.reproduction.reference import Reference, ReferenceRun
-from eigenbench.suites.suite import Suite
-from eigenbench.suites.suite_file import catalogue_of
 
 
 def compare_with_reference(

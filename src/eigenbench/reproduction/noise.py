@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenbench.records.record import Record
+from eigenbench.bench.records.record import Record
 
 LEVEL = 0.95
 

@@ -11,8 +11,8 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from eigenbench.records.record import Environment
-from eigenbench.records.sealed_json import seal_matches, write_sealed
+from eigenbench.bench.records.record import Environment
+from eigenbench.bench.records.sealed_json import seal_matches, write_sealed
 from eigenbench.reproduction.reference import ReproductionError, default_reference_folder
 
 SCHEMA_VERSION: Final = 1

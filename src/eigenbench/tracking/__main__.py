@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from eigenbench.experiments.plan import plan_suite
-from eigenbench.suites.suite import Suite, SuiteError
-from eigenbench.suites.suite_file import catalogue_of, load_suite
+from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.suites.suite import Suite, SuiteError
+from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.tracking.errors import TrackingError
 from eigenbench.tracking.importer import import_records
 from eigenbench.tracking.receipts import write_receipt

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from eigenbench.records.record import Record
+from eigenbench.bench.records.record import Record
 from eigenbench.tracking.checked_models import UnfitRecord, checked_model
 from eigenbench.tracking.known import KnownRun
 from eigenbench.tracking.logged_models import ASKED, BEST, log_model

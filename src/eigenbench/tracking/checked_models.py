@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from eigenbench.records.record import REMEDY, ModelInfo
+from eigenbench.bench.records.record import REMEDY, ModelInfo
 
 
 class UnfitRecord(ValueError):

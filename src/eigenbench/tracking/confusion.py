@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenbench.records.record import Confusion
+from eigenbench.bench.records.record import Confusion
 from eigenbench.reporting.csv_files import csv_text
 
 _PIXELS = 720

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from eigenbench.records.record import RecordError, read_record
+from eigenbench.bench.records.record import RecordError, read_record
 from eigenbench.tracking import runs
 from eigenbench.tracking.known import Group, KnownRun, latest_run
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from eigenbench.records.record import RecordError
-from eigenbench.suites.suite import Suite
+from eigenbench.bench.records.record import RecordError
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.tracking import store
 from eigenbench.tracking.checked_models import UnfitRecord
 from eigenbench.tracking.databases import sqlite_path

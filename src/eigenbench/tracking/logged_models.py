@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from eigenbench.records.record import Record
+from eigenbench.bench.records.record import Record
 from eigenbench.tracking.artifacts import artifact_folder
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class LabelPredictor:
 
 
 def _load_pyfunc(path: str) -> LabelPredictor:
-    from eigenbench.records.model_file import load_model
+    from eigenbench.methods.model_file import load_model
 
     return LabelPredictor(load_model(Path(path)))
 

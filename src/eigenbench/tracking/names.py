@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from eigenbench.records.runs import NO_CLASSIFIER
+from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.reporting.formatting import metric_style
 
 _SHORT = 8

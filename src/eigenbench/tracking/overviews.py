@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
+from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting.csv_files import csv_text
-from eigenbench.suites.suite import ExperimentSpec
 from eigenbench.tracking.summaries import Summary
 
 _FOLDER = "figures"

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eigenbench.records.record import DatasetInfo, Record
+from eigenbench.bench.records.record import DatasetInfo, Record
 from eigenbench.tracking.known import RUN
 from eigenbench.tracking.names import curve_name
 

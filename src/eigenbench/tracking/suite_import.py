@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eigenbench.records.record import read_record
-from eigenbench.suites.suite import Suite
+from eigenbench.bench.records.record import read_record
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.tracking import confusion, runs, store
 from eigenbench.tracking.artifacts import artifact_folder
 from eigenbench.tracking.checked_models import checked_model

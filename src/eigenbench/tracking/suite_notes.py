@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from eigenbench.suites.suite import ExperimentSpec, Suite
+from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 
 
 def suite_note(suite: Suite, reports_dir: Path) -> str:

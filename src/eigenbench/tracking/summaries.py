@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eigenbench.records.record import Record
+from eigenbench.bench.records.record import Record
+from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.reporting.comparison import Comparison, compare
 from eigenbench.reporting.formatting import MetricStyle, lower_is_better, metric_style
 from eigenbench.reporting.intervals import Estimate
 from eigenbench.reporting.leaderboard import standings
 from eigenbench.reporting.run_groups import RunGroup, group_runs, headline_direction, total_seconds
-from eigenbench.suites.suite import ExperimentSpec, Suite
 from eigenbench.tracking.known import Group
 
 #: A method and classifier is as good as the worst of its verdicts.

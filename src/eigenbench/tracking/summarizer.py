@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from eigenbench.suites.suite import Suite
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.tracking.best_models import BestModels
 from eigenbench.tracking.known import Known
 from eigenbench.tracking.suite_import import SuiteImport

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eigenbench.records.record import Record, RecordError, read_record
+from eigenbench.bench.records.record import Record, RecordError, read_record
 from eigenbench.tracking.artifacts import artifact_folder
 from eigenbench.tracking.best_models import BestModels
 from eigenbench.tracking.descriptions import overview_note, summary_note

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from eigenbench.suites.suite import Suite
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.tracking.databases import reading, sqlite_path
 from eigenbench.tracking.entries import Entry, ImportSummary
 from eigenbench.tracking.known import Known, KnownRun, source_of

@@ -1,0 +1,92 @@
+"""Fit the embedding of a method and seed on all training rows, or for a search on a part of them."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from eigenbench.atomic_files import write_json
+from eigenbench.bench.jobs.job_context import JobContext, run_job
+from eigenbench.bench.jobs.job_spec import JobSpec
+from eigenbench.bench.jobs.moment_files import read_moments
+from eigenbench.bench.jobs.pipelines import first_rows, fit_features
+from eigenbench.bench.jobs.supervision import Report
+from eigenbench.bench.suites.steps import Step
+from eigenbench.methods.model_file import save_model
+
+logger = logging.getLogger(__name__)
+
+
+def embed(
+    spec: JobSpec, steps: tuple[Step, ...], X: Any, y: Any, seed: int, moments: Path | None
+) -> tuple[Any, Report]:
+    """Fit a pipeline and report its cost.
+
+    Returns
+    -------
+    features : Pipeline or None
+        Fitted; None when there are no steps.
+    report : dict
+        ``fit_seconds``, the pass for moments included, and ``dimension``, the number of features.
+    """
+    found, earlier = (None, 0.0) if moments is None else read_moments(moments)
+    started = time.perf_counter()
+    features = fit_features(spec, steps, X, y, seed=seed, moments=found)
+    seconds = time.perf_counter() - started
+    row = first_rows(X, 1)
+    dimension = (row if features is None else features.transform(row)).shape[1]
+    logger.info("%d features in %.1f s", dimension, seconds)
+    return features, {"fit_seconds": seconds + earlier, "dimension": dimension}
+
+
+def embedding_folder(context: JobContext, seed: int, point: int | None = None) -> Path:
+    """Return the folder of a seed's embedding, or of one point of its search."""
+    folder = context.folder(seed)
+    return folder if point is None else folder / "search" / f"point-{point}"
+
+
+def write_embedding(
+    context: JobContext, seed: int, point: int | None = None, moments: Path | None = None
+) -> Report:
+    """Fit in a process of its own and write ``features.skops`` and its report, ``embedding.json``.
+
+    Of a fit that failed, the report says why, and the features are an empty file.
+    """
+    spec = context.spec
+    folder = embedding_folder(context, seed, point)
+    features_file = folder / "features.skops"
+
+    def fit() -> Report:
+        X, y = context.rows(spec.rows("train" if point is None else "fit", seed))
+        steps = spec.embedding_points()[point or 0]
+        features, report = embed(spec, steps, X, y, seed, moments)
+        save_model(features_file, features)
+        return report
+
+    logger.info("embed %s, seed %d", spec.method, seed)
+    report = context.obstacle() or context.supervisor.run("embed", fit)
+    if report["status"] != "ok":
+        features_file.parent.mkdir(parents=True, exist_ok=True)
+        features_file.write_bytes(b"")
+    write_json(folder / "embedding.json", report)
+    return report
+
+
+def _work(context: JobContext) -> None:
+    options = context.options
+    write_embedding(context, options.seed, options.point, options.moments)
+
+
+if __name__ == "__main__":
+    sys.exit(
+        run_job(
+            _work,
+            __doc__,
+            seed={"type": int, "required": True},
+            point={"type": int, "help": "of the method's grid; by default all training rows are taken"},
+            moments={"type": Path, "help": "the moments of these rows"},
+        )
+    )

@@ -1,0 +1,149 @@
+"""What every job of the workflow has in common: its command line, its log, the data it reads, its folders."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from eigenbench.bench.component_loading import MissingExtraError
+from eigenbench.bench.jobs.job_log import log_to
+from eigenbench.bench.jobs.job_spec import JobSpec
+from eigenbench.bench.jobs.rows import Rows
+from eigenbench.bench.jobs.supervision import MachineFaultError, Report, Supervisor, failure
+from eigenbench.bench.records.runs import NO_CLASSIFIER, within_method
+from eigenbench.datasets import open_prepared, verify_prepared
+from eigenbench.datasets.errors import DatasetError
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class JobContext:
+    """What a job is told of one method, and where it works.
+
+    Attributes
+    ----------
+    spec : JobSpec
+        What determines the results.
+    options : argparse.Namespace
+        The command line: folders, seeds, threads and what else the job takes.
+    supervisor : Supervisor
+        Runs its fits.
+    """
+
+    spec: JobSpec
+    options: argparse.Namespace
+    supervisor: Supervisor
+
+    @cached_property
+    def datasets(self) -> dict[str, dict[str, Any]]:
+        """The states of the datasets: whether they are there, and their cards.
+
+        Raises
+        ------
+        AlteredData
+            If a prepared file is not what its card says.
+        """
+        prepared = self.options.data_dir / "prepared"
+        states = {name: json.loads((prepared / f"{name}.json").read_bytes()) for name in self.spec.datasets}
+        for name, state in states.items():
+            if state["status"] == "ok":
+                verify_prepared(prepared / name)
+        return states
+
+    def open(self, name: str, split_seed: int | None = None) -> Any:
+        """Open a prepared dataset."""
+        return open_prepared(self.options.data_dir / "prepared" / name, split_seed=split_seed or 0)
+
+    def rows(self, rows: Rows) -> tuple[Any, Any]:
+        """Return (X, y) of some rows of the job's dataset."""
+        return rows.of(self.open(self.spec.dataset, rows.split_seed))
+
+    def folder(self, seed: int, classifier: str = NO_CLASSIFIER) -> Path:
+        """Return the folder of a seed, or of one of its runs."""
+        spec = self.spec
+        method = self.options.results_dir / spec.suite / spec.experiment / spec.method
+        return method / within_method(seed, classifier)
+
+    def obstacle(self) -> Report | None:
+        """Return why nothing can be fitted: a dataset or a package that is not there. None if all is there.
+
+        The libraries are imported on the way, so that all fits of the job, which are forked, have them.
+        """
+        for state in self.datasets.values():
+            if state["status"] != "ok":
+                return {"status": state["status"], "failure": state["failure"]}
+        try:
+            for name in self.spec.components:
+                self.spec.load(name)
+        except MissingExtraError as error:
+            reason = failure("import", type(error).__name__, str(error), self.options.log)
+            return {"status": "not_run", "failure": reason}
+        return None
+
+
+def run_job(
+    work: Callable[..., None],
+    description: str | None,
+    arguments: list[str] | None = None,
+    **more: dict[str, Any],
+) -> int:
+    """Parse the command line of a job, do its work, and return its exit status.
+
+    Parameters
+    ----------
+    work : callable
+        Makes the files of a method, given its `JobContext`; of one seed, given also that, where the job has
+        the option ``seeds``: it is called for all methods with one seed before the next.
+    description : str
+        For ``--help``.
+    arguments : list of str, optional
+        The command line; by default that of the process.
+    **more : dict
+        Further options of this job: name to keywords of ``add_argument``.
+    """
+    options = _parser(description, more).parse_args(arguments)
+    log_to(options.log)
+    specs = [JobSpec.model_validate_json(told) for told in options.job]
+    # The methods of a job are those of one experiment, which has the time limit.
+    supervisor = Supervisor(
+        options.threads, options.log, options.attempts_left == 0, specs[0].time_limit, options.workflow
+    )
+    contexts = [JobContext(spec, options, supervisor) for spec in specs]
+    seeds = [(seed,) for seed in options.seeds] if "seeds" in more else [()]
+    try:
+        for seed in seeds:
+            for context in contexts:
+                work(context, *seed)
+    except (DatasetError, MachineFaultError, OSError) as error:
+        logging.getLogger("eigenbench").error("%s: %s", type(error).__name__, error)
+        return 1
+    return 0
+
+
+def _parser(description: str | None, more: dict[str, dict[str, Any]]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument(
+        "--job",
+        required=True,
+        nargs="+",
+        help="what to do, as JSON (see eigenbench.bench.jobs.job_spec), one for each method",
+    )
+    parser.add_argument("--data-dir", type=Path, required=True, help="folder of the prepared data")
+    parser.add_argument("--results-dir", type=Path, required=True, help="folder of the results")
+    parser.add_argument("--log", type=Path, required=True, help="also write the log here")
+    parser.add_argument("--code", default="", help="the hash of the code, for the records")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument(
+        "--attempts-left", type=int, default=0, help="at 0, record a killed fit in place of failing"
+    )
+    parser.add_argument("--workflow", type=int, help="the process that starts the job, and that it ends with")
+    for name, keywords in more.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", **keywords)
+    return parser

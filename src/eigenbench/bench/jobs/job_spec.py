@@ -1,0 +1,241 @@
+"""What a job is told: all that determines the results of the runs that it makes, and nothing else.
+
+The workflow gives it to a job as a parameter. So a job reads no suite file, a suite that is edited while the
+workflow runs changes nothing, and Snakemake itself sees which runs an edit concerns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Container
+from importlib import import_module
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from eigenbench.bench.capabilities import draws
+from eigenbench.bench.component_loading import load_component, make_importable
+from eigenbench.bench.jobs.rows import Rows
+from eigenbench.bench.records.runs import NO_CLASSIFIER
+from eigenbench.bench.suites.steps import Params, Step, grid_points, nested_steps, with_params
+
+#: What a run's key does not depend on: where code is, and how long it may take.
+_NOT_IN_KEY = {"components", "protocol_folder", "time_limit"}
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Component(_Model):
+    """Where the class of a step is defined, and the optional dependency that it needs.
+
+    Attributes
+    ----------
+    attribute : str
+        The class, where it is not called as the component.
+    own : bool
+        Whether it is no code of eigenbench or scikit-learn.
+    folder : str or None
+        Where its module lies if it is not installed.
+    """
+
+    module: str
+    extra: str | None = None
+    attribute: str = ""
+    own: bool = False
+    folder: str | None = None
+
+
+class Classifier(_Model):
+    """A classifier with its parameters and what a search varies of them."""
+
+    component: str
+    params: Params = {}
+    grid: dict[str, list[Any]] = {}
+
+    @property
+    def step(self) -> Step:
+        """It as a step of a pipeline."""
+        return Step(component=self.component, params=self.params)
+
+
+class Validation(_Model):
+    """The share of the training rows that a search scores on, and the metric that it chooses by."""
+
+    fraction: float
+    metric: str
+    higher_is_better: bool
+
+
+class JobSpec(_Model):
+    """One method of an experiment, and the classifiers that a job trains on it.
+
+    Attributes
+    ----------
+    split_drawn : bool
+        Whether the seed draws the training and test rows.
+    propensity : dict or None
+        Constants of the label propensities; None unless the dataset is multilabel.
+    protocol : str or None
+        The module of what is measured in place of a classifier's error, with its ``settings``.
+    protocol_folder : str or None
+        Where that module lies if it is not installed.
+    time_limit : float or None
+        Seconds that a fit may take.
+    components : dict
+        Where every component is that the steps, classifiers and settings name.
+    """
+
+    suite: str = ""
+    experiment: str = ""
+    method: str = ""
+    dataset: str
+    other_datasets: tuple[str, ...] = ()
+    split_drawn: bool = False
+    steps: tuple[Step, ...] = ()
+    grid: dict[str, list[Any]] = {}
+    classifiers: dict[str, Classifier] = {}
+    validation: Validation | None = None
+    propensity: dict[str, float] | None = None
+    protocol: str | None = None
+    protocol_folder: str | None = None
+    settings: Params = {}
+    time_limit: float | None = None
+    components: dict[str, Component] = {}
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """All datasets that the job reads."""
+        return (self.dataset, *self.other_datasets)
+
+    def rows(self, name: Literal["train", "fit", "validation", "test"], seed: int) -> Rows:
+        """Return which rows of the dataset ``name`` means with a seed."""
+        split_seed = seed if self.split_drawn else None
+        if name in ("train", "test"):
+            return Rows(name=name, split_seed=split_seed)
+        assert self.validation is not None
+        return Rows(name=name, split_seed=split_seed, fraction=self.validation.fraction, seed=seed)
+
+    def searches(self, classifier: str) -> bool:
+        """Say whether parameters, or the thresholds of labels, are chosen on validation rows."""
+        return bool(self.grid or self.classifiers[classifier].grid or self.propensity)
+
+    @property
+    def shares_embedding(self) -> bool:
+        """Whether one embedding, fitted on all training rows, serves every classifier of a seed."""
+        return bool(self.steps) and not self.grid and self.protocol is None
+
+    def of_run(self, classifier: str) -> JobSpec:
+        """Return what determines the runs of one classifier, or, for that of none, of a protocol."""
+        chosen = {} if classifier == NO_CLASSIFIER else {classifier: self.classifiers[classifier]}
+        return self._narrowed(classifiers=chosen)
+
+    def of_embedding(self) -> JobSpec:
+        """Return what determines the embedding, which all classifiers share."""
+        return self._narrowed(classifiers={}, propensity=None)
+
+    def _narrowed(self, **changes: Any) -> JobSpec:
+        narrowed = self.model_copy(update=changes)
+        used = named_components(narrowed, self.components)
+        return narrowed.model_copy(update={"components": {name: self.components[name] for name in used}})
+
+    @property
+    def told(self) -> str:
+        """It as JSON, for the command line of a job."""
+        return self.model_dump_json(exclude_defaults=True)
+
+    def embedding_points(self) -> list[tuple[Step, ...]]:
+        """Return the steps at each point of the method's grid; the steps themselves where there is none."""
+        return [with_params(self.steps, point) for point in grid_points(self.grid)]
+
+    def points(self, classifier: str) -> list[Point]:
+        """Return the candidates of a search: the method's points, each with those of the classifier."""
+        chosen = self.classifiers[classifier]
+        return [
+            Point(number, outer | {f"classifier__{name}": value for name, value in inner.items()})
+            for number, outer in enumerate(grid_points(self.grid))
+            for inner in grid_points(chosen.grid)
+        ]
+
+    def load(self, name: str) -> type:
+        """Import and return the class of a component.
+
+        Raises
+        ------
+        MissingExtraError
+            If it belongs to a package that is not installed.
+        """
+        component = self.components[name]
+        return load_component(
+            component.attribute or name, component.module, component.extra, component.folder
+        )
+
+    @property
+    def own_packages(self) -> tuple[str, ...]:
+        """The packages, and modules in none, of components that are not eigenbench's or scikit-learn's."""
+        own = {item.module.partition(".")[0] for item in self.components.values() if item.own}
+        return tuple(sorted(own))
+
+    def load_protocol(self) -> Any:
+        """Import and return the module of the protocol."""
+        assert self.protocol is not None
+        if self.protocol_folder is not None:
+            make_importable(self.protocol_folder)
+        return import_module(self.protocol)
+
+    def draws(self, step: Step) -> bool:
+        """Say whether a seed changes the result of a step, its own ``random_state`` or that of a part."""
+        inner = nested_steps(list(step.params.values()), self.components)
+        return draws(self.load(step.component), step.params) or any(
+            draws(self.load(name), params) for name, params in inner
+        )
+
+    def key(self, seed: int, classifier: str) -> str:
+        """Return the content key of a run: 16 hexadecimal digits."""
+        content = self.of_run(classifier).model_dump(mode="json", exclude=_NOT_IN_KEY)
+        return content_key([content, seed])
+
+
+class Point:
+    """One candidate of a search: its parameters, and which point of the method's grid it stands on."""
+
+    def __init__(self, embedding: int, params: Params):
+        self.embedding = embedding
+        self.params = params
+
+    @property
+    def classifier_params(self) -> Params:
+        """The parameters that are the classifier's."""
+        return {
+            key.removeprefix("classifier__"): value
+            for key, value in self.params.items()
+            if key.startswith("classifier__")
+        }
+
+
+def named_components(spec: JobSpec, known: Container[str]) -> list[str]:
+    """Return the names of components that stand anywhere in steps, grids, classifiers and settings."""
+    found: set[str] = set()
+
+    def visit(value: Any) -> None:
+        if isinstance(value, str):
+            if value in known:
+                found.add(value)
+        elif isinstance(value, dict):
+            visit(list(value.items()))
+        elif isinstance(value, list | tuple):
+            for item in value:
+                visit(item)
+
+    content = spec.model_dump(mode="json", include={"steps", "grid", "classifiers", "settings"})
+    content["classifiers"] = list(content["classifiers"].values())
+    visit(list(content.values()))
+    return sorted(found)
+
+
+def content_key(content: Any, length: int = 16) -> str:
+    """Hash JSON-like content to hexadecimal digits, independent of key order."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:length]

@@ -1,0 +1,55 @@
+"""Measure a method with a protocol, once for each of some seeds."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+from eigenbench.bench.jobs.job_context import JobContext, run_job
+from eigenbench.bench.jobs.pipelines import build_pipeline
+from eigenbench.bench.jobs.record_run import RunClock, write_run_record
+from eigenbench.bench.jobs.supervision import Report
+from eigenbench.bench.protocols.base import Trial
+from eigenbench.bench.records.runs import NO_CLASSIFIER
+from eigenbench.bench.suites.steps import flat_params
+
+logger = logging.getLogger(__name__)
+
+
+def measure(context: JobContext, seed: int) -> None:
+    """Run the protocol in a process of its own and write the record of the run."""
+    spec = context.spec
+    clock = RunClock()
+    report = context.obstacle()
+    if report is None:
+        protocol = spec.load_protocol()
+        logger.info("measure %s, seed %d", spec.method, seed)
+        report = context.supervisor.run("measure", lambda: _measured(context, protocol, seed))
+    write_run_record(context, NO_CLASSIFIER, seed, [report], clock)
+
+
+def _measured(context: JobContext, protocol: Any, seed: int) -> Report:
+    spec = context.spec
+    trial = Trial(
+        settings=protocol.Settings.model_validate(spec.settings),
+        build=lambda **last: build_pipeline(spec, seed, last),
+        load=spec.load,
+        data=lambda name=spec.dataset: context.open(name, seed),
+        seed=seed,
+    )
+    outcome = protocol.measure(trial)
+    params = flat_params(spec.steps) | {"steps": " → ".join(step.component for step in spec.steps)}
+    return {
+        "metrics": outcome.metrics,
+        "curves": outcome.curves,
+        "exhibits": [exhibit.model_dump(mode="json") for exhibit in outcome.exhibits],
+        "dimension": outcome.dimension,
+        "fit_seconds": outcome.fit_seconds,
+        "predict_seconds": outcome.predict_seconds,
+        "params": params,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(run_job(measure, __doc__, seeds={"type": int, "nargs": "+", "required": True}))

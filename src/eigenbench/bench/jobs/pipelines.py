@@ -1,0 +1,152 @@
+"""Build feature pipelines from their specification and fit them, one pass over the rows per step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.utils import gen_even_slices, get_tags
+
+from eigenbench.bench.capabilities import draws, needs_rows, takes_moments
+from eigenbench.bench.jobs.job_spec import JobSpec
+from eigenbench.bench.suites.steps import Step, as_step, step_names
+from eigenbench.methods.linalg.partitions import Partitions
+from eigenbench.methods.moments import ClassMoments, ClassRows, PooledMoments, StreamedMoments
+
+BLOCK_ROWS = 4096
+
+
+def build(job: JobSpec, step: Step, seed: int | None) -> Any:
+    """Create an unfitted estimator; ``seed`` becomes its ``random_state`` unless the step sets one.
+
+    A parameter written like a step, ``{Name: {parameter: value}}``, is built in the same way, and a list of
+    such steps becomes a pipeline of them; also within a list, as for the parts of a ``FeatureUnion``.
+    """
+    params = {name: _built(job, value, seed) for name, value in step.params.items()}
+    estimator = job.load(step.component)
+    if seed is not None and draws(estimator, step.params):
+        params["random_state"] = seed
+    return estimator(**params)
+
+
+def _built(job: JobSpec, value: Any, seed: int | None) -> Any:
+    step = as_step(value, job.components)
+    if step is not None:
+        return build(job, Step(component=step[0], params=step[1]), seed)
+    if not isinstance(value, list | tuple):
+        return value
+    if value and all(as_step(item, job.components) is not None for item in value):
+        return make_pipeline(*(_built(job, item, seed) for item in value))
+    return type(value)(_built(job, item, seed) for item in value)
+
+
+def build_pipeline(job: JobSpec, seed: int, last: dict[str, Any]) -> Pipeline:
+    """Create the unfitted pipeline of a job; ``last`` replaces parameters of its last step.
+
+    No steps make a pipeline that passes its input through.
+    """
+    if not job.steps:
+        return Pipeline([("passthrough", "passthrough")])
+    *first, final = job.steps
+    changed = (*first, Step(component=final.component, params={**final.params, **last}))
+    return Pipeline(
+        [(name, build(job, step, seed)) for name, step in zip(step_names(changed), changed, strict=True)]
+    )
+
+
+def fit_features(
+    job: JobSpec, steps: tuple[Step, ...], X: Any, y: Any, *, seed: int | None, moments: ClassMoments | None
+) -> Any:
+    """Fit a feature pipeline step by step.
+
+    A step with ``fit_moments`` sees only the class moments of what reaches it: the given ones if it is
+    the first, else moments gathered over row blocks, so that its inputs are never in memory at once. Where
+    all of them take less memory than their moments, because classes have few rows, it gets the rows.
+
+    Parameters
+    ----------
+    job : JobSpec
+        Says where the components are.
+    steps : tuple of Step
+        The transformers, in order.
+    X : array or sparse array of shape (n, d), or Partitions
+        The rows to fit on; of partitions one block is in memory at a time.
+    y : array of shape (n,) or (n, c), or None
+        Their targets; those of partitions come with the rows.
+    seed : int or None
+        The ``random_state`` of steps that draw.
+    moments : ClassMoments or None
+        The moments of (X, y), for a first step that takes them.
+
+    Returns
+    -------
+    Pipeline or None
+        The fitted pipeline; None when there are no steps.
+    """
+    fitted: list[tuple[str, Any]] = []
+    for name, step in zip(step_names(steps), steps, strict=True):
+        estimator = build(job, step, seed)
+        prefix = Pipeline(fitted) if fitted else None
+        if isinstance(X, Partitions) and (prefix is not None or moments is None):
+            _fit_to_partitions(estimator, X.mapped(prefix))
+        elif takes_moments(type(estimator)) and prefix is None and moments is not None:
+            estimator.fit_moments(moments)
+        elif takes_moments(type(estimator)) and not _smaller_as_rows(prefix, X, y):
+            estimator.fit_moments(ClassMoments.of(X, y, prefix))
+        elif needs_rows(estimator):
+            estimator.fit(transform(prefix, X), y)
+        else:
+            estimator.fit(transform(prefix, X[:2]))
+        fitted.append((name, estimator))
+    return Pipeline(fitted) if fitted else None
+
+
+def _smaller_as_rows(prefix: Pipeline | None, X: Any, y: Any) -> bool:
+    return ClassRows.serve(y, transform(prefix, X[:1]).shape[1])
+
+
+def _fit_to_partitions(estimator: Any, rows: Partitions) -> None:
+    """Fit a transformer for which `takes_partitions` holds, in as many passes as it needs."""
+    if hasattr(estimator, "fit_moments"):
+        pooled = getattr(estimator, "_pooled_suffice", False)
+        estimator.fit_moments((PooledMoments if pooled else StreamedMoments).of_partitions(rows))
+    elif needs_rows(estimator):
+        for X, _ in rows:
+            estimator.partial_fit(X)
+    else:
+        estimator.fit(first_rows(rows, 2))
+
+
+def first_rows(X: Any, n: int) -> Any:
+    """Return the first rows of an array, or of partitions."""
+    return next(iter(X))[0][:n] if isinstance(X, Partitions) else X[:n]
+
+
+def learns_from_labels(features: Any) -> bool:
+    """Return whether a transformer, or a part of a pipeline or union of them, needs targets to be fitted."""
+    parts = {Pipeline: "steps", FeatureUnion: "transformer_list"}.get(type(features))
+    if parts is not None:
+        return any(learns_from_labels(part) for _, part in getattr(features, parts))
+    return isinstance(features, BaseEstimator) and get_tags(features).target_tags.required
+
+
+def transform(features: Any | None, X: Any) -> Any:
+    """Apply a fitted feature pipeline block by block into one dense or CSR array of shape (n, D)."""
+    if features is None:
+        return X
+    blocks = _even_blocks(X.shape[0])
+    first = features.transform(X[blocks[0]])
+    if sparse.issparse(first):
+        return sparse.vstack([first, *(features.transform(X[rows]) for rows in blocks[1:])], format="csr")
+    out = np.empty((X.shape[0], first.shape[1]), dtype=first.dtype)
+    out[blocks[0]] = first
+    for rows in blocks[1:]:
+        out[rows] = features.transform(X[rows])
+    return out
+
+
+def _even_blocks(n_rows: int) -> list[slice]:
+    return list(gen_even_slices(n_rows, max(1, -(-n_rows // BLOCK_ROWS))))

@@ -1,0 +1,222 @@
+"""From suite files to runs, and to the jobs that make them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from eigenbench.bench.component_loading import folder_of
+from eigenbench.bench.further_components import NAMES, find_component
+from eigenbench.bench.jobs.cost import IMPORT_SECONDS, Share, seconds_of_seed, share_of
+from eigenbench.bench.jobs.job_spec import Classifier, Component, JobSpec, Validation, named_components
+from eigenbench.bench.protocols.available import find_protocol
+from eigenbench.bench.records.runs import EMBEDDING_FILES, NO_CLASSIFIER, Run, run_files
+from eigenbench.bench.registry import COMPONENTS
+from eigenbench.bench.suites.parts import MULTILABEL_METRICS
+from eigenbench.bench.suites.steps import as_step
+from eigenbench.bench.suites.suite import ExperimentSpec, Suite, SuiteError
+from eigenbench.datasets.catalogue import Catalogue
+
+
+@dataclass(frozen=True)
+class MethodPlan:
+    """A method of an experiment: its runs, and how they are shared out among jobs.
+
+    Attributes
+    ----------
+    spec : JobSpec
+        What determines the results, for all classifiers.
+    seeds : tuple of int
+        The seeds of its runs.
+    share : {"method", "seed", "fit"}
+        What one job does.
+    seconds : float
+        The estimated work of all its runs.
+    exclusive : bool
+        Whether its jobs get the whole machine, because they measure time.
+    """
+
+    spec: JobSpec
+    seeds: tuple[int, ...]
+    share: Share
+    seconds: float
+    exclusive: bool = False
+
+    @property
+    def folder(self) -> str:
+        """Where its files are, below the results folder."""
+        return f"{self.spec.suite}/{self.spec.experiment}/{self.spec.method}"
+
+    @property
+    def classifiers(self) -> tuple[str, ...]:
+        """The names that its records have in their field ``classifier``."""
+        return tuple(self.spec.classifiers) or (NO_CLASSIFIER,)
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """All its runs."""
+        spec = self.spec
+        names = (spec.suite, spec.experiment, spec.dataset, spec.method)
+        return [
+            Run(*names, classifier, seed, spec.key(seed, classifier))
+            for classifier in self.classifiers
+            for seed in self.seeds
+        ]
+
+    def embeddings(self, seed: int | str) -> list[str]:
+        """Return the files of the embedding that all classifiers share, below the method's folder."""
+        if not self.spec.shares_embedding:
+            return []
+        return [f"seed-{seed}/{name}" for name in EMBEDDING_FILES]
+
+    def results(self, seed: int | str) -> list[str]:
+        """Return the files of the runs of a seed, below the method's folder."""
+        return [file for classifier in self.classifiers for file in run_files(seed, classifier)]
+
+
+@dataclass(frozen=True)
+class SuitePlan:
+    """All methods of a suite, in the order of the suite file."""
+
+    suite: Suite
+    methods: tuple[MethodPlan, ...]
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """All runs of the suite."""
+        return [run for method in self.methods for run in method.runs]
+
+    @property
+    def imports(self) -> list[str]:
+        """What is imported into MLflow at once, as folders of results: a short suite, or an experiment.
+
+        Loading MLflow takes as long as importing dozens of runs; but hours of work show what is done.
+        """
+        if sum(method.seconds for method in self.methods) < IMPORT_SECONDS:
+            return [self.suite.name]
+        return [f"{self.suite.name}/{name}" for name in self.suite.experiments]
+
+    def of(self, experiment: str) -> list[MethodPlan]:
+        """Return the methods of an experiment."""
+        return [method for method in self.methods if method.spec.experiment == experiment]
+
+
+def plan_suite(suite: Suite, catalogue: Catalogue) -> SuitePlan:
+    """Expand a suite, taking from the catalogue whose splits the seed draws and how large the data are.
+
+    Raises
+    ------
+    SuiteError
+        If an experiment's validation metric is not one for the targets of its dataset, or a method needs all
+        rows of a dataset in partitions at once.
+    """
+    methods: list[MethodPlan] = []
+    for name, experiment in suite.experiments.items():
+        multilabel = catalogue.entry(experiment.dataset).target == "multilabel"
+        if experiment.protocol is None and experiment.validation.multilabel != multilabel:
+            raise SuiteError(
+                f"suite {suite.name}: experiments.{name}.validation.metric: {experiment.validation.metric!r} "
+                f"does not suit {experiment.dataset}, which has {'labels' if multilabel else 'classes'}"
+            )
+        methods += _methods(suite, name, experiment, catalogue)
+    return SuitePlan(suite, tuple(methods))
+
+
+def _methods(
+    suite: Suite, name: str, experiment: ExperimentSpec, catalogue: Catalogue
+) -> Iterator[MethodPlan]:
+    entry = catalogue.entry(experiment.dataset)
+    protocol = find_protocol(experiment.protocol, suite.folder) if experiment.protocol else None
+    for method_name, method in experiment.methods.items():
+        validation = experiment.validation
+        spec = JobSpec(
+            suite=suite.name,
+            experiment=name,
+            method=method_name,
+            dataset=experiment.dataset,
+            other_datasets=experiment.datasets[1:],
+            split_drawn=entry.split.drawn,
+            steps=method.steps,
+            grid=method.grid,
+            classifiers={
+                key: Classifier(component=item.component, params=item.params, grid=item.grid)
+                for key, item in experiment.classifiers_of(method_name).items()
+            },
+            validation=None
+            if protocol
+            else Validation(
+                fraction=validation.fraction,
+                metric=validation.metric,
+                higher_is_better=MULTILABEL_METRICS.get(validation.metric, False),
+            ),
+            propensity=experiment.propensity.model_dump() if validation.multilabel and not protocol else None,
+            protocol=protocol.module if protocol else None,
+            protocol_folder=folder_of(protocol.module, suite.folder) if protocol else None,
+            settings=experiment.settings,
+            time_limit=suite.time_limit_of(name),
+        )
+        spec = spec.model_copy(update={"components": _components_of(spec, suite.folder)})
+        for dataset in spec.datasets:
+            if catalogue.entry(dataset).partitioned:
+                _check_partitioned(spec, dataset)
+        seeds = method.seeds or experiment.seeds
+        exclusive = protocol is not None and protocol.exclusive
+        values = None
+        if protocol is not None:
+            assert experiment.protocol_settings is not None
+            values = experiment.protocol_settings.work(entry.rows_of_a_run, entry.expect.features)
+        share = "fit" if exclusive else share_of(spec, entry, len(seeds), values)
+        seconds = len(seeds) * seconds_of_seed(spec, entry, values)
+        yield MethodPlan(spec, seeds, share, seconds, exclusive)
+
+
+def _check_partitioned(spec: JobSpec, dataset: str) -> None:
+    from eigenbench.bench.jobs.partitioned import why_not_in_partitions  # imports what methods need
+
+    if reason := why_not_in_partitions(spec):
+        raise SuiteError(
+            f"suite {spec.suite}: experiments.{spec.experiment}.methods.{spec.method}: {reason}, and the"
+            f" rows of {dataset} stay in partitions"
+        )
+
+
+def _components_of(spec: JobSpec, folder: Path | None) -> dict[str, Component]:
+    """Return where every component is that a method names.
+
+    Parameters
+    ----------
+    spec : JobSpec
+        The method.
+    folder : Path or None
+        The folder of its suite, where modules of components may lie.
+
+    Returns
+    -------
+    dict
+        By name. Registered ones count wherever their names stand, as in settings; others where a step, a
+        classifier or a parameter written like a step names them.
+    """
+    known = {*COMPONENTS, *_written_like_steps(spec.model_dump(mode="json"))}
+    found = {name: find_component(name, folder) for name in named_components(spec, known)}
+    return {
+        name: Component(
+            module=item.module, extra=item.extra, attribute=item.attribute, own=item.own, folder=item.folder
+        )
+        for name, item in found.items()
+    }
+
+
+def _written_like_steps(value: Any) -> Iterator[str]:
+    """Yield names that stand where steps, classifiers and parameters written like steps have theirs."""
+    if isinstance(value, dict):
+        if isinstance(name := value.get("component"), str) and name in NAMES:
+            yield name
+        if step := as_step(value, NAMES):
+            yield step[0]
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _written_like_steps(item)

@@ -1,0 +1,64 @@
+"""Bring the fetched files of a dataset into memory-mapped form, and say whether it is there."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+from eigenbench.atomic_files import write_json
+from eigenbench.bench.jobs.job_log import is_watched, log_to
+from eigenbench.bench.jobs.supervision import failure
+from eigenbench.datasets import Catalogue, load_catalogue
+from eigenbench.datasets import prepare as prepare_arrays
+from eigenbench.datasets.errors import DatasetError, MalformedData
+
+logger = logging.getLogger(__name__)
+
+
+def prepare(name: str, data_dir: Path, catalogue: Catalogue | None = None) -> dict[str, Any]:
+    """Prepare a dataset that was downloaded.
+
+    Returns
+    -------
+    dict
+        The state of the dataset: ``status`` (``not_run`` when it could not be downloaded, ``failed`` for
+        files that are not what the catalogue says), ``failure``, and the ``card``, or None.
+    """
+    downloaded = json.loads((data_dir / "raw" / f"{name}.json").read_bytes())
+    state = {"dataset": name, "status": downloaded["status"], "failure": downloaded["failure"], "card": None}
+    (data_dir / "prepared" / name).mkdir(parents=True, exist_ok=True)
+    if state["status"] != "ok":
+        return state
+    try:
+        card = prepare_arrays(name, data_dir=data_dir, catalogue=catalogue, progress=not is_watched())
+    except MalformedData as error:
+        logger.error("%s", error)
+        reason = failure("prepare", type(error).__name__, str(error), None)
+        return state | {"status": "failed", "failure": reason}
+    return state | {"card": card.model_dump(mode="json")}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the job and return its exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("dataset")
+    parser.add_argument("--data-dir", type=Path, required=True)
+    parser.add_argument("--log", type=Path, required=True, help="also write the log here")
+    parser.add_argument("--catalogue", type=Path, help="the user's own, in place of eigenbench's")
+    options = parser.parse_args(arguments)
+    log_to(options.log)
+    try:
+        state = prepare(options.dataset, options.data_dir, load_catalogue(options.catalogue))
+        write_json(options.data_dir / "prepared" / f"{options.dataset}.json", state)
+    except (DatasetError, OSError) as error:
+        logger.error("%s: %s", type(error).__name__, error)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

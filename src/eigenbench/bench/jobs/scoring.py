@@ -1,0 +1,155 @@
+"""Score a fitted model on labelled rows, in blocks, and keep what it predicted."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import confusion_matrix
+
+from eigenbench.bench.jobs.job_spec import JobSpec
+from eigenbench.bench.jobs.pipelines import BLOCK_ROWS
+from eigenbench.methods.linalg.row_blocks import BLOCK_BYTES, row_slices
+from eigenbench.methods.metrics.multilabel import score_multilabel
+from eigenbench.methods.metrics.ranking import inverse_propensities
+
+#: Confusion counts are kept for so many classes at most: for 1,000 they would fill 3 MB of every record.
+MOST_CONFUSION_CLASSES = 256
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a model achieved on some rows.
+
+    Attributes
+    ----------
+    metrics : dict
+        By name.
+    predict_seconds : float
+        Time to predict.
+    confusion : ndarray of int, shape (c, c), or None
+        Counts, rows true and columns predicted; None for more than `MOST_CONFUSION_CLASSES` classes.
+    thresholds : dict or None
+        Of the decisions on multilabel data.
+    predictions : dict of str to ndarray
+        What every later statistic can be computed from. Classes: ``truth`` and ``predicted`` (n,), codes,
+        and, when the model gives probabilities, ``probability`` (n,), that of the true class, float32.
+        Labels: the scores of each row's best labels as the ``data``, ``indices``, ``indptr`` and ``shape`` of
+        a CSR array, and the ``truth_indices`` and ``truth_indptr`` of the indicator of the true ones.
+    """
+
+    metrics: dict[str, float]
+    predict_seconds: float
+    confusion: NDArray[np.int64] | None = None
+    thresholds: dict[str, Any] | None = None
+    predictions: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+
+def score_run(
+    spec: JobSpec, model: Any, X: Any, y: Any, dataset: Any, thresholds: dict[str, Any] | None = None
+) -> Scores:
+    """Score a model on rows of a dataset, with classes or with labels as the job says.
+
+    Parameters
+    ----------
+    spec : JobSpec
+        Its ``propensity`` says that the dataset is multilabel.
+    model : estimator
+        Fitted, from raw inputs to labels.
+    X, y : array of shape (n, d), and of shape (n,) or (n, c)
+        The rows and their targets.
+    dataset : Dataset
+        Where they are from; label propensities are those of its training rows.
+    thresholds : dict, optional
+        Of the decisions on multilabel data; without them, they are chosen on these very rows.
+    """
+    if spec.propensity is None:
+        return score_classes(model, X, y, len(dataset.classes))
+    train = dataset.y_train
+    counts = np.bincount(train.indices, minlength=y.shape[1])
+    scores = score_multilabel(
+        model,
+        X,
+        y,
+        inverse_propensities=inverse_propensities(counts, train.shape[0], **spec.propensity),
+        thresholds=thresholds,
+    )
+    best = scores.predictions
+    arrays = {
+        "data": best.data,
+        "indices": best.indices,
+        "indptr": best.indptr,
+        "shape": np.array(best.shape),
+        "truth_indices": y.indices.astype(np.min_scalar_type(y.shape[1])),
+        "truth_indptr": y.indptr,
+    }
+    return Scores(scores.metrics, scores.predict_seconds, None, scores.thresholds, arrays)
+
+
+def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> Scores:
+    """Predict every row once and compare with the labels.
+
+    Parameters
+    ----------
+    model : classifier
+        Fitted; its ``classes_`` are codes in ``range(n_classes)``.
+    X : array of shape (n, d)
+        The rows.
+    y : array of int, shape (n,)
+        Their class codes.
+    n_classes : int
+        Number of classes of the dataset.
+
+    Returns
+    -------
+    Scores
+        ``error`` (share), ``errors`` (count), ``balanced_error`` (mean of the class error over the classes
+        that occur), and, when the model gives probabilities, ``log_loss`` (nats per row).
+
+    Notes
+    -----
+    Probabilities of one block of rows are in memory at a time, 128 MB.
+    """
+    has_probabilities = hasattr(model, "predict_proba")
+    predicted = np.empty(y.shape[0], dtype=np.int64)
+    probability = np.empty(y.shape[0], dtype=np.float32)
+    loss = 0.0
+    started = time.perf_counter()
+    for rows in row_slices(y.shape[0], max(8 * n_classes, BLOCK_BYTES // BLOCK_ROWS)):
+        if has_probabilities:
+            block = model.predict_proba(X[rows])
+            predicted[rows] = model.classes_[block.argmax(axis=1)]
+            share = _share_of_truth(block, model.classes_, y[rows])
+            loss += float(-np.log(np.maximum(share, np.finfo(np.float64).eps)).sum())
+            probability[rows] = share
+        else:
+            predicted[rows] = model.predict(X[rows])
+    seconds = time.perf_counter() - started
+    wrong = np.bincount(y[predicted != y], minlength=n_classes)
+    occurring = np.bincount(y, minlength=n_classes)
+    metrics = {
+        "errors": float(wrong.sum()),
+        "error": float(wrong.sum() / y.shape[0]),
+        "balanced_error": float(np.mean(wrong[occurring > 0] / occurring[occurring > 0])),
+    }
+    code = np.min_scalar_type(n_classes)
+    predictions: dict[str, NDArray[Any]] = {"truth": y.astype(code), "predicted": predicted.astype(code)}
+    if has_probabilities:
+        metrics["log_loss"] = loss / y.shape[0]
+        predictions["probability"] = probability
+    confusion = None
+    if n_classes <= MOST_CONFUSION_CLASSES:
+        confusion = confusion_matrix(y, predicted, labels=np.arange(n_classes))
+    return Scores(metrics, seconds, confusion, None, predictions)
+
+
+def _share_of_truth(
+    probabilities: NDArray[Any], classes: NDArray[np.int64], y: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the probability of each row's true class; 0 for a class that was not seen in training."""
+    column = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    own = np.where(classes[column] == y, probabilities[np.arange(len(y)), column], 0.0)
+    return own / probabilities.sum(axis=1, dtype=np.float64)

@@ -1,0 +1,220 @@
+"""Run one fit in a process of its own, and report what became of it.
+
+The job process imports the libraries once and forks for every fit. So a fit that is killed (out of memory, a
+crash in native code), or takes too long, becomes a failed run instead of a lost job, its peak memory is its
+own, and nothing keeps running when the workflow that started the job has ended.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import logging
+import os
+import select
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from eigenbench.bench.jobs.gemm_rate import gemm_gflops
+
+logger = logging.getLogger(__name__)
+
+_PR_SET_PDEATHSIG = 1
+
+#: A full or failing disk, a file system that went away, too many open files: not the fit's fault.
+_MACHINE_ERRORS = frozenset(
+    (
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EFBIG,
+        errno.EIO,
+        errno.EROFS,
+        errno.ESTALE,
+        errno.EMFILE,
+        errno.ENFILE,
+    )
+)
+
+Report = dict[str, Any]
+
+
+class MachineFaultError(RuntimeError):
+    """The machine failed, not the fit: nothing is recorded, and the workflow tries again."""
+
+
+@dataclass(frozen=True)
+class Supervisor:
+    """How fits are run.
+
+    Attributes
+    ----------
+    threads : int
+        BLAS and OpenMP threads.
+    log : Path
+        The log file, named in the records of failed runs.
+    last_attempt : bool
+        Whether a fit that is killed or runs out of memory is recorded as failed; otherwise the job fails
+        and the workflow tries again with more memory.
+    time_limit : float or None
+        Seconds that a fit may take.
+    workflow : int or None
+        The process that started the job: a fit ends when this is no longer its parent. By default, the parent
+        that the job has now.
+    """
+
+    threads: int
+    log: Path
+    last_attempt: bool
+    time_limit: float | None = None
+    workflow: int | None = None
+
+    @cached_property
+    def gemm_gflops(self) -> float | None:
+        """The machine's rate of matrix products, measured once in a process of its own."""
+        return self.run("measure", lambda: {"gflops": gemm_gflops()}).get("gflops")
+
+    def run(self, stage: str, fit: Callable[[], Report]) -> Report:
+        """Fork, call ``fit`` in the child, and return what it returned with the child's peak memory.
+
+        Parameters
+        ----------
+        stage : str
+            What is fitted, for the record of a failure.
+        fit : callable
+            Returns a dict that JSON can hold. An exception makes a failed run.
+
+        Returns
+        -------
+        dict
+            ``status`` (``ok`` or ``failed``), ``peak_rss_mb``, and what ``fit`` returned or ``failure``.
+
+        Raises
+        ------
+        MachineFaultError
+            If the disk is full or failing, or, before the last attempt, the child was killed or out of
+            memory.
+        """
+        sys.stdout.flush()
+        sys.stderr.flush()
+        reader, writer = os.pipe()
+        parent = os.getpid()
+        child = os.fork()
+        if child == 0:
+            os.close(reader)
+            _die_with_parent(parent)
+            self._run_in_child(fit, writer)
+        os.close(writer)
+        workflow = os.getppid() if self.workflow is None else self.workflow
+        report, in_time = _read_report(reader, child, self.time_limit, workflow)
+        _, status, usage = os.wait4(child, 0)
+        peak = {"peak_rss_mb": round(usage.ru_maxrss / 1024, 1)}
+        if not in_time:
+            message = f"took longer than the time limit of {self.time_limit:g} s"
+            return peak | self._failed(stage, "TimeLimit", message)
+        if not report:
+            return peak | self._killed(stage, status)
+        outcome: Report = json.loads(report)
+        if fault := outcome.get("machine_fault"):
+            raise MachineFaultError(f"{stage}: {fault}")
+        if error := outcome.get("error"):
+            if error[0] == "MemoryError" and not self.last_attempt:
+                raise MachineFaultError(f"{stage}: out of memory ({error[1]}); tried again with more")
+            return peak | self._failed(stage, *error)
+        return {"status": "ok"} | outcome | peak
+
+    def _run_in_child(self, fit: Callable[[], Report], writer: int) -> None:
+        from threadpoolctl import threadpool_limits
+
+        try:
+            with threadpool_limits(self.threads):
+                report = json.dumps(fit(), allow_nan=False)
+        except Exception as error:
+            logger.error("%s", traceback.format_exc())
+            fault = machine_fault(error)
+            kind = "MemoryError" if _out_of_memory(error) else type(error).__name__
+            report = json.dumps({"machine_fault": fault} if fault else {"error": [kind, str(error)]})
+        with os.fdopen(writer, "w") as stream:
+            stream.write(report)
+        logging.shutdown()
+        os._exit(0)
+
+    def _killed(self, stage: str, status: int) -> Report:
+        if os.WIFSIGNALED(status):
+            cause = f"signal {signal.Signals(os.WTERMSIG(status)).name}"
+        else:
+            cause = f"status {os.waitstatus_to_exitcode(status)}"
+        message = f"the process ended with {cause} (SIGKILL: usually out of memory)"
+        if not self.last_attempt:
+            raise MachineFaultError(f"{stage}: {message}; tried again with more memory")
+        return self._failed(stage, "Killed", message)
+
+    def _failed(self, stage: str, kind: str, message: str) -> Report:
+        return {"status": "failed", "failure": failure(stage, kind, message, self.log)}
+
+
+def failure(stage: str, kind: str, message: str, log: Path | None) -> dict[str, str | None]:
+    """Return why a run has no metrics, as its record holds it."""
+    return {"stage": stage, "type": kind, "message": message[:2000], "log": None if log is None else str(log)}
+
+
+def machine_fault(error: BaseException) -> str | None:
+    """Return what is wrong with the machine if that caused an exception, at any depth; else None."""
+    for cause in _causes(error):
+        if isinstance(cause, OSError) and (cause.errno in _MACHINE_ERRORS or _is_short_write(cause)):
+            return f"{type(cause).__name__}: {cause}"
+    return None
+
+
+def _out_of_memory(error: BaseException) -> bool:
+    return any(isinstance(cause, MemoryError) for cause in _causes(error))
+
+
+def _is_short_write(error: OSError) -> bool:
+    """NumPy reports a full disk without an error number: ``1024 requested and 0 written``."""
+    return error.errno is None and " requested and " in str(error) and " written" in str(error)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _read_report(reader: int, child: int, time_limit: float | None, workflow: int) -> tuple[bytes, bool]:
+    """Read what the child writes until it closes the pipe, and say whether that was in time.
+
+    The child is ended when it takes too long, or when the workflow has ended.
+    """
+    deadline = time.monotonic() + (float("inf") if time_limit is None else time_limit)
+    chunks: list[bytes] = []
+    with os.fdopen(reader, "rb", buffering=0) as stream:
+        while True:
+            left = deadline - time.monotonic()
+            ready, _, _ = select.select([stream], [], [], max(0.0, min(1.0, left)))
+            if ready:
+                chunk = stream.read(1 << 16)
+                if not chunk:
+                    return b"".join(chunks), True
+                chunks.append(chunk)
+            elif left <= 0:
+                os.kill(child, signal.SIGKILL)
+                return b"", False
+            elif os.getppid() != workflow:
+                os.kill(child, signal.SIGKILL)
+                raise SystemExit("the workflow that started this job has ended")
+
+
+def _die_with_parent(parent: int) -> None:
+    """Ask the kernel to end this process with its parent (Linux; elsewhere the parent's poll does it)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)

@@ -1,0 +1,150 @@
+"""Train and test a run: choose its parameters, fit it on all training rows, score the test rows once."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eigenbench.atomic_files import replacing_file
+from eigenbench.bench.jobs.embed import embed, embedding_folder
+from eigenbench.bench.jobs.job_context import JobContext, run_job
+from eigenbench.bench.jobs.record_run import RunClock, write_run_record
+from eigenbench.bench.jobs.scoring import score_run
+from eigenbench.bench.jobs.search import fit_classifier, select, with_candidate
+from eigenbench.bench.jobs.supervision import Report
+from eigenbench.bench.records.runs import TRAINED_FILES
+from eigenbench.bench.suites.steps import flat_params
+from eigenbench.methods.model_file import load_model, save_model
+
+logger = logging.getLogger(__name__)
+
+
+def train(
+    context: JobContext,
+    classifier: str,
+    seed: int,
+    searched: list[Report] | None,
+    moments: Path | None = None,
+) -> None:
+    """Fit a run and write its model, its predictions and its record.
+
+    Parameters
+    ----------
+    context : JobContext
+        What to fit; the embedding that classifiers share stands in the seed's folder.
+    classifier : str
+        Its name in the suite.
+    seed : int
+        The seed.
+    searched : list of dict or None
+        The reports of the search, all its candidates together; None where nothing is searched.
+    moments : Path, optional
+        Of the training rows, for an embedding whose parameters were searched.
+    """
+    spec = context.spec
+    clock = RunClock()
+    folder = context.folder(seed, classifier)
+    reports = list(searched or ())
+    if spec.shares_embedding:
+        reports.insert(0, json.loads((embedding_folder(context, seed) / "embedding.json").read_bytes()))
+    reports += _first_failure([context.obstacle(), *reports])
+    if not reports or reports[-1]["status"] == "ok":
+        logger.info("train %s, %s, seed %d", spec.method, classifier, seed)
+        candidates = [one for report in searched or () for one in report["candidates"]]
+        reports.append(
+            context.supervisor.run("train", lambda: _fit(context, classifier, seed, candidates, moments))
+        )
+    if reports[-1]["status"] != "ok":
+        for name in TRAINED_FILES[1:]:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(b"")
+    write_run_record(context, classifier, seed, reports, clock)
+
+
+def _first_failure(reports: list[Report | None]) -> list[Report]:
+    """Return the first report of a failure, as a list that is empty when there is none."""
+    return [report for report in reports if report is not None and report["status"] != "ok"][:1]
+
+
+def _fit(
+    context: JobContext, classifier: str, seed: int, candidates: list[Report], moments: Path | None
+) -> Report:
+    """Fit and score in this process; return what the record says of it."""
+    spec, folder = context.spec, context.folder(seed, classifier)
+    report: Report = {}
+    chosen: dict[str, Any] = {}
+    thresholds = None
+    if candidates:
+        assert spec.validation is not None
+        place = select(candidates, spec.validation.higher_is_better)
+        report |= {"selected": place}
+        chosen, thresholds = candidates[place]["params"], candidates[place].get("thresholds")
+    steps, step = with_candidate(spec, classifier, chosen)
+    dataset = context.open(spec.dataset, seed if spec.split_drawn else None)
+    X, y = spec.rows("train", seed).of(dataset)
+    if spec.shares_embedding:
+        features = load_model(embedding_folder(context, seed) / "features.skops", spec.own_packages)
+    else:
+        features, cost = embed(spec, steps, X, y, seed, moments)
+        report |= cost
+    started = time.perf_counter()
+    model, fitted = fit_classifier(spec, step, features, X, y, seed)
+    report["train_seconds"] = time.perf_counter() - started
+    scores = score_run(spec, model, *spec.rows("test", seed).of(dataset), dataset, thresholds)
+    logger.info("%s", ", ".join(f"{name} {value:.4g}" for name, value in sorted(scores.metrics.items())[:4]))
+    save_model(folder / "model.skops", model)
+    rows = {} if dataset.test_rows is None else {"rows": dataset.test_rows.astype(np.uint32)}
+    with replacing_file(folder / "predictions.npz") as temporary, temporary.open("wb") as stream:
+        np.savez_compressed(stream, allow_pickle=False, **scores.predictions, **rows)
+    params = flat_params(steps) | {f"classifier__{key}": value for key, value in step.params.items()}
+    chosen_thresholds = scores.thresholds or {}
+    params |= {
+        f"threshold__{name}": value
+        for name, value in chosen_thresholds.items()
+        if not isinstance(value, list)
+    }
+    params["steps"] = " → ".join(item.component for item in (*steps, step))
+    if scores.confusion is not None:
+        report["confusion"] = {"labels": list(dataset.classes), "matrix": scores.confusion.tolist()}
+    return report | {
+        "metrics": {f"test_{name}": value for name, value in scores.metrics.items()},
+        "predict_seconds": scores.predict_seconds,
+        "curves": _curves(fitted),
+        "params": params,
+        "model": {"input_dtype": str(dataset.X_test.dtype), "n_features": dataset.X_test.shape[1]},
+    }
+
+
+def _curves(classifier: Any) -> dict[str, list[tuple[int, float]]]:
+    """Return the learning curves that a fitted classifier offers, as (step, value)."""
+    curves = {}
+    for name in ("loss_curve", "validation_curve"):
+        values = np.asarray(getattr(classifier, f"{name}_", ()), dtype=float)
+        if values.size:
+            curves[name] = [(step, float(value)) for step, value in enumerate(values) if np.isfinite(value)]
+    return curves
+
+
+def _work(context: JobContext) -> None:
+    options = context.options
+    searched = [json.loads(path.read_bytes()) for path in options.search] if options.search else None
+    train(context, options.classifier, options.seed, searched, options.moments)
+
+
+if __name__ == "__main__":
+    sys.exit(
+        run_job(
+            _work,
+            __doc__,
+            seed={"type": int, "required": True},
+            classifier={"required": True},
+            search={"type": Path, "nargs": "+", "help": "the reports of the search, in order"},
+            moments={"type": Path, "help": "the moments of the training rows, where the embedding is chosen"},
+        )
+    )

@@ -1,0 +1,217 @@
+"""The record of one run: what a job measured, as one JSON file that every later stage reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from eigenbench.bench.protocols.base import Exhibit
+from eigenbench.bench.records.sealed_json import seal_matches, write_sealed
+
+SCHEMA_VERSION: Final = 2
+
+#: What makes a run again whose record or model cannot be used.
+REMEDY = "run the same snakemake command again: it is made again"
+
+Status = Literal["ok", "failed", "not_run"]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Failure(_Model):
+    """Why a run has no metrics."""
+
+    stage: str
+    type: str
+    message: str
+    log: str | None = None
+
+
+class Candidate(_Model):
+    """One point of a hyperparameter search, scored on validation data."""
+
+    params: dict[str, Any]
+    status: Status
+    score: float | None = None
+
+
+class Search(_Model):
+    """A hyperparameter search: its candidates and the one that was refitted on all training data."""
+
+    metric: str
+    candidates: list[Candidate]
+    selected: int | None = None
+
+
+class DatasetInfo(_Model):
+    """What the run was fitted and tested on."""
+
+    name: str
+    sha256: str
+    n_train: int
+    n_test: int
+    n_features: int
+    n_classes: int
+    split: str
+    source: str
+    licence: str
+
+
+class ModelInfo(_Model):
+    """The fitted pipeline, from raw inputs to labels, in skops form."""
+
+    path: str
+    sha256: str
+    bytes: int
+    input_dtype: str
+    n_features: int
+
+
+class Confusion(_Model):
+    """Counts of test examples, rows true and columns predicted."""
+
+    labels: list[str]
+    matrix: list[list[int]]
+
+
+class Environment(_Model):
+    """Where the numbers come from.
+
+    ``gemm_gflops`` is the machine's rate of float32 matrix products with these threads, in 10^9 operations a
+    second: what makes seconds of several machines comparable. ``blas`` is the library of matrix products and
+    the kernels it chose.
+    """
+
+    python: str
+    platform: str
+    cpu: str
+    threads: int
+    gemm_gflops: float | None = None
+    packages: dict[str, str]
+    blas: str | None = None
+    git_commit: str | None
+    git_dirty: bool | None
+    code_hash: str
+
+
+class Record(_Model):
+    """One run: suite × dataset × method × classifier × seed.
+
+    Attributes
+    ----------
+    run_key : str
+        16 hexadecimal digits: SHA-256 of everything that determines the result.
+    metrics : dict
+        ``test_error`` (share), ``test_errors`` (count), ``test_log_loss`` (nats) and others by name.
+    curves : dict
+        Name to a list of (step, value).
+    exhibits : list
+        Data of pictures, drawn by the report and for the dashboard.
+    params : dict
+        The parameters used, after selection, as ``step__parameter``.
+    dimension : int or None
+        Number of features that reach the classifier.
+    fit_seconds, train_seconds, predict_seconds : float or None
+        Wall time of embedding, classifier (feature map included) and test prediction.
+    peak_rss_mb : float or None
+        Largest resident set of the job processes, in MiB.
+    deterministic : bool
+        Whether the seed changes nothing, so that seeds give no interval.
+    """
+
+    schema_version: Literal[2] = SCHEMA_VERSION
+    run_key: str = Field(pattern=r"^[0-9a-f]{16}$")
+    suite: str
+    experiment: str
+    dataset: str
+    method: str
+    classifier: str
+    seed: int
+    deterministic: bool
+    status: Status
+    failure: Failure | None = None
+    metrics: dict[str, float] = {}
+    curves: dict[str, list[tuple[int, float]]] = {}
+    exhibits: list[Exhibit] = []
+    confusion: Confusion | None = None
+    params: dict[str, Any] = {}
+    search: Search | None = None
+    dimension: int | None = None
+    fit_seconds: float | None = None
+    train_seconds: float | None = None
+    predict_seconds: float | None = None
+    peak_rss_mb: float | None = None
+    dataset_info: DatasetInfo | None = None
+    model: ModelInfo | None = None
+    environment: Environment | None = None
+    started: str | None = None
+    finished: str | None = None
+
+
+class RecordError(ValueError):
+    """A record file is missing, cut short, changed after it was written, or not a record."""
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Write a record with its seal (`eigenbench.bench.records.sealed_json`).
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; ``path`` is then as it was.
+    """
+    write_sealed(path, record.model_dump(mode="json"))
+
+
+def read_record(path: Path) -> Record:
+    """Read one record, and check its seal and its fields.
+
+    Raises
+    ------
+    RecordError
+        Naming the file and what is wrong with it.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be read ({error.strerror or error}); {REMEDY}") from error
+    if not seal_matches(content):
+        raise RecordError(f"{path}: {_why_refused(content)}; {REMEDY}")
+    fields = json.loads(content)
+    del fields["seal"]
+    try:
+        return Record.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = f"{'.'.join(map(str, first['loc'])) or 'file'}: {first['msg']}"
+        raise RecordError(f"{path}: not a run record ({problem}); {REMEDY}") from error
+
+
+def seal_is_intact(path: Path) -> bool:
+    """Return whether a record is there and as it was written; its fields are not looked at.
+
+    Costs one reading of the file and its SHA-256.
+    """
+    try:
+        return seal_matches(path.read_bytes())
+    except OSError:
+        return False
+
+
+def _why_refused(content: bytes) -> str:
+    """Say what is wrong with a file whose seal does not match."""
+    try:
+        fields = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        return f"not a readable run record ({error})"
+    if not isinstance(fields, dict) or "schema_version" not in fields:
+        return "not a run record"
+    if fields["schema_version"] != SCHEMA_VERSION:
+        found = fields["schema_version"]
+        return f"has schema version {found!r}, and this eigenbench reads version {SCHEMA_VERSION}"
+    return "was changed after it was written (its seal does not match)"

@@ -1,0 +1,158 @@
+"""What experiments are made of: methods, classifiers, validation, published numbers, deviations."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from eigenbench.bench.further_components import find_component
+from eigenbench.bench.protocols.base import Several
+from eigenbench.bench.registry import COMPONENTS, near_match
+from eigenbench.bench.suites import steps
+from eigenbench.bench.suites.value_types import Grid, Identifier, Params, Seeds, check_components
+
+#: Metrics of multilabel data that can choose among candidates, and whether more is better.
+MULTILABEL_METRICS: dict[str, bool] = {
+    "hamming_loss": False,
+    "micro_f1": True,
+    "macro_f1": True,
+    "macro_f1_present": True,
+    "macro_f1_by_label": True,
+    **{
+        f"{name}_at_{k}": True for name in ("precision", "ndcg", "ps_precision", "ps_ndcg") for k in (1, 3, 5)
+    },
+}
+#: Metrics of classes that can; less is better.
+MULTICLASS_METRICS = ("error", "log_loss", "balanced_error")
+
+
+class SuiteModel(BaseModel):
+    """Base of what a suite file holds: strict types, finite numbers, no unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def _parse_step(value: Any) -> Any:
+    """Accept ``Name``, ``[Name, params]`` and ``{Name: params}``."""
+    if isinstance(value, str):
+        return {"component": value}
+    if isinstance(value, (tuple, list)) and len(value) == 2:
+        return {"component": value[0], "params": value[1]}
+    if isinstance(value, dict) and len(value) == 1 and "component" not in value:
+        ((name, params),) = value.items()
+        return {"component": name, "params": {} if params is None else params}
+    return value
+
+
+def _check_step(step: steps.Step) -> steps.Step:
+    try:
+        find_component(step.component)
+    except KeyError as error:
+        raise ValueError(error.args[0]) from None
+    check_components(step.params)
+    return step
+
+
+Step = Annotated[steps.Step, BeforeValidator(_parse_step), AfterValidator(_check_step)]
+
+
+class MethodSpec(SuiteModel):
+    """A feature pipeline. ``grid`` maps ``step__parameter`` to the values to search on validation data."""
+
+    steps: Several[Step] = ()
+    grid: Grid = {}
+    seeds: Seeds | None = None
+
+
+class ClassifierSpec(SuiteModel):
+    """A classifier and its search grid, with keys ``parameter``.
+
+    ``methods`` are those that it is trained on; all of the experiment unless given.
+    """
+
+    component: str
+    params: Params = {}
+    grid: Grid = {}
+    methods: Several[Identifier] | None = None
+
+    @model_validator(mode="after")
+    def _is_classifier(self) -> ClassifierSpec:
+        known = [name for name, item in COMPONENTS.items() if item.kind == "classifier"]
+        try:
+            kind = find_component(self.component).kind
+        except KeyError:
+            hint = near_match(self.component, known)
+            raise ValueError(
+                f"unknown classifier {self.component!r}.{hint} Known: {', '.join(known)}, "
+                "scikit-learn's classes, and import paths, package.module:Class"
+            ) from None
+        if kind not in ("classifier", None):
+            raise ValueError(f"{self.component!r} is no classifier. Known: {', '.join(known)}")
+        return self
+
+
+class ValidationSpec(SuiteModel):
+    """The part of the training rows held out to choose hyperparameters; the test rows are never used.
+
+    A metric of `MULTILABEL_METRICS` makes a multilabel experiment, where the thresholds of the decisions are
+    chosen on that part too.
+    """
+
+    fraction: float = Field(default=1 / 6, gt=0, lt=1)
+    metric: str = "error"
+
+    @model_validator(mode="after")
+    def _is_known(self) -> ValidationSpec:
+        known = [*MULTICLASS_METRICS, *MULTILABEL_METRICS]
+        if self.metric not in known:
+            hint = near_match(self.metric, known)
+            raise ValueError(f"unknown metric {self.metric!r}.{hint} Known: {', '.join(known)}")
+        return self
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether the metric is one of multilabel data."""
+        return self.metric in MULTILABEL_METRICS
+
+
+class PropensitySpec(SuiteModel):
+    """The constants of the label propensities of Jain et al. (KDD 2016) in propensity-scored metrics."""
+
+    a: float = Field(default=0.55, gt=0)
+    b: float = Field(default=1.5, gt=0)
+
+
+class PublishedNumber(SuiteModel):
+    """A number from a paper, and how close ours must be to count as reproduced.
+
+    ``method`` is None for a number that is only quoted; ``not_run`` then says why. ``two_sided`` is for a
+    number that is neither better when less nor when more, such as a threshold.
+    """
+
+    source: str
+    label: str | None = None
+    method: Identifier | None = None
+    classifier: Identifier | None = None
+    metric: str
+    value: float
+    tolerance: float = Field(ge=0)
+    lower_is_better: bool = True
+    two_sided: bool = False
+    not_run: str | None = None
+
+    @model_validator(mode="after")
+    def _run_or_quoted(self) -> PublishedNumber:
+        if (self.method is None) == (self.not_run is None):
+            raise ValueError("give either 'method' (it is run here) or 'not_run' (why it is only quoted)")
+        if self.method is None and self.label is None:
+            raise ValueError("a quoted number needs a 'label'")
+        return self
+
+
+class Deviation(SuiteModel):
+    """What a suite does otherwise than the paper, and why."""
+
+    paper: str = Field(min_length=1)
+    here: str = Field(min_length=1)
+    why: str = Field(min_length=1)

@@ -1,0 +1,322 @@
+"""What a suite file means: experiments, each of methods, classifiers and seeds on one dataset.
+
+`eigenbench.bench.suites.suite_file` reads the files. Anything unknown or contradictory in one is an error
+before any work starts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import (
+    Field,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from eigenbench.bench.further_components import find_component
+from eigenbench.bench.protocols.available import PROTOCOLS, find_protocol
+from eigenbench.bench.protocols.base import ProtocolSettings, Several
+from eigenbench.bench.registry import COMPONENTS, near_match
+from eigenbench.bench.suites import steps
+from eigenbench.bench.suites.parts import (
+    MULTICLASS_METRICS,
+    MULTILABEL_METRICS,
+    ClassifierSpec,
+    Deviation,
+    MethodSpec,
+    PropensitySpec,
+    PublishedNumber,
+    SuiteModel,
+    ValidationSpec,
+)
+from eigenbench.bench.suites.recipes import RECIPES, of_width
+from eigenbench.bench.suites.value_types import (
+    FolderName,
+    Identifier,
+    Named,
+    Params,
+    Seconds,
+    Seeds,
+    check_distinct,
+)
+
+#: What is measured beside these: `eigenbench.methods.metrics.multilabel` and `eigenbench.bench.jobs.scoring`.
+_MULTILABEL_EXTRA = (
+    *(f"{name}_at_half" for name in ("hamming_loss", "micro_f1", "macro_f1", "macro_f1_present")),
+    "examples_per_second",
+)
+_MULTICLASS_EXTRA = ("errors",)
+
+#: A search compares at most so many candidates.
+MAX_GRID_POINTS = 10_000
+
+
+class SuiteError(ValueError):
+    """A suite or configuration file is not valid; the message names file, key and remedy."""
+
+
+class SettingsError(ValueError):
+    """The settings of a protocol are not valid; ``error`` says where, ``keys`` are those that exist."""
+
+    def __init__(self, error: ValidationError, keys: Iterable[str]) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.keys = tuple(keys)
+
+
+class ExperimentSpec(SuiteModel):
+    """Methods × classifiers × seeds on one dataset; with a ``protocol``, methods × seeds.
+
+    ``methods: all`` are the recipes of `eigenbench.bench.suites.recipes`, with ``n_features`` those that can
+    make that number of features. ``protocol`` names what is measured in place of a classifier's error, with
+    its ``settings``. ``headline`` is the metric that tables show. ``time_limit`` bounds the seconds of
+    one run.
+    """
+
+    dataset: Identifier
+    n_features: Annotated[int, Field(ge=6)] | None = None
+    title: str | None = None
+    protocol: str | None = None
+    settings: Params = Field(default={}, validate_default=True)
+    methods: Named[MethodSpec] = Field(min_length=1)
+    classifiers: Named[ClassifierSpec] = Field(default={})
+    seeds: Seeds = (0,)
+    validation: ValidationSpec = ValidationSpec()
+    propensity: PropensitySpec = PropensitySpec()
+    time_limit: Seconds | None = None
+    headline: Annotated[str, Field(validate_default=True)] = ""
+    published: Several[PublishedNumber] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand_all(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        value = dict(value)
+        width = value.get("n_features")
+        if value.get("methods") == "all":
+            value["methods"] = _recipes(width if isinstance(width, int) else None)
+        elif width is not None:
+            raise ValueError("'n_features' belongs to 'methods: all'")
+        classifiers = value.get("classifiers")
+        if classifiers == "all":
+            classifiers = [name for name, item in COMPONENTS.items() if item.kind == "classifier"]
+        if isinstance(classifiers, list) and all(isinstance(name, str) for name in classifiers):
+            check_distinct(tuple(classifiers))
+            named = {name: name.rpartition(":")[2] for name in classifiers}
+            check_distinct(tuple(named.values()))
+            classifiers = {
+                short: None if short == name else {"component": name} for name, short in named.items()
+            }
+        if isinstance(classifiers, dict):
+            value["classifiers"] = {
+                name: {"component": name, **(spec or {})} if spec is None or isinstance(spec, dict) else spec
+                for name, spec in classifiers.items()
+            }
+        return value
+
+    @field_validator("protocol")
+    @classmethod
+    def _known_protocol(cls, name: str | None, info: ValidationInfo) -> str | None:
+        if name is not None:
+            try:
+                find_protocol(name, (info.context or {}).get("folder"))
+            except KeyError:
+                _check_reference("protocol", name, [*PROTOCOLS, "module:measure"])
+        return name
+
+    @field_validator("settings")
+    @classmethod
+    def _complete(cls, settings: Params, info: ValidationInfo) -> Params:
+        """Add the defaults of the protocol's settings."""
+        name = info.data.get("protocol")
+        if name is None:
+            if settings and "protocol" in info.data:
+                raise ValueError("'settings' belong to a 'protocol', and none is named")
+            return settings
+        kind = find_protocol(name).settings()
+        try:
+            complete = kind.model_validate(settings)
+        except ValidationError as error:
+            raise SettingsError(error, kind.model_fields) from None
+        for item, _ in complete.components():
+            _check_component(item)
+        return complete.model_dump(mode="json")
+
+    @field_validator("headline")
+    @classmethod
+    def _measured_headline(cls, name: str, info: ValidationInfo) -> str:
+        metrics = _metrics(info.data)
+        if not name and metrics:
+            return metrics[0]
+        _check_metric(name, metrics)
+        return name
+
+    @field_validator("published")
+    @classmethod
+    def _measured_numbers(
+        cls, numbers: tuple[PublishedNumber, ...], info: ValidationInfo
+    ) -> tuple[PublishedNumber, ...]:
+        metrics = _metrics(info.data)
+        for index, number in enumerate(numbers):
+            try:
+                _check_metric(number.metric, metrics)
+                _check_reference("method", number.method, list(info.data.get("methods", ())))
+                classifiers = info.data.get("classifiers", {})
+                _check_reference("classifier", number.classifier, list(classifiers))
+                chosen = classifiers.get(number.classifier)
+                if chosen and chosen.methods and number.method not in chosen.methods:
+                    raise ValueError(f"{number.classifier} is not trained on {number.method}")
+            except ValueError as error:
+                raise ValueError(f"number {index} ({number.source!r:.60}): {error}") from None
+        return numbers
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ExperimentSpec:
+        if self.protocol is None:
+            if not self.classifiers:
+                raise ValueError("'classifiers' must not be empty")
+        elif self.classifiers or any(method.grid for method in self.methods.values()):
+            raise ValueError(f"protocol {self.protocol}: it takes no 'classifiers' and no 'grid'")
+        for number in self.published:
+            if number.method and number.classifier is None and len(self.classifiers) > 1:
+                raise ValueError(f"published {number.source!r}: name the 'classifier', there are several")
+        for name, classifier in self.classifiers.items():
+            for method_name in classifier.methods or ():
+                _check_reference(f"method of classifier {name}", method_name, list(self.methods))
+        for method_name in self.methods if self.classifiers else ():
+            if not self.classifiers_of(method_name):
+                raise ValueError(f"no classifier is trained on the method {method_name}")
+        for (method_name, method), (name, classifier) in itertools.product(
+            self.methods.items(), self.classifiers.items()
+        ):
+            points = steps.grid_size(method.grid) * steps.grid_size(classifier.grid)
+            if points > MAX_GRID_POINTS:
+                raise ValueError(
+                    f"the 'grid' of {method_name} and {name} has {points} points, more than {MAX_GRID_POINTS}"
+                )
+        return self
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that runs can give, the default headline first; ``*`` stands for any text."""
+        return _metrics(dict(self))
+
+    def classifiers_of(self, method: str) -> dict[str, ClassifierSpec]:
+        """Return the classifiers that are trained on a method."""
+        return {
+            name: spec
+            for name, spec in self.classifiers.items()
+            if spec.methods is None or method in spec.methods
+        }
+
+    @property
+    def protocol_settings(self) -> ProtocolSettings | None:
+        """The settings as an instance of the protocol's own class."""
+        return _protocol_settings(self.protocol, self.settings)
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The experiment's dataset, then those that its protocol reads beside it."""
+        settings = self.protocol_settings
+        return tuple(dict.fromkeys((self.dataset, *(settings.datasets() if settings else ()))))
+
+
+def _recipes(n_features: int | None) -> dict[str, Any]:
+    """Return the recipes as methods of a suite, all or those that make a number of features."""
+    found = {
+        name: recipe if n_features is None else of_width(recipe, n_features)
+        for name, recipe in RECIPES.items()
+    }
+    return {name: {"steps": recipe.steps, "grid": recipe.grid} for name, recipe in found.items() if recipe}
+
+
+def _protocol_settings(protocol: str | None, settings: Params) -> ProtocolSettings | None:
+    return None if protocol is None else find_protocol(protocol).settings().model_validate(settings)
+
+
+def _metrics(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the metrics of an experiment with these fields; none where a field that decides is missing."""
+    if not fields.keys() >= {"protocol", "settings", "validation"}:
+        return ()
+    if settings := _protocol_settings(fields["protocol"], fields["settings"]):
+        return tuple(sorted(settings.metrics(), key=lambda name: name != settings.headline))
+    chosen_by = fields["validation"].metric
+    if fields["validation"].multilabel:
+        names = dict.fromkeys([chosen_by, *MULTILABEL_METRICS, *_MULTILABEL_EXTRA])
+    else:
+        names = dict.fromkeys([*MULTICLASS_METRICS, *_MULTICLASS_EXTRA])
+    return (*(f"test_{name}" for name in names), f"validation_{chosen_by}")
+
+
+def _check_metric(name: str, known: tuple[str, ...]) -> None:
+    if known and not any(fnmatchcase(name, pattern) for pattern in known):
+        hint = near_match(name, list(known))
+        raise ValueError(f"unknown metric {name!r}.{hint} Known here: {', '.join(known):.300}")
+
+
+class Suite(SuiteModel):
+    """A named set of experiments: one published table or figure, or the quick selection.
+
+    ``time_limit`` is that of every experiment without one of its own; ``deviations`` says what is not as
+    in the paper. ``folder`` is that of the file that the suite was read from.
+    """
+
+    _folder: Path | None = PrivateAttr(default=None)
+
+    name: FolderName
+    title: str
+    description: str = ""
+    deviations: Several[Deviation] = ()
+    time_limit: Seconds | None = None
+    experiments: Named[ExperimentSpec] = Field(min_length=1)
+
+    def model_post_init(self, context: Any) -> None:
+        """Take the folder from the context of the validation."""
+        self._folder = (context or {}).get("folder")
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the suite's file; None for a suite that was not read from one."""
+        return self._folder
+
+    def time_limit_of(self, experiment: str) -> float | None:
+        """Return the most seconds that a run of an experiment may take; None for no limit."""
+        spec = self.experiments[experiment]
+        return spec.time_limit if "time_limit" in spec.model_fields_set else self.time_limit
+
+
+class Config(SuiteModel):
+    """``config/config.yaml``: what runs when no target is named, and where things go.
+
+    ``suites_dir`` is the folder of suite files, by default ``config/suites`` beside the Snakefile. With
+    ``seeds_in_turn`` all methods of an experiment run with one seed before the next, for work that may be
+    stopped before its end.
+    """
+
+    suites: Several[Identifier] = ("quick",)
+    suites_dir: str | None = None
+    data_dir: str = "data"
+    results_dir: str = "results"
+    reports_dir: str = "reports"
+    seeds_in_turn: bool = False
+
+
+def _check_component(name: str) -> None:
+    try:
+        find_component(name)
+    except KeyError as error:
+        raise ValueError(error.args[0]) from None
+
+
+def _check_reference(kind: str, name: str | None, known: list[str]) -> None:
+    if name is not None and name not in known:
+        raise ValueError(f"unknown {kind} {name!r}.{near_match(name, known)} Known here: {', '.join(known)}")

@@ -1,0 +1,226 @@
+"""Linear models of logits, trained by stochastic gradients in whitened coordinates."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from eigenbench.methods.classifiers.label_losses import LabelLoss, Targets
+from eigenbench.methods.linalg.accumulation import accumulate
+from eigenbench.methods.linalg.ridge_system import RidgeSystem
+from eigenbench.methods.linalg.row_blocks import FeatureBlocks, dense_block, row_slices
+
+logger = logging.getLogger(__name__)
+
+#: Bytes of the logits of one block at prediction: a fraction of a last-level cache, times the cores.
+LOGIT_BYTES = 2**24
+
+#: Decay of the running means of the gradient and of its square.
+_MOMENTUM, _SCALE_MEMORY = 0.9, 0.99
+
+
+class Features(Protocol):
+    """Features of rows; those of some rows are a matrix that multiplies dense ones, as does its transpose."""
+
+    n_rows: int
+    n_features: int
+
+    def __getitem__(self, rows: Any) -> Any:
+        """Return the matrix of some rows, (b, D + 1), with a constant one at the end."""
+
+
+class WhitenedFeatures:
+    """Features (n, D) of rows in coordinates of about unit second moment, with a constant one at the end.
+
+    They are kept if they fit in the budget, else made again whenever they are asked for.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, d)
+        The rows.
+    feature_map : transformer
+        A fitted transformer that acts on each row alone.
+    system : RidgeSystem
+        The factored second moment of the features.
+    cache_size : float
+        Budget in MB.
+    """
+
+    def __init__(self, X: Any, feature_map: Any, system: RidgeSystem, *, cache_size: float) -> None:
+        self.X, self.feature_map, self.system = X, feature_map, system
+        self.n_rows, self.n_features = X.shape[0], len(system.mean)
+        self._kept: np.ndarray | None = None
+        if 4 * self.n_rows * (self.n_features + 1) <= cache_size * 2**20:
+            kept = np.empty((self.n_rows, self.n_features + 1), dtype=np.float32)
+            for here in row_slices(self.n_rows, 8 * self.n_features, 2 * LOGIT_BYTES):
+                kept[here] = self[here]
+            self._kept = kept
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        """Return the features of some rows, (b, D + 1), float32."""
+        if self._kept is not None:
+            return self._kept[rows]
+        features = dense_block(self.feature_map.transform(self.X[rows]))
+        out = np.ones((len(features), self.n_features + 1), dtype=np.float32)
+        out[:, :-1] = self.system.whiten(features)
+        return out
+
+
+def second_moment(X: Any, feature_map: Any, ridge: float, weights: np.ndarray | None = None) -> RidgeSystem:
+    """Return the factored centred second moment of features; ``ridge`` is in units of its mean diagonal."""
+    blocks = FeatureBlocks(X, feature_map)
+    start = partial(RidgeSystem, blocks.n_features, blocks.dtype)
+    rows = () if weights is None else (weights,)
+    system = accumulate(blocks, start, *rows, label=f"Gram matrix ({blocks.n_features} features)")
+    return system.factor(ridge * system.n_rows)
+
+
+@dataclass
+class StochasticDescent:
+    r"""Adam with linearly decaying steps on the mean loss of minibatches, whose rows may have weights.
+
+    In whitened coordinates the Hessian is that of the loss alone; scaling by the running size of each
+    gradient entry makes up for labels of different frequency.
+
+    Attributes
+    ----------
+    loss : LabelLoss
+        The loss of a row.
+    learning_rate : float
+        First step length; it falls linearly to zero over ``max_iter`` epochs.
+    batch_size : int
+        Rows of a minibatch.
+    max_iter : int
+        Number of epochs that the decay is laid out for.
+    weights : ndarray of shape (D + 1, c), float32
+        The current point; the last row holds the intercepts.
+    """
+
+    loss: LabelLoss
+    learning_rate: float
+    batch_size: int
+    max_iter: int
+    weights: np.ndarray
+    _mean: np.ndarray = field(init=False)
+    _square: np.ndarray = field(init=False)
+    _step: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self._mean, self._square = np.zeros_like(self.weights), np.zeros_like(self.weights)
+
+    def epochs(self, features: Features, targets: Targets, rng: np.random.RandomState) -> Iterator[float]:
+        """Go over the rows in random order up to ``max_iter`` times, yielding the mean loss seen."""
+
+        def minibatches() -> Iterator[tuple[Any, Targets]]:
+            order = rng.permutation(features.n_rows)
+            for start in range(0, features.n_rows, self.batch_size):
+                batch = order[start : start + self.batch_size]
+                yield features[batch], targets[batch]
+
+        return self.passes(minibatches, features.n_rows)
+
+    def passes(
+        self, minibatches: Callable[[], Iterable[tuple[Any, Targets]]], n_rows: int
+    ) -> Iterator[float]:
+        """Take a step for each minibatch, up to ``max_iter`` times all, yielding the mean loss seen.
+
+        Parameters
+        ----------
+        minibatches : callable
+            Returns the features and targets of all ``n_rows`` rows, ``batch_size`` at a time.
+        n_rows : int
+            Rows of a pass.
+        """
+        n_steps = self.max_iter * -(-n_rows // self.batch_size)
+        for _ in range(self.max_iter):
+            total = 0.0
+            for features, targets in minibatches():
+                residual = features @ self.weights
+                total += self.loss(residual, targets)
+                gradient = features.T @ residual
+                gradient /= len(residual)
+                self._update(gradient, self.learning_rate * (1 - self._step / n_steps))
+            yield total / n_rows
+
+    def _update(self, gradient: np.ndarray, length: float) -> None:
+        """Take a step; ``gradient`` is overwritten."""
+        self._step += 1
+        adam_step(self._mean, self._square, gradient, self._step, length)
+        self.weights -= gradient
+
+
+def adam_step(mean: np.ndarray, square: np.ndarray, gradient: np.ndarray, step: int, length: float) -> None:
+    """Turn a gradient into the change of the weights, and bring the running means up to date, all in place.
+
+    Adam (Kingma and Ba, ICLR 2015, Algorithm 1): the mean over the root of the mean square, both corrected
+    for having begun at zero ``step`` steps ago.
+    """
+    mean *= _MOMENTUM
+    mean += (1 - _MOMENTUM) * gradient
+    gradient *= gradient
+    square *= _SCALE_MEMORY
+    square += (1 - _SCALE_MEMORY) * gradient
+    np.sqrt(square, out=gradient)
+    gradient += 1e-8
+    np.divide(mean, gradient, out=gradient)
+    correction = np.sqrt(1 - _SCALE_MEMORY**step) / (1 - _MOMENTUM**step)
+    gradient *= np.float32(length * correction)
+
+
+class Descended(NamedTuple):
+    """The weights of the best epoch, its number, and the mean losses after each epoch."""
+
+    weights: np.ndarray
+    best_epoch: int
+    losses: np.ndarray
+    held_out_losses: np.ndarray
+
+
+def descend(
+    descent: StochasticDescent,
+    epochs: Iterable[float],
+    *,
+    n_epochs: int,
+    held_out_loss: Callable[[], float] | None,
+    patience: int,
+) -> Descended:
+    """Go through ``n_epochs`` epochs, or until ``patience`` have brought no better held-out loss.
+
+    Without ``held_out_loss`` the last epoch is the best, and the held-out losses are NaN.
+    """
+    losses: list[float] = []
+    held_out_losses: list[float] = []
+    best, best_epoch = descent.weights, n_epochs
+    for epoch, value in enumerate(epochs, 1):
+        losses.append(value)
+        held_out_losses.append(np.nan if held_out_loss is None else held_out_loss())
+        logger.info("epoch %d/%d: loss %.5f, held out %.5f", epoch, n_epochs, value, held_out_losses[-1])
+        if held_out_loss is not None and held_out_losses[-1] <= min(held_out_losses):
+            best, best_epoch = descent.weights.copy(), epoch
+        if epoch == n_epochs or epoch - best_epoch >= patience:
+            break
+    return Descended(best, best_epoch, np.array(losses), np.array(held_out_losses))
+
+
+def mean_loss(loss: LabelLoss, weights: np.ndarray, features: Features, targets: Targets) -> float:
+    """Return the mean loss of rows, whose logits are made in blocks."""
+    total = 0.0
+    for here in row_slices(features.n_rows, 4 * max(weights.shape), LOGIT_BYTES):
+        total += loss(features[here] @ weights, targets[here])
+    return total / features.n_rows
+
+
+def prior_logits(targets: Targets, *, multinomial: bool) -> np.ndarray:
+    """Return the logits (c,) of the label frequencies, each with one half more, where descent starts."""
+    labels = targets.labels
+    n, c = labels.shape
+    weights = None if targets.weights is None else np.repeat(targets.weights, np.diff(labels.indptr))
+    counts = np.bincount(labels.indices, weights, minlength=c)
+    if multinomial:
+        return np.log((counts + 0.5) / (n + 0.5 * c))
+    return np.log((counts + 0.5) / (n - counts + 0.5))

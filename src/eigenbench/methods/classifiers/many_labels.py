@@ -1,0 +1,94 @@
+"""Prediction from logits of very many labels, made in blocks of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenbench.methods.classifiers.label_losses import PROBABILITIES
+from eigenbench.methods.classifiers.score_classifier import ScoreClassifier
+from eigenbench.methods.metrics.top_k import top_k
+
+
+class ManyLabelClassifier(ScoreClassifier):
+    """Base of classifiers whose scores of all rows need not fit in memory.
+
+    ``fit`` sets the attributes below and calls `_remember_targets`.
+    """
+
+    classes_: np.ndarray
+    loss_: str
+    threshold_: float | None
+    _multilabel: bool = False
+
+    def _remember_targets(self, Y: Any, *, multilabel: bool) -> None:
+        """Keep the form of the targets, which predictions will have."""
+        self._multilabel = multilabel
+        self._sparse_output, self._label_dtype = sparse.issparse(Y), Y.dtype.str
+
+    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
+        return PROBABILITIES[self.loss_](scores)
+
+    def _gives_one_column(self) -> bool:
+        return len(self.classes_) == 2 and not self._multilabel
+
+    def predict(self, X: Any) -> Any:
+        """Return the class of the largest logit, or the labels above the threshold.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, d)
+            The data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or {ndarray, csr_array} of shape (n_samples, c)
+            Class labels, or indicators that are sparse if those given to ``fit`` were.
+        """
+        if not self._multilabel:
+            return super().predict(X)
+        X = self._fitted_rows(X)
+        parts = []
+        for _, logits in self._score_blocks(X):
+            chosen = self._probabilities(logits) >= self.threshold_
+            parts.append(sparse.csr_array(chosen) if self._sparse_output else chosen)
+        stack = sparse.vstack(parts, format="csr") if self._sparse_output else np.concatenate(parts)
+        return stack.astype(self._label_dtype)
+
+    def predict_top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k most probable labels of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, d)
+            The data.
+        k : int
+            Number of labels, at most c.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+            From ``classes_``, the most probable first.
+        probabilities : ndarray of shape (n_samples, k), float32
+
+        Raises
+        ------
+        ValueError
+            If k is not between 1 and the number of labels.
+        """
+        X = self._fitted_rows(X)
+        if not 1 <= k <= len(self.classes_):
+            raise ValueError(f"k={k} is not between 1 and the number of labels, {len(self.classes_)}.")
+        order = np.empty((X.shape[0], k), dtype=np.int64)
+        scores = np.empty((X.shape[0], k), dtype=np.float32)
+        for here, logits in self._score_blocks(X):
+            best = top_k(self._probabilities(logits), k)
+            order[here], scores[here] = best.labels, best.scores
+        return self.classes_[order], scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags

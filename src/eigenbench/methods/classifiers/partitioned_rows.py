@@ -1,0 +1,217 @@
+"""Features, classes and held-out rows of partitions, for classifiers that are fitted by sums over rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from eigenbench.methods.classifiers.early_stopping import hold_out
+from eigenbench.methods.linalg.partition_files import PartitionError
+from eigenbench.methods.linalg.partitions import Partitions
+from eigenbench.methods.linalg.row_blocks import ROW_TYPES, FeatureBlocks
+from eigenbench.methods.moments.class_sums import label_array
+
+
+@dataclass(frozen=True)
+class PartitionedRows:
+    """Sums over the features of partitions, the positions of their classes, and which rows are held out.
+
+    Attributes
+    ----------
+    partitions : Partitions
+        The rows.
+    feature_map : transformer or None
+        Fitted.
+    classes : ndarray
+        All labels.
+    n_rows, n_features : int
+        Shape of the features.
+    dtype : numpy dtype
+        Type of the features.
+    """
+
+    partitions: Partitions
+    feature_map: Any
+    classes: np.ndarray
+    n_rows: int
+    n_features: int
+    dtype: np.dtype
+
+    def sum(
+        self, start: Callable[[], Any], *, label: str = "", held_out: tuple[float, int] | None = None
+    ) -> Any:
+        """Return ``start()`` after ``add(features, codes, held_out)`` for all rows.
+
+        ``held_out`` is the share of the rows of every block that is held out, and a seed.
+        """
+        prepare = _Preparation(self.feature_map, self.classes, held_out)
+        return self.partitions.sum(start, prepare, label=label)
+
+    def labelled_blocks(
+        self, order: np.ndarray, held_out: tuple[float, int] | None
+    ) -> Iterator[tuple[Any, np.ndarray]]:
+        """Yield rows, not their features, and class positions of what is not held out, in this process.
+
+        Parameters
+        ----------
+        order : ndarray of int
+            The partitions to read, in this order.
+        held_out : tuple or None
+            As for ``sum``.
+        """
+        prepare = _Preparation(self.feature_map, self.classes, held_out)
+        for number in order.tolist():
+            for place, (X, y) in enumerate(self.partitions.read(number)):
+                try:
+                    rows, codes, marks = prepare.coded(X, y, (number, place))
+                except ValueError as error:
+                    raise PartitionError(f"{self.partitions.name(number)}: {error}") from error
+                yield (rows[~marks], codes[~marks]) if marks.any() else (rows, codes)
+
+
+class PartitionedFit:
+    """Mixin of classifiers that rows in partitions suffice to fit."""
+
+    feature_map: Any
+
+    @abstractmethod
+    def _fit_sums(self, rows: PartitionedRows) -> None:
+        """Learn from the rows."""
+
+    def fit_partitions(self, source: Any, *, target: Any = None) -> Any:
+        """Fit the model to rows that no memory holds.
+
+        Parameters
+        ----------
+        source : Partitions, folder or URL, Dask collection, or iterable of (X, y)
+            See :class:`~eigenbench.Partitions`; on the workers of a Dask cluster with a
+            ``distributed.Client`` at hand. Read many times.
+        target : str or int, optional
+            Column of the labels in files and data frames.
+
+        Returns
+        -------
+        object
+            The estimator itself. ``feature_map`` is used as it is, and has to be fitted.
+
+        Raises
+        ------
+        NotFittedError
+            If ``feature_map`` is not fitted.
+        PartitionError
+            If a partition has other columns or types than the first, or bad values; the message names it.
+        ValueError
+            If there is one class only, or ``class_weight`` or ``calibrate`` is set, which only ``fit`` takes.
+        """
+        self._validate_params()  # type: ignore[attr-defined]
+        for name in ("class_weight", "calibrate"):
+            if getattr(self, name, None):
+                raise ValueError(f"fit_partitions does not take {name}: leave it out, or use fit.")
+        partitions = Partitions.of(source, target=target)
+        self.feature_map_ = self.feature_map
+        if self.feature_map_ is not None:
+            _check_fitted(self.feature_map_)
+        found = partitions.sum(_Survey, partial(_surveyed, self.feature_map_), label="labels")
+        check_classification_targets(found.classes)
+        self._set_classes(found.classes)  # type: ignore[attr-defined]
+        self.n_features_in_ = found.n_inputs
+        self._fit_sums(
+            PartitionedRows(
+                partitions, self.feature_map_, found.classes, found.n_rows, found.n_features, found.dtype
+            )
+        )
+        return self
+
+
+@dataclass(frozen=True)
+class _Preparation:
+    """Makes the features, class positions and held-out marks of a block."""
+
+    feature_map: Any
+    classes: np.ndarray
+    held_out: tuple[float, int] | None
+
+    def __call__(
+        self, X: Any, y: Any, place: tuple[int, int]
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        X, codes, marks = self.coded(X, y, place)
+        for rows, features in FeatureBlocks(X, self.feature_map):
+            yield features, codes[rows], marks[rows]
+
+    def coded(self, X: Any, y: Any, place: tuple[int, int]) -> tuple[Any, np.ndarray, np.ndarray]:
+        X, labels = _checked(X, y)
+        codes = np.minimum(np.searchsorted(self.classes, labels), len(self.classes) - 1)
+        new = np.flatnonzero(self.classes[codes] != labels)
+        if new.size:
+            raise ValueError(
+                f"label {labels[new[0]]!r} was not there in the first pass: the partitions have changed."
+            )
+        marks = np.zeros(len(codes), dtype=bool)
+        if self.held_out is not None:
+            fraction, seed = self.held_out
+            marks = hold_out(codes, fraction, np.random.RandomState([seed, *place]))
+        return X, codes, marks
+
+
+class _Survey:
+    """Labels, number of rows and shape of features."""
+
+    def __init__(self) -> None:
+        self.classes: Any = np.empty(0, dtype=np.int64)
+        self.n_rows = self.n_inputs = self.n_features = 0
+        self.dtype = np.dtype(np.float32)
+
+    def add(self, labels: np.ndarray, n_rows: int, n_inputs: int, probe: np.ndarray) -> None:
+        part = _Survey()
+        part.classes, part.n_rows, part.n_inputs = labels, n_rows, n_inputs
+        part.n_features, part.dtype = probe.shape[1], probe.dtype
+        self.merge(part)
+
+    def merge(self, other: _Survey) -> None:
+        if not other.n_rows:
+            return
+        if self.n_rows and self.n_inputs != other.n_inputs:
+            raise ValueError(f"X has {other.n_inputs} features, but other partitions have {self.n_inputs}.")
+        if self.n_rows and (self.classes.dtype.kind in "US") != (other.classes.dtype.kind in "US"):
+            raise ValueError(
+                f"labels of type {other.classes.dtype} cannot be combined with labels of type"
+                f" {self.classes.dtype}: use either strings or numbers throughout."
+            )
+        self.classes = np.union1d(self.classes, other.classes) if self.n_rows else other.classes
+        self.n_rows += other.n_rows
+        self.n_inputs, self.n_features = other.n_inputs, other.n_features
+        self.dtype = np.result_type(self.dtype, other.dtype)
+
+
+def _surveyed(
+    feature_map: Any, X: Any, y: Any, place: tuple[int, int]
+) -> Iterator[tuple[np.ndarray, int, int, np.ndarray]]:
+    X, labels = _checked(X, y)
+    blocks = FeatureBlocks(X[:1], feature_map)
+    yield np.unique(labels), X.shape[0], X.shape[1], np.empty((0, blocks.n_features), blocks.dtype)
+
+
+def _checked(X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    X = check_array(X, accept_sparse="csr", dtype=ROW_TYPES, input_name="X")
+    labels = label_array(y)
+    check_consistent_length(X, labels)
+    return X, labels
+
+
+def _check_fitted(feature_map: Any) -> None:
+    try:
+        check_is_fitted(feature_map)
+    except NotFittedError as error:
+        raise NotFittedError(
+            f"feature_map={feature_map!r} has to be fitted before fit_partitions: embeddings by"
+            " fit_moments(ClassMoments.of_partitions(...)), others on a sample of the rows."
+        ) from error

@@ -1,0 +1,337 @@
+"""Multinomial logistic regression by preconditioned stochastic steps, on features made on the fly."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from eigenbench.methods.classifiers.early_stopping import EarlyStopping
+from eigenbench.methods.classifiers.label_losses import Targets, class_targets, multinomial_loss
+from eigenbench.methods.classifiers.logistic_decoder import (
+    Descended,
+    StochasticDescent,
+    descend,
+    mean_loss,
+    prior_logits,
+)
+from eigenbench.methods.classifiers.partitioned_rows import PartitionedFit, PartitionedRows
+from eigenbench.methods.classifiers.preconditioned_features import PreconditionedFeatures, mapped_rows
+from eigenbench.methods.classifiers.shuffled_partitions import (
+    HeldOut,
+    HeldOutLoss,
+    SampledGram,
+    shuffled_chunks,
+)
+from eigenbench.methods.classifiers.streamed import StreamedClassifier
+from eigenbench.methods.linalg.ridge_system import RidgeSystem
+from eigenbench.methods.linalg.row_blocks import row_slices
+from eigenbench.methods.linalg.row_threads import RowThreads, row_threads
+
+#: Rows of a minibatch for many rows: enough for the two triangular solves of a step to cost little.
+LARGEST_BATCH = 2048
+
+#: The first step length by default; it is too long if the best pass is among the first so many; restarts.
+FIRST_STEP, EARLY_PASSES, RESTARTS = 0.01, 2, 3
+
+#: Fewer steps in all than this may be too short to arrive.
+FEW_STEPS = 200
+
+
+class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
+    r"""Multinomial logistic regression by stochastic gradients in whitened coordinates.
+
+    As for :class:`SecondOrderLogistic`, a Cholesky factor L of the second moment of the features is the
+    preconditioner; but the moment is that of a sample of the rows, and steps are taken on minibatches (Adam,
+    with lengths that fall linearly to zero), so that a few passes over the data do what takes full gradients
+    many times as many. The rows are never whitened: with few classes it is cheaper to carry the weights and
+    their gradients over, by two triangular solves for each minibatch. There is no penalty: passes end when
+    the loss on held-out rows no longer improves.
+
+    Parameters
+    ----------
+    max_iter : int, default=20
+        Largest number of passes over the data; the steps shrink over as many.
+    learning_rate : float or "auto", default="auto"
+        First step length, in coordinates where the features of the sample have unit second moment. "auto"
+        starts with 0.01; where rows are held out and their loss is smallest after one of the first two
+        passes it starts again with a quarter of the length; where it still falls in the last one, of fewer
+        than 200 steps, with four times the length; up to three times while that lowers the loss.
+    batch_size : int or "auto", default="auto"
+        Rows of a minibatch; "auto" takes 1/200 of the rows, but at least 32 and at most 2,048.
+    preconditioner_rows : int, default=50000
+        Rows of the sample, drawn at random; all rows if there are fewer.
+    ridge : float, default=1e-3
+        Added to the second moment of the sample, in units of the mean variance of a feature. It also bounds
+        the steps along features that are almost or quite constant in the sample.
+    early_stopping : bool, default=True
+        Whether to hold out rows, and keep the weights of the pass after which their loss was smallest.
+    validation_fraction : float, default=0.1
+        Share of the rows that is held out.
+    n_iter_no_change : int, default=5
+        Stop after this many passes without a better held-out loss.
+    feature_map : transformer or None, default=None
+        Maps the rows of X to features; a clone is fitted in ``fit``, on the rows that are not held out.
+        Wrap a map that is fitted already in :class:`sklearn.frozen.FrozenEstimator` to use it as it is. It
+        must treat each row alone, and several threads call its ``transform`` at once where BLAS may have
+        several (see the notes).
+    fit_intercept : bool, default=True
+        Whether to add a constant feature.
+    cache_size : float, default=1000
+        Memory for features kept between passes, in MB. Those of the other rows are made again in every
+        pass; the result does not depend on it but for rounding.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes in the loss, which multiply those of their rows; "balanced" makes those of all
+        classes add up to the same. The feature map does not get them.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the held-out rows, the sample, and the order of rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+        Class labels.
+    coef_ : ndarray of shape (c, D), float64
+        Weights.
+    intercept_ : ndarray of shape (c,), float64
+        Intercepts.
+    n_iter_ : int
+        The pass after which the weights were kept.
+    loss_curve_, validation_curve_ : ndarray
+        Mean log loss in nats in each pass, of the rows as they were met, and after it, of the held-out rows
+        (NaN without any).
+    feature_map_ : transformer or None
+        The fitted map.
+    n_features_in_ : int
+        Number of inputs d.
+
+    Notes
+    -----
+    Time: m·D² + D³/3 flops for a sample of m rows; then in each pass 4·n·D·c, 4·D²·c for each
+    minibatch, and the feature map for rows that are not kept. Memory: 4·D² bytes, ``cache_size``, the
+    features of a minibatch, and 40·D·c bytes. Rows with weights w are drawn as rows without, and a row's
+    gradient is multiplied by its weight, so that the objective is the weighted mean of the losses, that of
+    repeated rows; the steps are others.
+
+    ``fit_partitions`` reads the partitions in random order, and puts as many rows into random order as
+    ``cache_size`` holds; of files that are sorted by class, that should be rows of many. A pass is one
+    reading, with held-out rows two, in this process; features are not kept. Features are made in as many
+    threads as BLAS may have, each with a share of the rows and with one thread of BLAS.
+
+    See Also
+    --------
+    SecondOrderLogistic : The same model with a penalty, to convergence.
+    LabelEmbeddingClassifier : For very many classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenbench import StochasticLogistic
+    >>> X, y = load_wine(return_X_y=True)
+    >>> bool(StochasticLogistic(random_state=0).fit(X, y).score(X, y) > 0.95)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **StreamedClassifier._parameter_constraints,
+        **EarlyStopping._parameter_constraints,
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "preconditioner_rows": [Interval(Integral, 1, None, closed="left")],
+        "ridge": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        max_iter: int = 20,
+        *,
+        learning_rate: float | str = "auto",
+        batch_size: int | str = "auto",
+        preconditioner_rows: int = 50_000,
+        ridge: float = 1e-3,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        feature_map: Any = None,
+        fit_intercept: bool = True,
+        cache_size: float = 1000,
+        class_weight: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.preconditioner_rows = preconditioner_rows
+        self.ridge = ridge
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.feature_map = feature_map
+        self.fit_intercept = fit_intercept
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.random_state = random_state
+
+    def _fit_codes(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
+        rng = check_random_state(self.random_state)
+        held_out = self._held_out(codes, rng)
+        rows = np.flatnonzero(~held_out)
+        everything = len(rows) == len(codes)
+        seen = None if weights is None else weights[rows]
+        self._fit_map(X if everything else X[rows], self.classes_[codes[rows]], seen)
+        weights = self._weighed(codes, weights)
+        system = self._preconditioner(X, rows, weights, rng)
+        targets = Targets(class_targets(codes, len(self.classes_)).labels, weights)
+        with row_threads() as threads:
+            whitened = partial(PreconditionedFeatures, X, self.feature_map_, system, threads)
+            features = whitened(rows, cache_size=self.cache_size)
+            watched = None
+            if held_out.any():
+                unseen = np.flatnonzero(held_out)
+                kept = max(0.0, self.cache_size - features.kept_megabytes)
+                watched = whitened(unseen, cache_size=kept), targets[unseen].normalised()
+            seen_targets = targets[rows].normalised()
+            descended = partial(self._descended, features, seen_targets, watched, rng)
+            self._descend(descended, system, len(rows), watched=watched is not None)
+
+    def _fit_sums(self, rows: PartitionedRows) -> None:
+        rng = check_random_state(self.random_state)
+        held_out = (self.validation_fraction, int(rng.randint(2**31))) if self.early_stopping else None
+        share = min(1.0, self.preconditioner_rows / rows.n_rows)
+        start = partial(SampledGram, rows, share, fit_intercept=self.fit_intercept)
+        found = rows.sum(start, label=f"Gram matrix ({rows.n_features} features)", held_out=held_out)
+        system = found.system.factor(self.ridge * found.system.n_rows)
+        with row_threads() as threads:
+            descended = partial(
+                self._descended_in_partitions, rows, held_out, system, found.counts, threads, rng
+            )
+            watched = found.counts.sum() < rows.n_rows
+            self._descend(descended, system, int(found.counts.sum()), watched=watched)
+
+    def _preconditioner(
+        self, X: Any, rows: np.ndarray, weights: np.ndarray | None, rng: np.random.RandomState
+    ) -> RidgeSystem:
+        """Return the factored second moment of the features of some of the rows."""
+        sample = rows
+        if len(rows) > self.preconditioner_rows:
+            sample = np.sort(rng.choice(rows, self.preconditioner_rows, replace=False))
+        first = mapped_rows(X[sample[:1]], self.feature_map_)
+        system = RidgeSystem(first.shape[1], first.dtype, fit_intercept=self.fit_intercept)
+        for here in row_slices(len(sample), first.nbytes):
+            some = None if weights is None else weights[sample[here]]
+            system.add(mapped_rows(X[sample[here]], self.feature_map_), some)
+        return system.factor(self.ridge * system.n_rows)
+
+    def _descend(
+        self, descended: Callable[[float], Descended], system: RidgeSystem, n_rows: int, *, watched: bool
+    ) -> None:
+        """Descend with the step length given or found, and set the fitted attributes."""
+        adapts = self.learning_rate == "auto"
+        length = FIRST_STEP if adapts else float(self.learning_rate)
+        found = descended(length)
+        few = n_rows * self.max_iter < FEW_STEPS * self._rows_at_once(n_rows)
+        for _ in range(RESTARTS if adapts and watched else 0):
+            short = few and found.best_epoch == self.max_iter
+            if not short and found.best_epoch > EARLY_PASSES:
+                break
+            length *= 4 if short else 1 / 4
+            again = descended(length)
+            if again.held_out_losses.min() >= found.held_out_losses.min():
+                break
+            found = again
+        if watched and found.best_epoch == 1 < self.max_iter:
+            warnings.warn(
+                "the held-out loss of StochasticLogistic is smallest after the first pass: its steps are too"
+                f" long for these data (learning_rate={self.learning_rate!r}), or its features too many.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        coef, shift = system.unwhiten(found.weights[:-1])
+        self.coef_ = np.ascontiguousarray(coef.T, dtype=np.float64)
+        self.intercept_ = found.weights[-1] + shift if self.fit_intercept else np.zeros(len(self.classes_))
+        self.n_iter_ = found.best_epoch
+        self.loss_curve_, self.validation_curve_ = found.losses, found.held_out_losses
+
+    def _rows_at_once(self, n_rows: int) -> int:
+        auto = min(max(n_rows // 200, 32), LARGEST_BATCH)
+        return auto if self.batch_size == "auto" else int(self.batch_size)
+
+    def _descended(
+        self,
+        features: PreconditionedFeatures,
+        targets: Targets,
+        watched: tuple[PreconditionedFeatures, Targets] | None,
+        rng: np.random.RandomState,
+        length: float,
+    ) -> Descended:
+        """Descend from the label frequencies with this first step length."""
+        descent = self._descent(length, features, prior_logits(targets, multinomial=True))
+        return descend(
+            descent,
+            descent.epochs(features, targets, rng),
+            n_epochs=self.max_iter,
+            held_out_loss=partial(mean_loss, multinomial_loss, descent.weights, *watched)
+            if watched
+            else None,
+            patience=self.n_iter_no_change,
+        )
+
+    def _descended_in_partitions(
+        self,
+        rows: PartitionedRows,
+        held_out: HeldOut,
+        system: RidgeSystem,
+        counts: np.ndarray,
+        threads: RowThreads,
+        rng: np.random.RandomState,
+        length: float,
+    ) -> Descended:
+        """Descend over rows in partitions, of which ``counts`` of each class are not held out."""
+        n_rows, n_classes = int(counts.sum()), len(counts)
+        descent = self._descent(length, rows, np.log((counts + 0.5) / (n_rows + 0.5 * n_classes)), n_rows)
+
+        def minibatches() -> Iterator[tuple[LinearOperator, Targets]]:
+            for X, codes, places in shuffled_chunks(rows, held_out, descent.batch_size, self.cache_size, rng):
+                every = np.arange(len(codes))
+                features = PreconditionedFeatures(X, rows.feature_map, system, threads, every, cache_size=0)
+                for start in range(0, len(places), descent.batch_size):
+                    batch = places[start : start + descent.batch_size]
+                    yield features[batch], class_targets(codes[batch], n_classes)
+
+        def held_out_loss() -> float:
+            coef, shift = system.unwhiten(descent.weights[:-1])
+            start = partial(
+                HeldOutLoss, coef.astype(rows.dtype), (shift + descent.weights[-1]).astype(rows.dtype)
+            )
+            found = rows.sum(start, held_out=held_out)
+            return float(found.total / found.n_rows)
+
+        return descend(
+            descent,
+            descent.passes(minibatches, n_rows),
+            n_epochs=self.max_iter,
+            held_out_loss=held_out_loss if n_rows < rows.n_rows else None,
+            patience=self.n_iter_no_change,
+        )
+
+    def _descent(
+        self,
+        length: float,
+        features: PreconditionedFeatures | PartitionedRows,
+        prior: np.ndarray,
+        n_rows: int | None = None,
+    ) -> StochasticDescent:
+        weights = np.zeros((features.n_features + 1, len(self.classes_)), dtype=features.dtype)
+        if self.fit_intercept:
+            weights[-1] = prior
+        batch_size = self._rows_at_once(n_rows or features.n_rows)
+        return StochasticDescent(multinomial_loss, length, batch_size, self.max_iter, weights)

@@ -1,0 +1,227 @@
+"""Second moments of the differences of positive and of negative pairs: the operators of hyperbolic PCA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import blas
+
+from eigenbench.methods.linalg.row_blocks import dense_block, row_slices
+from eigenbench.methods.moments import ClassMoments
+
+
+@dataclass(frozen=True)
+class ConstraintOperators:
+    r"""Weighted second moments :math:`\sum w\,(x - x')(x - x')^\top` of the two kinds of pairs.
+
+    Attributes
+    ----------
+    negative, positive : ndarray of shape (k, k), float64
+        For pairs with different and with equal labels; symmetric, positive semidefinite. Balanced weights
+        make each one half of the mean over its pairs; otherwise all weights are one over the number of pairs.
+
+    Notes
+    -----
+    For all pairs of m labelled rows with class sizes n_y both follow from two scatter matrices: S of all rows
+    about their mean, and :math:`S_n = \sum_y n_y W_y` with the scatter W_y of class y about its own mean. The
+    sums over ordered pairs are :math:`2 S_n` for equal labels and :math:`2 (m S - S_n)` for different ones.
+    That is :math:`X^\top A X` with the matrix A of [1]_, section 6, which is constant on the blocks of equal
+    labels up to its diagonal and is never formed.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenbench.methods.embeddings.constraints.constraint_operators import ConstraintOperators
+    >>> both = ConstraintOperators.from_labelled_rows(np.array([[0.0], [1.0], [3.0]]), np.array([0, 0, 1]))
+    >>> round(both.positive.item(), 6), round(both.negative.item(), 6)
+    (0.5, 3.25)
+    """
+
+    negative: np.ndarray
+    positive: np.ndarray
+
+    def combined(self, eta_negative: float) -> np.ndarray:
+        """Return the empirical operator T̂ = η₋₁·negative − positive (η₁ = −1), (k, k)."""
+        return eta_negative * self.negative - self.positive
+
+    @classmethod
+    def from_labelled_rows(cls, X: Any, codes: np.ndarray, *, balanced: bool = True) -> ConstraintOperators:
+        """Take all pairs of rows, in two passes over row blocks.
+
+        Parameters
+        ----------
+        X : {ndarray, CSR matrix} of shape (m, k)
+            The rows. Products of float32 rows are made in float32 within a block.
+        codes : ndarray of shape (m,)
+            Class indices from 0 on, each of which occurs.
+        balanced : bool, default=True
+            Whether both kinds get total weight 1/2.
+
+        Returns
+        -------
+        ConstraintOperators
+
+        Raises
+        ------
+        ValueError
+            If there is no pair of one kind.
+
+        Notes
+        -----
+        2·m·k² flops, half of that if the classes are equally large; 32·k² bytes and three row blocks.
+        """
+        counts = np.bincount(codes)
+        _check_counts(counts)
+        blocks = row_slices(X.shape[0], X.shape[1] * max(4, X.dtype.itemsize))
+        sums = np.zeros((len(counts), X.shape[1]))
+        for rows in blocks:
+            sums += _indicator(codes[rows], len(counts)) @ dense_block(X[rows])
+        means = sums / counts[:, None]
+        equal = counts.min() == counts.max()
+        within, weighted = (np.zeros((X.shape[1],) * 2, order="F") for _ in range(2))
+        for rows in blocks:
+            block = dense_block(X[rows])
+            block = block - means[codes[rows]].astype(block.dtype)
+            _add_gram(within, block)
+            if not equal:
+                block *= np.sqrt(counts[codes[rows]], dtype=block.dtype)[:, None]
+                _add_gram(weighted, block)
+        within = _full(within)
+        weighted = counts[0] * within if equal else _full(weighted)
+        return cls._from_scatters(within, weighted, means, counts, balanced)
+
+    @classmethod
+    def from_moments(cls, moments: ClassMoments, *, balanced: bool = True) -> ConstraintOperators:
+        """Take all pairs of the rows whose class moments are given: c·k² flops, 32·k² bytes.
+
+        Parameters
+        ----------
+        moments : ClassMoments
+            Moments of the rows. The scatter about the means is a difference of raw moments, which loses
+            digits where the mean is much larger than the spread.
+        balanced : bool, default=True
+            Whether both kinds get total weight 1/2.
+
+        Returns
+        -------
+        ConstraintOperators
+
+        Raises
+        ------
+        ValueError
+            If there is no pair of one kind.
+        """
+        counts, sums = moments.counts, moments.sums
+        _check_counts(counts)
+        means = sums / counts[:, None]
+        within = moments.total() - sums.T @ means
+        weighted = moments.total(counts.astype(float)) - sums.T @ sums
+        return cls._from_scatters(within, weighted, means, counts, balanced)
+
+    @classmethod
+    def _from_scatters(
+        cls, within: np.ndarray, weighted: np.ndarray, means: np.ndarray, counts: np.ndarray, balanced: bool
+    ) -> ConstraintOperators:
+        m = counts.sum()
+        deviations = (means - counts @ means / m) * np.sqrt(counts)[:, None]
+        n_positive = int(counts @ (counts - 1))
+        w_negative, w_positive = _weights(int(m * (m - 1)) - n_positive, n_positive, balanced)
+        negative = within + deviations.T @ deviations
+        negative *= m
+        negative -= weighted
+        negative *= 2 * w_negative
+        return cls(negative=negative, positive=weighted * (2 * w_positive))
+
+    @classmethod
+    def from_pairs(
+        cls, X: Any, incidence: sparse.csr_array | None, positive: np.ndarray, *, balanced: bool = True
+    ) -> ConstraintOperators:
+        """Take listed pairs of rows.
+
+        Parameters
+        ----------
+        X : {ndarray, CSR matrix} of shape (m, k), float64
+            The rows of which pairs are made, or the differences x − x' themselves.
+        incidence : CSR array of shape (n, m) or None
+            Row i holds +1 and −1 at the two rows of pair i; None if X holds the differences.
+        positive : ndarray of shape (n,), bool
+            Which pairs have equal labels; both kinds must occur.
+        balanced : bool, default=True
+            Whether both kinds get total weight 1/2.
+
+        Returns
+        -------
+        ConstraintOperators
+
+        Raises
+        ------
+        ValueError
+            If there is no pair of one kind.
+
+        Notes
+        -----
+        n·k² flops for differences. Rows go through the Laplacian of the graph of pairs, O(n·k + m·k²) flops,
+        however many pairs share a row.
+        """
+        weights = _weights(int((~positive).sum()), int(positive.sum()), balanced)
+        operators = []
+        for chosen, weight in zip((~positive, positive), weights, strict=True):
+            if incidence is None:
+                gram = np.zeros((X.shape[1],) * 2, order="F")
+                _add_gram(gram, X[chosen] * np.sqrt(weight))
+                operators.append(_full(gram))
+                continue
+            edges = incidence[chosen]
+            product = X.T @ ((weight * (edges.T @ edges)) @ X)
+            product = product.toarray() if sparse.issparse(product) else product
+            operators.append((product + product.T) / 2)
+        return cls(*operators)
+
+
+def _weights(n_negative: int, n_positive: int, balanced: bool) -> tuple[float, float]:
+    """Return the weight of one negative and of one positive pair."""
+    if n_negative == 0 or n_positive == 0:
+        raise ValueError(
+            f"{n_negative} negative and {n_positive} positive pairs: hyperbolic PCA needs both kinds."
+        )
+    if balanced:
+        return 0.5 / n_negative, 0.5 / n_positive
+    return (1 / (n_negative + n_positive),) * 2
+
+
+def _check_counts(counts: np.ndarray) -> None:
+    if len(counts) < 2:
+        raise ValueError(
+            f"hyperbolic PCA needs negative pairs, so at least two labels; got {len(counts)} label (class)."
+        )
+    if counts.max() < 2:
+        raise ValueError(
+            f"no two of the {len(counts)} rows share a label: hyperbolic PCA needs positive pairs, "
+            "so at least two examples of some class."
+        )
+
+
+def _indicator(codes: np.ndarray, n_classes: int) -> sparse.csr_array:
+    """Return the (n_classes, n) matrix that sums rows by class."""
+    n = len(codes)
+    return sparse.csr_array((np.ones(n), (codes, np.arange(n))), shape=(n_classes, n))
+
+
+def _add_gram(total: np.ndarray, block: np.ndarray) -> None:
+    """Add blockᵀ·block to the lower triangle of a Fortran-ordered float64 matrix."""
+    if block.dtype == np.float64:
+        blas.dsyrk(1.0, block.T, beta=1.0, c=total, overwrite_c=True, lower=True)
+    else:
+        total += blas.ssyrk(1.0, block.T, lower=True)
+
+
+def _full(lower: np.ndarray) -> np.ndarray:
+    """Return the symmetric matrix of a lower triangle."""
+    return np.tril(lower) + np.tril(lower, -1).T

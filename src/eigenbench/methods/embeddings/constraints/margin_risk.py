@@ -1,0 +1,341 @@
+"""Risk of telling equal from different labels by a threshold on the distance, and bounds on it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+
+#: Intervals in which the search for the best threshold is bracketed, and points tried in one step.
+_INTERVALS, _POINTS = 4096, 65536
+
+
+class PairDistances:
+    r"""Squared distances of positive and negative pairs, ready for the risk at any threshold.
+
+    A pair is positive when its labels are equal and negative when they differ. With threshold c a pair at
+    distance D is called positive if D < c; the empirical margin risk of [1]_, section 4, is the weighted mean
+    over pairs of :math:`f_\gamma(r (c^2 - D^2))`, where r = ±1 and :math:`f_\gamma(t)` is 1 for t ≤ 0, 0 for
+    t ≥ γ and linear between. Margin 0 stands for the plain error rate; D = c is an error there.
+
+    Parameters
+    ----------
+    positive, negative : array-like of shape (n,), float64
+        Squared distances of the two kinds of pairs, at least one of each.
+    balanced : bool, default=True
+        Give both kinds total weight 1/2 (the risk with respect to :math:`\bar\rho` of [1]_, section 3);
+        otherwise every pair weighs the same.
+
+    Attributes
+    ----------
+    positive, negative : ndarray
+        The squared distances in ascending order.
+    weights : tuple of float
+        Total weight of the positive and of the negative pairs; they add up to 1.
+
+    Raises
+    ------
+    ValueError
+        If one kind has no pair, or a distance is not finite.
+
+    Notes
+    -----
+    Sorting n pairs costs O(n log n) once; a risk then costs O(log n). The state takes 32 bytes a pair.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", 2005.
+
+    Examples
+    --------
+    >>> from eigenbench.methods.embeddings.constraints.margin_risk import PairDistances
+    >>> pairs = PairDistances([0.0, 0.04], [0.36, 0.5, 0.01])
+    >>> round(float(pairs.risk(0.5)), 3)
+    0.167
+    >>> threshold, risk = pairs.best_threshold(margin=0.1)
+    >>> round(threshold**2, 2), round(risk, 3)
+    (0.14, 0.167)
+    """
+
+    def __init__(self, positive: Any, negative: Any, *, balanced: bool = True) -> None:
+        self.positive, self.negative = (
+            np.sort(np.asarray(d, dtype=np.float64)) for d in (positive, negative)
+        )
+        for kind, distances in (("positive", self.positive), ("negative", self.negative)):
+            if distances.size == 0:
+                raise ValueError(
+                    f"there is no {kind} pair: the risk needs pairs with equal and with different labels."
+                )
+            if not np.isfinite(distances[-1]):
+                raise ValueError(f"the largest squared distance of a {kind} pair is {distances[-1]}.")
+        share = self.positive.size / (self.positive.size + self.negative.size)
+        self.weights = (0.5, 0.5) if balanced else (share, 1 - share)
+        self._sums = [np.concatenate([[0.0], np.cumsum(d)]) for d in (self.positive, self.negative)]
+
+    @classmethod
+    def from_labels(cls, X: Any, y: Any, *, balanced: bool = True) -> PairDistances:
+        """Take all pairs of different rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Points, for example the output of a fitted embedding.
+        y : array-like of shape (n,)
+            Their labels.
+        balanced : bool, default=True
+            As for the class.
+
+        Returns
+        -------
+        PairDistances
+
+        Raises
+        ------
+        ValueError
+            If there is only one label, or no label is shared by two rows.
+
+        Notes
+        -----
+        n²d flops and about 16·n² bytes.
+        """
+        X = check_array(X, dtype=np.float64, ensure_min_samples=2)
+        y = column_or_1d(y)
+        check_consistent_length(X, y)
+        _, codes = np.unique(y, return_inverse=True)
+        order = np.argsort(codes, kind="stable")
+        X = X[order] - X.mean(axis=0)
+        ends = np.cumsum(np.bincount(codes))
+        norms = np.einsum("nd,nd->n", X, X)
+        positive: list[np.ndarray] = []
+        negative: list[np.ndarray] = []
+        for start, end in zip(np.r_[0, ends[:-1]], ends, strict=True):
+            distances = X[start:end] @ X[start:].T
+            distances *= -2
+            distances += norms[start:end, None]
+            distances += norms[start:]
+            own = distances[:, : end - start][np.triu_indices(end - start, 1)]
+            positive.append(np.maximum(own, 0))
+            negative.append(np.maximum(distances[:, end - start :], 0).ravel())
+        return cls(np.concatenate(positive), np.concatenate(negative), balanced=balanced)
+
+    def risk(self, threshold: Any, margin: float = 0.0) -> np.ndarray:
+        """Return the empirical margin risk.
+
+        Parameters
+        ----------
+        threshold : float or ndarray
+            Thresholds c ≥ 0 on the distance.
+        margin : float, default=0.0
+            Margin γ ≥ 0 on the squared distance.
+
+        Returns
+        -------
+        ndarray of the shape of ``threshold``
+            Values in [0, 1].
+        """
+        return self._risk_at(np.square(np.asarray(threshold, dtype=np.float64)), margin)
+
+    def best_threshold(self, margin: float = 0.0) -> tuple[float, float]:
+        """Return the threshold c of the smallest risk, and that risk: the exact minimum over all c > 0.
+
+        Parameters
+        ----------
+        margin : float, default=0.0
+            Margin γ ≥ 0. With margin 0 the error rate is constant between neighbouring distances, and c² is
+            in the middle of the best such interval.
+
+        Returns
+        -------
+        threshold : float
+        risk : float
+
+        Notes
+        -----
+        The risk is the sum of a falling part (positive pairs) and a rising part (negative pairs), so its
+        values at the ends of an interval bound it inside. Only intervals that can hold the minimum are
+        searched point by point: close to O(log n) once the distances are sorted.
+        """
+        # Between kinks the risk is linear, and its slope can turn from negative to positive only here.
+        kinks = [self.positive] if margin == 0 else [self.positive + margin, self.negative - margin]
+        top = max(self.positive[-1], self.negative[-1]) + margin
+        edges = np.linspace(0, top + max(1e-9 * top, 1e-300), _INTERVALS + 1)
+        falling, rising = self._parts(edges, margin)
+        found = int(np.argmin(falling + rising))
+        square, best = edges[found], (falling + rising)[found]
+        # Without margin the risk is a step function: an edge may lie anywhere on the best step.
+        attained = margin > 0 or found == 0
+        floor = falling[1:] + rising[:-1]
+        for index in np.argsort(floor, kind="stable"):
+            if floor[index] > best or (attained and floor[index] == best):
+                break
+            for points in kinks:
+                low, high = np.searchsorted(points, edges[index : index + 2])
+                for start in range(low, high, _POINTS):
+                    inside = points[start : min(start + _POINTS, high)]
+                    risks = self._risk_at(np.nextafter(inside, np.inf) if margin == 0 else inside, margin)
+                    position = risks.argmin()
+                    if risks[position] < best or (not attained and risks[position] == best):
+                        square, best, attained = inside[position], risks[position], True
+        if margin == 0:
+            square = self._middle(square)
+        return math.sqrt(square), float(best)
+
+    def _middle(self, square: float) -> float:
+        """Return the middle between a squared distance and the next larger one of either kind."""
+        above = [d[np.searchsorted(d, square, side="right") :][:1] for d in (self.positive, self.negative)]
+        following = np.concatenate(above)
+        return float(square + following.min()) / 2 if following.size else square * (1 + 1e-6) + 1e-12
+
+    def _risk_at(self, square: np.ndarray, margin: float) -> np.ndarray:
+        falling, rising = self._parts(square, margin)
+        return falling + rising
+
+    def _parts(self, square: np.ndarray, margin: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the shares of the positive and of the negative pairs in the risk at thresholds c²."""
+        w_positive, w_negative = (
+            w / d.size for w, d in zip(self.weights, (self.positive, self.negative), strict=True)
+        )
+        wrong = self.positive.size - np.searchsorted(self.positive, square)
+        called = np.searchsorted(self.negative, square, side="right")
+        if margin == 0:
+            return w_positive * wrong, w_negative * called
+        low, high = np.searchsorted(self.positive, square - margin), np.searchsorted(self.positive, square)
+        sums = self._sums[0][high] - self._sums[0][low]
+        partly = (high - low) * (1 - square / margin) + sums / margin
+        falling = w_positive * (wrong + np.maximum(partly, 0))
+        low, high = called, np.searchsorted(self.negative, square + margin, side="right")
+        sums = self._sums[1][high] - self._sums[1][low]
+        partly = (high - low) * (1 + square / margin) - sums / margin
+        return falling, w_negative * (called + np.maximum(partly, 0))
+
+
+def etas_from_threshold(threshold: float, margin: float) -> tuple[float, float]:
+    r"""Return the weights (η₋₁, η₁) for which T̂ bounds the margin risk at a threshold.
+
+    With :math:`\eta_{-1} = \min\{1/(1-c^2), 1/\gamma\}` and :math:`\eta_1 = -\min\{1/c^2, 1/\gamma\}`,
+    :math:`1 + \eta_r (c^2 - D^2)` is the smallest function that is affine in the squared distance D² and
+    nowhere below the margin function (Maurer 2005, section 6).
+
+    Parameters
+    ----------
+    threshold : float
+        Threshold c in (0, 1) on the distance.
+    margin : float
+        Margin γ > 0.
+
+    Returns
+    -------
+    eta_negative, eta_positive : float
+
+    Examples
+    --------
+    >>> from eigenbench.methods.embeddings.constraints.margin_risk import etas_from_threshold
+    >>> etas_from_threshold(0.5, margin=0.01)
+    (1.3333333333333333, -4.0)
+    """
+    if not 0 < threshold < 1:
+        raise ValueError(f"the threshold c must lie strictly between 0 and 1, got {threshold}.")
+    if not margin > 0:
+        raise ValueError(f"the margin must be above 0, got {margin}.")
+    square = threshold**2
+    return min(1 / (1 - square), 1 / margin), -min(1 / square, 1 / margin)
+
+
+def eta_from_threshold(threshold: float, margin: float) -> float:
+    r"""Return η₋₁ relative to η₁ = −1 for a threshold, with the limits at 0 and 1 included.
+
+    Parameters
+    ----------
+    threshold : float
+        Threshold c in [0, 1] on the distance.
+    margin : float
+        Margin γ > 0.
+
+    Returns
+    -------
+    float
+        :math:`-\eta_{-1}/\eta_1` of :func:`etas_from_threshold`, between γ and 1/γ for γ ≤ 1.
+
+    Examples
+    --------
+    >>> from eigenbench.methods.embeddings.constraints.margin_risk import eta_from_threshold
+    >>> [round(eta_from_threshold(c, margin=0.01), 3) for c in (0, 0.5, 1)]
+    [0.01, 0.333, 100.0]
+    """
+    square = threshold**2
+    return max(square, margin) / max(1 - square, margin)
+
+
+def operator_risk_bound(
+    risk: float, n_pairs: int, *, hilbert_schmidt: float, operator_norm: float, margin: float, delta: float
+) -> float:
+    r"""Bound the expected risk of the metric of a positive operator T (Theorem 3 of [1]_).
+
+    With probability above 1 − δ in n independent pairs, for every T of a class whose norms are bounded and
+    every c, the risk is at most
+    :math:`\hat R_\gamma + n^{-1/2} (2 (\|T\|_{HS} + \|T\|_\infty)/\gamma + \sqrt{\ln(1/\delta)/2})`.
+
+    Parameters
+    ----------
+    risk : float
+        Empirical margin risk at the margin.
+    n_pairs : int
+        Number of independent pairs. For all pairs of m labelled rows use m (section 6 of [1]_).
+    hilbert_schmidt, operator_norm : float
+        The largest Hilbert–Schmidt and operator norms of the class: root of the sum of the squared
+        eigenvalues, and largest eigenvalue. √d and 1 for projections on d dimensions.
+    margin : float
+        Margin γ > 0, chosen before the data is seen.
+    delta : float
+        Probability δ in (0, 1) that the bound fails.
+
+    Returns
+    -------
+    float
+        The bound; it says nothing where it exceeds 1.
+
+    Notes
+    -----
+    The inputs must satisfy ‖ψ(x) − ψ(x')‖ ≤ 1.
+
+    References
+    ----------
+    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", 2005.
+
+    Examples
+    --------
+    >>> from eigenbench.methods.embeddings.constraints.margin_risk import operator_risk_bound
+    >>> round(operator_risk_bound(0.1, 10**6, hilbert_schmidt=3, operator_norm=1, margin=0.1, delta=0.05), 4)
+    0.1812
+    """
+    if not margin > 0:
+        raise ValueError(f"the bound needs a margin above 0, got {margin}.")
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie strictly between 0 and 1, got {delta}.")
+    complexity = 2 * (hilbert_schmidt + operator_norm) / margin + math.sqrt(math.log(1 / delta) / 2)
+    return risk + complexity / math.sqrt(n_pairs)
+
+
+def projection_risk_bound(
+    risk: float, n_pairs: int, *, n_components: int, margin: float, delta: float
+) -> float:
+    """Bound the expected risk of a projection on ``n_components`` dimensions (Theorem 1 of Maurer, 2005).
+
+    The case ‖P‖_HS = √d and ‖P‖ = 1 of :func:`operator_risk_bound`, which explains the parameters.
+
+    Examples
+    --------
+    >>> from eigenbench.methods.embeddings.constraints.margin_risk import projection_risk_bound
+    >>> round(projection_risk_bound(0.1, 10**6, n_components=9, margin=0.1, delta=0.05), 4)
+    0.1812
+    """
+    return operator_risk_bound(
+        risk,
+        n_pairs,
+        hilbert_schmidt=math.sqrt(n_components),
+        operator_norm=1.0,
+        margin=margin,
+        delta=delta,
+    )

@@ -1,0 +1,169 @@
+"""What the linear embeddings share that follow from class moments alone."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import linalg
+from sklearn.utils.validation import _check_sample_weight
+
+from eigenbench.methods.embeddings.row_transformer import LinearEmbedding, MomentFit
+from eigenbench.methods.linalg.generalized_eigen import SharedDenominator
+from eigenbench.methods.linalg.row_blocks import ROW_TYPES
+from eigenbench.methods.linalg.signs import make_peaks_positive
+from eigenbench.methods.moments import AnyMoments, PooledMoments
+from eigenbench.methods.moments.streamed_moments import moments_within_memory
+
+#: Share of a mean square below which what is left after subtracting the squared mean is rounding.
+_ROUNDING = 1e-13
+
+#: Eigenvalues of singular correlations, relative to the largest, that are rounding of single precision.
+RANK_TOLERANCE = 1e-7
+
+
+class MomentEmbedding(MomentFit, LinearEmbedding):
+    """Base of embeddings that maximise a ratio vᵀSv / vᵀNv of two sums of class moments."""
+
+    components_: np.ndarray
+    eigenvalues_: np.ndarray
+
+    _row_types: ClassVar[list[Any]] = ROW_TYPES
+
+    #: Whether counts and sums of classes and the second moment of all rows together are all that is needed.
+    _pooled_suffice: ClassVar[bool] = False
+
+    @abstractmethod
+    def _directions(self, moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return eigenvalues (k,), vectors as columns (d, k), and the point (d,) that maps to zero."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Find the directions in one pass over the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, d)
+            Training rows; uint8, float32 and float64 are used without a copy of the whole.
+        y : array-like of shape (n_samples,)
+            Labels; may be left out where classes play no part.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights ≥ 0: a row of weight 2 counts as two rows, one of weight 0 as none.
+
+        Returns
+        -------
+        object
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the data hold NaN or infinity, or a matrix that has to be inverted is singular.
+        """
+        self._validate_params()
+        if self._needs_labels():
+            X, y = self._training_rows(X, y)
+            groups = self._groups(y, sample_weight)
+        else:
+            X = self._training_rows(X)
+            groups = np.zeros(X.shape[0], dtype=np.int64)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        self._fit_rows(X, groups, sample_weight)
+        return self
+
+    def _fit_rows(self, X: Any, groups: Any, sample_weight: np.ndarray | None) -> None:
+        gather = PooledMoments.of if self._pooled_suffice else moments_within_memory
+        self._solve(gather(X, groups, sample_weight=sample_weight))
+
+    def _needs_labels(self) -> bool:
+        return True
+
+    def _groups(self, y: Any, sample_weight: Any) -> Any:
+        """Return what rows are grouped by."""
+        return y
+
+    def _solve(self, moments: AnyMoments) -> None:
+        self.eigenvalues_, vectors, self.mean_ = self._directions(moments)
+        self.components_ = np.ascontiguousarray(make_peaks_positive(vectors).T)
+        self._n_features_out = len(self.components_)
+
+    def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
+        return self.components_.T, -(self.components_ @ self.mean_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._needs_labels()
+        return tags
+
+
+def top_generalized(
+    signal: np.ndarray, noise: np.ndarray, k: int, *, name: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k largest solutions of ``signal v = λ noise v``, descending, with vᵀ noise v = 1.
+
+    Where the noise is singular, as with constant, repeated or more features than rows, v is sought in its
+    range alone, and there are as many solutions as its rank if that is less than k.
+
+    Raises
+    ------
+    ValueError
+        If the noise, called ``name`` in the message, is zero.
+    """
+    if not noise.diagonal().max() > 0:
+        raise ValueError(f"{name} ({len(noise)} features) is zero: no direction can be compared with it.")
+    try:
+        SharedDenominator(noise.copy())
+    except linalg.LinAlgError:
+        basis = range_basis(noise)
+        k = min(k, basis.shape[1])
+        values, vectors = _top(basis.T @ signal @ basis, None, k)
+        return values, basis @ vectors
+    return _top(signal, noise, k)
+
+
+def _top(signal: np.ndarray, noise: np.ndarray | None, k: int) -> tuple[np.ndarray, np.ndarray]:
+    d = len(signal)
+    values, vectors = linalg.eigh(signal, noise, subset_by_index=(d - k, d - 1), check_finite=False)
+    return values[::-1], vectors[:, ::-1]
+
+
+def range_basis(noise: np.ndarray) -> np.ndarray:
+    """Return vectors as columns, (d, rank), that span the range of a covariance, with VᵀNV = I.
+
+    The rank is that of the correlations, so that it does not depend on the units of the features.
+    """
+    variances = noise.diagonal()
+    varying = np.flatnonzero(variances > 0)
+    scales = np.sqrt(variances[varying])
+    values, vectors = linalg.eigh(noise[np.ix_(varying, varying)] / np.outer(scales, scales))
+    kept = values > RANK_TOLERANCE * values[-1]
+    basis = np.zeros((len(noise), np.count_nonzero(kept)))
+    basis[varying] = vectors[:, kept] / np.sqrt(values[kept]) / scales[:, None]
+    return basis
+
+
+def add_ridge(matrix: np.ndarray, gamma: float) -> np.ndarray:
+    """Add ``gamma`` times the mean eigenvalue to the diagonal, in place."""
+    matrix.flat[:: len(matrix) + 1] += gamma * np.trace(matrix) / len(matrix)
+    return matrix
+
+
+def between_and_within(moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the mean, and the covariances of class means (weighted) and of rows within classes.
+
+    They are exactly zero for features that are constant but for rounding.
+    """
+    shares = moments.counts / moments.counts.sum()
+    means = moments.sums / moments.counts[:, None]
+    mean = shares @ means
+    centred = means - mean
+    between = (centred * shares[:, None]).T @ centred
+    second_moment = moments.total() / moments.counts.sum()
+    squares = second_moment.diagonal().copy()
+    within = second_moment - np.outer(mean, mean) - between
+    for part in (between, within):
+        constant = part.diagonal() <= _ROUNDING * squares
+        part[constant] = 0
+        part[:, constant] = 0
+    return mean, between, within

@@ -1,0 +1,157 @@
+"""Sums over row blocks: a loop in this process, or a map-reduce over the workers of a joblib backend."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
+
+from eigenbench.methods.linalg.row_blocks import FeatureBlocks
+
+logger = logging.getLogger(__name__)
+
+_SECONDS_BETWEEN_REPORTS = 5.0
+
+#: MB of features that a loky worker keeps at most: it is replaced when it has grown by 300 MB.
+_LOKY_CACHE = 200.0
+
+
+class Accumulator(Protocol):
+    """A sum over rows: ``add`` takes a block, ``merge`` the sum over the rows that follow."""
+
+    def add(self, *args: Any, **kwargs: Any) -> Any:
+        """Add a feature block and, for its rows, parts of other arrays."""
+
+    def merge(self, other: Any) -> Any:
+        """Add what another accumulator has summed."""
+
+
+Sum = TypeVar("Sum", bound=Accumulator)
+
+
+def accumulate(blocks: FeatureBlocks, start: Callable[[], Sum], *rows: Any, label: str = "") -> Sum:
+    """Return ``start()`` after it has been given every block once.
+
+    Inside ``joblib.parallel_config(...)`` with more than one worker (loky, threads, or a Dask cluster with
+    ``backend="dask"``) the rows are cut into one shard for each worker; a worker makes the features of its
+    shard, sums over them and sends back the sum alone. Otherwise one sum goes over all blocks in place.
+
+    Parameters
+    ----------
+    blocks : FeatureBlocks
+        The features, made block by block.
+    start : callable
+        Returns an empty accumulator; can be pickled.
+    *rows : arrays of length n_rows
+        Each ``add`` gets their rows that belong to the block.
+    label : str
+        What is summed, for the progress lines; none are logged without it.
+
+    Returns
+    -------
+    Accumulator
+        The whole sum; shards are merged in the order of their rows, so that equal numbers of workers give
+        equal results.
+
+    Notes
+    -----
+    A worker is sent its rows, unless they are memory-mapped: then it opens the file, which it must be able
+    to see under the same path. It keeps features that it made for later sums over the same ``blocks``
+    within their cache budget.
+    """
+    workers = min(effective_n_jobs(None), blocks.n_rows)
+    if workers == 1:
+        return _sum_over(blocks, start(), rows, label)
+    shards = np.array_split(np.arange(blocks.n_rows), workers)
+    jobs = (
+        delayed(_sum_over_shard)(
+            _Shard.cut(blocks, shard, workers), start, [array[shard[0] : shard[-1] + 1] for array in rows]
+        )
+        for shard in shards
+    )
+    total: Any = None
+    for index, part in enumerate(Parallel(return_as="generator")(jobs)):
+        if total is None:
+            total = part
+        else:
+            total.merge(part)
+        if label:
+            logger.info("%s: row %d/%d", label, shards[index][-1] + 1, blocks.n_rows)
+    return total
+
+
+def _sum_over(blocks: FeatureBlocks, total: Sum, rows: Any, label: str) -> Sum:
+    reported = time.monotonic()
+    for here, block in blocks:
+        total.add(block, *(array[here] for array in rows))
+        if label and (time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS or here.stop == blocks.n_rows):
+            reported = time.monotonic()
+            logger.info("%s: row %d/%d", label, here.stop, blocks.n_rows)
+    return total
+
+
+@dataclass(frozen=True)
+class _MappedRows:
+    """Rows of a memory-mapped array, by place in the file."""
+
+    path: str
+    offset: int
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+    def open(self) -> np.ndarray:
+        return np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
+
+    @classmethod
+    def of(cls, rows: Any) -> Any:
+        """Return a handle for rows that lie in a mapped file, else the rows themselves."""
+        root = rows
+        while isinstance(root, np.ndarray) and isinstance(root.base, np.ndarray):
+            root = root.base
+        if not (isinstance(root, np.memmap) and root.filename and rows.flags.c_contiguous):
+            return rows
+        begin = rows.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+        return cls(str(root.filename), root.offset + begin, rows.dtype, rows.shape)
+
+
+@dataclass(frozen=True)
+class _Shard:
+    """What a worker needs to make the features of its rows."""
+
+    key: tuple[str, int]
+    rows: Any
+    feature_map: Any
+    cache_size: float
+
+    @classmethod
+    def cut(cls, blocks: FeatureBlocks, rows: np.ndarray, workers: int) -> _Shard:
+        first, stop = int(rows[0]), int(rows[-1]) + 1
+        part = _MappedRows.of(blocks.X[first:stop])
+        cache_size = blocks.cache_size / workers
+        if type(get_active_backend()[0]).__name__ == "LokyBackend":
+            cache_size = min(cache_size, _LOKY_CACHE)
+        return cls((blocks.token, first), part, blocks.feature_map, cache_size)
+
+    def blocks(self) -> FeatureBlocks:
+        """Return the shard's features, those that this process kept from an earlier sum if there are any."""
+        for key in [key for key in _KEPT if key[0] != self.key[0]]:
+            del _KEPT[key]
+        if self.key not in _KEPT:
+            rows = self.rows.open() if isinstance(self.rows, _MappedRows) else self.rows
+            _KEPT[self.key] = FeatureBlocks(rows, self.feature_map, cache_size=self.cache_size)
+        return _KEPT[self.key]
+
+
+#: The features of the latest ``FeatureBlocks`` that this process, as a worker, has had a shard of.
+_KEPT: dict[tuple[str, int], FeatureBlocks] = {}
+
+
+def _sum_over_shard(shard: _Shard, start: Callable[[], Sum], rows: list[np.ndarray]) -> Sum:
+    writable = [np.array(array) for array in rows]
+    return _sum_over(shard.blocks(), start(), writable, "")

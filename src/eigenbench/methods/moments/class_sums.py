@@ -1,0 +1,262 @@
+"""What sums over the rows of classes share: labels, counts, sums, and merging."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import _check_sample_weight
+
+from eigenbench.methods.linalg.accumulation import accumulate
+from eigenbench.methods.linalg.partitions import Partitions
+from eigenbench.methods.linalg.row_blocks import ROW_TYPES, FeatureBlocks, row_slices
+
+
+class ClassSums:
+    """Base of sums over labelled rows that are built block by block, and merge."""
+
+    def __init__(self) -> None:
+        self.classes = np.empty(0, dtype=np.int64)
+        self._counts = np.empty(0, dtype=np.int64)
+        self._sums = np.empty((0, 0))
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Rows of each class, or the sum of their weights, (c,)."""
+        self._settle()
+        return self._counts
+
+    @property
+    def sums(self) -> np.ndarray:
+        """Sum of the rows of each class, (c, d)."""
+        self._settle()
+        return self._sums
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns d; 0 before the first rows."""
+        return self._sums.shape[1]
+
+    @abstractmethod
+    def _add_block(self, block: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
+        """Add a row block whose classes stand at the positions ``codes``."""
+
+    @abstractmethod
+    def _make_room(self, old: np.ndarray, n_classes: int, width: int) -> None:
+        """Prepare for more classes; those of before move to the positions ``old``."""
+
+    @abstractmethod
+    def _merge_products(self, other: Any, position: np.ndarray) -> None:
+        """Add what another sum has beside counts and sums; its classes stand at these positions here."""
+
+    @abstractmethod
+    def _empty(self) -> Self:
+        """Return such a sum without rows."""
+
+    def _settle(self) -> None:
+        """Add what has been put off."""
+
+    def update(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Add rows; may be called any number of times, also with classes not seen before.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            The rows. Sparse rows are made dense one block at a time.
+        y : array-like of shape (n,)
+            Their labels, integers or strings.
+        sample_weight : array-like of shape (n,), optional
+            Weights ≥ 0: a row of weight 2 counts as two rows, one of weight 0 as none.
+
+        Returns
+        -------
+        object
+            The object itself.
+
+        Raises
+        ------
+        ValueError
+            If X is empty or holds NaN or infinity, if X and y differ in length, if the width differs from
+            that of earlier rows, if string and number labels are mixed, or if a weight is negative. Nothing
+            is added then.
+        """
+        X = check_array(X, accept_sparse="csr", dtype=ROW_TYPES, input_name="X")
+        y = label_array(y)
+        check_consistent_length(X, y)
+        self._check_width(X.shape[1])
+        weights = None
+        if sample_weight is not None and not np.any(sample_weight):
+            return self
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            counted = np.flatnonzero(weights)
+            if len(counted) < len(weights):
+                X, y, weights = X[counted], y[counted], weights[counted]
+        labels, codes = np.unique(y, return_inverse=True)
+        self._admit(labels, X.shape[1])
+        if weights is not None:
+            self._counts = self._counts.astype(np.float64)
+        position = np.searchsorted(self.classes, labels)
+        for rows in row_slices(X.shape[0], X.shape[1] * max(4, X.dtype.itemsize)):
+            self._add_block(X[rows], position[codes[rows]], None if weights is None else weights[rows])
+        return self
+
+    add = update
+
+    def _check_width(self, width: int) -> None:
+        if self.classes.size and width != self.n_features:
+            raise ValueError(f"X has {width} features, but the moments so far have {self.n_features}.")
+
+    def _admit(self, labels: np.ndarray, width: int) -> None:
+        """Make room for classes, keeping the classes sorted."""
+        if self.classes.size == 0:
+            self.classes = labels[:0]
+        elif (labels.dtype.kind in "US") != (self.classes.dtype.kind in "US"):
+            raise ValueError(
+                f"labels of type {labels.dtype} cannot be combined with labels of type {self.classes.dtype}: "
+                "use either strings or numbers throughout."
+            )
+        classes = np.union1d(self.classes, labels)
+        if self.classes.size == classes.size:
+            return
+        old = np.searchsorted(classes, self.classes)
+        counts, sums = np.zeros(classes.size, dtype=self._counts.dtype), np.zeros((classes.size, width))
+        if old.size:
+            counts[old], sums[old] = self._counts, self._sums
+        self._make_room(old, classes.size, width)
+        self.classes, self._counts, self._sums = classes, counts, sums
+
+    def __add__(self, other: Any) -> Self:
+        """Return the sums over the union of two disjoint sets of rows.
+
+        Raises
+        ------
+        ValueError
+            If the widths differ, or one has string labels and the other numbers.
+        """
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        merged = self._empty()
+        merged.merge(self)
+        merged.merge(other)
+        return merged
+
+    def merge(self, other: Self) -> None:
+        """Add the sums over other rows in place.
+
+        Raises
+        ------
+        ValueError
+            As for the sum of two; nothing is added then.
+        """
+        if not other.classes.size:
+            return
+        self._check_width(other.n_features)
+        other._settle()
+        self._admit(other.classes, other.n_features)
+        position = np.searchsorted(self.classes, other.classes)
+        self._counts = self._counts.astype(np.result_type(self._counts, other._counts), copy=False)
+        self._counts[position] += other._counts
+        self._sums[position] += other._sums
+        self._merge_products(other, position)
+
+    @classmethod
+    def of(cls, X: Any, y: Any, feature_map: Any = None, *, sample_weight: Any = None) -> Self:
+        """Return the sums over rows, or over their features, on the workers of joblib's backend.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            The rows.
+        y : array-like of shape (n,)
+            Their labels.
+        feature_map : transformer, optional
+            A fitted transformer that acts on each row alone; its output is made block by block. The rows may
+            hold NaN if its output does not.
+        sample_weight : array-like of shape (n,), optional
+            Weights ≥ 0.
+
+        Returns
+        -------
+        object
+            What ``update`` would give; see `eigenbench.methods.linalg.accumulation.accumulate` about threads.
+
+        Raises
+        ------
+        ValueError
+            As for ``update``.
+
+        Examples
+        --------
+        >>> import joblib, numpy as np
+        >>> from eigenbench import ClassMoments
+        >>> X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1, 0, 1, 0, 1])
+        >>> with joblib.parallel_config("threading", n_jobs=2):
+        ...     ClassMoments.of(X, y).counts.tolist()
+        [3, 3]
+        """
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=ROW_TYPES,
+            ensure_all_finite=True if feature_map is None else "allow-nan",
+            input_name="X",
+        )
+        y = label_array(y)
+        check_consistent_length(X, y)
+        rows = [y]
+        if sample_weight is not None:
+            rows.append(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+        total = accumulate(FeatureBlocks(X, feature_map), cls, *rows, label="moments")
+        total._settle()
+        return total
+
+    @classmethod
+    def of_partitions(cls, source: Any, feature_map: Any = None, *, target: Any = None) -> Self:
+        """Return the sums over rows that come in partitions, read once.
+
+        Parameters
+        ----------
+        source : Partitions, folder or URL, Dask collection, or iterable of (X, y)
+            See :class:`~eigenbench.Partitions`; on the workers of a Dask cluster with a
+            ``distributed.Client`` at hand. A class may occur in one partition only.
+        feature_map : transformer, optional
+            A fitted transformer that acts on each row alone.
+        target : str or int, optional
+            Column of the labels in files and data frames.
+
+        Returns
+        -------
+        object
+            What ``of`` would give for all rows at once.
+
+        Raises
+        ------
+        PartitionError
+            If a partition has other columns or types than the first, or bad values; the message names it.
+        FileNotFoundError
+            If a file is gone.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenbench import ClassMoments
+        >>> blocks = ((np.full((2, 3), number), ["a", "b"]) for number in range(4))
+        >>> ClassMoments.of_partitions(blocks).sums.tolist()
+        [[6.0, 6.0, 6.0], [6.0, 6.0, 6.0]]
+        """
+        partitions = Partitions.of(source, target=target).mapped(feature_map)
+        total = partitions.sum(cls, label="moments")
+        total._settle()
+        return total
+
+
+def label_array(y: Any) -> np.ndarray:
+    """Return labels as a one-dimensional array of integers, floats or strings without NaN."""
+    y = column_or_1d(np.asarray(y), warn=False)
+    if y.dtype.kind == "O":
+        y = y.astype(str) if all(isinstance(label, str) for label in y) else np.asarray(y.tolist())
+    assert_all_finite(y, input_name="y")
+    return y

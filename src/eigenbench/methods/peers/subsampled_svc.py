@@ -1,0 +1,126 @@
+"""scikit-learn's support vector machine with the Gaussian kernel, on as many rows as it can take."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.svm import SVC
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from eigenbench.methods.classifiers.row_weights import CLASS_WEIGHTS, checked_weights, with_class_weights
+
+
+class SubsampledSVC(ClassifierMixin, BaseEstimator):
+    """A support vector machine with the exact Gaussian kernel, trained on a random part of the rows.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse penalty.
+    gamma : {"scale", "auto"} or float, default="scale"
+        The kernel is exp(−gamma ‖x − y‖²), as in :class:`sklearn.svm.SVC`.
+    max_rows : int, default=10000
+        Rows that are drawn without replacement; all rows if there are fewer.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply those of the rows; "balanced" makes all classes weigh the same.
+    cache_size : float, default=1000
+        Memory for kernel values during training, in MB.
+    random_state : int, RandomState instance or None, default=None
+        Draws the rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    model_ : SVC
+        The machine.
+    n_features_in_ : int
+        Number of inputs d.
+
+    Notes
+    -----
+    Rows are drawn whatever their weights, unless those are zero, and count in the objective by them.
+
+    Between O(m² d) and O(m³ d) time for m rows, and for each prediction O(d) times the support vectors.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+        "max_rows": [Interval(Integral, 2, None, closed="left")],
+        "class_weight": CLASS_WEIGHTS,
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        gamma: str | float = "scale",
+        max_rows: int = 10_000,
+        class_weight: Any = None,
+        cache_size: float = 1000,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.gamma = gamma
+        self.max_rows = max_rows
+        self.class_weight = class_weight
+        self.cache_size = cache_size
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SubsampledSVC:
+        """Draw rows and train on them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights ≥ 0: of the rows drawn, one of weight 2 counts as two rows; one of weight 0 is not drawn.
+
+        Returns
+        -------
+        SubsampledSVC
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If all rows that are drawn have one class, or if a weight is negative.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", accept_large_sparse=False)
+        check_classification_targets(y)
+        weights = checked_weights(sample_weight, X)
+        counted = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+        self.classes_, codes = np.unique(y[counted], return_inverse=True)
+        drawn = np.sort(check_random_state(self.random_state).permutation(len(counted))[: self.max_rows])
+        rows = counted[drawn]
+        in_loss = with_class_weights(
+            self.class_weight, self.classes_, codes[drawn], None if weights is None else weights[rows]
+        )
+        self.model_ = SVC(C=self.C, gamma=self.gamma, cache_size=self.cache_size)
+        self.model_.fit(X[rows], y[rows], in_loss)
+        return self
+
+    def predict(self, X: Any) -> NDArray:
+        """Return the predicted class of each row, shape (n_samples,)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", accept_large_sparse=False, reset=False)
+        return self.model_.predict(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

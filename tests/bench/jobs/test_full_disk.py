@@ -1,0 +1,144 @@
+"""A full disk: files are whole or absent, what was there before stays, and no run is recorded as failed."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import signal
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from small_jobs import plan_of
+
+from eigenbench.atomic_files import write_json
+from eigenbench.bench.jobs import embed, fit, train
+from eigenbench.bench.jobs.moment_files import write_moments
+from eigenbench.bench.jobs.supervision import MachineFaultError
+from eigenbench.methods.model_file import load_model, save_model
+
+pytestmark = pytest.mark.workflow
+
+FAULTS = [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE, errno.EMFILE]
+
+
+@pytest.fixture
+def full_disk():
+    """Let the operating system refuse files over 100 bytes, as a full quota would."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    def fill(full):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100 if full else soft, hard))
+
+    yield fill
+    fill(False)
+    signal.signal(signal.SIGXFSZ, previous)
+
+
+@pytest.mark.parametrize("there_before", [False, True])
+def test_nothing_half_written_is_left(tmp_path, full_disk, there_before):
+    model = LogisticRegression().fit(np.eye(4), [0, 0, 1, 1])
+    files = {tmp_path / "model.skops": lambda path: save_model(path, model)}
+    files[tmp_path / "record.json"] = lambda path: write_json(path, {"values": list(range(99))})
+    if there_before:
+        for path, write in files.items():
+            write(path)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    full_disk(True)
+    for path, write in files.items():
+        with pytest.raises(OSError) as raised:
+            write(path)
+        assert raised.value.errno in (errno.EFBIG, errno.ENOSPC)
+    full_disk(False)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    for path, write in files.items():
+        write(path)
+    np.testing.assert_array_equal(load_model(tmp_path / "model.skops").coef_, model.coef_)
+
+
+def records(jobs):
+    return list(jobs.results.rglob("record.json"))
+
+
+def test_a_full_disk_is_no_result_and_the_next_attempt_makes_one(jobs, full_disk):
+    method = plan_of()
+    full_disk(True)
+    with pytest.raises((MachineFaultError, OSError)):
+        jobs.run(method, last_attempt=True)
+    full_disk(False)
+    assert not records(jobs)
+    assert jobs.run(method)["CalibratedLeastSquares"].status == "ok"
+
+
+def fail_with(error, wrapped):
+    def fail(*args, **kwargs):
+        if wrapped:
+            raise ValueError("the model could not be written") from error
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("number", FAULTS)
+@pytest.mark.parametrize("module", [embed, train], ids=lambda module: module.__name__.rpartition(".")[2])
+def test_a_model_that_cannot_be_written_is_no_result(jobs, monkeypatch, module, number, wrapped):
+    error = OSError(number, os.strerror(number), "model.skops")
+    monkeypatch.setattr(module, "save_model", fail_with(error, wrapped))
+    with pytest.raises(MachineFaultError, match=os.strerror(number)):
+        jobs.run(plan_of(), last_attempt=True)
+    assert not records(jobs)
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), MemoryError()])
+def test_a_fault_of_the_machine_in_a_candidate_is_not_that_of_the_candidate(jobs, monkeypatch, error):
+    monkeypatch.setattr("eigenbench.bench.jobs.search.score_run", fail_with(error, False))
+    method = plan_of(classifiers={"CalibratedLeastSquares": {"grid": {"ridge": [1.0, 2.0]}}})
+    with pytest.raises(MachineFaultError, match="search"):
+        jobs.run(method, last_attempt=False)
+    assert not records(jobs)
+
+
+def test_the_last_memory_error_is_a_failed_record(jobs, monkeypatch):
+    monkeypatch.setattr(train, "score_run", fail_with(MemoryError("8 GiB"), False))
+    with pytest.raises(MachineFaultError):
+        jobs.run(plan_of(), last_attempt=False)
+    assert not records(jobs)
+    record = jobs.run(plan_of(), last_attempt=True)["CalibratedLeastSquares"]
+    assert (record.status, record.failure.stage, record.failure.type) == ("failed", "train", "MemoryError")
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "No space left on device"), MachineFaultError("killed")]
+)
+def test_the_job_ends_with_an_error_for_the_workflow_to_try_again(jobs, tmp_path, monkeypatch, error):
+    monkeypatch.setattr(fit, "write_embedding", fail_with(error, False))
+    arguments = ["--job", plan_of().spec.model_dump_json(exclude_defaults=True), "--seeds", "0"]
+    arguments += ["--data-dir", str(jobs.data), "--results-dir", str(jobs.results)]
+    arguments += ["--log", str(tmp_path / "job.log")]
+    seeds = {"type": int, "nargs": "+", "required": True}
+    assert fit.run_job(fit.fit_seed, "", arguments, seeds=seeds) == 1
+    assert not records(jobs)
+
+
+def test_a_record_that_cannot_be_written_fails_the_job(jobs, monkeypatch):
+    error = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr("eigenbench.bench.jobs.record_run.write_record", fail_with(error, False))
+    with pytest.raises(OSError, match="No space left"):
+        jobs.run(plan_of())
+    assert not records(jobs)
+
+
+def test_moments_that_cannot_be_written_are_no_report(jobs, monkeypatch, tmp_path):
+    monkeypatch.setattr(
+        "eigenbench.methods.moments.ClassMoments.save",
+        fail_with(OSError("1024 requested and 0 written"), False),
+    )
+    rows = json.dumps({"name": "train", "split_seed": 0})
+    context = jobs.context(plan_of().spec, rows=rows, merge=None, shard=0, of=1)
+    with pytest.raises(MachineFaultError, match="1024 requested and 0 written"):
+        write_moments(context, tmp_path / "moments" / "train.npz")
+    assert not list(tmp_path.rglob("*.json"))

@@ -1,0 +1,199 @@
+"""Methods on training rows in partitions find what they find on the same rows in memory."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+import yaml
+from small_jobs import Jobs
+
+from eigenbench import SignedPowers
+from eigenbench.atomic_files import write_json
+from eigenbench.bench.jobs.job_spec import JobSpec
+from eigenbench.bench.jobs.moment_files import MomentsError, read_moments, write_moments
+from eigenbench.bench.jobs.pipelines import fit_features
+from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.jobs.rows import Rows
+from eigenbench.bench.jobs.search import fit_classifier
+from eigenbench.bench.jobs.supervision import MachineFaultError
+from eigenbench.bench.suites.suite import Suite, SuiteError
+from eigenbench.datasets import prepare
+from eigenbench.datasets.own_catalogue import load_with_own
+from eigenbench.methods.linalg import partition_files
+
+pytestmark = pytest.mark.workflow
+
+D, N_CLASSES = 6, 4
+
+METHODS = {
+    "raw": [],
+    "gem": [{"GEM": {"top": 2}}, "SignedPowers"],
+    "deep": [{"GEM": {"top": 1}}, "SignedPowers", "StandardScaler", {"GEM": {"top": 1}}],
+    "lda": ["StandardScaler", "FisherLDA"],
+    "rembrandt": [{"Rembrandt": {"n_components": 3}}],
+    "sketch": ["Normalizer", {"TensorSketch": {"n_components": 16}}],
+}
+CLASSIFIERS = {
+    "CalibratedLeastSquares": {},
+    "SecondOrderLogistic": {"params": {"early_stopping": False}},
+    "StochasticLogistic": {},
+}
+
+#: Of the log loss; the last draws other rows to hold out and to take steps on.
+TOLERANCES = {"CalibratedLeastSquares": 1e-4, "SecondOrderLogistic": 2e-3, "StochasticLogistic": 0.1}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Rows prepared twice: in memory as ``whole``, and in eight files of which six are for training."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "rows").mkdir()
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, N_CLASSES, 480)
+    X = (rng.normal(size=(480, D)) + 2.5 * np.eye(N_CLASSES, D)[y]).astype(np.float32)
+    for number, part in enumerate(np.split(np.arange(480), 8)):
+        name = f"{'train' if number < 6 else 'test'}-{number}.npy"
+        np.save(folder / "rows" / name, np.column_stack([X[part], y[part]]))
+    np.savez(folder / "whole.npz", X=X, y=y)
+    common = {"title": "t", "expect": {"features": D, "classes": N_CLASSES}}
+    whole = {
+        **common,
+        "format": {"reader": "arrays"},
+        "parts": {"all": ["whole.npz"]},
+        "split": {"kind": "first", "n_train": 360},
+        "expect": {**common["expect"], "rows": {"all": 480}},
+        "files": {"whole.npz": {"sources": [{"path": "whole.npz"}]}},
+    }
+    cut = {
+        **common,
+        "format": {"reader": "partitions"},
+        "parts": {"train": ["train"], "test": ["test"]},
+        "expect": {**common["expect"], "rows": {"train": 360, "test": 120}},
+        "files": {part: {"sources": [{"partitions": f"rows/{part}-*.npy"}]} for part in ("train", "test")},
+    }
+    (folder / "datasets.yaml").write_text(yaml.safe_dump({"datasets": {"whole": whole, "cut": cut}}))
+    catalogue = load_with_own(folder)
+    for name in ("whole", "cut"):
+        card = prepare(name, data_dir=folder, catalogue=catalogue, progress=False)
+        state = {"dataset": name, "status": "ok", "failure": None, "card": card.model_dump(mode="json")}
+        write_json(folder / "prepared" / f"{name}.json", state)
+    return folder, catalogue
+
+
+def planned(catalogue, dataset, methods=None, classifiers=None, **changes):
+    experiment = {
+        "dataset": dataset,
+        "methods": {name: {"steps": steps} for name, steps in (methods or METHODS).items()},
+        "classifiers": classifiers or CLASSIFIERS,
+    }
+    suite = Suite.model_validate(
+        {"name": dataset, "title": "t", "experiments": {"main": experiment | changes}}
+    )
+    return {method.spec.method: method for method in plan_suite(suite, catalogue).methods}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_partitions_give_what_rows_in_memory_give(data, method, tmp_path):
+    folder, catalogue = data
+    jobs = Jobs(folder, tmp_path)
+    whole = jobs.run(planned(catalogue, "whole")[method])
+    cut = jobs.run(planned(catalogue, "cut")[method])
+    for classifier, record in cut.items():
+        assert record.status == "ok", record.failure
+        expected = whole[classifier]
+        assert record.dimension == expected.dimension
+        loss = pytest.approx(expected.metrics["test_log_loss"], abs=TOLERANCES[classifier])
+        assert record.metrics["test_log_loss"] == loss
+    info = cut["CalibratedLeastSquares"].dataset_info
+    assert (info.n_train, info.n_test) == (360, 120)
+    assert "rows/train-*.npy" in info.source
+
+
+def test_the_arrays_of_a_fit_are_never_larger_than_a_file(data, tmp_path, monkeypatch):
+    folder, catalogue = data
+    sizes = []
+
+    def watched(self, X):
+        sizes.append(len(X))
+        return transform(self, X)
+
+    transform = SignedPowers.transform
+    monkeypatch.setattr(SignedPowers, "transform", watched)
+    method = planned(catalogue, "cut", {"gem": METHODS["deep"]}, {"CalibratedLeastSquares": {}})["gem"]
+    context = Jobs(folder, tmp_path).context(method.spec)
+    X, y = context.rows(method.spec.rows("train", 0))
+    features = fit_features(method.spec, method.spec.steps, X, y, seed=0, moments=None)
+    step = method.spec.classifiers["CalibratedLeastSquares"].step
+    fit_classifier(method.spec, step, features, X, y, 0)
+    assert max(sizes) == 60
+    assert sum(sizes) >= 4 * 360
+
+
+@pytest.mark.parametrize("of", [1, 4, 9])
+def test_moments_of_shards_are_those_of_all_files(data, tmp_path, of):
+    folder, _ = data
+    jobs, spec = Jobs(folder, tmp_path), JobSpec(dataset="cut")
+    rows, files = Rows(name="train").model_dump_json(), []
+    for shard in range(of):
+        files.append(tmp_path / f"shard-{shard}.npz")
+        write_moments(jobs.context(spec, rows=rows, shard=shard, of=of, merge=None), files[-1])
+    merged = tmp_path / "merged.npz"
+    write_moments(jobs.context(spec, rows=rows, shard=0, of=1, merge=files), merged)
+    whole = tmp_path / "whole.npz"
+    write_moments(jobs.context(JobSpec(dataset="whole"), rows=rows, shard=0, of=1, merge=None), whole)
+    (found, _), (expected, _) = read_moments(merged), read_moments(whole)
+    np.testing.assert_array_equal(found.counts, expected.counts)
+    np.testing.assert_allclose(found.second_moments, expected.second_moments, rtol=1e-5)
+
+
+def test_a_pass_that_is_killed_twice_leaves_no_part_of_the_moments(data, tmp_path, monkeypatch):
+    read = partition_files._read_array
+
+    def read_or_die(name):
+        if name.endswith("train-3.npy"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return read(name)
+
+    monkeypatch.setattr(partition_files, "_read_array", read_or_die)
+    jobs, path = Jobs(data[0], tmp_path), tmp_path / "moments.npz"
+
+    def attempt(last):
+        options = {"rows": Rows(name="train").model_dump_json(), "shard": 0, "of": 1, "merge": None}
+        write_moments(jobs.context(JobSpec(dataset="cut"), last_attempt=last, **options), path)
+
+    with pytest.raises(MachineFaultError, match="SIGKILL"):
+        attempt(last=False)
+    assert not list(tmp_path.glob("*moments*"))
+    attempt(last=True)
+    with pytest.raises(MomentsError, match="moments are missing: the process ended with signal SIGKILL"):
+        read_moments(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"methods": {"m": ["PCA"]}}, "methods.m: PCA takes all training rows at once"),
+        ({"methods": {"m": ["SubclassGEM"]}}, "SubclassGEM takes all training rows at once"),
+        ({"methods": {"m": [{"HyperbolicPCA": {}}]}}, "HyperbolicPCA takes all training rows at once"),
+        ({"classifiers": {"LogisticRegression": {}}}, "LogisticRegression takes all training rows at once"),
+        ({"classifiers": {"LabelEmbeddingClassifier": {}}}, "LabelEmbeddingClassifier takes all"),
+        ({"classifiers": {"CalibratedLeastSquares": {"grid": {"ridge": [0.1, 1.0]}}}}, "'grid' needs"),
+        ({"classifiers": {"CalibratedLeastSquares": {"params": {"calibrate": True}}}}, "with 'calibrate'"),
+    ],
+)
+def test_what_cannot_be_fitted_to_partitions_is_refused_before_work(data, changes, message):
+    with pytest.raises(SuiteError, match=rf"{message}.*the rows of cut stay in partitions"):
+        planned(data[1], "cut", **{"methods": {"m": []}, **changes})
+
+
+def test_a_protocol_is_refused(data):
+    experiment = {
+        "protocol": "kernel_error",
+        "settings": {"degree": 2, "sizes": [4]},
+        "dataset": "cut",
+        "methods": {"m": {"steps": [{"RandomMaclaurin": {"n_components": 4}}]}},
+    }
+    suite = Suite.model_validate({"name": "s", "title": "t", "experiments": {"main": experiment}})
+    with pytest.raises(SuiteError, match="kernel_error takes all rows at once"):
+        plan_suite(suite, data[1])

@@ -1,0 +1,104 @@
+import pytest
+from pydantic import ValidationError
+from small_jobs import plan_of, suite_of
+
+from eigenbench.bench.protocols.available import PROTOCOLS
+from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.bench.suites.suite_file import load_suite
+
+EXPERIMENT = {
+    "protocol": "kernel_error",
+    "settings": {"degree": 3, "sizes": [8, 16]},
+    "classifiers": {},
+    "seeds": [0, 1],
+}
+
+
+def plan(**changes):
+    return plan_of(**EXPERIMENT | changes)
+
+
+def experiment(**changes):
+    return suite_of(**EXPERIMENT | changes).experiments["main"]
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_every_protocol_can_be_loaded_and_explains_itself(name):
+    protocol = PROTOCOLS[name]
+    assert protocol.settings().model_config["extra"] == "forbid"
+    assert callable(protocol.measure)
+    assert protocol.summary
+    assert protocol.headline
+
+
+def test_a_protocol_needs_one_run_a_seed_and_no_classifier():
+    method = plan()
+    assert [(run.classifier, run.seed) for run in method.runs] == [("none", 0), ("none", 1)]
+    assert len({run.key for run in method.runs}) == 2
+    assert method.results(1) == ["seed-1/record.json"]
+    assert method.embeddings(1) == []
+    assert method.spec.validation is None
+    assert not method.spec.shares_embedding
+
+
+def test_settings_left_out_are_part_of_the_key():
+    given = plan(settings={"degree": 3, "sizes": [8, 16], "a": 4.0})
+    assert given.runs == plan().runs
+    other = plan(settings={"degree": 3, "sizes": [8, 16], "a": 2.0})
+    assert not {run.key for run in other.runs} & {run.key for run in given.runs}
+
+
+def test_a_protocol_that_measures_time_has_the_machine_for_itself():
+    steps = {"random": {"steps": [{"RandomMaclaurin": {"n_components": 8}}]}}
+    method = plan(protocol="map_speed", settings={}, methods=steps)
+    assert (method.share, method.exclusive) == ("fit", True)
+    assert not plan().exclusive
+
+
+def test_the_headline_is_the_protocols_own_unless_named():
+    assert experiment(settings={"degree": 3}).headline == PROTOCOLS["kernel_error"].headline
+    assert experiment().headline == "kernel_mse_at_16", "a size that is measured"
+    assert experiment(headline="effective_rank_at_16").headline == "effective_rank_at_16"
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"protocol": "kernel_eror"}, "Did you mean 'kernel_error'"),
+        ({"settings": {"degree": 0.5}}, "greater than or equal to 1"),
+        ({"settings": {"degree": 3, "size": [8]}}, "size"),
+        ({"classifiers": ["CalibratedLeastSquares"]}, "takes no 'classifiers'"),
+        ({"methods": {"random": {"steps": ["GEM"], "grid": {"gem__gamma": [1]}}}}, "no 'grid'"),
+        ({"protocol": None, "classifiers": ["CalibratedLeastSquares"]}, "'settings' belong to a 'protocol'"),
+        (
+            {
+                "protocol": "paired_comparison",
+                "settings": {"variants": {"a": {}, "b": {"gem": {"NeighborGEM": {}}}}, "reference": "a"},
+            },
+            "unknown method 'NeighborGEM'. Did you mean 'NeighborhoodGEM'",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_an_error_that_names_it(changes, word):
+    with pytest.raises(ValidationError, match=word):
+        suite_of(**EXPERIMENT | changes)
+
+
+def test_components_that_settings_name_are_told_to_the_job():
+    variants = {"a": {}, "b": {"gem": {"NeighborhoodGEM": {"top": 1}}}}
+    method = plan(
+        protocol="paired_comparison",
+        settings={"variants": variants, "reference": "a"},
+        methods={"gem": {"steps": ["GEM"]}},
+    )
+    assert set(method.spec.components) == {"GEM", "NeighborhoodGEM", "CalibratedLeastSquares"}
+
+
+def test_the_error_names_file_and_place(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        "title: t\nexperiments:\n  main: {dataset: digits, protocol: kernel_error, "
+        "settings: {degree: 3, size: [8]}, methods: {a: {}}}\n"
+    )
+    with pytest.raises(SuiteError, match=r"s.yaml: experiments.main.*size"):
+        load_suite(path)

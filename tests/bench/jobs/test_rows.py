@@ -1,0 +1,108 @@
+from itertools import combinations
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from eigenbench.bench.jobs.rows import Rows, shard_rows
+from eigenbench.datasets.splits import holdout_split
+
+
+@given(
+    labels=st.lists(st.integers(0, 4), min_size=1, max_size=80),
+    fraction=st.floats(0.05, 0.95),
+    seed=st.integers(0, 2**31),
+)
+def test_split_is_a_partition_that_leaves_every_class_to_fit_on(labels, fraction, seed):
+    y = np.array(labels)
+    fit_rows, validation_rows = holdout_split(y, fraction, seed)
+    assert sorted([*fit_rows, *validation_rows]) == list(range(len(y)))
+    assert set(y[fit_rows]) == set(y)
+    for label in set(labels):
+        size = labels.count(label)
+        assert abs(np.count_nonzero(y[validation_rows] == label) - min(fraction * size, size - 1)) <= 1
+
+
+def test_split_depends_on_the_seed_alone():
+    y = np.repeat([0, 1], 50)
+    np.testing.assert_array_equal(holdout_split(y, 0.2, 3)[1], holdout_split(y, 0.2, 3)[1])
+    assert not np.array_equal(holdout_split(y, 0.2, 3)[1], holdout_split(y, 0.2, 4)[1])
+
+
+def test_indicator_matrices_are_split_by_rows():
+    Y = sparse.random(40, 6, density=0.3, format="csr", random_state=0)
+    fit_rows, validation_rows = holdout_split(Y, 0.25, 0)
+    assert len(validation_rows) == 10
+    assert len(fit_rows) == 30
+
+
+@pytest.mark.parametrize("n_groups", [2, 20])
+def test_rows_of_a_group_are_held_out_together(n_groups):
+    y = np.arange(120) % 3
+    groups = np.random.default_rng(0).integers(0, n_groups, 120)
+    fit_rows, validation_rows = holdout_split(y, 0.25, 0, groups)
+    assert sorted([*fit_rows, *validation_rows]) == list(range(120))
+    assert not set(groups[fit_rows]) & set(groups[validation_rows])
+    assert 0 < len(validation_rows) < 70
+    with pytest.raises(ValueError, match="one group"):
+        holdout_split(y, 0.25, 0, np.zeros(120))
+
+
+def test_of_classes_that_are_too_small_to_give_a_row_the_largest_does():
+    y = np.array([0, 0, 1, 1, 1, 2])
+    for seed in range(5):
+        fit_rows, validation_rows = holdout_split(y, 0.1, seed)
+        assert len(validation_rows) == 1
+        assert y[validation_rows] == 1
+        assert sorted([*fit_rows, *validation_rows]) == list(range(6))
+    alone = SimpleNamespace(X_train=np.eye(5), y_train=np.arange(5), train_groups=None)
+    with pytest.raises(ValueError, match="no class has two training rows"):
+        Rows(name="fit", fraction=0.25, seed=0).of(alone)
+
+
+@pytest.fixture
+def dataset():
+    """Rows that name themselves: training rows 0 … 59, test rows 60 … 79."""
+    X, y = np.arange(80).reshape(-1, 1), np.arange(80) % 3
+    return SimpleNamespace(X_train=X[:60], y_train=y[:60], X_test=X[60:], y_test=y[60:], train_groups=None)
+
+
+def test_the_parts_of_a_search_are_the_training_rows_and_no_test_row(dataset):
+    parts = {name: Rows(name=name, fraction=0.2, seed=5).of(dataset) for name in ("fit", "validation")}
+    numbers = {name: set(X.ravel()) for name, (X, _) in parts.items()}
+    assert numbers["fit"] | numbers["validation"] == set(range(60))
+    assert not numbers["fit"] & numbers["validation"]
+    assert len(numbers["validation"]) == 12
+    for X, y in parts.values():
+        np.testing.assert_array_equal(y, X.ravel() % 3)
+
+
+def test_training_and_test_rows_are_those_of_the_dataset(dataset):
+    for name in ("train", "test"):
+        X, y = Rows(name=name, split_seed=3).of(dataset)
+        assert X is getattr(dataset, f"X_{name}")
+        assert y is getattr(dataset, f"y_{name}")
+
+
+def test_rows_that_differ_have_labels_that_differ_and_can_be_folders():
+    kinds = [
+        Rows(name=name, split_seed=split, fraction=fraction, seed=seed)
+        for name in ("train", "fit", "validation", "test")
+        for split in (None, 0, 1, 11)
+        for fraction, seed in ((None, None), (0.25, 0), (0.25, 1), (0.2, 1), (1 / 6, 1))
+    ]
+    for one, other in combinations(kinds, 2):
+        assert one.label != other.label
+    assert all(set(rows.label) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-") for rows in kinds)
+    assert all(Rows.model_validate_json(rows.model_dump_json()) == rows for rows in kinds)
+
+
+@given(n_rows=st.integers(0, 2000), of=st.integers(1, 40))
+def test_shards_are_all_rows_once_and_of_near_equal_size(n_rows, of):
+    shards = [np.arange(n_rows)[shard_rows(n_rows, shard, of)] for shard in range(of)]
+    assert np.concatenate(shards).tolist() == list(range(n_rows))
+    sizes = [len(shard) for shard in shards]
+    assert max(sizes) - min(sizes) <= 1

@@ -1,0 +1,163 @@
+"""A fit runs in its own process: whatever happens to it, its job reports it."""
+
+import errno
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from eigenbench.bench.jobs.supervision import MachineFaultError, Supervisor
+
+pytestmark = pytest.mark.workflow
+
+FULL = [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE, errno.EMFILE]
+
+
+@pytest.fixture
+def supervise(tmp_path):
+    """Run a function in a child of a supervisor."""
+
+    def run(fit, last_attempt=True, time_limit=None):
+        return Supervisor(1, tmp_path / "job.log", last_attempt, time_limit).run("train", fit)
+
+    return run
+
+
+def test_what_a_fit_returns_is_reported(supervise):
+    report = supervise(lambda: {"metrics": {"error": 0.25}, "process": os.getpid()})
+    assert report["status"] == "ok"
+    assert report["metrics"] == {"error": 0.25}
+    assert report["process"] != os.getpid()
+
+
+def test_a_report_may_be_longer_than_a_pipe_holds(supervise):
+    assert len(supervise(lambda: {"values": list(range(500_000))})["values"]) == 500_000
+
+
+@pytest.mark.parametrize("last_attempt", [False, True])
+def test_an_exception_is_a_failed_fit_at_once(supervise, last_attempt):
+    def fit():
+        raise ValueError("gamma must be positive, found -1")
+
+    report = supervise(fit, last_attempt)
+    assert report["status"] == "failed"
+    log = report["failure"].pop("log")
+    assert log.endswith("job.log")
+    message = "gamma must be positive, found -1"
+    assert report["failure"] == {"stage": "train", "type": "ValueError", "message": message}
+
+
+@pytest.mark.parametrize("result", [{"error_rate": float("nan")}, {"x": np.float32(1)}])
+def test_what_json_cannot_hold_is_a_failed_fit(supervise, result):
+    assert supervise(lambda: result)["status"] == "failed"
+
+
+def test_a_killed_fit_is_failed_on_the_last_attempt(supervise):
+    report = supervise(lambda: os.kill(os.getpid(), signal.SIGKILL))
+    assert report["status"] == "failed"
+    assert "SIGKILL" in report["failure"]["message"]
+    assert report["peak_rss_mb"] > 1
+
+
+def test_a_killed_fit_fails_the_job_before_the_last_attempt(supervise):
+    with pytest.raises(MachineFaultError, match="SIGTERM"):
+        supervise(lambda: os.kill(os.getpid(), signal.SIGTERM), last_attempt=False)
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_a_fit_that_ends_the_process_is_not_ok(supervise, status):
+    report = supervise(lambda: os._exit(status))
+    assert report["status"] == "failed"
+    assert f"status {status}" in report["failure"]["message"]
+
+
+def test_memory_is_the_fits_own(supervise):
+    large = supervise(lambda: {"sum": float(np.ones(40_000_000).sum())})
+    small = supervise(lambda: {})
+    assert large["peak_rss_mb"] - small["peak_rss_mb"] > 250
+
+
+def test_a_fit_over_its_time_limit_is_failed_and_ended(supervise, tmp_path):
+    def fit():
+        (tmp_path / "process").write_text(str(os.getpid()))
+        time.sleep(600)
+
+    report = supervise(fit, last_attempt=False, time_limit=0.5)
+    assert report["status"] == "failed"
+    assert report["failure"]["type"] == "TimeLimit"
+    assert report["failure"]["message"] == "took longer than the time limit of 0.5 s"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "process").read_text()), 0)
+
+
+def test_a_fit_within_its_time_limit_is_ok(supervise):
+    assert supervise(lambda: {}, time_limit=300.0)["status"] == "ok"
+
+
+def raising(error, wrap):
+    """A fit that raises an error as it is, from another one, or while another one is handled."""
+
+    def fit():
+        if wrap is None:
+            raise error
+        try:
+            raise error
+        except type(error):
+            if wrap == "cause":
+                raise RuntimeError("the model could not be written") from error
+            raise ValueError("while cleaning up")  # noqa: B904
+
+    return fit
+
+
+@pytest.mark.parametrize("wrap", [None, "cause", "context"])
+@pytest.mark.parametrize("number", FULL, ids=errno.errorcode.get)
+def test_a_fault_of_the_machine_is_no_result(supervise, number, wrap):
+    error = OSError(number, os.strerror(number), "model.skops")
+    with pytest.raises(MachineFaultError, match=os.strerror(number)):
+        supervise(raising(error, wrap), last_attempt=True)
+
+
+@pytest.mark.parametrize("wrap", [None, "cause"])
+def test_a_short_write_of_numpy_is_a_fault_of_the_machine(supervise, wrap):
+    error = OSError("16 requested and 0 written")
+    assert error.errno is None
+    with pytest.raises(MachineFaultError, match="16 requested and 0 written"):
+        supervise(raising(error, wrap))
+
+
+def test_a_full_device_is_a_fault_of_the_machine(supervise):
+    """What the operating system itself says, once by Python's buffered files and once by NumPy."""
+    for write in (lambda file: file.write(b"x" * 100), lambda file: np.ones(100_000).tofile(file)):
+
+        def fit(write=write):
+            with open("/dev/full", "wb") as file:  # noqa: PTH123
+                write(file)
+            return {}
+
+        with pytest.raises(MachineFaultError):
+            supervise(fit)
+
+
+@pytest.mark.parametrize(
+    "error", [FileNotFoundError(2, "No such file"), OSError("refused"), PermissionError(1, "x")]
+)
+def test_other_errors_of_the_operating_system_are_failed_fits(supervise, error):
+    assert supervise(raising(error, None))["failure"]["type"] == type(error).__name__
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_the_first_memory_error_fails_the_job_and_the_last_is_a_failed_fit(supervise, wrapped):
+    def fit():
+        try:
+            np.empty(2**60, dtype=np.uint8)
+        except MemoryError as error:
+            if wrapped:
+                raise RuntimeError("the features could not be made") from error
+            raise
+
+    with pytest.raises(MachineFaultError, match="out of memory"):
+        supervise(fit, last_attempt=False)
+    assert supervise(fit, last_attempt=True)["failure"]["type"] == "MemoryError"

@@ -1,0 +1,111 @@
+"""The detectors that are shown, and the responses to them, against GEM used by hand."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from pydantic import ValidationError
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+
+from eigenbench import GEM
+from eigenbench.bench.protocols.base import Boxes, Images
+from eigenbench.bench.protocols.detectors import Settings, measure
+from eigenbench.reporting.exhibit_plots import as_png, description
+
+PAIRS = (("3", "2"), ("8", "0"))
+
+
+class AllPairs(GEM):
+    """GEM without a seed; keeps the detectors with λ ≥ theta."""
+
+    def __init__(self, random_state=None, theta=0.0):
+        super().__init__(top=4, theta=theta)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:1200] / 16, X[1200:] / 16, y[:1200], y[1200:]
+
+
+@pytest.fixture
+def outcome(make_trial, digits):
+    X, V, y, v = digits
+    return measure(make_trial(X, V, Settings(pairs=PAIRS, pictures=3, image=(8, 8)), y, v)(AllPairs))
+
+
+def test_pictures_are_the_leading_detectors_of_each_pair(outcome, digits):
+    X, _, y, _ = digits
+    images, _ = outcome.exhibits
+    assert isinstance(images, Images)
+    assert (images.height, images.width) == (8, 8)
+    assert list(images.rows) == ["3 over 2", "8 over 0"]
+    gem = GEM(top=4).fit(X, y)
+    for (numerator, denominator), pictures in zip(PAIRS, images.rows.values(), strict=True):
+        mine = (gem.pairs_ == (int(numerator), int(denominator))).all(axis=1)
+        V = gem.detectors_[:, mine][:, :3].T
+        assert_allclose(pictures, V, atol=0.006 * np.abs(V).max())
+    assert outcome.dimension == 90 * 4
+
+
+def test_boxes_are_of_the_training_rows_on_the_first_detector(outcome, digits):
+    X, _, y, _ = digits
+    images, boxes = outcome.exhibits
+    assert isinstance(boxes, Boxes)
+    responses = X @ images.rows["3 over 2"][0]
+    for name, box in boxes.groups.items():
+        expected = np.percentile(responses[y == int(name)], (5, 25, 50, 75, 95))
+        assert_allclose(box, expected, atol=0.01 * np.abs(responses).max())
+    assert "3 over 2" in boxes.title
+
+
+def test_ratios_are_those_of_mean_squares_in_either_part(outcome, digits):
+    X, V, y, v = digits
+    images, _ = outcome.exhibits
+    for part, rows, labels in (("train", X, y), ("test", V, v)):
+        logs = []
+        for (numerator, denominator), pictures in zip(PAIRS, images.rows.values(), strict=True):
+            squares = (rows @ np.transpose(pictures)) ** 2
+            of = {name: squares[labels == int(name)].mean(axis=0) for name in (numerator, denominator)}
+            logs.append(np.log(of[numerator] / of[denominator]))
+        assert outcome.metrics[f"{part}_response_ratio"] == pytest.approx(np.exp(np.mean(logs)), rel=0.02)
+    assert 1 < outcome.metrics["test_response_ratio"] < outcome.metrics["train_response_ratio"]
+
+
+def test_the_report_can_draw_them(outcome):
+    for exhibit in outcome.exhibits:
+        assert as_png(exhibit).startswith(b"\x89PNG")
+        assert "3 over 2" in description(exhibit)
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ({"pairs": [("3", "x")]}, "no class is named 'x'"),
+        ({"image": (8, 9)}, "no images of 8 x 9"),
+        ({"pairs": [("1", "7"), ("7", "1")]}, "no detector of 7 over 1"),
+    ],
+)
+def test_what_cannot_be_shown_is_an_error(make_trial, digits, settings, word):
+    X, V, y, v = digits
+    gem = GEM(top=4).fit(X, y)
+    largest = [gem.eigenvalues_[(gem.pairs_ == pair).all(axis=1)].max() for pair in ((1, 7), (7, 1))]
+    assert largest[1] < largest[0]
+    settings = Settings(**{"pairs": PAIRS, "image": (8, 8)} | settings)
+    trial = make_trial(X, V, settings, y, v)(AllPairs)
+    build = trial.build
+    object.__setattr__(trial, "build", lambda: build(theta=np.mean(largest)))
+    with pytest.raises(ValueError, match=word):
+        measure(trial)
+
+
+def test_a_method_without_detectors_is_an_error(make_trial, digits):
+    X, V, y, v = digits
+    trial = make_trial(X, V, Settings(pairs=PAIRS, image=(8, 8)), y, v)(PCA)
+    with pytest.raises(ValueError, match=r"PCA.*detectors_"):
+        measure(trial)
+
+
+def test_a_class_is_not_compared_with_itself():
+    with pytest.raises(ValidationError, match="different classes"):
+        Settings(pairs=[("3", "3")], image=(8, 8))

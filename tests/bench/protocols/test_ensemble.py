@@ -1,0 +1,79 @@
+"""The protocol's figures against an ensemble built and scored by hand."""
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from sklearn.datasets import load_digits
+from sklearn.metrics import log_loss
+from sklearn.pipeline import make_pipeline
+
+from eigenbench import GEM, CalibratedLeastSquares, GeometricMeanEnsemble, SignedPowers
+from eigenbench.bench.protocols.ensemble import Settings, measure
+
+
+class HypercubeGEM(GEM):
+    """One detector for each pair of a random hypercube."""
+
+    def __init__(self, random_state=None):
+        super().__init__(top=1, pairs="hypercube", random_state=random_state)
+
+
+class Powers(SignedPowers):
+    """Square roots; takes a seed because methods of these trials do."""
+
+    def __init__(self, random_state=None):
+        super().__init__()
+        self.random_state = random_state
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:700] / 16, X[700:1200] / 16, y[:700], y[700:1200]
+
+
+def test_the_ensemble_of_the_first_members_at_every_size(make_trial, digits):
+    X, V, y, v = digits
+    settings = Settings(members=3, params={"ridge": 1.0})
+    outcome = measure(make_trial(X, V, settings, y, v)(HypercubeGEM, seed=4))
+    member = CalibratedLeastSquares(ridge=1.0, feature_map=HypercubeGEM())
+    whole = GeometricMeanEnsemble(member, n_estimators=3, random_state=4).fit(X, y)
+    assert outcome.metrics["error"] == pytest.approx(1 - whole.score(V, v))
+    assert outcome.metrics["log_loss"] == pytest.approx(log_loss(v, whole.predict_proba(V)), rel=1e-4)
+    alone = [1 - one.score(V, v) for one in whole.estimators_]
+    assert outcome.metrics["member_error"] == pytest.approx(np.mean(alone))
+    assert outcome.metrics["log_loss"] < outcome.metrics["member_log_loss"]
+    sizes, errors = zip(*outcome.curves["error_by_members"], strict=True)
+    assert sizes == (1, 2, 3)
+    assert errors[0] == pytest.approx(alone[0])
+    assert errors[2] == outcome.metrics["error"]
+    two = GeometricMeanEnsemble(member, n_estimators=2, random_state=4).fit(X, y)
+    assert errors[1] == pytest.approx(1 - two.score(V, v))
+    assert outcome.dimension == whole.estimators_[0].coef_.shape[-1]
+
+
+def test_members_may_differ_by_parameters_of_their_features(make_trial, digits):
+    X, V, y, v = digits
+    variants = ({"gem__top": 1}, {"gem__top": 3, "powers": "passthrough"})
+    settings = Settings(members=2, variants=variants, params={"ridge": 1.0})
+    outcome = measure(make_trial(X, V, settings, y, v)(Powers, GEM()))
+    models = [
+        CalibratedLeastSquares(ridge=1.0, feature_map=features).fit(X, y)
+        for features in (make_pipeline(GEM(top=1), SignedPowers()), GEM(top=3))
+    ]
+    logs = sum(np.log(np.maximum(model.predict_proba(V), 1e-6)) for model in models)
+    assert outcome.metrics["test_errors"] == np.sum(logs.argmax(axis=1) != v)
+    assert outcome.metrics["test_errors"] == pytest.approx(outcome.metrics["error"] * len(v))
+    assert outcome.metrics["member_error"] == pytest.approx(np.mean([1 - m.score(V, v) for m in models]))
+
+
+def test_more_variants_than_members_are_refused():
+    with pytest.raises(ValidationError, match="3 variants need as many members, there are 2"):
+        Settings(members=2, variants=({}, {}, {}))
+
+
+def test_a_class_without_training_rows_is_refused(make_trial, digits):
+    X, V, y, v = digits
+    trial = make_trial(X[y != 3], V, Settings(members=2), y[y != 3], v)
+    with pytest.raises(ValueError, match="without a training row: 3"):
+        measure(trial(HypercubeGEM))

@@ -1,0 +1,145 @@
+"""Variants against models trained and scored by hand on the same draw."""
+
+import re
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from sklearn.datasets import load_digits
+from sklearn.pipeline import make_pipeline
+
+from eigenbench import GEM, CalibratedLeastSquares, NeighborhoodGEM, RandomDirections
+from eigenbench.bench.protocols.paired_comparison import Settings, measure
+
+VARIANTS = {
+    "cube": {"gem__pairs": "hypercube"},
+    "random": {"gem__pairs": "uniform"},
+    "nearest": {"gem__pairs": "nearest", "gem__n_pairs": 8},
+}
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:1000] / 16, X[1000:] / 16, y[:1000], y[1000:]
+
+
+def compare(make_trial, digits, seed=0, **settings):
+    X, V, y, v = digits
+    given = Settings(variants=VARIANTS, reference="cube", params={"ridge": 1.0}, **settings)
+    return measure(make_trial(X, V, given, y, v)(GEM, seed=seed)).metrics
+
+
+def test_errors_and_differences_of_all_variants(make_trial, digits):
+    X, V, y, v = digits
+    metrics = compare(make_trial, digits, seed=2)
+    errors = {}
+    for name, changes in VARIANTS.items():
+        method = make_pipeline(GEM(random_state=2)).set_params(**changes)
+        model = CalibratedLeastSquares(1.0, feature_map=method).fit(X, y)
+        errors[name] = 1 - model.score(V, v)
+        assert metrics[f"error_{name}"] == pytest.approx(errors[name])
+        assert metrics[f"features_{name}"] == model.coef_.shape[-1]
+    assert metrics["reference_error"] == metrics["error_cube"]
+    assert metrics["features_cube"] == metrics["features_random"]
+    assert metrics["error_nearest_minus_cube"] == pytest.approx(errors["nearest"] - errors["cube"])
+    assert "error_cube_minus_cube" not in metrics
+
+
+def test_a_variant_may_replace_a_step(make_trial, digits):
+    X, V, y, v = digits
+    variants = {
+        "cube": {},
+        "other": {"gem": {"NeighborhoodGEM": {"top": 3}}},
+        "plain": {"gem": {"GEM": None}},
+    }
+    given = Settings(variants=variants, reference="cube", params={"ridge": 1.0})
+    metrics = measure(make_trial(X, V, given, y, v)(GEM)).metrics
+    model = CalibratedLeastSquares(1.0, feature_map=NeighborhoodGEM(top=3)).fit(X, y)
+    assert metrics["error_other"] == pytest.approx(1 - model.score(V, v))
+    assert metrics["features_other"] == 30
+    assert metrics["error_plain_minus_cube"] == 0
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("NeighborhoodGEM", "'gem' of variant 'b' must be {Name: {parameter: value}}, not 'NeighborhoodGEM'"),
+        ({}, "must be {Name: {parameter: value}}"),
+    ],
+)
+def test_a_step_that_cannot_be_made_is_named(step, said):
+    with pytest.raises(ValidationError, match=re.escape(said)):
+        Settings(variants={"a": {}, "b": {"gem": step}}, reference="a")
+
+
+def test_variants_and_repeats_share_the_draw_of_a_seed(make_trial, digits):
+    few = {"classes": 4, "train_rows": 200}
+    same = {"variants": {"a": {}, "b": {"gem__theta": 0.0}}, "reference": "a"}
+    X, V, y, v = digits
+
+    def twice(seed):
+        return measure(make_trial(X, V, Settings(**same, **few), y, v)(GEM, seed=seed)).metrics
+
+    assert twice(0)["error_b_minus_a"] == 0
+    assert twice(0)["features_a"] == 4 * 3 * 12
+    assert compare(make_trial, digits, **few) == compare(make_trial, digits, **few)
+    assert compare(make_trial, digits, **few) != compare(make_trial, digits, seed=1, **few)
+
+
+def test_a_step_that_a_variant_makes_random_follows_the_seed(make_trial, digits):
+    X, V, y, v = digits
+    few = {"classes": 9, "variants": VARIANTS, "reference": "cube", "params": {"ridge": 1.0}}
+
+    def measured(seed):
+        unseeded = GEM(top=1)
+        return measure(make_trial(X, V, Settings(**few), y, v)(RandomDirections, unseeded, seed=seed)).metrics
+
+    assert measured(0) == measured(0)
+    errors = [measured(seed)["error_random"] for seed in range(3)]
+    assert len(set(errors)) > 1
+
+
+def test_test_rows_are_those_of_the_classes_drawn(make_trial, digits):
+    X, V, y, v = digits
+    seen = []
+
+    class Watched(GEM):
+        def fit(self, X, y):
+            seen.append((X, y))
+            return super().fit(X, y)
+
+        def __init__(self, random_state=None, pairs="all", n_pairs=None):
+            super().__init__(pairs=pairs, n_pairs=n_pairs, random_state=random_state)
+
+    given = Settings(
+        variants={"a": {}, "b": {}}, reference="b", classes=3, train_rows=150, params={"ridge": 1.0}
+    )
+    outcome = measure(make_trial(X, V, given, y, v)(Watched, seed=5))
+    (rows, labels), (again, _) = seen
+    assert np.array_equal(rows, again)
+    assert len(np.unique(labels)) == 3
+    assert len(rows) == 150
+    model = CalibratedLeastSquares(1.0, feature_map=GEM()).fit(rows, labels)
+    of_classes = np.isin(v, labels)
+    expected = 1 - model.score(V[of_classes], v[of_classes])
+    assert outcome.metrics["error_a"] == pytest.approx(expected)
+
+
+def test_more_classes_than_there_are_is_an_error(make_trial, digits):
+    with pytest.raises(ValueError, match="11 classes are to be drawn, but there are 10"):
+        compare(make_trial, digits, classes=11)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"reference": "all"}, "'reference' must be one of the variants cube, random, nearest"),
+        ({"variants": {"cube": {}}}, "at least 2"),
+        ({"variants": {"cube": {}, "A cube": {}}}, "pattern"),
+        ({"classes": 1}, "greater than or equal to 2"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(changes, word):
+    with pytest.raises(ValidationError, match=word):
+        Settings(**{"variants": VARIANTS, "reference": "cube"} | changes)

@@ -1,0 +1,118 @@
+"""Curves of errors against variants trained and scored by hand, and which rows they may see."""
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from sklearn.datasets import load_digits
+from sklearn.pipeline import make_pipeline
+
+from eigenbench import GEM, CalibratedLeastSquares, SignedPowers
+from eigenbench.bench.protocols.sweep import Settings, measure
+
+
+class Powers(SignedPowers):
+    """The last step of a method, which a trial gives its seed."""
+
+    def __init__(self, powers=(0.5,), offset=1.0, random_state=None):
+        super().__init__(powers, offset)
+        self.random_state = random_state
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:1000] / 16, X[1000:1500] / 16, y[:1000], y[1000:1500]
+
+
+def sweep(make_trial, digits, seed=0, gem=None, **settings):
+    X, V, y, v = digits
+    given = Settings(train_rows=400, validation_rows=300, params={"ridge": 1.0}, **settings)
+    return measure(make_trial(X, V, given, y, v)(Powers, gem or GEM(top=2), seed=seed))
+
+
+def test_a_parameter_is_judged_on_validation_rows(make_trial, digits):
+    X, _, y, _ = digits
+    outcome = sweep(
+        make_trial, digits, values={"gem__gamma": (0.01, 0.5)}, axis="gamma_in_percent", unit=0.01
+    )
+    order = np.random.default_rng([0, 0x5357]).permutation(1000)
+    held_out, rows = np.sort(order[:300]), np.sort(order[300:700])
+    expected = []
+    for gamma in (0.01, 0.5):
+        model = CalibratedLeastSquares(1.0, feature_map=make_pipeline(GEM(gamma, top=2), Powers()))
+        expected.append(1 - model.fit(X[rows], y[rows]).score(X[held_out], y[held_out]))
+    steps, errors = zip(*outcome.curves["validation_error_by_gamma_in_percent"], strict=True)
+    assert steps == (1, 50)
+    assert errors == pytest.approx(expected)
+    assert outcome.curves["detectors_by_gamma_in_percent"] == [(1, 180), (50, 180)]
+    best = int(np.argmin(expected))
+    assert outcome.metrics == pytest.approx(
+        {"validation_error": expected[best], "best_gamma_in_percent": steps[best]}
+    )
+    assert outcome.dimension == 2 * 180
+
+
+def test_test_rows_play_no_part_in_a_choice(make_trial, digits):
+    X, V, y, v = digits
+    values = {"gem__theta": (1, 8)}
+    blind = sweep(make_trial, (X, np.full_like(V, np.nan), y, v[::-1]), values=values)
+    assert blind.curves == sweep(make_trial, digits, values=values).curves
+    counts = [width for _, width in blind.curves["detectors_by_value"]]
+    assert counts[0] > counts[1]
+
+
+def test_detectors_are_counted_on_their_axis(make_trial, digits):
+    outcome = sweep(make_trial, digits, values={"gem__top": (1, 3)}, axis="detectors")
+    (curve,) = outcome.curves.values()
+    assert [step for step, _ in curve] == [90, 270]
+
+
+def test_numbers_of_training_rows_are_judged_on_test_rows_and_nested(make_trial, digits):
+    X, V, y, v = digits
+    outcome = sweep(make_trial, digits, seed=3, sizes=(200, 800))
+    rows = np.random.default_rng([3, 0x5357]).permutation(1000)
+    expected = []
+    for size in (200, 800):
+        model = CalibratedLeastSquares(1.0, feature_map=make_pipeline(GEM(top=2), Powers()))
+        expected.append(1 - model.fit(X[rows[:size]], y[rows[:size]]).score(V, v))
+    (curve,) = outcome.curves.values()
+    assert list(outcome.curves) == ["test_error_by_training_rows"]
+    assert [step for step, _ in curve] == [200, 800]
+    assert [error for _, error in curve] == pytest.approx(expected, abs=0.003)
+    assert outcome.metrics["test_error"] == curve[-1][1]
+
+
+def test_each_method_takes_the_parameter_of_its_own_step(make_trial, digits):
+    values = {"gem__top": (1, 2), "randomdirections__n_components": (90, 180)}
+    outcome = sweep(make_trial, digits, values=values, axis="detectors")
+    assert [step for step, _ in outcome.curves["validation_error_by_detectors"]] == [90, 180]
+    with pytest.raises(ValueError, match="name 0 of"):
+        sweep(make_trial, digits, values={"pca__n_components": (1, 2)})
+    with pytest.raises(ValueError, match="name 2 of"):
+        sweep(make_trial, digits, values={"gem__top": (1, 2), "powers__offset": (0, 1)})
+
+
+def test_too_few_rows_are_an_error(make_trial, digits):
+    X, V, y, v = digits
+    with pytest.raises(ValueError, match="there are 1000 training rows"):
+        sweep(make_trial, digits, sizes=(200, 2000))
+    with pytest.raises(ValueError, match="too few beside 300 validation rows"):
+        sweep(make_trial, (X[:301], V, y[:301], v), values={"gem__top": (1,)})
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({}, "either 'values' or 'sizes'"),
+        ({"values": {"gem__top": [1]}, "sizes": [5]}, "either 'values' or 'sizes'"),
+        ({"values": {"gamma": [1]}}, "must name a step"),
+        ({"values": {"gem__gamma": [0.1, 0.2]}}, "at least one 'unit'"),
+        ({"values": {"gem__top": []}}, "at least one 'unit'"),
+        ({"sizes": [5, 4]}, "ascending"),
+        ({"sizes": [1, 4]}, "two or more"),
+        ({"sizes": [5], "axis": "Gamma by"}, "axis"),
+    ],
+)
+def test_settings_that_say_nothing_clear_are_refused(changes, word):
+    with pytest.raises(ValidationError, match=word):
+        Settings(**changes)

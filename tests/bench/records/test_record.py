@@ -1,0 +1,140 @@
+"""Records keep what was measured, and show when they were changed afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+
+import pytest
+
+from eigenbench.atomic_files import write_json
+from eigenbench.bench.records.record import Record, RecordError, read_record, seal_is_intact, write_record
+
+BASE = {
+    "run_key": "0123456789abcdef",
+    "suite": "s",
+    "experiment": "e",
+    "dataset": "d",
+    "method": "m",
+    "classifier": "c",
+    "seed": 0,
+    "deterministic": False,
+    "status": "ok",
+}
+AGAIN = "run the same snakemake command again: it is made again"
+
+
+@pytest.fixture
+def record():
+    params = {"seal": "0" * 64, "note": '\n "seal": "' + "f" * 64, "inner": {"seal": "a" * 64}}
+    return Record(**BASE, metrics={"test_error": 0.25}, curves={"loss": [(0, 1.0), (1, 0.5)]}, params=params)
+
+
+@pytest.fixture
+def path(tmp_path, record):
+    path = tmp_path / "results" / "record.json"
+    write_record(path, record)
+    return path
+
+
+def test_a_record_survives_the_round_trip(path, record):
+    assert read_record(path) == record
+    assert seal_is_intact(path)
+
+
+def test_the_same_record_gives_the_same_bytes(path, record, tmp_path):
+    write_record(tmp_path / "again.json", record)
+    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
+
+
+def test_the_seal_is_the_digest_of_the_file_without_it(path):
+    content = path.read_bytes()
+    seal = json.loads(content)["seal"]
+    assert content.count(seal.encode()) == 1
+    assert hashlib.sha256(content.replace(seal.encode(), b"0" * 64)).hexdigest() == seal
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"0.25", b"0.0001"),
+        (b'"status": "ok"', b'"status": "failed"'),
+        (b'\n "seed": 0', b'\n "seed": 1'),
+        (b"\n}\n", b"\n}"),
+        (b"\n}\n", b"\n}\n\n"),
+        (b'"seal": "a', b'"seal": "b'),
+    ],
+)
+def test_an_edited_record_is_refused_by_name(path, old, new):
+    content = path.read_bytes()
+    assert content.count(old) == 1
+    path.write_bytes(content.replace(old, new))
+    assert not seal_is_intact(path)
+    with pytest.raises(RecordError, match=rf"record\.json: was changed after it was written .*{AGAIN}"):
+        read_record(path)
+
+
+@pytest.mark.parametrize("other", ["0" * 64, "f" * 64, "", None])
+def test_an_edited_seal_is_refused(path, other):
+    seal = json.loads(path.read_bytes())["seal"]
+    path.write_text(path.read_text().replace(seal, seal.upper() if other is None else other))
+    assert not seal_is_intact(path)
+    with pytest.raises(RecordError, match="was changed after it was written"):
+        read_record(path)
+
+
+@pytest.mark.parametrize("keep", [0, 1, 40, -2])
+def test_a_record_cut_short_names_the_file_and_the_remedy(path, keep):
+    path.write_bytes(path.read_bytes()[:keep])
+    assert not seal_is_intact(path)
+    with pytest.raises(RecordError, match=rf"record\.json: not a readable run record .*{AGAIN}"):
+        read_record(path)
+
+
+@pytest.mark.parametrize("content", [b"[1]", b"{}", b"3\n", b'{"seal": "' + b"0" * 64 + b'"}'])
+def test_json_that_is_no_record_is_refused(path, content):
+    path.write_bytes(content)
+    assert not seal_is_intact(path)
+    with pytest.raises(RecordError, match="not a run record"):
+        read_record(path)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe{}", b"[" * 100_000])
+def test_what_no_reader_of_json_takes_is_refused(path, content):
+    path.write_bytes(content)
+    assert not seal_is_intact(path)
+    with pytest.raises(RecordError, match="not a readable run record"):
+        read_record(path)
+
+
+def test_a_record_of_the_earlier_version_is_refused(path):
+    write_json(path, BASE | {"schema_version": 1})
+    assert not seal_is_intact(path)
+    with pytest.raises(
+        RecordError, match=rf"record\.json: has schema version 1, .* reads version 2; {AGAIN}"
+    ):
+        read_record(path)
+
+
+def test_what_is_missing_is_refused(tmp_path):
+    for path in (tmp_path / "absent.json", tmp_path):
+        assert not seal_is_intact(path)
+        with pytest.raises(RecordError, match=f"{re.escape(str(path))}: cannot be read .*{AGAIN}"):
+            read_record(path)
+
+
+def test_an_unknown_field_is_refused_under_an_intact_seal(path):
+    content = path.read_bytes().replace(b'"deterministic"', b'"surprise"')
+    seal = json.loads(content)["seal"].encode()
+    content = content.replace(seal, b"0" * 64)
+    path.write_bytes(_sealed_again(content))
+    assert seal_is_intact(path)
+    with pytest.raises(RecordError, match=r"record\.json: not a run record \(deterministic: Field required"):
+        read_record(path)
+
+
+def _sealed_again(content: bytes) -> bytes:
+    """Return a record's bytes, its seal all zeros, with the digest put in."""
+    start = content.index(b'\n "seal": "') + len(b'\n "seal": "')
+    return content[:start] + hashlib.sha256(content).hexdigest().encode() + content[start + 64 :]

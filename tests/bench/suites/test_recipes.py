@@ -1,0 +1,83 @@
+"""Recipes: every registered transformer has one, each works on small tables, and widths are what is asked."""
+
+import numpy as np
+import pytest
+
+from eigenbench.bench.component_loading import MissingExtraError
+from eigenbench.bench.jobs.job_spec import Component, JobSpec
+from eigenbench.bench.jobs.pipelines import fit_features, transform
+from eigenbench.bench.registry import COMPONENTS
+from eigenbench.bench.suites.recipes import MAX_POINTS, RECIPES, WITHOUT_RECIPE, of_width
+from eigenbench.bench.suites.steps import Step, grid_points, grid_size, nested_steps, with_params
+from eigenbench.bench.suites.suite_file import load_suite
+from eigenbench.project_files import project_folder
+
+pytestmark = pytest.mark.contract
+
+COMPONENTS_OF_JOBS = {name: Component(module=one.module, extra=one.extra) for name, one in COMPONENTS.items()}
+
+
+def components(steps):
+    inner = nested_steps([list(step.params.values()) for step in steps], COMPONENTS)
+    return {step.component for step in steps} | {name for name, _ in inner}
+
+
+def features(steps, n_classes, n_features=8):
+    generator = np.random.default_rng(0)
+    y = np.arange(120) % n_classes
+    X = generator.normal(size=(120, n_features)) + generator.normal(size=(n_classes, n_features))[y]
+    job = JobSpec(dataset="made", steps=steps, components=COMPONENTS_OF_JOBS)
+    try:
+        fitted = fit_features(job, steps, X.astype(np.float32), y, seed=0, moments=None)
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+    return transform(fitted, X.astype(np.float32))
+
+
+def test_every_transformer_has_a_recipe_or_a_reason():
+    used = set().union(*(components(recipe.steps) for recipe in RECIPES.values()))
+    for name, component in COMPONENTS.items():
+        if component.kind in ("embedding", "expansion") and name not in used:
+            assert name in WITHOUT_RECIPE, f"{name} has no recipe: add one, or say why there is none"
+    assert not used & set(WITHOUT_RECIPE)
+    assert set(WITHOUT_RECIPE) <= set(COMPONENTS)
+
+
+def test_every_transformer_stands_in_a_suite_or_needs_time():
+    used = set()
+    for path in (project_folder() / "config" / "suites").glob("*.yaml"):
+        for experiment in load_suite(path).experiments.values():
+            for method in experiment.methods.values():
+                used |= components((*method.steps, Step(component="x", params=method.grid)))
+            for classifier in experiment.classifiers.values():
+                used |= components((Step(component="x", params={**classifier.params, **classifier.grid}),))
+    absent = {name for name, one in COMPONENTS.items() if one.kind in ("embedding", "expansion")} - used
+    assert absent <= {"TemporalHyperbolicPCA"}
+
+
+@pytest.mark.parametrize("n_classes", [2, 12])
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.filterwarnings("ignore")
+def test_a_recipe_works_at_both_ends_of_its_grid(name, n_classes):
+    recipe = RECIPES[name]
+    for point in {0: grid_points(recipe.grid)[0], 1: grid_points(recipe.grid)[-1]}.values():
+        made = features(with_params(recipe.steps, point), n_classes)
+        assert np.isfinite(made).all()
+        assert made.std(axis=0).max() == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.filterwarnings("ignore")
+def test_a_recipe_makes_the_number_of_features_that_is_asked(name):
+    recipe = of_width(RECIPES[name], 60)
+    if recipe is None:
+        assert name in ("raw", "random_trees", "gem_and_fourier")
+    else:
+        made = features(with_params(recipe.steps, grid_points(recipe.grid)[0]), n_classes=6)
+        limited = name in ("gem_neighborhoods", "gem_subclasses")
+        assert made.shape[1] == 60 or (limited and made.shape[1] < 60)
+        assert recipe.width not in recipe.grid
+
+
+def test_no_recipe_is_tuned_much_more_than_another():
+    assert all(grid_size(recipe.grid) <= MAX_POINTS for recipe in RECIPES.values())

@@ -1,0 +1,160 @@
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from eigenbench.bench.registry import COMPONENTS
+from eigenbench.bench.suites.parts import Deviation
+from eigenbench.bench.suites.recipes import RECIPES
+from eigenbench.bench.suites.steps import Step, flat_params, grid_points, grid_size, step_names, with_params
+from eigenbench.bench.suites.suite import ExperimentSpec, SuiteError
+from eigenbench.bench.suites.suite_file import check_parameters, load_suite, validate_config
+from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
+
+MINIMAL = """
+title: A test
+experiments:
+  main:
+    dataset: digits
+    methods:
+      gem: {steps: [{GEM: {gamma: 0.1}}, SignedPowers]}
+    classifiers: [CalibratedLeastSquares]
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "sample.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_minimal_suite_takes_its_name_from_the_file(tmp_path):
+    suite = load_suite(write(tmp_path, MINIMAL), ["digits"])
+    assert suite.name == "sample"
+    experiment = suite.experiments["main"]
+    assert [step.component for step in experiment.methods["gem"].steps] == ["GEM", "SignedPowers"]
+    assert experiment.methods["gem"].steps[0].params == {"gamma": 0.1}
+    assert experiment.classifiers["CalibratedLeastSquares"].component == "CalibratedLeastSquares"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "hint"),
+    [
+        ("title:", "titel:", "titel", "'title'"),
+        ("methods:", "metods:", "metods", "'methods'"),
+        ("GEM:", "GEMM:", "GEMM", "'GEM'"),
+        ("SignedPowers", "SignedPower", "SignedPower", "'SignedPowers'"),
+        (
+            "[CalibratedLeastSquares]",
+            "[CalibratedLeastSquare]",
+            "CalibratedLeastSquare",
+            "'CalibratedLeastSquares'",
+        ),
+        ("dataset: digits", "dataset: digit", "digit", "'digits'"),
+        ("    dataset: digits", "    dataset: digits\n    seed: [0]", "seed", "'seeds'"),
+    ],
+)
+def test_a_misspelt_word_names_file_key_and_near_match(tmp_path, old, new, key, hint):
+    path = write(tmp_path, MINIMAL.replace(old, new))
+    with pytest.raises(SuiteError) as error:
+        load_suite(path, ["digits", "mnist"])
+    message = str(error.value)
+    assert str(path) in message
+    assert repr(key) in message
+    assert f"Did you mean {hint}?" in message
+
+
+def test_a_misspelt_parameter_names_the_near_match(tmp_path):
+    path = write(tmp_path, MINIMAL.replace("gamma:", "gama:"))
+    with pytest.raises(
+        SuiteError, match=r"methods\.gem: GEM has no parameter 'gama'\. Did you mean 'gamma'\?"
+    ):
+        check_parameters(load_suite(path), path)
+
+
+def test_a_misspelt_grid_step_is_an_error(tmp_path):
+    path = write(tmp_path, MINIMAL.replace("SignedPowers]}", "SignedPowers], grid: {gen__gamma: [1]}}"))
+    with pytest.raises(SuiteError, match=r"'gen__gamma' names no step\. Did you mean 'gem'\?"):
+        check_parameters(load_suite(path), path)
+
+
+def test_a_key_given_twice_is_an_error(tmp_path):
+    with pytest.raises(SuiteError, match="line 10: the key 'title' is given twice"):
+        load_suite(write(tmp_path, MINIMAL + "\ntitle: Another\n"))
+
+
+@pytest.mark.parametrize("text", ["", "- a\n- b\n", "title: [", "\x00"])
+def test_broken_yaml_is_a_suite_error(tmp_path, text):
+    with pytest.raises(SuiteError, match=r"sample\.yaml"):
+        load_suite(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("name", ["a b", "../up", "$(touch x)", "a;b", ""])
+def test_names_that_could_leave_their_folder_or_reach_a_shell_are_refused(tmp_path, name):
+    with pytest.raises(SuiteError):
+        load_suite(write(tmp_path, MINIMAL.replace("gem:", f"{name!r}:")))
+
+
+def test_published_number_needs_a_method_or_a_reason(tmp_path):
+    text = (
+        MINIMAL + "    published:\n      - {source: A paper, metric: test_errors, value: 1, tolerance: 1}\n"
+    )
+    with pytest.raises(SuiteError, match="either 'method'"):
+        load_suite(write(tmp_path, text))
+
+
+def test_published_number_of_an_unknown_method_is_an_error(tmp_path):
+    number = "{source: A paper, method: gm, metric: test_errors, value: 1, tolerance: 1}"
+    with pytest.raises(SuiteError, match=r"unknown method 'gm'\. Did you mean 'gem'\?"):
+        load_suite(write(tmp_path, MINIMAL + f"    published:\n      - {number}\n"))
+
+
+def test_all_expands_to_everything_registered():
+    experiment = ExperimentSpec.model_validate({"dataset": "digits", "methods": "all", "classifiers": "all"})
+    assert set(experiment.methods) == set(RECIPES)
+    assert set(experiment.classifiers) == {
+        name for name, item in COMPONENTS.items() if item.kind == "classifier"
+    }
+
+
+def test_unknown_configuration_key():
+    with pytest.raises(SuiteError, match=r"unknown key 'suite'\. Did you mean 'suites'\?"):
+        validate_config({"suite": ["quick"]}, Path("config.yaml"))
+
+
+def test_grid_points_and_step_names():
+    assert grid_points({}) == [{}]
+    grid = {"a": [1, 2], "b": [3]}
+    assert grid_points(grid) == [{"a": 1, "b": 3}, {"a": 2, "b": 3}]
+    assert [grid_size(grid), grid_size({})] == [2, 1]
+    steps = tuple(Step(component=name) for name in ("GEM", "PCA", "GEM"))
+    assert step_names(steps) == ["gem-1", "pca", "gem-2"]
+
+
+def test_a_point_of_a_grid_changes_the_parameters_of_the_steps_that_it_names():
+    steps = (Step(component="GEM", params={"top": 1}), Step(component="SignedPowers"), Step(component="GEM"))
+    changed = with_params(steps, {"gem-2__gamma": 5, "gem-1__top": 2})
+    assert [step.params for step in changed] == [{"top": 2}, {}, {"gamma": 5}]
+    assert flat_params(changed) == {"gem-1__top": 2, "gem-2__gamma": 5}
+    assert steps[0].params == {"top": 1}
+
+
+@pytest.mark.parametrize(
+    "path", sorted((default_catalogue_path().parent / "suites").glob("*.yaml")), ids=lambda p: p.stem
+)
+def test_shipped_suites_are_valid(path):
+    suite = load_suite(path, sorted(load_catalogue().datasets))
+    check_parameters(suite, path)
+
+
+def test_every_shipped_suite_says_what_deviates_from_its_paper():
+    for path in sorted((default_catalogue_path().parent / "suites").glob("*.yaml")):
+        suite = load_suite(path)
+        published = any(experiment.published for experiment in suite.experiments.values())
+        assert suite.deviations or not published, f"{path.name} has no 'deviations'"
+
+
+@pytest.mark.parametrize("row", [{"paper": "a", "here": "b"}, {"paper": "a", "here": "", "why": "c"}])
+def test_a_deviation_has_all_three_parts(row):
+    with pytest.raises(ValidationError):
+        Deviation.model_validate(row)

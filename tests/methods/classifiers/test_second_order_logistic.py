@@ -1,0 +1,124 @@
+"""SecondOrderLogistic: the optimum of an independent solver, early stopping and held-out rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import log_softmax
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.linear_model import LogisticRegression
+
+from eigenbench import SecondOrderLogistic
+from eigenbench.methods.classifiers.early_stopping import hold_out
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_converges_to_the_optimum_of_scikit_learn(digits, fit_intercept, binary, C):
+    X, y, V, _ = digits
+    y = y % 2 if binary else y
+    mine = SecondOrderLogistic(
+        C=C, early_stopping=False, max_iter=2000, tol=1e-13, fit_intercept=fit_intercept
+    )
+    theirs = LogisticRegression(
+        C=C, solver="newton-cg", tol=1e-10, max_iter=1000, fit_intercept=fit_intercept
+    )
+    mine.fit(X, y)
+    theirs.fit(X, y)
+    assert_allclose(mine.predict_proba(V), theirs.predict_proba(V), atol=1e-4)
+    if not binary:
+        assert_allclose(mine.coef_, theirs.coef_, atol=1e-3)
+
+
+def test_the_loss_curve_is_the_objective(digits):
+    X, y, _, _ = digits
+    model = SecondOrderLogistic(C=0.5, early_stopping=False, max_iter=20).fit(X, y)
+    logits = X @ model.coef_.T + model.intercept_
+    loss = -log_softmax(logits, axis=1)[np.arange(len(y)), y].mean()
+    penalty = (model.coef_**2).sum() / (2 * 0.5 * len(y))
+    assert_allclose(model.loss_curve_[model.best_iter_], loss + penalty)
+    assert_allclose(model.loss_curve_[0], np.log(10))
+    assert model.best_iter_ == model.loss_curve_.argmin()
+    assert np.isnan(model.validation_curve_).all()
+
+
+def test_ill_conditioned_features_are_no_harder(digits):
+    X, y, _, _ = digits
+    X = X + 0.01 * np.random.RandomState(0).rand(*X.shape)
+    A = np.diag(np.logspace(-2, 2, 64))
+    plain, mapped = (
+        SecondOrderLogistic(C=1e12, early_stopping=False, max_iter=15, tol=0).fit(Z, y).loss_curve_
+        for Z in (X, X @ A)
+    )
+    assert_allclose(mapped, plain, rtol=0.05)
+
+
+def test_early_stopping_keeps_the_best_held_out_point():
+    rng = np.random.RandomState(0)
+    X = rng.randn(300, 120)
+    y = (X[:, 0] + 2 * rng.randn(300) > 0).astype(int)
+    model = SecondOrderLogistic(C=1e4, n_iter_no_change=4, validation_fraction=0.3, random_state=0).fit(X, y)
+    assert model.best_iter_ == model.validation_curve_.argmin()
+    assert model.n_iter_ == model.best_iter_ + 5 == len(model.loss_curve_) < 101
+    held_out = hold_out(y, 0.3, np.random.RandomState(0))
+    logits = X[held_out] @ model.coef_.T + model.intercept_
+    loss = -log_softmax(logits, axis=1)[np.arange(held_out.sum()), y[held_out]].mean()
+    assert_allclose(model.validation_curve_[model.best_iter_], loss)
+
+
+def test_held_out_rows_do_not_enter_the_loss(digits):
+    X, y, _, _ = digits
+    held_out = hold_out(y, 0.1, np.random.RandomState(0))
+    options = {"max_iter": 8, "random_state": 0, "n_iter_no_change": 100}
+    model = SecondOrderLogistic(**options).fit(X, y)
+    assert model.loss_curve_.shape == (9,)
+    logits = X[~held_out] @ model.coef_.T + model.intercept_
+    loss = -log_softmax(logits, axis=1)[np.arange((~held_out).sum()), y[~held_out]].mean()
+    penalty = (model.coef_**2).sum() / (2 * (~held_out).sum())
+    assert_allclose(model.loss_curve_[model.best_iter_], loss + penalty)
+
+
+class RecordingMap(TransformerMixin, BaseEstimator):
+    """Identity that remembers how many rows it was fitted on."""
+
+    def fit(self, X, y=None):
+        self.n_rows_ = len(X)
+        return self
+
+    def transform(self, X):
+        return X
+
+
+def test_the_feature_map_never_sees_held_out_rows(digits):
+    X, y, _, _ = digits
+    model = SecondOrderLogistic(max_iter=1, feature_map=RecordingMap(), random_state=0).fit(X, y)
+    assert model.feature_map_.n_rows_ == len(X) - hold_out(y, 0.1, np.random.RandomState(0)).sum()
+
+
+@settings(deadline=None)
+@given(st.integers(1, 200), st.integers(1, 8), st.floats(0.01, 0.9), st.integers(0, 99))
+def test_held_out_rows_are_stratified(n, n_classes, fraction, seed):
+    rng = np.random.RandomState(seed)
+    codes = np.unique(rng.randint(n_classes, size=n), return_inverse=True)[1]
+    held_out = hold_out(codes, fraction, rng)
+    sizes, held = np.bincount(codes), np.bincount(codes, weights=held_out)
+    assert np.all(held < sizes)
+    assert np.all(np.abs(held - fraction * sizes) < 2)
+
+
+def test_classes_of_one_row_are_trained_on():
+    X, y = np.eye(4), np.arange(4)
+    model = SecondOrderLogistic(random_state=0).fit(X, y)
+    assert_array_equal(model.predict(X), y)
+    assert np.isnan(model.validation_curve_).all()
+
+
+def test_a_sampled_preconditioner_leads_to_the_same_optimum(digits):
+    X, y, _, _ = digits
+    options = {"C": 0.1, "early_stopping": False, "max_iter": 500, "tol": 1e-12}
+    whole = SecondOrderLogistic(**options).fit(X, y)
+    sampled = SecondOrderLogistic(preconditioner_rows=100, random_state=0, **options).fit(X, y)
+    assert sampled.n_iter_ > whole.n_iter_
+    assert_allclose(sampled.coef_, whole.coef_, atol=1e-4)

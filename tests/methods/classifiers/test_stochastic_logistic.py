@@ -1,0 +1,135 @@
+"""StochasticLogistic: the optimum, the operators in place of whitened rows, caches and rare features."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import FunctionTransformer
+from threadpoolctl import threadpool_limits
+
+from eigenbench import GEM, RandomFourierFeatures, StochasticLogistic
+from eigenbench.methods.classifiers.early_stopping import hold_out
+from eigenbench.methods.classifiers.label_losses import Targets, multinomial_loss
+from eigenbench.methods.classifiers.logistic_decoder import StochasticDescent, WhitenedFeatures, second_moment
+from eigenbench.methods.classifiers.preconditioned_features import PreconditionedFeatures
+from eigenbench.methods.linalg.row_threads import RowThreads
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Rows of correlated features on very different scales, with three classes that overlap."""
+    rng = np.random.RandomState(0)
+    Z = rng.randn(2000, 8)
+    logits = Z @ rng.randn(8, 3)
+    X = Z @ rng.randn(8, 8) * np.logspace(-1, 1, 8) + 1
+    return X, (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_it_comes_to_the_optimum_of_scikit_learn(noisy, fit_intercept):
+    X, y = noisy
+    model = StochasticLogistic(
+        100,
+        learning_rate=0.01,
+        batch_size=100,
+        ridge=1e-9,
+        early_stopping=False,
+        fit_intercept=fit_intercept,
+        random_state=0,
+    )
+    theirs = LogisticRegression(
+        C=np.inf, solver="newton-cg", max_iter=1000, tol=1e-8, fit_intercept=fit_intercept
+    )
+    model.fit(X, y)
+    theirs.fit(X, y)
+    assert_allclose(model.predict_proba(X), theirs.predict_proba(X), atol=0.02)
+    assert np.isnan(model.validation_curve_).all()
+    assert model.n_iter_ == len(model.loss_curve_) == 100
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_operators_are_the_whitened_rows(noisy, dtype):
+    X = noisy[0].astype(dtype)
+    identity = FunctionTransformer().fit(X)
+    system = second_moment(X, identity, 1e-3)
+    rows = np.arange(5, 1005)
+    whitened = WhitenedFeatures(X[rows], identity, system, cache_size=100)
+    operators = PreconditionedFeatures(X, identity, system, RowThreads(1, map), rows, cache_size=0)
+    batch = np.array([3, 999, 17, 0])
+    rng = np.random.RandomState(0)
+    weights, residual = rng.randn(9, 3).astype(dtype), rng.randn(4, 3).astype(dtype)
+    tolerance = {"rtol": 1e-3, "atol": 1e-3}
+    assert_allclose(operators[batch] @ weights, whitened[batch] @ weights, **tolerance)
+    assert_allclose(operators[batch].T @ residual, whitened[batch].T @ residual, **tolerance)
+
+
+def test_steps_are_those_on_whitened_rows(noisy):
+    X, y = noisy
+    identity = FunctionTransformer().fit(X)
+    system = second_moment(X, identity, 1e-3)
+    labels = sparse.csr_array(np.eye(3, dtype=np.float32)[y])
+    ends = []
+    for features in (
+        WhitenedFeatures(X, identity, system, cache_size=100),
+        PreconditionedFeatures(X, identity, system, RowThreads(1, map), np.arange(len(y)), cache_size=0),
+    ):
+        descent = StochasticDescent(multinomial_loss, 0.01, 256, 2, np.zeros((9, 3), dtype=np.float32))
+        losses = list(descent.epochs(features, Targets(labels), np.random.RandomState(0)))
+        ends.append((losses, descent.weights))
+    assert_allclose(ends[0][0], ends[1][0], rtol=1e-4)
+    assert_allclose(ends[0][1], ends[1][1], atol=2e-3)
+
+
+def test_the_cache_changes_nothing(digits):
+    X, y, V, _ = digits
+    options = {"max_iter": 3, "batch_size": 128, "random_state": 0}
+    features = RandomFourierFeatures(n_components=300, random_state=0)
+    none, some, all_ = (
+        StochasticLogistic(feature_map=features, cache_size=size, **options).fit(X, y)
+        for size in (0.0, 1.0, 1000.0)
+    )
+    assert_allclose(some.predict_proba(V), none.predict_proba(V), atol=1e-5)
+    assert_allclose(all_.predict_proba(V), none.predict_proba(V), atol=1e-5)
+
+
+@pytest.mark.parametrize("cache_size", [0.0, 1.0])
+def test_threads_change_nothing(digits, cache_size):
+    X, y, V, _ = digits
+    features = RandomFourierFeatures(n_components=300, random_state=0)
+    model = StochasticLogistic(3, batch_size=512, feature_map=features, cache_size=cache_size, random_state=0)
+    with threadpool_limits(1, user_api="blas"):
+        alone = model.fit(X, y).predict_proba(V)
+    with threadpool_limits(3, user_api="blas"):
+        assert_allclose(model.fit(X, y).predict_proba(V), alone, atol=1e-5)
+
+
+def test_the_weights_kept_are_the_best_on_held_out_rows():
+    rng = np.random.RandomState(0)
+    X = rng.randn(400, 150)
+    y = (X[:, 0] + 2 * rng.randn(400) > 0).astype(int)
+    model = StochasticLogistic(
+        50, batch_size=32, learning_rate=0.03, n_iter_no_change=4, validation_fraction=0.3, random_state=0
+    ).fit(X, y)
+    assert model.n_iter_ == 1 + model.validation_curve_.argmin() == len(model.loss_curve_) - 4 < 46
+    held_out = hold_out(y, 0.3, np.random.RandomState(0))
+    own = model.predict_proba(X[held_out])[np.arange(held_out.sum()), y[held_out]]
+    assert_allclose(model.validation_curve_[model.n_iter_ - 1], -np.log(own).mean(), rtol=1e-4)
+
+
+def test_a_feature_that_the_sample_does_not_see_is_no_harm(digits):
+    X, y, V, v = digits
+    rare = np.zeros((len(X), 1))
+    rare[::400] = 1.0
+    model = StochasticLogistic(batch_size=64, preconditioner_rows=100, random_state=0)
+    without = model.fit(X, y).score(V, v)
+    model.fit(np.hstack([X, rare]), y)
+    assert np.abs(model.coef_[:, -1]).max() < 10
+    assert model.score(np.hstack([V, np.zeros((len(V), 1))]), v) > without - 0.01
+
+
+def test_features_are_fitted_to_rows_that_are_not_held_out(digits):
+    X, y, _, _ = digits
+    model = StochasticLogistic(feature_map=GEM(top=2), max_iter=2, random_state=0).fit(X, y)
+    kept = ~hold_out(y, 0.1, np.random.RandomState(0))
+    assert_allclose(model.feature_map_.transform(X), GEM(top=2).fit(X[kept], y[kept]).transform(X))

@@ -1,0 +1,141 @@
+"""What the streaming classifiers share: scikit-learn's contract, feature maps, blocks and bad input."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+
+import eigenbench.methods.linalg.row_blocks as row_blocks
+from eigenbench import GEM, CalibratedLeastSquares, SecondOrderLogistic, SignedPowers, StochasticLogistic
+
+CLASSIFIERS = [
+    CalibratedLeastSquares(n_rounds=3),
+    SecondOrderLogistic(max_iter=15, random_state=0),
+    StochasticLogistic(random_state=0),
+]
+
+
+@pytest.fixture(params=CLASSIFIERS, ids=lambda classifier: type(classifier).__name__)
+def classifier(request):
+    return clone(request.param)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Cut rows every 100."""
+    slices = [slice(i, i + 100) for i in range(0, 1200, 100)]
+    monkeypatch.setattr(row_blocks, "row_slices", lambda n, *_: [s for s in slices if s.start < n])
+
+
+def test_labels_of_any_type(classifier, digits):
+    X, y, V, v = digits
+    names = np.array([f"digit {label}" for label in range(10)])
+    numbers, strings = clone(classifier).fit(X, y), clone(classifier).fit(X, names[y])
+    assert numbers.score(V, v) > 0.88
+    assert_array_equal(names[numbers.predict(V)], strings.predict(V))
+
+
+def test_outputs_agree_with_each_other(classifier, digits):
+    X, y, V, _ = digits
+    model = classifier.fit(X, y)
+    scores, probabilities = model.decision_function(V), model.predict_proba(V)
+    assert scores.shape == probabilities.shape == (len(V), 10)
+    assert_allclose(probabilities.sum(axis=1), 1)
+    assert probabilities.min() >= 0
+    assert_array_equal(model.classes_[scores.argmax(axis=1)], model.predict(V))
+    assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(V))
+
+
+def test_two_classes(classifier, digits):
+    X, y, V, v = digits
+    model = classifier.fit(X, np.where(y == 3, "three", "other"))
+    scores = model.decision_function(V)
+    assert scores.shape == (len(V),)
+    assert_array_equal(model.predict(V), np.where(scores > 0, "three", "other"))
+    assert (model.predict(V) == np.where(v == 3, "three", "other")).mean() > 0.95
+
+
+@pytest.mark.parametrize("cache_size", [0, 2.0, 1000])
+def test_streaming_equals_features_in_memory(classifier, digits, small_blocks, cache_size):
+    X, y, V, _ = digits
+    feature_map = make_pipeline(GEM(top=1), SignedPowers(powers=(0.5, 1))).fit(X, y)
+    streamed = (
+        clone(classifier)
+        .set_params(feature_map=FrozenEstimator(feature_map), cache_size=cache_size)
+        .fit(X, y)
+    )
+    in_memory = clone(classifier).fit(feature_map.transform(X), y)
+    assert_allclose(streamed.predict_proba(V), in_memory.predict_proba(feature_map.transform(V)), atol=1e-8)
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS[:2], ids=lambda classifier: type(classifier).__name__)
+def test_the_cache_does_not_change_a_bit(classifier, digits, small_blocks):
+    X, y, V, _ = digits
+    feature_map = FrozenEstimator(make_pipeline(GEM(top=1), SignedPowers()).fit(X, y))
+    fits = [
+        clone(classifier).set_params(feature_map=feature_map, cache_size=size).fit(X, y)
+        for size in (0, 1, 500)
+    ]
+    for other in fits[1:]:
+        assert_array_equal(other.coef_, fits[0].coef_)
+        assert_array_equal(other.predict_proba(V), fits[0].predict_proba(V))
+
+
+def test_a_map_is_cloned_and_fitted(classifier, digits):
+    X, y, V, v = digits
+    feature_map = GEM(top=1)
+    model = classifier.set_params(feature_map=feature_map).fit(X, y)
+    assert not hasattr(feature_map, "detectors_")
+    assert model.feature_map_.detectors_.shape == (64, 90)
+    assert model.score(V, v) > 0.85
+
+
+def test_a_frozen_map_is_used_as_it_is(classifier, digits):
+    X, y, _, _ = digits
+    gem = GEM(top=1).fit(X[:600], y[:600])
+    model = classifier.set_params(feature_map=FrozenEstimator(gem)).fit(X, y)
+    assert model.feature_map_.estimator is gem
+
+
+def test_sparse_equals_dense(classifier, digits):
+    X, y, V, _ = digits
+    dense, from_sparse = clone(classifier).fit(X, y), clone(classifier).fit(sparse.csr_matrix(X), y)
+    assert_allclose(from_sparse.predict_proba(sparse.csr_matrix(V)), dense.predict_proba(V), atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+def test_other_types(classifier, digits, dtype):
+    X, y, V, v = digits
+    model = classifier.fit((16 * X).astype(dtype), y)
+    assert model.score((16 * V).astype(dtype), v) > 0.88
+
+
+def test_fitting_twice_gives_the_same(classifier, digits):
+    X, y, _, _ = digits
+    first, second = clone(classifier).fit(X, y), clone(classifier).fit(X, y)
+    assert_array_equal(first.coef_, second.coef_)
+    assert_array_equal(first.loss_curve_, second.loss_curve_)
+
+
+def test_bad_input(classifier, digits):
+    X, y, _, _ = digits
+    with pytest.raises(ValueError, match="one class only"):
+        classifier.fit(X, np.zeros(len(X)))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        classifier.fit(X, y[:-1])
+    for bad in (np.nan, np.inf):
+        damaged = X.copy()
+        damaged[3, 3] = bad
+        with pytest.raises(ValueError, match=r"(?i)nan|infinity"):
+            classifier.fit(damaged, y)
+
+
+def test_progress_is_logged(classifier, digits, caplog):
+    X, y, _, _ = digits
+    with caplog.at_level("INFO", logger="eigenbench"):
+        classifier.fit(X, y)
+    assert any("Gram matrix" in line for line in caplog.messages)
+    assert any(step in line for line in caplog.messages for step in ("round 3/3", "iteration 5", "epoch 5/"))

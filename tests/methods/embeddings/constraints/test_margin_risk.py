@@ -1,0 +1,123 @@
+"""The margin risk and its exact minimum over thresholds."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eigenbench.methods.embeddings.constraints.margin_risk import (
+    PairDistances,
+    eta_from_threshold,
+    etas_from_threshold,
+    operator_risk_bound,
+    projection_risk_bound,
+)
+
+squares = st.lists(st.floats(0, 1).map(lambda value: round(value, 3)), min_size=1, max_size=30)
+margins = st.sampled_from([0.0, 0.01, 0.1, 0.7])
+
+
+def margin_function(t, margin):
+    if margin == 0:
+        return (t <= 0).astype(float)
+    return np.clip(1 - t / margin, 0, 1)
+
+
+def direct_risk(positive, negative, square, margin, balanced):
+    errors = [margin_function(square - positive, margin), margin_function(negative - square, margin)]
+    if balanced:
+        return (errors[0].mean() + errors[1].mean()) / 2
+    return np.concatenate(errors).mean()
+
+
+@given(squares, squares, margins, st.booleans(), st.floats(0, 1.2))
+def test_risk_is_the_mean_of_the_margin_function(positive, negative, margin, balanced, threshold):
+    positive, negative = np.array(positive), np.array(negative)
+    expected = direct_risk(positive, negative, threshold**2, margin, balanced)
+    found = PairDistances(positive, negative, balanced=balanced).risk(threshold, margin)
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+@settings(max_examples=60)
+@given(squares, squares, margins, st.booleans())
+def test_best_threshold_is_the_best_of_a_fine_grid(positive, negative, margin, balanced):
+    pairs = PairDistances(positive, negative, balanced=balanced)
+    threshold, risk = pairs.best_threshold(margin)
+    grid = np.sqrt(np.linspace(0, 1.8, 3601))
+    assert risk <= pairs.risk(grid, margin).min() + 1e-9
+    assert pairs.risk(threshold, margin) == pytest.approx(risk, abs=1e-9)
+
+
+def test_best_threshold_is_exact_for_many_pairs():
+    rng = np.random.RandomState(0)
+    positive, negative = rng.beta(2, 6, size=5000), rng.beta(4, 3, size=20000)
+    pairs = PairDistances(positive, negative)
+    for margin in (0.0, 0.01):
+        kinks = np.concatenate([positive + margin, negative - margin])
+        kinks = np.sqrt(kinks[kinks > 0])
+        if margin == 0:
+            kinks = np.nextafter(kinks, 2)
+        threshold, risk = pairs.best_threshold(margin)
+        assert risk == pytest.approx(pairs.risk(kinks, margin).min(), abs=1e-12)
+        assert direct_risk(positive, negative, threshold**2, margin, True) == pytest.approx(risk, abs=1e-12)
+
+
+def test_threshold_lies_in_the_middle_of_the_gap():
+    threshold, risk = PairDistances([0.0, 0.04], [0.16, 0.5]).best_threshold()
+    assert risk == 0
+    assert threshold**2 == pytest.approx(0.1)
+
+
+def test_pairs_of_labelled_points():
+    rng = np.random.RandomState(0)
+    X, y = rng.standard_normal((30, 3)) + 100, rng.randint(4, size=30)
+    pairs = PairDistances.from_labels(X, y)
+    i, j = np.triu_indices(30, 1)
+    distances = ((X[i] - X[j]) ** 2).sum(axis=1)
+    same = y[i] == y[j]
+    np.testing.assert_allclose(pairs.positive, np.sort(distances[same]), atol=1e-9)
+    np.testing.assert_allclose(pairs.negative, np.sort(distances[~same]), atol=1e-9)
+
+
+@pytest.mark.parametrize("y", [[0, 0, 0], [0, 1, 2]])
+def test_both_kinds_of_pairs_are_needed(y):
+    with pytest.raises(ValueError, match=r"there is no (positive|negative) pair"):
+        PairDistances.from_labels(np.eye(3), y)
+
+
+def test_distances_must_be_finite():
+    with pytest.raises(ValueError, match="nan"):
+        PairDistances([0.1], [0.2, np.nan])
+
+
+@pytest.mark.parametrize("margin", [0.01, 0.3])
+def test_weights_dominate_the_margin_function(margin):
+    for threshold in (0.05, 0.3, 0.9):
+        negative, positive = etas_from_threshold(threshold, margin)
+        D = np.linspace(0, 1, 101)
+        for r, eta in ((1, positive), (-1, negative)):
+            affine = 1 + eta * (threshold**2 - D)
+            below = margin_function(r * (threshold**2 - D), margin) - affine
+            # The paper's choice caps the slope at 1/γ, where the function meets the bound only for |t| ≥ γ.
+            assert below.max() <= 1e-12 or abs(eta) == pytest.approx(1 / margin)
+
+
+def test_bounds():
+    risk = 0.1
+    theorem_3 = operator_risk_bound(risk, 400, hilbert_schmidt=3.0, operator_norm=2.0, margin=0.5, delta=0.1)
+    assert theorem_3 == pytest.approx(0.1 + (2 * 5 / 0.5 + np.sqrt(np.log(10) / 2)) / 20)
+    theorem_1 = projection_risk_bound(risk, 400, n_components=9, margin=0.5, delta=0.1)
+    same = operator_risk_bound(risk, 400, hilbert_schmidt=3.0, operator_norm=1.0, margin=0.5, delta=0.1)
+    assert theorem_1 == same
+    with pytest.raises(ValueError, match="margin above 0"):
+        projection_risk_bound(risk, 400, n_components=9, margin=0.0, delta=0.1)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        etas_from_threshold(1.0, 0.1)
+    with pytest.raises(ValueError, match="margin"):
+        etas_from_threshold(0.5, 0.0)
+
+
+@given(st.floats(0.001, 0.999), margins.filter(lambda margin: margin > 0))
+def test_one_eta_is_the_ratio_of_the_two(threshold, margin):
+    negative, positive = etas_from_threshold(threshold, margin)
+    assert eta_from_threshold(threshold, margin) == pytest.approx(-negative / positive)

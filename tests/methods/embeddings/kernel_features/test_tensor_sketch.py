@@ -1,0 +1,83 @@
+"""TensorSketch: the definition, and agreement with scikit-learn's sketch."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.kernel_approximation import PolynomialCountSketch
+
+from eigenbench.methods.embeddings.kernel_features.random_map import BLOCK_BYTES
+from eigenbench.methods.embeddings.kernel_features.spherical_kernels import spherical_polynomial_kernel
+from eigenbench.methods.embeddings.kernel_features.tensor_sketch import TensorSketch
+
+
+def unit(n, d, seed=0):
+    X = np.random.default_rng(seed).standard_normal((n, d)) + 0.5
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def test_is_the_count_sketch_of_the_tensor_power():
+    X = unit(3, 4)
+    degree, n_components = 3, 11
+    model = TensorSketch(degree, 3.0, n_components, random_state=0).fit(X)
+    q = 3.0**2 / 2 - 1
+    extended = np.hstack([X, np.full((3, 1), np.sqrt(q))]) / np.sqrt(q + 1)
+    expected = np.zeros((3, n_components))
+    for index in np.ndindex(*[5] * degree):
+        bucket = sum(model.buckets_[i, j] for i, j in enumerate(index)) % n_components
+        sign = np.prod([model.signs_[i, j] for i, j in enumerate(index)])
+        expected[:, bucket] += sign * np.prod([extended[:, j] for j in index], axis=0)
+    assert_allclose(model.transform(X), expected, atol=1e-12)
+
+
+def test_has_the_distribution_of_scikit_learns():
+    X = unit(6, 10)
+    degree, a, n_components, n_seeds = 3, 4.0, 40, 400
+    q = a**2 / 2 - 1
+    exact = spherical_polynomial_kernel(X, X, degree, a)
+    ours, theirs = [], []
+    for seed in range(n_seeds):
+        F = TensorSketch(degree, a, n_components, random_state=seed).fit_transform(X)
+        reference = PolynomialCountSketch(
+            degree=degree, coef0=q, n_components=n_components, random_state=seed
+        )
+        G = reference.fit_transform(X) / (q + 1) ** (degree / 2)
+        ours.append(F @ F.T)
+        theirs.append(G @ G.T)
+    for products in (ours, theirs):
+        error = np.std(products, axis=0) / np.sqrt(n_seeds)
+        assert (np.abs(np.mean(products, axis=0) - exact) < 4.5 * error).all()
+    assert_allclose(np.std(ours, axis=0).mean(), np.std(theirs, axis=0).mean(), rtol=0.15)
+
+
+@pytest.mark.parametrize("degree", [2, 20])
+def test_the_temporaries_do_not_grow_with_degree_or_rows(degree):
+    model = TensorSketch(degree, n_components=1000).fit(unit(2, 50))
+    rows = BLOCK_BYTES // model._bytes_per_row(4)
+    assert rows * (3 * 1000 + 50) * 4 <= BLOCK_BYTES // 4
+
+
+@pytest.mark.parametrize("n_components", [2, 3])
+def test_product_moments_are_those_over_all_hash_functions(n_components):
+    X = np.array([[1.0], [-1.0]])
+    sketch = TensorSketch(2, 2.5, n_components, random_state=0).fit(X)
+    buckets = [*itertools.product(range(n_components), repeat=2)]
+    signs = [*itertools.product((-1, 1), repeat=2)]
+    products = []
+    for pair, of_pair in itertools.product(
+        itertools.product(buckets, repeat=2), itertools.product(signs, repeat=2)
+    ):
+        sketch.buckets_, sketch.signs_ = np.array(pair), np.array(of_pair, dtype=np.int8)
+        F = sketch.transform(X)
+        products.append(F @ F.T)
+    mean, variance = sketch.product_moments(X, X)
+    assert_allclose(np.mean(products, axis=0), mean, atol=1e-12)
+    assert_allclose(np.var(products, axis=0), variance, atol=1e-12)
+
+
+def test_product_moments_of_sparse_rows_are_the_same():
+    X = unit(4, 6)
+    sketch = TensorSketch(3, n_components=8, random_state=0).fit(X)
+    assert_allclose(sketch.product_moments(sparse.csr_array(X), X), sketch.product_moments(X, X))

@@ -1,0 +1,152 @@
+"""Sums over row blocks give the same wherever they run."""
+
+import pickle
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from numpy.testing import assert_allclose, assert_array_equal
+
+from eigenbench import GEM, CalibratedLeastSquares, ClassMoments, SecondOrderLogistic, SignedPowers
+from eigenbench.methods.linalg.accumulation import _MappedRows, _Shard, accumulate
+from eigenbench.methods.linalg.row_blocks import FeatureBlocks
+
+pytestmark = pytest.mark.workflow
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 900)
+    X = rng.normal(size=(900, 12)) + np.eye(4, 12)[y]
+    return X.astype(np.float32), y
+
+
+class Order:
+    """Remembers what it was given, in order."""
+
+    def __init__(self):
+        self.seen = []
+
+    def add(self, block, index):
+        self.seen += index.tolist()
+        assert_array_equal(block[:, 0], index)
+
+    def merge(self, other):
+        self.seen += other.seen
+
+
+BACKENDS = [("threading", 3), ("loky", 2)]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_every_row_comes_once_in_order_with_its_part_of_other_arrays(workers):
+    index = np.arange(101)
+    blocks = FeatureBlocks(np.column_stack([index, index]).astype(float), None)
+    with parallel_config("threading", n_jobs=workers):
+        assert accumulate(blocks, Order, index).seen == index.tolist()
+
+
+def test_more_workers_than_rows():
+    with parallel_config("threading", n_jobs=8):
+        found = ClassMoments.of(np.eye(3), [0, 1, 1])
+    assert_array_equal(found.counts, [1, 2])
+
+
+@pytest.mark.parametrize(("backend", "workers"), BACKENDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+def test_moments_are_those_of_one_pass(rows, backend, workers, dtype):
+    X, y = rows
+    X = (10 * np.abs(X)).astype(dtype)
+    once = ClassMoments().update(X, y)
+    with parallel_config(backend, n_jobs=workers):
+        found = ClassMoments.of(X, y)
+    assert_array_equal(found.counts, once.counts)
+    assert_allclose(found.sums, once.sums, rtol=1e-6)
+    assert_allclose(
+        found.second_moments, once.second_moments, rtol=1e-6, atol=1e-6 * once.second_moments.max()
+    )
+
+
+def test_moments_of_features_need_no_feature_matrix(rows):
+    X, y = rows
+    powers = SignedPowers().fit(X)
+    found = ClassMoments.of(X, y, powers)
+    assert_allclose(
+        found.second_moments, ClassMoments().update(powers.transform(X), y).second_moments, rtol=1e-5
+    )
+
+
+CLASSIFIERS = [
+    CalibratedLeastSquares(feature_map=GEM(top=2)),
+    SecondOrderLogistic(feature_map=GEM(top=2), random_state=0, max_iter=15),
+]
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda c: type(c).__name__)
+@pytest.mark.parametrize(("backend", "workers"), BACKENDS)
+def test_classifiers_learn_the_same_from_shards(rows, classifier, backend, workers):
+    X, y = rows
+    alone = classifier.fit(X, y).predict_proba(X)
+    with parallel_config(backend, n_jobs=workers):
+        together = classifier.fit(X, y).predict_proba(X)
+    assert_allclose(together, alone, atol=2e-4)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed", reason="needs pip install 'eigenbench[dask]'")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        yield cluster
+
+
+def test_dask_workers_give_the_moments_of_one_pass(rows, cluster):
+    X, y = rows
+    with parallel_config("dask"):
+        found = ClassMoments.of(X, y)
+    once = ClassMoments().update(X, y)
+    assert_allclose(
+        found.second_moments, once.second_moments, rtol=1e-6, atol=1e-6 * once.second_moments.max()
+    )
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda c: type(c).__name__)
+def test_dask_workers_train_the_same_classifier(rows, cluster, classifier):
+    X, y = rows
+    alone = classifier.fit(X, y).predict_proba(X)
+    with parallel_config("dask"):
+        together = classifier.fit(X, y).predict_proba(X)
+    assert_allclose(together, alone, atol=2e-4)
+
+
+def test_mapped_rows_travel_as_a_place_in_the_file(tmp_path):
+    X = np.arange(40_000.0).reshape(-1, 4)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    blocks = FeatureBlocks(np.asarray(mapped), None)
+    shard = pickle.loads(pickle.dumps(_Shard.cut(blocks, np.arange(17, 5017), 1)))
+    assert len(pickle.dumps(shard)) < 2000
+    assert isinstance(shard.rows, _MappedRows)
+    assert_array_equal(shard.rows.open(), X[17:5017])
+    with parallel_config("loky", n_jobs=2):
+        assert_allclose(ClassMoments.of(mapped, X[:, 0] > 9).second_moments.sum(0), X.T @ X)
+
+
+def test_rows_in_memory_travel_themselves(rows):
+    X, _ = rows
+    assert _Shard.cut(FeatureBlocks(X, None), np.arange(5, 9), 1).rows.shape == (4, 12)
+    columns = np.asfortranarray(X)
+    assert isinstance(_Shard.cut(FeatureBlocks(columns, None), np.arange(5, 9), 1).rows, np.ndarray)
+
+
+def test_an_error_in_a_worker_reaches_the_caller(rows):
+    X, y = rows
+    X = X.copy()
+    X[-1, 0] = np.nan
+    with parallel_config("threading", n_jobs=2), pytest.raises(ValueError, match="NaN"):
+        ClassMoments.of(X, y)

@@ -1,0 +1,73 @@
+"""Products with the Gram matrix of sparse rows, however many columns count as frequent."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from eigenbench.methods.linalg import gram_products
+from eigenbench.methods.linalg.gram_products import GramProducts
+from eigenbench.methods.linalg.row_products import LabelledRows
+
+N, D = 90, 50
+
+
+@pytest.fixture(params=[np.float32, np.float64])
+def X(request):
+    """Rows whose columns, in any order, have power-law frequencies; one is empty."""
+    rng = np.random.RandomState(0)
+    shares = rng.permutation(1 / np.arange(1, D + 1))
+    X = rng.rand(N, D) * (rng.rand(N, D) < shares)
+    X[:, 7] = 0
+    return sparse.csr_array(X.astype(request.param))
+
+
+def labelled(X, **options):
+    labels = sparse.csr_array(np.ones((N, 1), dtype=X.dtype))
+    blocks = [(X[:40], labels[:40]), (X[40:], labels[40:])]
+    return LabelledRows(blocks, **options)
+
+
+@pytest.mark.parametrize("n_frequent", [0, 1, 13, D])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("weights", [None, np.random.RandomState(2).randint(1, 4, N).astype(float)])
+def test_products_are_those_of_centred_rows(monkeypatch, X, n_frequent, fit_intercept, n_jobs, weights):
+    monkeypatch.setattr(gram_products, "FREQUENT_BYTES", n_frequent * D * X.dtype.itemsize)
+    monkeypatch.setattr(gram_products, "_DENSE_RATE", 100 * D)
+    rows = labelled(X, fit_intercept=fit_intercept, n_jobs=n_jobs, weights=weights)
+    gram = GramProducts(rows)
+    dense = X.toarray().astype(float)
+    if weights is not None:
+        dense = np.repeat(dense, weights.astype(int), axis=0)
+    dense -= dense.mean(axis=0) * fit_intercept
+    P = np.random.RandomState(1).randn(D, 3)
+    product = gram(np.ascontiguousarray(P[gram.order], dtype=X.dtype))
+    assert product.dtype == X.dtype
+    expected = dense.T @ dense @ P
+    assert_allclose(product, expected[gram.order], atol=3e-4 if X.dtype == np.float32 else 1e-12)
+
+
+def test_columns_are_ordered_by_how_many_values_they_have(X):
+    order = GramProducts(labelled(X)).order
+    assert_array_equal(np.sort(order), np.arange(D))
+    assert (np.diff(np.diff(X.tocsc().indptr)[order]) <= 0).all()
+
+
+def test_rows_are_not_copied_where_they_are_too_many(monkeypatch, X):
+    monkeypatch.setattr(gram_products, "FREQUENT_BYTES", 0)
+    rows = labelled(X)
+    P = np.random.RandomState(1).randn(D, 3).astype(X.dtype)
+    monkeypatch.setattr(gram_products, "COPY_BYTES", X.data.nbytes + X.indices.nbytes)
+    copied = GramProducts(rows)
+    monkeypatch.setattr(gram_products, "COPY_BYTES", X.data.nbytes + X.indices.nbytes - 1)
+    as_they_are = GramProducts(rows)
+    assert not isinstance(copied.order, slice)
+    assert_array_equal(P[as_they_are.order], P)
+    assert_array_equal(as_they_are(P), rows.gram(P))
+
+
+def test_dense_rows_are_used_as_they_are(X):
+    dense = LabelledRows.of(X.toarray(), sparse.csr_array(np.ones((N, 1), dtype=X.dtype)))
+    P = np.random.RandomState(1).randn(D, 3).astype(X.dtype)
+    assert_array_equal(GramProducts(dense)(P), dense.gram(P))

@@ -1,0 +1,69 @@
+"""The fast Walsh-Hadamard transform and the projections made of it."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.linalg import hadamard
+
+from eigenbench.methods.linalg.hadamard import (
+    SubsampledHadamard,
+    hadamard_projections,
+    hadamard_signs,
+    next_power_of_two,
+    walsh_hadamard,
+)
+
+
+@pytest.mark.parametrize("width", [1, 2, 32, 64, 128, 1024])
+def test_equals_the_matrix(width):
+    X = np.random.default_rng(0).standard_normal((3, width))
+    assert_allclose(walsh_hadamard(X), X @ hadamard(width) / np.sqrt(width), atol=1e-12)
+
+
+def test_is_its_own_inverse():
+    X = np.random.default_rng(0).standard_normal((3, 8192))
+    assert_allclose(walsh_hadamard(walsh_hadamard(X)), X, atol=1e-12)
+
+
+def test_type_and_bad_width():
+    assert walsh_hadamard(np.ones((2, 256), dtype=np.float32)).dtype == np.float32
+    with pytest.raises(ValueError, match="power of two, got 6"):
+        walsh_hadamard(np.ones((2, 6)))
+
+
+def test_powers_of_two():
+    assert [next_power_of_two(n) for n in (1, 2, 3, 64, 65)] == [1, 2, 4, 64, 128]
+
+
+def test_the_full_projection_is_orthogonal():
+    Z = np.random.default_rng(0).standard_normal((5, 100))
+    full = SubsampledHadamard(100, 128, np.random.RandomState(0)).apply(Z)
+    assert_allclose(full @ full.T, Z @ Z.T, atol=1e-12)
+
+
+def test_subsampling_keeps_norms_and_is_unbiased():
+    Z = np.random.default_rng(0).standard_normal((4, 100))
+    Z[0] = np.eye(100)[7]
+    products = np.array(
+        [
+            (lambda P: P @ P.T)(SubsampledHadamard(100, 32, np.random.RandomState(s)).apply(Z))
+            for s in range(500)
+        ]
+    )
+    norms = np.sqrt(np.diagonal(products, axis1=1, axis2=2)) / np.linalg.norm(Z, axis=1)
+    assert np.abs(norms - 1).max() < 0.6
+    error = products.std(axis=0) / np.sqrt(500)
+    assert (np.abs(products.mean(axis=0) - Z @ Z.T) < 4.5 * error + 1e-12).all()
+
+
+def test_structured_directions_are_orthogonal_and_nearly_uniform():
+    signs = hadamard_signs(64, 200, np.random.RandomState(0))
+    assert signs.shape == (4, 3, 64)
+    W = np.empty((64, 200))
+    hadamard_projections(np.eye(64), signs, W)
+    assert_allclose(W[:, 64:128].T @ W[:, 64:128], np.eye(64), atol=1e-12)
+    # Fourth moments distinguish a uniform direction from a sign vector: E w⁴ = 3/(d(d + 2)) against 1/d².
+    assert_allclose(np.mean(W**4) * 64 * 66, 3, rtol=0.1)
+    padded = np.empty((48, 128))
+    hadamard_projections(np.eye(48), hadamard_signs(48, 128, np.random.RandomState(0)), padded)
+    assert_allclose(np.square(padded).sum(axis=0).mean(), 1, rtol=1e-9)

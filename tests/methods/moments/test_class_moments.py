@@ -1,0 +1,328 @@
+"""ClassMoments: exact sums, merging, files and bad input."""
+
+import os
+import pickle
+import signal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from eigenbench import GEM, ClassMoments, FisherLDA
+from eigenbench.methods.linalg import rows_by_class
+from eigenbench.methods.moments import class_sums
+
+FIELDS = ("classes", "counts", "sums", "second_moments")
+
+
+@st.composite
+def labelled_rows(draw, max_rows=40):
+    n = draw(st.integers(1, max_rows))
+    d = draw(st.integers(1, 6))
+    rng = np.random.RandomState(draw(st.integers(0, 2**31)))
+    X = rng.randint(-9, 10, size=(n, d)).astype(draw(st.sampled_from([np.float32, np.float64])))
+    y = rng.randint(0, 5, size=n)
+    return X, np.array(["e", "d", "c", "b", "a"])[y] if draw(st.booleans()) else y
+
+
+def assert_equal(a, b):
+    for name in FIELDS:
+        assert_array_equal(getattr(a, name), getattr(b, name))
+
+
+@settings(deadline=None)
+@given(labelled_rows())
+def test_equals_the_definition(data):
+    X, y = data
+    moments = ClassMoments().update(X, y)
+    assert_array_equal(moments.classes, np.unique(y))
+    for i, label in enumerate(np.unique(y)):
+        rows = X[y == label].astype(float)
+        assert moments.counts[i] == len(rows)
+        assert_array_equal(moments.sums[i], rows.sum(axis=0))
+        assert_array_equal(moments.second_moments[i], rows.T @ rows)
+        assert_allclose(moments.conditional(i), rows.T @ rows / len(rows))
+        assert_allclose(
+            moments.covariance(i), np.cov(rows.T, bias=True).reshape(moments.covariance(i).shape), atol=1e-9
+        )
+    assert_array_equal(moments.total(), X.T.astype(float) @ X)
+
+
+@settings(deadline=None)
+@given(labelled_rows(), st.integers(0, 40), st.integers(0, 40))
+def test_shards_merge_to_one_pass_in_any_order(data, cut1, cut2):
+    X, y = data
+    a, b = sorted((cut1 % (len(y) + 1), cut2 % (len(y) + 1)))
+    parts = [
+        ClassMoments().update(X[s], y[s]) for s in (slice(0, a), slice(a, b), slice(b, None)) if len(y[s])
+    ]
+    whole = ClassMoments().update(X, y)
+    assert_equal(sum(parts, start=ClassMoments()), whole)
+    assert_equal(sum(parts[::-1], start=ClassMoments()), whole)
+    streamed = ClassMoments()
+    for s in (slice(b, None), slice(0, a), slice(a, b)):
+        if len(y[s]):
+            streamed.update(X[s], y[s])
+    assert_equal(streamed, whole)
+
+
+@settings(deadline=None)
+@given(labelled_rows(), labelled_rows(), labelled_rows())
+def test_merging_is_associative_and_commutative(one, two, three):
+    d = min(X.shape[1] for X, _ in (one, two, three))
+    a, b, c = (ClassMoments().update(X[:, :d], y.astype(str)) for X, y in (one, two, three))
+    assert_equal((a + b) + c, a + (b + c))
+    assert_equal(a + b, b + a)
+
+
+def test_merging_leaves_the_parts_alone():
+    a, b = ClassMoments().update([[1.0]], [0]), ClassMoments().update([[2.0]], [0])
+    merged = a + b
+    merged.update([[5.0]], [0])
+    assert a.second_moments[0, 0, 0] == 1
+    assert b.second_moments[0, 0, 0] == 4
+
+
+@pytest.mark.parametrize(
+    "convert", [sparse.csr_matrix, sparse.csr_array, np.asfortranarray, np.ndarray.tolist]
+)
+def test_every_container_gives_the_same(convert):
+    rng = np.random.RandomState(0)
+    X, y = rng.randint(0, 5, size=(50, 7)).astype(float), rng.randint(0, 3, size=50)
+    assert_equal(ClassMoments().update(convert(X), y), ClassMoments().update(X, y))
+
+
+def test_bytes_do_not_overflow():
+    X = np.full((200, 3), 255, dtype=np.uint8)
+    moments = ClassMoments().update(X, np.zeros(200, int))
+    assert_allclose(moments.second_moments[0], 200 * 255.0**2, rtol=1e-6)
+
+
+def test_many_blocks_equal_one(monkeypatch):
+    rng = np.random.RandomState(1)
+    X, y = rng.randint(-5, 5, size=(1000, 300)).astype(np.float32), rng.randint(0, 4, size=1000)
+    whole = ClassMoments().update(X, y)
+    monkeypatch.setattr(class_sums, "row_slices", lambda n, _: [slice(i, i + 7) for i in range(0, n, 7)])
+    assert_equal(ClassMoments().update(X, y), whole)
+    assert_array_equal(whole.second_moments, whole.second_moments.transpose(0, 2, 1))
+
+
+def test_float32_products_stay_accurate():
+    rng = np.random.RandomState(2)
+    X = rng.rand(30000, 20).astype(np.float32)
+    exact = X.T.astype(float) @ X.astype(float)
+    assert_allclose(ClassMoments().update(X, np.zeros(30000)).total(), exact, rtol=2e-6)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_non_finite_values_are_refused_and_nothing_is_added(bad):
+    moments = ClassMoments().update(np.ones((2, 2)), [0, 1])
+    X = np.ones((3, 2))
+    X[1, 1] = bad
+    with pytest.raises(ValueError, match=r"(?i)nan|infinity"):
+        moments.update(X, [0, 1, 2])
+    assert_array_equal(moments.counts, [1, 1])
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.empty((0, 2)), [], "0 sample"),
+        (np.ones((3, 2)), [0, 1], "inconsistent numbers of samples"),
+        (np.ones((2, 3)), [0, 1], "3 features, but the moments so far have 2"),
+        (np.ones((2, 2)), ["a", "b"], "either strings or numbers"),
+        (np.ones((2, 2)), [0.0, np.nan], "NaN"),
+        (np.ones((2, 2)), [None, None], "None"),
+    ],
+)
+def test_bad_rows_give_clear_errors(X, y, message):
+    moments = ClassMoments().update(np.ones((2, 2)), [0, 1])
+    with pytest.raises((ValueError, TypeError), match=message):
+        moments.update(X, y)
+    assert_array_equal(moments.counts, [1, 1])
+
+
+def test_merging_different_widths_is_refused():
+    with pytest.raises(ValueError, match="3 features"):
+        ClassMoments().update(np.ones((2, 2)), [0, 1]) + ClassMoments().update(np.ones((2, 3)), [0, 1])
+
+
+@settings(max_examples=10, deadline=None)
+@given(labelled_rows())
+def test_files_round_trip(tmp_path_factory, data):
+    X, y = data
+    path = tmp_path_factory.mktemp("moments") / "m.npz"
+    moments = ClassMoments().update(X, y)
+    moments.save(path)
+    assert_equal(ClassMoments.load(path), moments)
+    assert [p.name for p in path.parent.iterdir()] == ["m.npz"]
+
+
+def test_object_strings_are_saved_without_pickle(tmp_path):
+    moments = ClassMoments().update(np.ones((2, 1)), np.array(["b", "a"], dtype=object))
+    moments.save(tmp_path / "m.npz")
+    assert ClassMoments.load(tmp_path / "m.npz").classes.tolist() == ["a", "b"]
+
+
+def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "m.npz"
+    old = ClassMoments().update(np.ones((2, 1)), [0, 1])
+    old.save(path)
+
+    def full_disk(*args, **kwargs):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(np, "savez", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        (old + old).save(path)
+    assert_equal(ClassMoments.load(path), old)
+    assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
+
+
+def test_a_process_that_is_killed_while_it_saves_keeps_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "m.npz"
+    old = ClassMoments().update(np.ones((2, 1)), [0, 1])
+    old.save(path)
+
+    def save_a_part_and_die(stream, **arrays):
+        stream.write(path.read_bytes()[:100])
+        stream.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(np, "savez", save_a_part_and_die)
+    child = os.fork()
+    if child == 0:
+        try:
+            (old + old).save(path)
+        finally:
+            os._exit(1)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    assert_equal(ClassMoments.load(path), old)
+
+
+def test_damaged_files_are_named(tmp_path):
+    good = tmp_path / "good.npz"
+    ClassMoments().update(np.arange(200.0).reshape(4, 50), [0, 1, 2, 3]).save(good)
+    content = good.read_bytes()
+    cases = {
+        "truncated.npz": content[: len(content) // 2],
+        "altered.npz": content[:5000] + bytes([content[5000] ^ 255]) + content[5001:],
+        "empty.npz": b"",
+        "text.npz": b"hello",
+    }
+    for name, data in cases.items():
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(ValueError, match=name):
+            ClassMoments.load(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        ClassMoments.load(tmp_path / "absent.npz")
+
+
+def test_files_of_another_kind_are_refused(tmp_path):
+    np.savez(
+        tmp_path / "other.npz",
+        classes=np.arange(2),
+        counts=np.arange(3),
+        sums=np.ones(2),
+        triangles=np.ones(1),
+    )
+    with pytest.raises(ValueError, match=r"other\.npz is not a moments file"):
+        ClassMoments.load(tmp_path / "other.npz")
+    np.savez(tmp_path / "pickled.npz", classes=np.array([{}], dtype=object))
+    with pytest.raises(ValueError, match=r"pickled\.npz"):
+        ClassMoments.load(tmp_path / "pickled.npz")
+
+
+def shifted_rows(mean, n=6000):
+    """Three classes of 20 features with a spread of about one around a mean, in float32."""
+    rng = np.random.RandomState(0)
+    y = rng.randint(3, size=n)
+    X = rng.randn(n, 20) * np.linspace(0.5, 1.5, 20) + rng.randn(3, 20)[y] + mean
+    X[:, 3] -= mean
+    return X.astype(np.float32), y
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e3, -3e3, 1e5])
+def test_single_precision_keeps_the_covariance_whatever_the_mean(mean, monkeypatch):
+    X, y = shifted_rows(mean)
+    monkeypatch.setattr(class_sums, "row_slices", lambda n, _: [slice(0, 2500), slice(2500, n)])
+    found, exact = ClassMoments().update(X, y), ClassMoments().update(X.astype(np.float64), y)
+    assert_array_equal(found.counts, exact.counts)
+    assert_allclose(found.second_moments, exact.second_moments, rtol=1e-6, atol=1e-6 * len(X))
+    for i in range(3):
+        rows = X[y == i].astype(np.float64)
+        # What float64 itself loses of a raw second moment grows with the square of the mean.
+        tolerance = 1e-5 + 1e-15 * mean**2
+        assert_allclose(found.covariance(i), np.cov(rows.T, bias=True), atol=tolerance)
+
+
+@pytest.mark.parametrize("mean", [1e3, 3e3])
+@pytest.mark.parametrize("model", [GEM(0.0, top=2, denominator="covariance"), FisherLDA()], ids=str)
+def test_directions_of_rows_with_a_large_mean_are_those_of_double_precision(model, mean):
+    X, y = shifted_rows(mean)
+    found, exact = (model.fit(rows, y)._linear_map()[0].copy() for rows in (X, X.astype(np.float64)))
+    cosines = np.sum(found * exact, axis=0) / np.linalg.norm(found, axis=0) / np.linalg.norm(exact, axis=0)
+    assert_allclose(cosines, 1, atol=1e-8)
+
+
+def test_constant_features_and_single_rows_are_exact_in_single_precision():
+    X = np.array([[1e6 + 1, 0.1, 0], [1e6 + 3, 0.1, 0], [7, 0.1, 5]], dtype=np.float32)
+    found = ClassMoments().update(X, [0, 0, 1])
+    exact = ClassMoments().update(X.astype(np.float64), [0, 0, 1])
+    assert_allclose(found.second_moments, exact.second_moments, rtol=1e-14)
+
+
+@pytest.fixture
+def little_room(monkeypatch):
+    """Rows of many classes wait in a buffer that holds 100 of them."""
+    monkeypatch.setattr(rows_by_class, "WAITING_BYTES", 100 * 5 * 4)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_that_wait_for_others_of_their_class_are_all_added(little_room, dtype, weighted):
+    rng = np.random.RandomState(0)
+    X, y = rng.randint(0, 9, size=(700, 5)).astype(dtype), rng.randint(0, 60, size=700)
+    w = rng.randint(1, 4, size=700).astype(float) if weighted else None
+    moments = ClassMoments()
+    for start in range(0, 700, 70):
+        here = slice(start, start + 70)
+        moments.update(X[here], y[here], None if w is None else w[here])
+    repeated = np.repeat(np.arange(700), 1 if w is None else w.astype(int))
+    for i, label in enumerate(moments.classes):
+        rows = X[repeated[y[repeated] == label]].astype(float)
+        assert moments.counts[i] == len(rows)
+        assert_array_equal(moments.sums[i], rows.sum(axis=0))
+        assert_allclose(moments.second_moment(i), rows.T @ rows, rtol=1e-6)
+
+
+def test_blocks_of_several_types_with_and_without_weights_add_up(little_room):
+    rng = np.random.RandomState(1)
+    X, y = rng.randint(0, 9, size=(90, 5)), rng.randint(0, 7, size=90)
+    found = ClassMoments().update(X[:30].astype(np.uint8), y[:30])
+    found.update(sparse.csr_array(X[30:60].astype(float)), y[30:60], np.ones(30)).update(X[60:], y[60:])
+    assert_equal(found, ClassMoments().update(X.astype(float), y))
+
+
+def test_sums_that_are_sent_take_waiting_rows_along():
+    moments = ClassMoments().update(np.eye(3), [0, 1, 1])
+    arrived = pickle.loads(pickle.dumps(moments.update(np.ones((1, 3)), [2])))
+    assert_array_equal(arrived.counts, [1, 2, 1])
+    assert_equal(arrived, moments)
+
+
+def test_single_precision_storage_loses_no_more_than_it_says():
+    rng = np.random.RandomState(2)
+    X, y = rng.rand(5000, 8).astype(np.float32), rng.randint(0, 5, size=5000)
+    exact = ClassMoments().update(X.astype(float), y)
+    found = ClassMoments(dtype=np.float32)
+    for start in range(0, 5000, 500):
+        found = found + ClassMoments(dtype=np.float32).update(X[start : start + 500], y[start : start + 500])
+    scale = np.sqrt(np.einsum("caa->ca", exact.second_moments))
+    error = np.abs(found.second_moments - exact.second_moments)
+    assert (error <= 6e-8 * 10 * 2 * scale[:, :, None] * scale[:, None, :] + 1e-12).all()
+    assert found.triangles[0].dtype == np.float32
+    assert_array_equal(found.counts, exact.counts)

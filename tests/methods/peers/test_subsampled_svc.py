@@ -1,0 +1,40 @@
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.svm import SVC
+
+from eigenbench.methods.peers.subsampled_svc import SubsampledSVC
+
+
+def test_with_room_for_all_rows_it_is_the_machine_of_scikit_learn():
+    X, y = load_digits(return_X_y=True)
+    theirs = SVC(C=3.0, gamma=1e-3).fit(X[:900], y[:900]).predict(X[900:])
+    np.testing.assert_array_equal(
+        SubsampledSVC(C=3.0, gamma=1e-3).fit(X[:900], y[:900]).predict(X[900:]), theirs
+    )
+
+
+def test_a_subsample_is_that_of_the_seed_and_of_its_size():
+    X, y = load_digits(return_X_y=True)
+    first, again, other = (SubsampledSVC(max_rows=200, random_state=seed).fit(X, y) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first.model_.support_vectors_, again.model_.support_vectors_)
+    assert first.model_.shape_fit_ == (200, 64)
+    assert not np.array_equal(first.model_.support_vectors_, other.model_.support_vectors_)
+
+
+def test_with_room_for_all_rows_weights_are_repeated_rows():
+    X, y = load_digits(return_X_y=True)
+    X, y, w = X[:400], y[:400], np.arange(400) % 3
+    found = SubsampledSVC().fit(X, y, w).model_
+    expected = SVC(gamma=1 / (64 * X[w > 0].var())).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    found.decision_function_shape = expected.decision_function_shape = "ovo"
+    np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), atol=1e-2)
+
+
+def test_class_weights_multiply_those_of_rows_and_rows_without_weight_are_not_drawn():
+    X, y = load_digits(return_X_y=True)
+    w = (np.arange(len(y)) % 2).astype(float)
+    found = SubsampledSVC(max_rows=300, class_weight={3: 5.0}, random_state=0).fit(X, y, w)
+    expected = SubsampledSVC(max_rows=300, random_state=0).fit(X, y, w * np.where(y == 3, 5.0, 1.0))
+    np.testing.assert_array_equal(found.model_.dual_coef_, expected.model_.dual_coef_)
+    without = {row.tobytes() for row in X[w == 0]} - {row.tobytes() for row in X[w == 1]}
+    assert without.isdisjoint(row.tobytes() for row in found.model_.support_vectors_)

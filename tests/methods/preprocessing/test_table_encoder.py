@@ -1,0 +1,71 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from eigenbench.methods.model_file import load_model, save_model
+from eigenbench.methods.preprocessing.table_encoder import TableEncoder
+
+TABLE = pd.DataFrame(
+    {
+        "size": [1.0, np.inf, None, 4.0],
+        "flag": [True, False, True, True],
+        "shop": ["b", "a", None, "b"],
+        "day": pd.to_datetime(["2024-01-01", "2024-01-03", None, "2024-01-02"]),
+        "level": pd.Categorical(["low", "high", "low", "low"]),
+        "count": pd.array([1, None, 3, 4], dtype="Int64"),
+    }
+)
+
+
+def test_numbers_stay_texts_become_codes_and_dates_days():
+    rows = TableEncoder().fit_transform(TABLE)
+    assert rows.dtype == np.float32
+    np.testing.assert_array_equal(rows[:, 0], [1, np.nan, np.nan, 4])
+    np.testing.assert_array_equal(rows[:, 1], [1, 0, 1, 1])
+    np.testing.assert_array_equal(rows[:, 2], [1, 0, np.nan, 1])
+    np.testing.assert_allclose(np.diff(rows[[0, 3, 1], 3]), np.diff(rows[[0, 3, 1], 3])[0])
+    np.testing.assert_array_equal(rows[:, 4], [1, 0, 1, 1])
+    np.testing.assert_array_equal(rows[:, 5], [1, np.nan, 3, 4])
+
+
+def test_numbers_far_from_zero_keep_their_differences():
+    times = pd.DataFrame({"t": 1.7e9 + np.arange(100.0), "huge": np.linspace(1e200, 9e200, 100)})
+    rows = TableEncoder().fit_transform(times)
+    assert np.isfinite(rows).all()
+    for column in rows.T:
+        np.testing.assert_allclose(np.diff(column), np.diff(column).mean(), rtol=1e-3)
+
+
+def test_columns_that_say_nothing_are_left_out_with_the_reason():
+    table = TABLE.assign(unit="cm", empty=None)
+    assert TableEncoder().fit(table).left_out_ == {"unit": "constant", "empty": "no value"}
+    names = pd.DataFrame({"name": [f"n{i}" for i in range(40)], "x": range(40)})
+    assert "40 different texts" in TableEncoder().fit(names).left_out_["name"]
+    with pytest.raises(ValueError, match="'unit': constant"):
+        TableEncoder().fit(table[["unit"]])
+
+
+def test_a_new_table_may_have_other_columns_and_new_categories():
+    encoder = TableEncoder().fit(TABLE)
+    new = TABLE.assign(shop="new", extra=1)[reversed([*TABLE.columns, "extra"])]
+    rows = encoder.transform(new)
+    np.testing.assert_array_equal(rows[:, 2], -1)
+    np.testing.assert_array_equal(rows[:, 0], encoder.transform(TABLE)[:, 0])
+    with pytest.raises(ValueError, match="no column 'size'"):
+        encoder.transform(TABLE.drop(columns="size"))
+    with pytest.raises(ValueError, match="'size' should hold numbers"):
+        encoder.transform(TABLE.assign(size="large"))
+
+
+def test_a_saved_encoder_gives_the_same_rows(tmp_path):
+    encoder = TableEncoder().fit(TABLE)
+    save_model(tmp_path / "encoder.skops", encoder)
+    loaded = load_model(tmp_path / "encoder.skops")
+    np.testing.assert_array_equal(loaded.transform(TABLE), encoder.transform(TABLE))
+
+
+def test_arrays_have_columns_by_number():
+    X = np.arange(8.0).reshape(4, 2)
+    encoder = TableEncoder().fit(X)
+    np.testing.assert_array_equal(encoder.transform(X), X)
+    np.testing.assert_array_equal(encoder.transform(pd.DataFrame(X)), X)

@@ -1,0 +1,139 @@
+"""Model files build nothing but estimators: of scikit-learn and of eigenbench."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import zipfile
+
+import numpy as np
+import pytest
+import skops.io
+from scipy.sparse import csr_array
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import SVC
+
+from eigenbench.datasets.catalogue import Catalogue
+from eigenbench.methods.embeddings.discriminants.gem import GEM
+from eigenbench.methods.embeddings.kernel_features.spherical import SphericalRandomFeatures
+from eigenbench.methods.embeddings.signed_powers import SignedPowers
+from eigenbench.methods.linalg.row_blocks import row_slices
+from eigenbench.methods.model_file import ModelFileError, load_model, save_model
+from eigenbench.methods.moments import ClassMoments
+from eigenbench.methods.peers.one_vs_rest import OneVsRestLogistic
+
+X = np.random.default_rng(0).normal(size=(60, 5))
+Y = np.arange(60) % 3
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline(GEM(), SignedPowers(), LogisticRegression()),
+        make_pipeline(SphericalRandomFeatures(n_components=32, random_state=0), LogisticRegression()),
+    ],
+    ids=["gem", "spherical"],
+)
+def test_a_fitted_pipeline_predicts_the_same_again(tmp_path, model):
+    save_model(tmp_path / "model.skops", model.fit(X, Y))
+    again = load_model(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore:Label not 1 is present")
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline(Nystroem(n_components=5, random_state=0), LogisticRegression()),
+        KNeighborsClassifier(),
+        SVC(),
+    ],
+    ids=["nystroem", "neighbours", "svc"],
+)
+def test_rows_that_a_model_keeps_may_be_sparse(tmp_path, model):
+    rows = csr_array(np.where(X > 0, X, 0))
+    save_model(tmp_path / "m.skops", model.fit(rows, Y))
+    np.testing.assert_array_equal(load_model(tmp_path / "m.skops").predict(rows), model.predict(rows))
+
+
+def test_a_model_fitted_with_weights_is_saved(tmp_path):
+    model = OneVsRestLogistic().fit(X, Y, sample_weight=np.arange(60))
+    save_model(tmp_path / "m.skops", model)
+    np.testing.assert_array_equal(load_model(tmp_path / "m.skops").predict(X), model.predict(X))
+
+
+def test_a_label_without_examples_is_no_obstacle(tmp_path):
+    labels = np.column_stack([Y == 0, np.zeros(60, bool)]).astype(int)
+    model = OneVsRestClassifier(LogisticRegression()).fit(X, labels)
+    save_model(tmp_path / "model.skops", model)
+    np.testing.assert_array_equal(load_model(tmp_path / "model.skops").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("inside", "name"),
+    [
+        (os.system, "posix.system"),
+        (row_slices, "eigenbench.methods.linalg.row_blocks.row_slices"),
+        (ClassMoments(), "eigenbench.methods.moments.class_moments.ClassMoments"),
+        (Catalogue, "eigenbench.datasets.catalogue.Catalogue"),
+        (re.compile("x"), "re.Pattern"),
+        (subprocess.Popen, "subprocess.Popen"),
+    ],
+)
+def test_any_other_type_is_refused(tmp_path, inside, name):
+    path = tmp_path / "model.skops"
+    save_model(path, FunctionTransformer(kw_args={"inside": inside}))
+    with pytest.raises(
+        ModelFileError, match=rf"model\.skops: refused, it holds the types {re.escape(name)}: name"
+    ):
+        load_model(path)
+
+
+def forge(path, **changes):
+    """Write the file of an estimator with other names in it."""
+    content = skops.io.dumps(SignedPowers().fit(X))
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(path, "w") as new:
+        new.writestr("schema.json", json.dumps(json.loads(old.read("schema.json")) | changes))
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("eigenbench.methods.embeddings.signed_powers", "BaseEstimator"),
+        ("eigenbench.methods.embeddings.signed_powers", "np"),
+        ("eigenbench.methods.embeddings.signed_powers", "Absent"),
+        ("eigenbench.methods.embeddings.absent", "SignedPowers"),
+        ("eigenbench.embeddings_of_others", "SignedPowers"),
+        ("eigenbench.bench.records.record", "Record"),
+    ],
+)
+def test_a_forged_name_is_refused(tmp_path, module, name):
+    forge(tmp_path / "model.skops", __module__=module, __class__=name)
+    with pytest.raises(ModelFileError, match=r"model\.skops: "):
+        load_model(tmp_path / "model.skops")
+
+
+@pytest.mark.parametrize("keep", [0, 50, -30])
+def test_a_damaged_file_is_named(tmp_path, keep):
+    path = tmp_path / "model.skops"
+    save_model(path, SignedPowers().fit(X))
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(ModelFileError, match=r"model\.skops: not a readable skops model"):
+        load_model(path)
+
+
+def test_a_class_of_the_user_is_refused_without_being_imported(tmp_path, monkeypatch):
+    """The names in a file decide what is imported only within the trusted packages."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "users_module.py").write_text("raise AssertionError('imported')")
+    forge(tmp_path / "model.skops", __module__="users_module", __class__="Evil")
+    with pytest.raises(ModelFileError, match=r"holds the types users_module\.Evil"):
+        load_model(tmp_path / "model.skops")
