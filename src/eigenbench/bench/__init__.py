@@ -1,5 +1,5 @@
 """The benchmark: suite file → plan → jobs → records.
 
-In: suite files, registered components, prepared datasets. Out: a record of each run, its model and predictions.
+In: suite files, registered components, prepared datasets. Out: records, models, predictions.
 Imports `datasets` and `methods`; knows nothing of reports, MLflow and the command line.
 """

@@ -41,7 +41,8 @@ def measure(trial: Trial) -> Outcome:
 
     The machines on features minimise the objective of ``LinearSVC``, one against the rest
     (`eigenbench.methods.classifiers.squared_hinge`). The exact machine is ``SVC`` with the polynomial
-    kernel, whose loss is the hinge and whose classes are separated in pairs; its error is given for every size.
+    kernel, whose loss is the hinge and whose classes are separated in pairs; its error is given for every
+    size.
 
     Returns
     -------
