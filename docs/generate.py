@@ -30,7 +30,7 @@ SECTIONS = {
 MODULES = {
     "eigenbench.comparison.ties": "Comparison: ties with the best",
     "eigenbench.comparison.paired": "Comparison: two methods",
-    "eigenbench.comparison.intervals": "Comparison: intervals",
+    "eigenbench.comparison.mean_intervals": "Comparison: intervals",
     "eigenbench.comparison.ranks": "Comparison: ranks over datasets",
     "eigenbench.comparison.bayesian": "Comparison: regions of practical equivalence",
     "eigenbench.comparison.pareto": "Comparison: error against cost",

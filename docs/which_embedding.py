@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from eigenbench.comparison.paired import holm
+from eigenbench.comparison.ranks import holm
 from eigenbench.reporting.reference_verdicts import (
     reference_comparisons,
     reference_records,

@@ -10,7 +10,7 @@ import numpy as np
 from measures import kind_of
 from scipy import stats
 
-from eigenbench.comparison.paired import holm
+from eigenbench.comparison.ranks import holm
 
 #: Family-wise: the share of comparisons of equal code, all quantities together, in which anything is named.
 LEVEL = 0.01

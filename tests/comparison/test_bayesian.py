@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from table import table
 
 from eigenbench.comparison.bayesian import bayesian_signed_rank
-from eigenbench.comparison.tables import RefusedComparison
+from eigenbench.comparison.ranks import RefusedComparison
 
 
 def plain_probabilities(differences, rope, n_samples, seed):

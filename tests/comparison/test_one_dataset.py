@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from simulation import seeds_on_rows
 
-from eigenbench.comparison.intervals import wilson
+from eigenbench.comparison.mean_intervals import wilson
 from eigenbench.comparison.one_dataset import (
     COLUMNS,
     compare_over_seeds,

@@ -1,19 +1,12 @@
 import numpy as np
-import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
-from statsmodels.stats.multitest import multipletests
 
-from eigenbench.comparison.paired import (
-    compare_with_reference,
-    corrected_resampled_t,
-    holm,
-    mcnemar,
-)
+from eigenbench.comparison.paired import corrected_resampled_t, mcnemar
 
 wrong_pairs = hnp.arrays(bool, st.tuples(st.just(2), st.integers(1, 60)))
 differences = hnp.arrays(float, st.integers(2, 12), elements=st.integers(-50, 50).map(lambda n: n / 100))
@@ -95,42 +88,3 @@ def test_corrected_t_needs_finite_differences_of_two_splits(values):
 def test_corrected_t_needs_the_sizes_of_a_split():
     with pytest.raises(ValueError, match="training and test rows"):
         corrected_resampled_t([0.1, 0.2], n_train=0, n_test=3)
-
-
-@settings(max_examples=25)
-@given(hnp.arrays(float, st.integers(1, 15), elements=st.floats(0, 1)))
-def test_holm_is_statsmodels_on_the_tests_made(p_values):
-    with_gap = np.insert(p_values, 0, np.nan)
-    corrected = holm(with_gap)
-    assert np.isnan(corrected[0])
-    np.testing.assert_allclose(corrected[1:], multipletests(p_values, method="holm")[1])
-
-
-def test_holm_of_no_test_is_none():
-    assert np.isnan(holm([np.nan, np.nan])).all()
-
-
-def test_methods_with_failed_runs_have_no_difference():
-    generator = np.random.default_rng(0)
-    errors = pd.DataFrame(generator.uniform(0.1, 0.2, (5, 4)), columns=["pca", "gem", "vca", "nca"])
-    errors.loc[2, "vca"] = np.nan
-    errors.loc[3, "nca"] = np.inf
-    found = compare_with_reference(errors, "pca", n_train=70, n_test=30)
-    assert found["n_missing"].to_dict() == {"gem": 0, "vca": 1, "nca": 1}
-    assert found.loc[["vca", "nca"]].drop(columns="n_missing").isna().all(axis=None)
-    alone = corrected_resampled_t(errors["gem"] - errors["pca"], n_train=70, n_test=30)
-    assert found.loc["gem", "p_value"] == found.loc["gem", "p_holm"] == alone.p_value
-
-
-def test_a_reference_with_failed_runs_is_none():
-    errors = pd.DataFrame({"pca": [0.1, np.inf], "gem": [0.1, 0.2]})
-    for reference in ("pca", "vca"):
-        with pytest.raises(
-            ValueError, match=f"reference '{reference}' needs an error in each of the 2 splits"
-        ):
-            compare_with_reference(errors, reference, n_train=70, n_test=30)
-
-
-def test_one_method_has_nothing_to_compare():
-    errors = pd.DataFrame({"pca": [0.1, 0.2]})
-    assert compare_with_reference(errors, "pca", n_train=70, n_test=30).empty

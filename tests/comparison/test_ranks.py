@@ -12,13 +12,14 @@ from statsmodels.stats.multitest import multipletests
 from table import table
 
 from eigenbench.comparison.ranks import (
+    RefusedComparison,
     friedman,
+    holm,
     mean_ranks,
     nemenyi_critical_difference,
     wilcoxon_holm,
     win_tie_loss,
 )
-from eigenbench.comparison.tables import RefusedComparison
 
 coarse_tables = hnp.arrays(
     np.int64, st.tuples(st.integers(5, 8), st.integers(3, 4)), elements=st.integers(0, 4)
@@ -174,3 +175,16 @@ class TestRefusals:
 def test_too_few_methods(statistic, n):
     with pytest.raises(RefusedComparison, match="too few: this test needs at least"):
         statistic(table(6, n))
+
+
+@settings(max_examples=25)
+@given(hnp.arrays(float, st.integers(1, 15), elements=st.floats(0, 1)))
+def test_holm_is_statsmodels_on_the_tests_made(p_values):
+    with_gap = np.insert(p_values, 0, np.nan)
+    corrected = holm(with_gap)
+    assert np.isnan(corrected[0])
+    np.testing.assert_allclose(corrected[1:], multipletests(p_values, method="holm")[1])
+
+
+def test_holm_of_no_test_is_none():
+    assert np.isnan(holm([np.nan, np.nan])).all()

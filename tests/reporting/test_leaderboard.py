@@ -13,7 +13,7 @@ from record_files import write
 from rich.console import Console
 
 from eigenbench.bench.records.record import Candidate, Failure, Search
-from eigenbench.comparison.intervals import rows_and_splits, wilson
+from eigenbench.comparison.mean_intervals import rows_and_splits, wilson
 from eigenbench.reporting.grid_edges import edge_note
 from eigenbench.reporting.leaderboard import (
     COLUMNS,

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from eigenbench.comparison.tables import complete_table, pairwise_differences
+from eigenbench.comparison.ranks import complete_table, pairwise_differences
 
 #: Entries of one block of products of weights: 16 MB.
 _BLOCK = 2**21

@@ -1,4 +1,4 @@
-"""Which methods one dataset tells from the best: intervals, tie groups and paired differences.
+"""Comparison of methods on one dataset: intervals, tie groups and paired differences.
 
 Runs differ in the seed alone and share their test rows (`compare_over_seeds`), or each has a split of its own
 (`compare_over_splits`), or leave one value each (`compare_values`). The three give the same columns.
@@ -14,8 +14,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from eigenbench.comparison.intervals import Interval, rows_and_seeds, rows_and_splits
-from eigenbench.comparison.paired import corrected_resampled_t, holm, mcnemar
+from eigenbench.comparison.mean_intervals import Interval, rows_and_seeds, rows_and_splits
+from eigenbench.comparison.paired import corrected_resampled_t, mcnemar
+from eigenbench.comparison.ranks import holm
 from eigenbench.comparison.resampling import resample_rows, resampled_means
 from eigenbench.comparison.row_losses import sum_over_splits
 from eigenbench.comparison.row_metric import RowMetric
@@ -36,7 +37,7 @@ COLUMNS = (
 def interval_over_seeds(runs: Sequence[RowMetric], *, level: float = 0.95) -> Interval:
     """Bound the mean of a metric over seeds that share one test set, for new test rows and new seeds.
 
-    Shares and counts of wrong rows get `eigenbench.comparison.intervals.rows_and_seeds`, other metrics
+    Shares and counts of wrong rows get `eigenbench.comparison.mean_intervals.rows_and_seeds`, other metrics
     Student's t with the standard error of resampled rows and seeds.
 
     Parameters
@@ -69,7 +70,7 @@ def interval_over_splits(
 ) -> Interval:
     """Bound the mean of a metric over splits of one dataset, for new training and test rows.
 
-    Shares and counts of wrong rows get `eigenbench.comparison.intervals.rows_and_splits`, other metrics
+    Shares and counts of wrong rows get `eigenbench.comparison.mean_intervals.rows_and_splits`, other metrics
     Student's t with the variance corrected for the rows that splits share.
 
     Parameters

@@ -1,15 +1,14 @@
-"""Differences of two methods on one dataset, and of several to one that was named beforehand."""
+"""Differences of two methods on one dataset."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
-from eigenbench.comparison.intervals import corrected_variance
+from eigenbench.comparison.mean_intervals import corrected_variance
 
 
 @dataclass(frozen=True)
@@ -143,77 +142,3 @@ def corrected_resampled_t(
     statistic = float(mean / error)
     p_value = float(2 * student.sf(abs(statistic)))
     return CorrectedT(mean, mean - half_width, mean + half_width, statistic, p_value)
-
-
-def compare_with_reference(
-    errors: pd.DataFrame, reference: str, *, n_train: int, n_test: int, level: float = 0.95
-) -> pd.DataFrame:
-    """Compare methods with one that was named before the results were seen, over splits of one dataset.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        Errors, one line per split and one column per method; NaN or infinite where a run failed.
-    reference : str
-        The method to compare with. The best *of this table* is no such method: choosing it is a selection,
-        and Holm's correction does not cover it (14 % of tables without a difference had a rejection); see
-        `eigenbench.comparison.ties` for that question.
-    n_train, n_test : int
-        Training and test rows of a split.
-    level : float, default=0.95
-        Confidence of each interval, by itself.
-
-    Returns
-    -------
-    DataFrame
-        One line per other method: ``difference`` of its mean error to the reference's, ``low``, ``high``,
-        ``p_value`` of `corrected_resampled_t`, ``p_holm`` corrected for all methods, and ``n_missing``. A
-        method with a missing split has no difference and no p-value.
-
-    Raises
-    ------
-    ValueError
-        If the reference is no column, or lacks a split.
-
-    Examples
-    --------
-    >>> errors = pd.DataFrame({"pca": [0.10, 0.12, 0.11], "gem": [0.05, 0.06, 0.07]})
-    >>> errors["nca"] = [0.1, np.nan, 0.1]
-    >>> compare_with_reference(errors, "pca", n_train=700, n_test=300).round(3)
-         difference    low   high  p_value  p_holm  n_missing
-    gem       -0.05 -0.088 -0.012    0.029   0.029          0
-    nca         NaN    NaN    NaN      NaN     NaN          1
-    """
-    failed = ~np.isfinite(errors)
-    if reference not in errors or failed[reference].any():
-        raise ValueError(f"the reference {reference!r} needs an error in each of the {len(errors)} splits")
-    lines = {}
-    for method in errors.columns.drop(reference):
-        missing = int(failed[method].sum())
-        found = CorrectedT(*[np.nan] * 5)
-        if not missing:
-            differences = errors[method] - errors[reference]
-            found = corrected_resampled_t(differences, n_train=n_train, n_test=n_test, level=level)
-        lines[method] = (found.estimate, found.low, found.high, found.p_value, missing)
-    columns = ["difference", "low", "high", "p_value", "n_missing"]
-    table = pd.DataFrame.from_dict(lines, orient="index", columns=columns)
-    table.insert(4, "p_holm", holm(table["p_value"]))
-    return table
-
-
-def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Correct p-values for their number, by Holm (1979); NaN, where there was no test, stays NaN.
-
-    As statsmodels' `multipletests`, which looks for garbage in the whole process at each call.
-
-    Examples
-    --------
-    >>> holm([0.01, np.nan, 0.04, 0.03])
-    array([0.03,  nan, 0.06, 0.06])
-    """
-    corrected = np.array(p_values, dtype=np.float64)
-    tested = np.flatnonzero(~np.isnan(corrected))
-    ascending = tested[np.argsort(corrected[tested])]
-    bounds = corrected[ascending] * np.arange(len(ascending), 0, -1)
-    corrected[ascending] = np.minimum(np.maximum.accumulate(bounds), 1)
-    return corrected

@@ -1,6 +1,8 @@
-"""Ranks, wins and rank tests over datasets, on tables as described in `eigenbench.comparison.tables`.
+"""Ranks, wins and rank tests over datasets.
 
-They take one error per dataset and method, the mean over splits. Splits of one dataset are no independent
+A table of errors has one line per dataset and one column per method, the smaller the better. A failed run is
+an infinite error: it is worse than any other and counts against the method. NaN is a run that was never made;
+such tables are refused. An error is the mean over splits. Splits of one dataset are no independent
 repetitions: 24 datasets x 5 splits taken as 120 rows make Wilcoxon's test reject in 17 % of the cases without
 a difference, at a nominal 5 %.
 """
@@ -8,13 +10,93 @@ a difference, at a nominal 5 %.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from eigenbench.comparison.paired import holm
-from eigenbench.comparison.tables import complete_table, pairwise_differences
+#: Errors that agree to so many decimals are equal: means of the same counts may differ by rounding.
+_DECIMALS = 12
+
+MIN_DATASETS = 5
+
+
+class RefusedComparison(ValueError):
+    """A comparison that the data at hand do not permit; the message is one sentence for the report."""
+
+
+def complete_table(errors: pd.DataFrame, *, min_methods: int = 2) -> pd.DataFrame:
+    """Check a table of datasets x methods and round its errors to 12 decimals.
+
+    Parameters
+    ----------
+    errors : DataFrame
+        Errors; infinite where a run failed.
+    min_methods : int, default=2
+        Number of methods that the statistic needs.
+
+    Returns
+    -------
+    DataFrame
+        The errors as float64.
+
+    Raises
+    ------
+    RefusedComparison
+        If there are fewer than five datasets or too few methods, or an error is missing.
+    ValueError
+        If a dataset or method is there twice, or an error is minus infinity.
+    """
+    n_datasets, n_methods = errors.shape
+    if not (errors.index.is_unique and errors.columns.is_unique):
+        raise ValueError("a dataset or a method stands twice in the table of errors")
+    if n_datasets < MIN_DATASETS:
+        raise RefusedComparison(
+            f"{n_datasets} datasets are too few to compare methods over datasets: "
+            f"at least {MIN_DATASETS} are needed."
+        )
+    if n_methods < min_methods:
+        raise RefusedComparison(f"{n_methods} methods are too few: this test needs at least {min_methods}.")
+    table = errors.astype(np.float64).round(_DECIMALS)
+    absent = table.isna().to_numpy()
+    if absent.any():
+        row, column = np.argwhere(absent)[0]
+        raise RefusedComparison(
+            f"The table is incomplete: of {absent.size} errors, {absent.sum()} missing, the first that of "
+            f"{errors.columns[column]!r} on {errors.index[row]!r}; compare methods on datasets that "
+            "all of them ran on."
+        )
+    if np.isneginf(table.to_numpy()).any():
+        raise ValueError("an error is minus infinity; a failed run is plus infinity")
+    return table
+
+
+def pairwise_differences(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the error of one method minus that of another, for each pair of a checked table.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `complete_table`.
+
+    Returns
+    -------
+    DataFrame
+        One line per dataset and one column per pair ``(first, second)``, in the order of the table's columns;
+        0 where both failed.
+    """
+    pairs = list(combinations(range(table.shape[1]), 2))
+    first, second = np.array(pairs).T
+    errors = table.to_numpy()
+    with np.errstate(invalid="ignore"):
+        differences = (errors[:, first] - errors[:, second]).round(_DECIMALS)
+    differences[np.isnan(differences)] = 0
+    names = pd.MultiIndex.from_arrays(
+        [table.columns[first], table.columns[second]], names=["first", "second"]
+    )
+    return pd.DataFrame(differences, index=table.index, columns=names)
 
 
 @dataclass(frozen=True)
@@ -229,3 +311,21 @@ def win_tie_loss(errors: pd.DataFrame, *, margin: float = 0.0) -> pd.DataFrame:
     differences = pairwise_differences(complete_table(errors))
     wins, losses = (differences < -margin).sum(), (differences > margin).sum()
     return pd.DataFrame({"wins": wins, "ties": len(differences) - wins - losses, "losses": losses})
+
+
+def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Correct p-values for their number, by Holm (1979); NaN, where there was no test, stays NaN.
+
+    As statsmodels' `multipletests`, which looks for garbage in the whole process at each call.
+
+    Examples
+    --------
+    >>> holm([0.01, np.nan, 0.04, 0.03])
+    array([0.03,  nan, 0.06, 0.06])
+    """
+    corrected = np.array(p_values, dtype=np.float64)
+    tested = np.flatnonzero(~np.isnan(corrected))
+    ascending = tested[np.argsort(corrected[tested])]
+    bounds = corrected[ascending] * np.arange(len(ascending), 0, -1)
+    corrected[ascending] = np.minimum(np.maximum.accumulate(bounds), 1)
+    return corrected

@@ -28,8 +28,7 @@ def tie_group(
     splits and of all methods along, so neither the overlap of test sets nor the pairing of methods is lost.
     It holds for losses that are means over rows, such as the share of errors; use `tie_group_of_metric` for
     others. It speaks of the methods as trained in these splits: the seeds of a randomized method are not
-    resampled, so that methods whose errors depend much on the seed are told from each other too often (see
-    Notes); compare those by `eigenbench.comparison.paired.compare_with_reference` or with more seeds.
+    resampled, so that methods whose errors depend much on the seed are separated too often (see Notes).
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from scipy.stats import t as student_t
 
 from eigenbench.bench.suites.parts import MULTICLASS_METRICS, MULTILABEL_METRICS
-from eigenbench.comparison.intervals import wilson
+from eigenbench.comparison.mean_intervals import wilson
 
 LEVEL = 0.95
 OVER_SEEDS = "Student t over seeds"

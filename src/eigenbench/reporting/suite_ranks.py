@@ -15,13 +15,14 @@ from eigenbench.comparison.diagram import CriticalDifferenceDiagram, critical_di
 from eigenbench.comparison.pareto import pareto_front
 from eigenbench.comparison.ranks import (
     Friedman,
+    RefusedComparison,
+    complete_table,
     friedman,
     mean_ranks,
     nemenyi_critical_difference,
     wilcoxon_holm,
     win_tie_loss,
 )
-from eigenbench.comparison.tables import RefusedComparison, complete_table
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.run_groups import Groups, RunGroup, headline_direction, total_seconds

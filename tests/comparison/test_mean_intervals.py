@@ -6,7 +6,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from eigenbench.comparison.intervals import Interval, rows_and_seeds, rows_and_splits, wilson
+from eigenbench.comparison.mean_intervals import Interval, rows_and_seeds, rows_and_splits, wilson
 
 tables = hnp.arrays(bool, st.tuples(st.integers(1, 6), st.integers(1, 40)))
 
