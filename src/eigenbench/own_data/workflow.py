@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from eigenbench.bench.jobs.plan import SuitePlan, plan_suite
-from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
+from eigenbench.bench.jobs.plan import SuitePlan, load_plan
 from eigenbench.own_data.errors import OwnDataError
 from eigenbench.own_data.workspace import SUITE, Workspace
 from eigenbench.project_files import snakemake_command
@@ -79,8 +78,7 @@ class Watch:
 
 def planned(workspace: Workspace) -> Watch:
     """Read the suite that was written, as the workflow will."""
-    suite = load_suite(workspace.suite)
-    return Watch(plan_suite(suite, catalogue_of(suite)), workspace.results)
+    return Watch(load_plan(workspace.suite), workspace.results)
 
 
 def run_workflow(

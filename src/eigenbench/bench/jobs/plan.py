@@ -18,6 +18,7 @@ from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.parts import MULTILABEL_METRICS
 from eigenbench.bench.suites.steps import as_step
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite, SuiteError
+from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.datasets.catalogue import Catalogue
 
 
@@ -102,6 +103,18 @@ class SuitePlan:
     def of(self, experiment: str) -> list[MethodPlan]:
         """Return the methods of an experiment."""
         return [method for method in self.methods if method.spec.experiment == experiment]
+
+
+def load_plan(path: Path) -> SuitePlan:
+    """Read a suite file and plan it with eigenbench's catalogue and the user's own beside the file.
+
+    Raises
+    ------
+    SuiteError
+        If the suite is not valid; the message names file, key and remedy.
+    """
+    suite = load_suite(path)
+    return plan_suite(suite, catalogue_of(suite))
 
 
 def plan_suite(suite: Suite, catalogue: Catalogue) -> SuitePlan:
