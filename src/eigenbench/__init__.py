@@ -49,7 +49,14 @@ def __getattr__(name: str) -> Any:
     """Import a public estimator on first use, so that light commands start without scikit-learn."""
     if name not in _EXPORTS:
         raise AttributeError(f"module 'eigenbench' has no attribute {name!r}")
-    return getattr(import_module(_EXPORTS[name]), name)
+    try:
+        return getattr(import_module(_EXPORTS[name]), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("eigenbench"):
+            raise
+        raise ImportError(
+            f"eigenbench.{name} needs more than the estimators ({error}): pip install 'eigenbench[suite]'"
+        ) from error
 
 
 def __dir__() -> list[str]:

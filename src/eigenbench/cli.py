@@ -7,9 +7,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-from rich.console import Console
-from rich.table import Table
+try:
+    import typer
+    from rich.console import Console
+    from rich.table import Table
+except ImportError as error:
+    raise SystemExit(
+        f"eigenbench: the command line needs pip install 'eigenbench[suite]' ({error})"
+    ) from None
 
 from eigenbench.bench.further_components import offered
 from eigenbench.bench.protocols.available import PROTOCOLS

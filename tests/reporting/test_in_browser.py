@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import expect
 
 from eigenbench.reporting.site import render
 
+expect = pytest.importorskip("playwright.sync_api", reason="pip install 'eigenbench[browser]'").expect
 pytestmark = pytest.mark.workflow
 
 PHONE = {"width": 390, "height": 800}

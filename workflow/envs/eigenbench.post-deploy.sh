@@ -6,4 +6,4 @@ options=()
 if [ -f "$source/constraints.txt" ]; then
     options=(-c "$source/constraints.txt")
 fi
-python -m pip install --quiet "${options[@]}" "$source"
+python -m pip install --quiet "${options[@]}" "$source[suite]"

@@ -39,7 +39,14 @@ def __getattr__(name: str) -> Any:
     """Import a public name on first use, so that light commands start fast."""
     if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_EXPORTS[name]}"), name)
+    try:
+        return getattr(import_module(f"{__name__}.{_EXPORTS[name]}"), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("eigenbench"):
+            raise
+        raise ImportError(
+            f"datasets need more than the estimators ({error}): pip install 'eigenbench[suite]'"
+        ) from error
 
 
 def __dir__() -> list[str]:
