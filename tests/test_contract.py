@@ -6,7 +6,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenbench import DoublyStochasticLogistic, GeometricMeanEnsemble
-from eigenbench.bench.component_loading import MissingExtraError
+from eigenbench.bench.components import MissingExtraError
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.methods.classifiers.one_example import OneExampleNearestNeighbour
 

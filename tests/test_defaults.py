@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, load_wine, make_blobs
 from sklearn.utils import get_tags
 
 from eigenbench.bench.capabilities import takes_random_state
-from eigenbench.bench.component_loading import MissingExtraError
+from eigenbench.bench.components import MissingExtraError
 from eigenbench.bench.registry import COMPONENTS
 
 pytestmark = pytest.mark.contract

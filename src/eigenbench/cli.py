@@ -16,9 +16,8 @@ except ImportError as error:
         f"eigenbench: the command line needs pip install 'eigenbench[suite]' ({error})"
     ) from None
 
-from eigenbench.bench.further_components import offered
 from eigenbench.bench.protocols.available import PROTOCOLS
-from eigenbench.bench.registry import COMPONENTS, near_match
+from eigenbench.bench.registry import COMPONENTS, near_match, offered_components
 from eigenbench.bench.suites.recipes import RECIPES
 from eigenbench.bench.suites.suite import SuiteError
 from eigenbench.bench.suites.suite_file import load_suite, suite_files
@@ -339,7 +338,7 @@ def _dataset_rows(catalogue: Catalogue) -> tuple[tuple[str, ...], Rows]:
 
 
 def _method_rows() -> tuple[tuple[str, ...], Rows]:
-    found = {**COMPONENTS, **offered()}
+    found = {**COMPONENTS, **offered_components()}
     rows: Rows = [(item.kind or "further", item.name, item.summary) for item in found.values()]
     for name, recipe in RECIPES.items():
         rows.append(("recipe", name, " → ".join(step.component for step in recipe.steps)))

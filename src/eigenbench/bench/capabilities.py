@@ -1,7 +1,4 @@
-"""What a component can do, read from its class: nothing of it is written down a second time in the registry.
-
-The functions take a class, of this package or of another, or where its tags or parameters count an instance.
-"""
+"""Abilities of a component, read from its class, or from an instance where tags or parameters count."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import Any
 
 #: scikit-learn's estimators by name: whether they use their random numbers with these parameters. What is
 #: not listed is taken to use them.
-_SKLEARN_DRAWS: dict[str, Callable[[dict[str, Any]], bool]] = {
+_SKLEARN_RANDOMIZED: dict[str, Callable[[dict[str, Any]], bool]] = {
     "KernelPCA": lambda params: params["eigen_solver"] != "dense",
     "LinearSVC": lambda params: not _solved_by_newton(params),
     "LogisticRegression": lambda params: params["solver"] in ("liblinear", "sag", "saga"),
@@ -100,7 +97,7 @@ def takes_partitions(estimator: Any) -> bool:
     return hasattr(estimator, "partial_fit") or not needs_rows(estimator)
 
 
-def streams(cls: type) -> bool:
+def takes_feature_map(cls: type) -> bool:
     """Return whether a classifier maps its rows to features block by block, by a ``feature_map`` given to it.
 
     Parameters
@@ -116,7 +113,7 @@ def streams(cls: type) -> bool:
     Examples
     --------
     >>> from eigenbench import CalibratedLeastSquares, LabelEmbeddingClassifier
-    >>> streams(CalibratedLeastSquares), streams(LabelEmbeddingClassifier)
+    >>> takes_feature_map(CalibratedLeastSquares), takes_feature_map(LabelEmbeddingClassifier)
     (True, False)
     """
     return hasattr(cls, "predict") and "feature_map" in _defaults(cls) and getattr(cls, "_maps_rows", True)
@@ -137,7 +134,7 @@ def takes_random_state(cls: type) -> bool:
     return "random_state" in _defaults(cls)
 
 
-def draws(cls: type, params: Mapping[str, Any]) -> bool:
+def is_randomized(cls: type, params: Mapping[str, Any]) -> bool:
     """Return whether, with these parameters, the ``random_state`` given to an estimator changes its result.
 
     It does for every class whose constructor has ``random_state``, with these exceptions: it is among the
@@ -160,16 +157,16 @@ def draws(cls: type, params: Mapping[str, Any]) -> bool:
     Examples
     --------
     >>> from eigenbench import GEM
-    >>> draws(GEM, {}), draws(GEM, {"pairs": "uniform"}), draws(GEM, {"pairs": "uniform", "random_state": 0})
-    (False, True, False)
+    >>> is_randomized(GEM, {}), is_randomized(GEM, {"pairs": "uniform"})
+    (False, True)
     """
     if not takes_random_state(cls) or params.get("random_state") is not None:
         return False
     complete = {**_defaults(cls), **params}
     if hasattr(cls, "_draws_at_random"):
         return cls._draws_at_random(complete)
-    if cls.__module__.partition(".")[0] == "sklearn" and cls.__name__ in _SKLEARN_DRAWS:
-        return _SKLEARN_DRAWS[cls.__name__](complete)
+    if cls.__module__.partition(".")[0] == "sklearn" and cls.__name__ in _SKLEARN_RANDOMIZED:
+        return _SKLEARN_RANDOMIZED[cls.__name__](complete)
     return True
 
 

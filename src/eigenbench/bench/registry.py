@@ -1,381 +1,142 @@
-"""Every component that a suite file can name: one line makes a new method available everywhere.
+"""Every name that a suite can give a component: one line makes a new method available everywhere.
 
-Only names and import paths live here, so reading the registry imports no numerics. What a component can do
-follows from its class, see `eigenbench.bench.capabilities`.
+A name means, in this order: a component of `COMPONENTS`; ``package.module:Class``, an import path; a public
+estimator of scikit-learn, by the name of its class; an entry point of the group `ENTRY_POINTS` of a package.
+To find one imports nothing. What a component can do follows from its class: `eigenbench.bench.capabilities`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import ast
+import re
 from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
-from eigenbench.bench.component_loading import folder_of, load_component
+import eigenbench
+from eigenbench.bench.components import Component, Kind
 
-Kind = Literal["preprocessing", "embedding", "expansion", "classifier"]
+_PEERS = "eigenbench.methods.peers"
 
+#: Kind, module and names; "eigenbench" stands for the modules of what it exports.
+_REGISTERED: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
+    ("preprocessing", "sklearn.preprocessing", ("StandardScaler", "Normalizer")),
+    ("preprocessing", "eigenbench.methods.preprocessing.table_preprocessor", ("TablePreprocessor",)),
+    (
+        "embedding",
+        "eigenbench",
+        (
+            *("RandomDirections", "GEM", "ContractedGEM", "NeighborhoodGEM", "SubclassGEM", "FisherLDA"),
+            *("SIR", "OrientedPCA", "PerClassPCA", "VCA", "HyperbolicPCA", "TemporalHyperbolicPCA"),
+            *("Rembrandt", "PLST", "CompressedSensing"),
+        ),
+    ),
+    ("embedding", "sklearn.decomposition", ("PCA", "KernelPCA", "TruncatedSVD")),
+    ("embedding", "sklearn.discriminant_analysis", ("LinearDiscriminantAnalysis",)),
+    ("embedding", f"{_PEERS}.metric_learners", ("LFDA", "NCA", "MMC_Supervised")),
+    ("embedding", f"{_PEERS}.supervised_umap", ("UMAP",)),
+    (
+        "expansion",
+        "eigenbench",
+        (
+            *("SignedPowers", "SphericalRandomFeatures", "SphericalHermiteFeatures", "RandomMaclaurin"),
+            *("TensorSketch", "CRAFT", "RandomFourierFeatures"),
+        ),
+    ),
+    ("expansion", "sklearn.kernel_approximation", ("PolynomialCountSketch", "Nystroem", "RBFSampler")),
+    ("expansion", "sklearn.pipeline", ("FeatureUnion",)),
+    ("expansion", "sklearn.ensemble", ("RandomTreesEmbedding",)),
+    (
+        "classifier",
+        "eigenbench",
+        (
+            *("CalibratedLeastSquares", "SecondOrderLogistic", "StochasticLogistic"),
+            "LabelEmbeddingClassifier",
+        ),
+    ),
+    ("classifier", "sklearn.linear_model", ("LogisticRegression",)),
+    ("classifier", "sklearn.svm", ("LinearSVC", "SVC")),
+    ("classifier", "sklearn.neighbors", ("KNeighborsClassifier",)),
+    ("classifier", "sklearn.ensemble", ("HistGradientBoostingClassifier", "RandomForestClassifier")),
+    ("classifier", "lightgbm", ("LGBMClassifier",)),
+    ("classifier", f"{_PEERS}.one_vs_rest", ("OneVsRestLogistic",)),
+    ("classifier", f"{_PEERS}.subsampled_svc", ("SubsampledSVC",)),
+    ("classifier", f"{_PEERS}.vowpal_wabbit", ("VowpalWabbitOAA", "VowpalWabbitLOMTree")),
+    ("classifier", f"{_PEERS}.napkinxc_plt", ("NapkinXCPLT",)),
+)
 
-@dataclass(frozen=True)
-class Component:
-    """A scikit-learn estimator that suites refer to by ``name``.
-
-    Attributes
-    ----------
-    name : str
-        The class name, as written in suite files.
-    module : str
-        The module that defines the class.
-    kind : {"preprocessing", "embedding", "expansion", "classifier"} or None
-        The role in a pipeline; None where the class says it.
-    summary : str
-        One line for ``eigenbench list methods``.
-    extra : str or None
-        The optional dependency, ``pip install eigenbench[extra]``, that a peer's component needs.
-    attribute : str
-        The class, where it has another name.
-    own : bool
-        Whether it is code of the user's or of a further package, which is tried before it is used.
-    folder : str or None
-        Where the module lies if it is not installed.
-    """
-
-    name: str
-    module: str
-    kind: Kind | None
-    summary: str
-    extra: str | None = None
-    attribute: str = ""
-    own: bool = False
-    folder: str | None = None
-
-    def load(self) -> type:
-        """Import and return the estimator class.
-
-        Raises
-        ------
-        MissingExtraError
-            If it belongs to a package that is not installed.
-        """
-        return load_component(self.attribute or self.name, self.module, self.extra, self.folder)
-
-    def beside(self, folder: Path | None) -> Component:
-        """Return it with a folder as its own, if its module lies there."""
-        return replace(self, folder=folder_of(self.module, folder))
-
+#: Modules that need an optional dependency.
+_EXTRAS = {
+    "lightgbm": "rivals",
+    f"{_PEERS}.metric_learners": "peers",
+    f"{_PEERS}.napkinxc_plt": "peers",
+    f"{_PEERS}.supervised_umap": "rivals",
+    f"{_PEERS}.vowpal_wabbit": "peers",
+}
 
 COMPONENTS: dict[str, Component] = {
-    component.name: component
-    for component in (
-        Component("StandardScaler", "sklearn.preprocessing", "preprocessing", "zero mean, unit variance"),
-        Component(
-            "TablePreprocessor",
-            "eigenbench.methods.preprocessing.table_preprocessor",
-            "preprocessing",
-            "missing values imputed, categories encoded, columns scaled",
-        ),
-        Component(
-            "SignedPowers",
-            "eigenbench.methods.embeddings.signed_powers",
-            "expansion",
-            "max(0, ±z)^p, several p",
-        ),
-        Component(
-            "RandomDirections",
-            "eigenbench.methods.embeddings.random_directions",
-            "embedding",
-            "projections on random unit directions",
-        ),
-        Component("PCA", "sklearn.decomposition", "embedding", "principal components"),
-        Component(
-            "GEM",
-            "eigenbench.methods.embeddings.discriminants.gem",
-            "embedding",
-            "generalized eigenvectors of class pairs",
-        ),
-        Component(
-            "ContractedGEM",
-            "eigenbench.methods.embeddings.discriminants.contracted_gem",
-            "embedding",
-            "GEM for continuous and vector targets",
-        ),
-        Component(
-            "NeighborhoodGEM",
-            "eigenbench.methods.embeddings.discriminants.neighborhood_gem",
-            "embedding",
-            "each class under its nearest classes together",
-        ),
-        Component(
-            "SubclassGEM",
-            "eigenbench.methods.embeddings.discriminants.subclass_gem",
-            "embedding",
-            "parts of each class over each other class",
-        ),
-        Component(
-            "FisherLDA",
-            "eigenbench.methods.embeddings.discriminants.fisher_lda",
-            "embedding",
-            "class means against the spread within classes",
-        ),
-        Component(
-            "SIR",
-            "eigenbench.methods.embeddings.discriminants.sir",
-            "embedding",
-            "class means against the whole covariance",
-        ),
-        Component(
-            "OrientedPCA",
-            "eigenbench.methods.embeddings.discriminants.oriented_pca",
-            "embedding",
-            "signal against declared noise",
-        ),
-        Component(
-            "PerClassPCA",
-            "eigenbench.methods.embeddings.discriminants.per_class_pca",
-            "embedding",
-            "principal components of each class",
-        ),
-        Component(
-            "VCA",
-            "eigenbench.methods.embeddings.discriminants.vca",
-            "embedding",
-            "directions along which the data vanish",
-        ),
-        Component(
-            "KernelPCA",
-            "sklearn.decomposition",
-            "embedding",
-            "principal components in a kernel's feature space",
-        ),
-        Component(
-            "LinearDiscriminantAnalysis",
-            "sklearn.discriminant_analysis",
-            "embedding",
-            "Fisher's discriminants",
-        ),
-        Component(
-            "HyperbolicPCA",
-            "eigenbench.methods.embeddings.constraints.hyperbolic_pca",
-            "embedding",
-            "keeps equal labels near and different labels far, linear or by a kernel",
-        ),
-        Component(
-            "TemporalHyperbolicPCA",
-            "eigenbench.methods.embeddings.constraints.temporal_hyperbolic_pca",
-            "embedding",
-            "the same without labels: what is near in time is equal",
-        ),
-        Component(
-            "LFDA",
-            "eigenbench.methods.peers.metric_learners",
-            "embedding",
-            "metric-learn's local Fisher discriminants",
-            extra="peers",
-        ),
-        Component(
-            "NCA",
-            "eigenbench.methods.peers.metric_learners",
-            "embedding",
-            "metric-learn's neighbourhood components",
-            extra="peers",
-        ),
-        Component(
-            "MMC_Supervised",
-            "eigenbench.methods.peers.metric_learners",
-            "embedding",
-            "metric-learn's Mahalanobis metric for clustering",
-            extra="peers",
-        ),
-        Component(
-            "UMAP",
-            "eigenbench.methods.peers.supervised_umap",
-            "embedding",
-            "umap-learn's neighbourhood graph of the rows and their labels",
-            extra="rivals",
-        ),
-        Component(
-            "SphericalRandomFeatures",
-            "eigenbench.methods.embeddings.kernel_features.spherical",
-            "expansion",
-            "Fourier features of a kernel fitted on the sphere",
-        ),
-        Component(
-            "SphericalHermiteFeatures",
-            "eigenbench.methods.embeddings.kernel_features.spherical_hermite",
-            "expansion",
-            "unbiased Hermite features of the polynomial kernel on the sphere",
-        ),
-        Component(
-            "RandomMaclaurin",
-            "eigenbench.methods.embeddings.kernel_features.random_maclaurin",
-            "expansion",
-            "products of random signs for the powers of the inner product",
-        ),
-        Component(
-            "TensorSketch",
-            "eigenbench.methods.embeddings.kernel_features.tensor_sketch",
-            "expansion",
-            "count sketches multiplied in the Fourier domain",
-        ),
-        Component(
-            "CRAFT",
-            "eigenbench.methods.embeddings.kernel_features.craft",
-            "expansion",
-            "a wide random map and a projection",
-        ),
-        Component(
-            "RandomFourierFeatures",
-            "eigenbench.methods.embeddings.kernel_features.random_fourier",
-            "expansion",
-            "Fourier features of the Gaussian, Laplacian and Matérn kernels",
-        ),
-        Component(
-            "PolynomialCountSketch",
-            "sklearn.kernel_approximation",
-            "expansion",
-            "scikit-learn's Tensor Sketch",
-        ),
-        Component(
-            "FeatureUnion",
-            "sklearn.pipeline",
-            "expansion",
-            "scikit-learn's union of features, of pipelines side by side",
-        ),
-        Component(
-            "Nystroem",
-            "sklearn.kernel_approximation",
-            "expansion",
-            "kernel features from sampled rows",
-        ),
-        Component(
-            "RBFSampler",
-            "sklearn.kernel_approximation",
-            "expansion",
-            "scikit-learn's Fourier features of the Gaussian kernel",
-        ),
-        Component(
-            "RandomTreesEmbedding",
-            "sklearn.ensemble",
-            "expansion",
-            "leaves of random trees",
-        ),
-        Component("Normalizer", "sklearn.preprocessing", "preprocessing", "rows scaled to unit length"),
-        Component(
-            "CalibratedLeastSquares",
-            "eigenbench.methods.classifiers.calibrated_least_squares",
-            "classifier",
-            "least-squares rounds with a polynomial link",
-        ),
-        Component(
-            "SecondOrderLogistic",
-            "eigenbench.methods.classifiers.second_order_logistic",
-            "classifier",
-            "multinomial logistic, L-BFGS on whitened features",
-        ),
-        Component(
-            "StochasticLogistic",
-            "eigenbench.methods.classifiers.stochastic_logistic",
-            "classifier",
-            "multinomial logistic, preconditioned stochastic steps",
-        ),
-        Component(
-            "Rembrandt",
-            "eigenbench.methods.embeddings.labels.rembrandt",
-            "embedding",
-            "label embedding of rank-constrained least squares",
-        ),
-        Component(
-            "PLST",
-            "eigenbench.methods.embeddings.labels.plst",
-            "embedding",
-            "label embedding by the principal components of the labels",
-        ),
-        Component(
-            "CompressedSensing",
-            "eigenbench.methods.embeddings.labels.compressed_sensing",
-            "embedding",
-            "random Gaussian label embedding",
-        ),
-        Component(
-            "TruncatedSVD",
-            "sklearn.decomposition",
-            "embedding",
-            "principal components of uncentred, also sparse, data",
-        ),
-        Component(
-            "LabelEmbeddingClassifier",
-            "eigenbench.methods.classifiers.label_embedding_classifier",
-            "classifier",
-            "predicts an embedding and decodes it by logistic regression",
-        ),
-        Component("LogisticRegression", "sklearn.linear_model", "classifier", "scikit-learn's multinomial"),
-        Component("LinearSVC", "sklearn.svm", "classifier", "scikit-learn's linear SVM"),
-        Component(
-            "SVC",
-            "sklearn.svm",
-            "classifier",
-            "scikit-learn's kernel SVM",
-        ),
-        Component(
-            "KNeighborsClassifier",
-            "sklearn.neighbors",
-            "classifier",
-            "scikit-learn's nearest neighbours",
-        ),
-        Component(
-            "HistGradientBoostingClassifier",
-            "sklearn.ensemble",
-            "classifier",
-            "scikit-learn's gradient boosting of trees",
-        ),
-        Component(
-            "RandomForestClassifier",
-            "sklearn.ensemble",
-            "classifier",
-            "scikit-learn's random forest",
-        ),
-        Component(
-            "LGBMClassifier",
-            "lightgbm",
-            "classifier",
-            "LightGBM's gradient boosting of trees",
-            extra="rivals",
-        ),
-        Component(
-            "OneVsRestLogistic",
-            "eigenbench.methods.peers.one_vs_rest",
-            "classifier",
-            "scikit-learn's logistic regression for each label on its own",
-        ),
-        Component(
-            "SubsampledSVC",
-            "eigenbench.methods.peers.subsampled_svc",
-            "classifier",
-            "scikit-learn's SVM with the Gaussian kernel, on a subsample",
-        ),
-        Component(
-            "VowpalWabbitOAA",
-            "eigenbench.methods.peers.vowpal_wabbit",
-            "classifier",
-            "Vowpal Wabbit's one against all",
-            extra="peers",
-        ),
-        Component(
-            "VowpalWabbitLOMTree",
-            "eigenbench.methods.peers.vowpal_wabbit",
-            "classifier",
-            "Vowpal Wabbit's tree of logarithmic depth",
-            extra="peers",
-        ),
-        Component(
-            "NapkinXCPLT",
-            "eigenbench.methods.peers.napkinxc_plt",
-            "classifier",
-            "napkinXC's probabilistic label tree",
-            extra="peers",
-        ),
+    name: Component(
+        name,
+        eigenbench._EXPORTS[name] if module == "eigenbench" else module,
+        kind,
+        _EXTRAS.get(module),
     )
+    for kind, module, names in _REGISTERED
+    for name in names
 }
+
+#: The group of entry points by which an installed package offers components: ``Name = package.module:Class``.
+ENTRY_POINTS = "eigenbench.components"
+
+_IMPORT_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+_CLASS_NAME = re.compile(r"[A-Z]\w*")
+
+#: Folders and modules of scikit-learn whose classes are no parts of pipelines, or not for users.
+_NOT_SEARCHED = ("tests", "externals", "utils", "experimental", "datasets", "metrics", "base", "conftest")
+
+
+def find_component(name: str, folder: Path | None = None) -> Component:
+    """Look a component up by what a suite calls it.
+
+    Parameters
+    ----------
+    name : str
+        See the module's documentation.
+    folder : Path, optional
+        Where the module of an import path may lie if it is not installed: the folder of the suite.
+
+    Returns
+    -------
+    Component
+        Its ``kind`` is None unless it is registered: its class says what it is.
+
+    Raises
+    ------
+    KeyError
+        If nothing has that name; the message gives the near match and what else can be written.
+    """
+    found = COMPONENTS.get(name) or _unregistered(name)
+    if not found:
+        close = near_match(name, [*COMPONENTS, *_sklearn_estimators()])
+        raise KeyError(
+            f"unknown method {name!r}.{close} Known: {', '.join(COMPONENTS)}, scikit-learn's classes, and "
+            "import paths, package.module:Class"
+        )
+    return found.beside(folder) if _IMPORT_PATH.fullmatch(name) else found
+
+
+class _Names:
+    """All names that a component can have, as a container."""
+
+    def __contains__(self, name: Any) -> bool:
+        return isinstance(name, str) and (name in COMPONENTS or _unregistered(name) is not None)
+
+
+#: Contains every name that `find_component` finds.
+NAMES = _Names()
 
 
 def near_match(name: str, known: list[str]) -> str:
@@ -383,3 +144,54 @@ def near_match(name: str, known: list[str]) -> str:
     folded = {candidate.lower(): candidate for candidate in known}
     close = get_close_matches(name.lower(), list(folded), n=1, cutoff=0.5)
     return f" Did you mean {folded[close[0]]!r}?" if close else ""
+
+
+@cache
+def _unregistered(name: str) -> Component | None:
+    if _IMPORT_PATH.fullmatch(name):
+        module, _, attribute = name.partition(":")
+        return Component(name, module, attribute=attribute, own=True)
+    if not _CLASS_NAME.fullmatch(name):
+        return None
+    if name in _sklearn_estimators():
+        return Component(name, _sklearn_estimators()[name])
+    return offered_components().get(name)
+
+
+@cache
+def offered_components() -> dict[str, Component]:
+    """Return the components that installed packages offer by entry points, by name."""
+    return {
+        point.name: Component(point.name, point.module, attribute=point.attr, own=True)
+        for point in entry_points(group=ENTRY_POINTS)
+        if _CLASS_NAME.fullmatch(point.name) and point.attr
+    }
+
+
+@cache
+def _sklearn_estimators() -> dict[str, str]:
+    """Return the public classes of scikit-learn and their modules, read from its source alone."""
+    spec = find_spec("sklearn")
+    assert spec is not None
+    assert spec.origin is not None
+    found: dict[str, str] = {}
+    for path in sorted(Path(spec.origin).parent.iterdir()):
+        source = path / "__init__.py" if path.is_dir() else path
+        if path.stem.startswith("_") or path.stem in _NOT_SEARCHED or source.suffix != ".py":
+            continue
+        for name in _public_names(source) if source.is_file() else ():
+            if _CLASS_NAME.fullmatch(name):
+                found.setdefault(name, f"sklearn.{path.stem}")
+    return found
+
+
+def _public_names(source: Path) -> list[str]:
+    """Return the texts in a module's ``__all__``, and the classes that it defines."""
+    names = []
+    for node in ast.parse(source.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            names.append(node.name)
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            constants = [item.value for item in ast.walk(node.value) if isinstance(item, ast.Constant)]
+            names += [value for value in constants if isinstance(value, str)]
+    return names

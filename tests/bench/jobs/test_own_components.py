@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from sklearn.utils.discovery import all_estimators
 
-from eigenbench.bench import further_components
+from eigenbench.bench import registry
 from eigenbench.bench.code_hash import own_code
-from eigenbench.bench.further_components import find_component
 from eigenbench.bench.jobs.pipelines import build_pipeline
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.jobs.workflow import Workflow
+from eigenbench.bench.registry import find_component
 from eigenbench.bench.suites.suite import SuiteError
 from eigenbench.bench.suites.suite_file import catalogue_of, check_parameters, load_suite
 from eigenbench.methods.model_file import ModelFileError, load_model, save_model
@@ -110,7 +110,7 @@ def test_every_classifier_of_scikit_learn_is_found_by_its_name():
 
 def test_finding_one_imports_nothing():
     code = (
-        "import sys; from eigenbench.bench.further_components import find_component as f\n"
+        "import sys; from eigenbench.bench.registry import find_component as f\n"
         "f('ExtraTreesClassifier'), f('a.b:C')\n"
         "assert not {'sklearn', 'numpy', 'a'} & set(sys.modules)"
     )
@@ -241,8 +241,8 @@ def test_a_package_offers_components_by_entry_points(tmp_path, monkeypatch):
         "from sklearn.preprocessing import MinMaxScaler\nclass Mine(MinMaxScaler):\n    pass\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    further_components.offered.cache_clear()
-    further_components._further.cache_clear()
+    registry.offered_components.cache_clear()
+    registry._unregistered.cache_clear()
     try:
         found = find_component("Offered")
         assert (found.module, found.attribute, found.own) == ("offering_module", "Mine", True)
@@ -256,8 +256,8 @@ def test_a_package_offers_components_by_entry_points(tmp_path, monkeypatch):
         )
         check_parameters(load_suite(path), path)
     finally:
-        further_components.offered.cache_clear()
-        further_components._further.cache_clear()
+        registry.offered_components.cache_clear()
+        registry._unregistered.cache_clear()
 
 
 def test_models_of_own_parts_are_loaded_by_those_who_trust_them(parts):

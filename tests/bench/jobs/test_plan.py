@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -408,7 +409,7 @@ def test_a_component_whose_package_is_missing_takes_no_moments(workflow):
     bench = workflow()
     spec = bench.method("s/main/gem").spec
     assert bench.uses_moments(spec)
-    absent = spec.components["GEM"].model_copy(update={"module": "eigenbench_has_none", "extra": "peers"})
+    absent = replace(spec.components["GEM"], module="eigenbench_has_none", extra="peers")
     assert not bench.uses_moments(spec.model_copy(update={"components": spec.components | {"GEM": absent}}))
 
 

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_random_state
 from small_jobs import plan_of
 
 from eigenbench.bench import registry
+from eigenbench.bench.components import Component
 from eigenbench.bench.jobs import embed, search, train
 from eigenbench.bench.jobs.pipelines import build
 from eigenbench.bench.jobs.record_run import _is_deterministic
@@ -56,7 +57,7 @@ def registered(monkeypatch):
         joblib.dump(model, path)
 
     for cls, kind in ((Noise, "embedding"), (Guessing, "classifier")):
-        component = registry.Component(cls.__name__, __name__, kind, "a new line")
+        component = Component(cls.__name__, __name__, kind)
         monkeypatch.setitem(registry.COMPONENTS, cls.__name__, component)
     for module in (embed, train):
         monkeypatch.setattr(module, "save_model", save)

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize
 
 from eigenbench import HyperbolicPCA
-from eigenbench.bench.component_loading import MissingExtraError
+from eigenbench.bench.components import MissingExtraError
 from eigenbench.bench.protocols.base import Trial
 from eigenbench.bench.protocols.held_out_classes import choose_on_held_out_classes
 from eigenbench.bench.protocols.transfer import Settings, measure

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from eigenbench.bench.component_loading import MissingExtraError
-from eigenbench.bench.jobs.job_spec import Component, JobSpec
+from eigenbench.bench.components import MissingExtraError
+from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.pipelines import fit_features, transform
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.recipes import MAX_POINTS, RECIPES, WITHOUT_RECIPE, of_width
@@ -13,8 +13,6 @@ from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.project_files import project_folder
 
 pytestmark = pytest.mark.contract
-
-COMPONENTS_OF_JOBS = {name: Component(module=one.module, extra=one.extra) for name, one in COMPONENTS.items()}
 
 
 def components(steps):
@@ -26,7 +24,7 @@ def features(steps, n_classes, n_features=8):
     generator = np.random.default_rng(0)
     y = np.arange(120) % n_classes
     X = generator.normal(size=(120, n_features)) + generator.normal(size=(n_classes, n_features))[y]
-    job = JobSpec(dataset="made", steps=steps, components=COMPONENTS_OF_JOBS)
+    job = JobSpec(dataset="made", steps=steps, components=COMPONENTS)
     try:
         fitted = fit_features(job, steps, X.astype(np.float32), y, seed=0, moments=None)
     except MissingExtraError as error:

@@ -16,7 +16,7 @@ from sklearn.metrics import f1_score, hamming_loss
 from sklearn.multiclass import OneVsRestClassifier
 
 from eigenbench import PLST, CompressedSensing, LabelEmbeddingClassifier, RandomFourierFeatures, Rembrandt
-from eigenbench.bench.jobs.job_spec import Component, JobSpec
+from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.pipelines import build
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.steps import Step
@@ -322,7 +322,7 @@ def test_built_from_a_suite_saved_and_read_again(kernel, tmp_path, multilabel):
     if kernel:
         params["feature_map"] = {"RandomFourierFeatures": {"kernel": kernel, "n_components": 15}}
     names = ("LabelEmbeddingClassifier", "Rembrandt", "RandomFourierFeatures")
-    job = JobSpec(dataset="d", components={name: Component(module=COMPONENTS[name].module) for name in names})
+    job = JobSpec(dataset="d", components={name: COMPONENTS[name] for name in names})
     model = build(job, Step(component="LabelEmbeddingClassifier", params=params), seed=7)
     assert model.random_state == model.embedding.random_state == 7
     model.fit(X, sparse.csr_array(Y))

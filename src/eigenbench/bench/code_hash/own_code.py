@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from eigenbench.bench.code_hash.source_facts import digest_of_code
-from eigenbench.bench.component_loading import make_importable
+from eigenbench.bench.components import make_importable
 
 #: Compiled code of a package.
 _COMPILED = (".so", ".pyd")

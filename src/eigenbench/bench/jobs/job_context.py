@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from eigenbench.bench.component_loading import MissingExtraError
+from eigenbench.bench.components import MissingExtraError
 from eigenbench.bench.jobs.job_log import log_to
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.rows import Rows

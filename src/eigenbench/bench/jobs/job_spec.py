@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from eigenbench.bench.capabilities import draws
-from eigenbench.bench.component_loading import load_component, make_importable
+from eigenbench.bench.capabilities import is_randomized
+from eigenbench.bench.components import Component, make_importable
 from eigenbench.bench.jobs.rows import Rows
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.steps import Params, Step, grid_points, nested_steps, with_params
@@ -26,26 +26,6 @@ _NOT_IN_KEY = {"components", "protocol_folder", "time_limit"}
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Component(_Model):
-    """Where the class of a step is defined, and the optional dependency that it needs.
-
-    Attributes
-    ----------
-    attribute : str
-        The class, where it is not called as the component.
-    own : bool
-        Whether it is no code of eigenbench or scikit-learn.
-    folder : str or None
-        Where its module lies if it is not installed.
-    """
-
-    module: str
-    extra: str | None = None
-    attribute: str = ""
-    own: bool = False
-    folder: str | None = None
 
 
 class Classifier(_Model):
@@ -167,10 +147,7 @@ class JobSpec(_Model):
         MissingExtraError
             If it belongs to a package that is not installed.
         """
-        component = self.components[name]
-        return load_component(
-            component.attribute or name, component.module, component.extra, component.folder
-        )
+        return self.components[name].load()
 
     @property
     def own_packages(self) -> tuple[str, ...]:
@@ -188,8 +165,8 @@ class JobSpec(_Model):
     def draws(self, step: Step) -> bool:
         """Say whether a seed changes the result of a step, its own ``random_state`` or that of a part."""
         inner = nested_steps(list(step.params.values()), self.components)
-        return draws(self.load(step.component), step.params) or any(
-            draws(self.load(name), params) for name, params in inner
+        return is_randomized(self.load(step.component), step.params) or any(
+            is_randomized(self.load(name), params) for name, params in inner
         )
 
     def key(self, seed: int, classifier: str) -> str:

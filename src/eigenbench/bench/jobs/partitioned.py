@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.frozen import FrozenEstimator
 
 from eigenbench.bench.capabilities import takes_partitions
-from eigenbench.bench.component_loading import MissingExtraError
+from eigenbench.bench.components import MissingExtraError
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.pipelines import build
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.utils import gen_even_slices, get_tags
 
-from eigenbench.bench.capabilities import draws, needs_rows, takes_moments
+from eigenbench.bench.capabilities import is_randomized, needs_rows, takes_moments
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.suites.steps import Step, as_step, step_names
 from eigenbench.methods.linalg.partitions import Partitions
@@ -27,7 +27,7 @@ def build(job: JobSpec, step: Step, seed: int | None) -> Any:
     """
     params = {name: _built(job, value, seed) for name, value in step.params.items()}
     estimator = job.load(step.component)
-    if seed is not None and draws(estimator, step.params):
+    if seed is not None and is_randomized(estimator, step.params):
         params["random_state"] = seed
     return estimator(**params)
 

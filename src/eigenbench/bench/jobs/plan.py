@@ -8,13 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from eigenbench.bench.component_loading import folder_of
-from eigenbench.bench.further_components import NAMES, find_component
+from eigenbench.bench.components import Component, folder_of
 from eigenbench.bench.jobs.cost import IMPORT_SECONDS, Share, seconds_of_seed, share_of
-from eigenbench.bench.jobs.job_spec import Classifier, Component, JobSpec, Validation, named_components
+from eigenbench.bench.jobs.job_spec import Classifier, JobSpec, Validation, named_components
 from eigenbench.bench.protocols.available import find_protocol
 from eigenbench.bench.records.runs import EMBEDDING_FILES, NO_CLASSIFIER, Run, run_files
-from eigenbench.bench.registry import COMPONENTS
+from eigenbench.bench.registry import COMPONENTS, NAMES, find_component
 from eigenbench.bench.suites.parts import MULTILABEL_METRICS
 from eigenbench.bench.suites.steps import as_step
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite, SuiteError
@@ -213,13 +212,7 @@ def _components_of(spec: JobSpec, folder: Path | None) -> dict[str, Component]:
         classifier or a parameter written like a step names them.
     """
     known = {*COMPONENTS, *_written_like_steps(spec.model_dump(mode="json"))}
-    found = {name: find_component(name, folder) for name in named_components(spec, known)}
-    return {
-        name: Component(
-            module=item.module, extra=item.extra, attribute=item.attribute, own=item.own, folder=item.folder
-        )
-        for name, item in found.items()
-    }
+    return {name: find_component(name, folder) for name in named_components(spec, known)}
 
 
 def _written_like_steps(value: Any) -> Iterator[str]:

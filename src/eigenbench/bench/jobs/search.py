@@ -15,7 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
 from eigenbench.atomic_files import write_json
-from eigenbench.bench.capabilities import streams
+from eigenbench.bench.capabilities import takes_feature_map
 from eigenbench.bench.jobs.embed import embed, embedding_folder
 from eigenbench.bench.jobs.job_context import JobContext, run_job
 from eigenbench.bench.jobs.job_spec import JobSpec, Point
@@ -65,7 +65,7 @@ def fit_classifier(spec: JobSpec, step: Step, features: Any, X: Any, y: Any, see
     if features is None:
         model = classifier.fit(X, y)
         return model, model
-    if streams(type(classifier)):
+    if takes_feature_map(type(classifier)):
         unseen = getattr(classifier, "early_stopping", False) and learns_from_labels(features)
         feature_map = clone(features) if unseen else FrozenEstimator(features)
         model = classifier.set_params(feature_map=feature_map).fit(X, y)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from eigenbench.bench.component_loading import folder_of, make_importable
+from eigenbench.bench.components import folder_of, make_importable
 from eigenbench.bench.protocols.base import Protocol, ProtocolSettings
 
 PROTOCOLS: dict[str, Protocol] = {

@@ -9,9 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from eigenbench.bench.component_loading import MissingExtraError
-from eigenbench.bench.further_components import NAMES, find_component
-from eigenbench.bench.registry import Component
+from eigenbench.bench.components import Component, MissingExtraError
+from eigenbench.bench.registry import NAMES, find_component
 from eigenbench.bench.suites.steps import Role, as_step
 
 

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from eigenbench.bench.further_components import find_component
 from eigenbench.bench.protocols.base import Several
-from eigenbench.bench.registry import COMPONENTS, near_match
+from eigenbench.bench.registry import COMPONENTS, find_component, near_match
 from eigenbench.bench.suites import steps
 from eigenbench.bench.suites.value_types import Grid, Identifier, Params, Seeds, check_components
 

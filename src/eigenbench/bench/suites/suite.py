@@ -21,10 +21,9 @@ from pydantic import (
     model_validator,
 )
 
-from eigenbench.bench.further_components import find_component
 from eigenbench.bench.protocols.available import PROTOCOLS, find_protocol
 from eigenbench.bench.protocols.base import ProtocolSettings, Several
-from eigenbench.bench.registry import COMPONENTS, near_match
+from eigenbench.bench.registry import COMPONENTS, find_component, near_match
 from eigenbench.bench.suites import steps
 from eigenbench.bench.suites.parts import (
     MULTICLASS_METRICS,

@@ -12,8 +12,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from eigenbench.bench.further_components import NAMES
-from eigenbench.bench.registry import near_match
+from eigenbench.bench.registry import NAMES, near_match
 from eigenbench.bench.suites.component_checks import ComponentError, checked_parameters
 from eigenbench.bench.suites.parts import (
     ClassifierSpec,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from eigenbench.bench.further_components import NAMES
+from eigenbench.bench.registry import NAMES
 
 
 def _check_folder_name(name: str) -> str:
