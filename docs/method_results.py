@@ -15,7 +15,7 @@ from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.leaderboard import leaderboards
 from eigenbench.reporting.reference_verdicts import reference_records, shipped_suites
-from eigenbench.reporting.run_groups import group_runs
+from eigenbench.reporting.replicates import group_runs
 from eigenbench.reproduction.reference import default_reference_folder
 
 #: Lines at either end of a table.

@@ -14,7 +14,7 @@ from eigenbench.reporting.reference_verdicts import (
     reference_records,
     shipped_suites,
 )
-from eigenbench.reporting.run_groups import group_runs
+from eigenbench.reporting.replicates import group_runs
 
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS.parent / "reports" / "reference"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -87,8 +88,8 @@ def show(
 ) -> None:
     """Print a suite's numbers beside the published ones, what protocols measured, and the leaderboards."""
     from eigenbench.reporting.inputs import read_inputs
-    from eigenbench.reporting.run_groups import group_runs
-    from eigenbench.reporting.terminal import print_suites
+    from eigenbench.reporting.replicates import group_runs
+    from eigenbench.reporting.terminal_tables import print_suites
 
     inputs = read_inputs([_suite_path(suite, suites_dir)], results_dir)
     print_suites(inputs.suites, group_runs(inputs.suites, inputs.records, results_dir=results_dir))
@@ -117,16 +118,19 @@ def verify(
     Ends with 0 where every run came out again, 3 where one is different or missing, 1 where nothing could be
     compared.
     """
-    from eigenbench.reproduction.comparison import compare_with_reference
     from eigenbench.reproduction.receipt import read_receipts, write_receipt
+    from eigenbench.reproduction.receipt_text import print_receipt
     from eigenbench.reproduction.reference import ReproductionError, load_reference
-    from eigenbench.reproduction.terminal import print_receipt
-    from eigenbench.reproduction.workflow_call import run_suite
+    from eigenbench.reproduction.verification import compare_with_reference
 
     path = _suite_path(suite, suites_dir)
     reference = load_reference(suite, reference_dir)
     if run:
-        run_suite(suite, results_dir, suites_dir)
+        settings = [f"results_dir={results_dir}", f"suites=[{suite}]"]
+        settings += [f"suites_dir={suites_dir}"] if suites_dir else []
+        done = subprocess.run([*snakemake_command(), "--config", *settings, "--", suite], check=False)
+        if done.returncode:
+            raise ReproductionError(f"snakemake {suite} ended with {done.returncode}; the cause is above")
     receipts, problems = read_receipts(reference_dir)
     for problem in problems:
         typer.echo(f"left out: {problem}", err=True)
@@ -148,8 +152,8 @@ def summary(
 ) -> None:
     """Print the headline results of every suite that has run, and where report and dashboard are."""
     from eigenbench.reporting.inputs import read_inputs
-    from eigenbench.reporting.run_groups import group_runs
-    from eigenbench.reporting.terminal import print_summary
+    from eigenbench.reporting.replicates import group_runs
+    from eigenbench.reporting.terminal_tables import print_summary
 
     inputs = read_inputs([], results_dir, all_suites_in=_suites_folder(suites_dir))
     groups = group_runs(inputs.suites, inputs.records, results_dir=results_dir)
@@ -300,16 +304,15 @@ def ui(
 def main() -> None:
     """Run the command; expected errors are one clear line, not a traceback."""
     from eigenbench.bench.records.record import RecordError
-    from eigenbench.reporting.errors import CrateError, ExportError
+    from eigenbench.reporting import ReportError
     from eigenbench.reproduction.reference import ReproductionError
     from eigenbench.tracking.errors import TrackingError
 
     try:
         app()
     except (
-        CrateError,
+        ReportError,
         DatasetError,
-        ExportError,
         RecordError,
         ReproductionError,
         SkeletonError,

@@ -19,8 +19,7 @@ from eigenbench.own_data.reading import read_own
 from eigenbench.own_data.terminal import comparison_table
 from eigenbench.own_data.winner import how_to_use
 from eigenbench.own_data.workspace import Workspace, copy_suite, write_workspace
-from eigenbench.reporting.leaderboard import COLUMNS
-from eigenbench.reporting.leaderboard_text import leaderboard_notes
+from eigenbench.reporting.leaderboard import COLUMNS, leaderboard_notes
 
 
 def board(*lines, metric="test_error"):

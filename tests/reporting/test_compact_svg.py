@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from eigenbench.reporting.drawing import Drawing, look, tip
+from eigenbench.reporting.drawing import Drawing, hover_id, marker_style
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -15,11 +15,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 def draw(figure):
     axes = figure.subplots()
     for place in range(20):
-        text = tip(f"m{place}", f'm{place}: 1 [0, <2], "a" & b')
-        colour = look(place)["color"]
+        text = hover_id(f"m{place}", f'm{place}: 1 [0, <2], "a" & b')
+        colour = marker_style(place)["color"]
         axes.plot([place, place], [1, 3], color=colour, gid=text)
         axes.plot([place, place], [1, 3], linestyle="none", color=colour, marker="_", gid=text)
-        axes.plot([place], [2], linestyle="none", **look(place), gid=text)
+        axes.plot([place], [2], linestyle="none", **marker_style(place), gid=text)
     axes.fill_between([0, 20], [1, 2], alpha=0.18)
     axes.plot([0, 20], [1, 2], alpha=0.5)
 
@@ -42,7 +42,7 @@ def test_each_point_has_one_tip_over_its_bar_its_ends_and_its_mark(svg):
     assert titles == [f'm{place}: 1 [0, <2], "a" & b' for place in range(20)]
     for place, group in enumerate(groups):
         assert len(list(group.iter(f"{SVG}use"))) == 3
-        colour = look(place)["color"]
+        colour = marker_style(place)["color"]
         assert f"stroke:{colour}" in ElementTree.tostring(group, encoding="unicode")
 
 

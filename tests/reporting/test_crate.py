@@ -3,8 +3,8 @@
 import pytest
 
 from eigenbench.bench.records.record import read_record
+from eigenbench.reporting import ReportError
 from eigenbench.reporting.crate import write_crate
-from eigenbench.reporting.errors import CrateError
 
 rocrate = pytest.importorskip("rocrate.rocrate")
 
@@ -50,11 +50,11 @@ def test_models_are_put_in_where_asked_for(write, tmp_path, results_dir, models)
 def test_a_folder_in_use_is_left_alone(write, tmp_path):
     (tmp_path / "crate").mkdir()
     (tmp_path / "crate" / "mine.txt").write_text("mine")
-    with pytest.raises(CrateError, match="not empty"):
+    with pytest.raises(ReportError, match="not empty"):
         write()
     assert [path.name for path in (tmp_path / "crate").iterdir()] == ["mine.txt"]
 
 
 def test_without_records_it_says_what_to_run(write, tmp_path):
-    with pytest.raises(CrateError, match="run `snakemake quick` first"):
+    with pytest.raises(ReportError, match="run `snakemake quick` first"):
         write(results_dir=tmp_path / "nothing")

@@ -14,7 +14,7 @@ from PIL import Image
 
 from eigenbench.bench.protocols.base import Boxes, Histogram, Images, Scatter
 from eigenbench.reporting import exhibit_plots
-from eigenbench.reporting.drawing import look
+from eigenbench.reporting.drawing import marker_style
 from eigenbench.tracking.exhibit_files import write_exhibits
 
 SCATTER = Scatter(title="t", x=[0.0, 1.0], y=[0.5, 2.0], labels=["a", "b"], x_label="left", y_label="up")
@@ -109,7 +109,7 @@ def test_a_picture_of_many_points_stays_small():
 def test_a_hundred_labels_have_looks_that_differ_and_no_legend():
     labels = [f"class {i}" for i in range(100)]
     exhibit = Scatter(title="t", x=[0.0] * 100, y=[1.0] * 100, labels=labels)
-    assert len({tuple(look(i).items()) for i in range(100)}) == 100
+    assert len({tuple(marker_style(i).items()) for i in range(100)}) == 100
     assert "class 5" not in exhibit_plots.drawing(exhibit).svg("k")
     assert exhibit_plots.reading(exhibit)
 

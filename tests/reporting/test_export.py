@@ -13,10 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from eigenbench.cli import app
-from eigenbench.reporting.errors import ExportError
-from eigenbench.reporting.export import export_suite
+from eigenbench.reporting import ReportError
+from eigenbench.reporting.export import PaperTable, export_suite
 from eigenbench.reporting.leaderboard import leaderboard
-from eigenbench.reporting.paper_tables import PaperTable
 from eigenbench.reporting.site import render
 
 pytestmark = pytest.mark.workflow
@@ -119,11 +118,11 @@ def test_csv_is_raw(export, tmp_path, suite):
 
 
 def test_an_unknown_format_and_a_suite_without_records_are_errors(export, tmp_path):
-    with pytest.raises(ExportError, match="no format 'docx'; there are: tex, md, csv"):
+    with pytest.raises(ReportError, match="no format 'docx'; there are: tex, md, csv"):
         export(tables=["docx"])
-    with pytest.raises(ExportError, match="no format 'gif'; there are: svg, png, pdf"):
+    with pytest.raises(ReportError, match="no format 'gif'; there are: svg, png, pdf"):
         export(figures=["gif"])
-    with pytest.raises(ExportError, match="run snakemake quick, or name --results-dir"):
+    with pytest.raises(ReportError, match="run snakemake quick, or name --results-dir"):
         export(results_dir=tmp_path / "nothing")
     assert not (tmp_path / "out").exists()
 

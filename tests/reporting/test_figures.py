@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from eigenbench.reporting.figures import error_against, learning_curves
-from eigenbench.reporting.run_groups import RunGroup
+from eigenbench.reporting.replicates import RunGroup
 
 # Names that end in a letter: those that differ in a number are one family.
 NAMES = ["".join(pair) for pair in product(ascii_lowercase[:6], ascii_lowercase[:10])]

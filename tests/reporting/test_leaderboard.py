@@ -14,7 +14,6 @@ from rich.console import Console
 
 from eigenbench.bench.records.record import Candidate, Failure, Search
 from eigenbench.comparison.mean_intervals import rows_and_splits, wilson
-from eigenbench.reporting.grid_edges import edge_note
 from eigenbench.reporting.leaderboard import (
     COLUMNS,
     OVER_SEEDS,
@@ -23,8 +22,9 @@ from eigenbench.reporting.leaderboard import (
     leaderboard,
     leaderboard_csv,
 )
-from eigenbench.reporting.leaderboard_text import leaderboard_table
+from eigenbench.reporting.parameters import edge_note
 from eigenbench.reporting.row_metrics import row_metric
+from eigenbench.reporting.terminal_tables import leaderboard_table
 
 CLASSIFIER = "LinearSVC"
 N_TEST = 360

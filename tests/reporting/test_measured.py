@@ -17,9 +17,9 @@ from eigenbench.bench.protocols.base import Histogram, Images, Scatter
 from eigenbench.bench.records.record import Failure
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.reporting.measurements import measure_tables
-from eigenbench.reporting.run_groups import best_groups, group_runs
+from eigenbench.reporting.replicates import best_groups, group_runs
 from eigenbench.reporting.site import render
-from eigenbench.reporting.terminal import print_measurements, print_summary
+from eigenbench.reporting.terminal_tables import print_measurements, print_summary
 
 PATH = Path(__file__).with_name("measured.yaml")
 SIZES = (512, 1024, 4096)

@@ -11,10 +11,10 @@ import pytest
 
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import load_suite
-from eigenbench.reporting.comparison import Comparison, comparison_csv
+from eigenbench.reporting.csv_files import results_csv
+from eigenbench.reporting.published import PublishedComparison, comparison_csv
 from eigenbench.reporting.reference_verdicts import reference_comparisons, shipped_suites, verdicts_page
-from eigenbench.reporting.reproduced import ReproducedOn
-from eigenbench.reporting.results import results_csv
+from eigenbench.reproduction.receipt import MachineCounts
 from eigenbench.reproduction.reference import EARLIER_KEYS
 
 pytestmark = pytest.mark.workflow
@@ -29,7 +29,7 @@ def suites() -> list[Suite]:
 
 
 @pytest.fixture(scope="module")
-def rows(suites) -> list[Comparison]:
+def rows(suites) -> list[PublishedComparison]:
     return reference_comparisons(suites)
 
 
@@ -38,7 +38,7 @@ def test_the_committed_verdicts_are_those_of_the_references(rows):
     committed = (REFERENCE / "comparison.csv").read_text(encoding="utf-8")
     assert committed == comparison_csv(rows), remedy
     page = (REPOSITORY / "docs" / "verdicts.md").read_text(encoding="utf-8")
-    assert page == verdicts_page(rows, ReproducedOn()), remedy
+    assert page == verdicts_page(rows, MachineCounts()), remedy
 
 
 def test_every_published_number_has_a_verdict(rows, suites):
@@ -55,7 +55,7 @@ def values(suite: str, *name: str, metric: str) -> list[float]:
         ]
 
 
-def only(rows: list[Comparison], experiment: str, method: str, source: str) -> Comparison:
+def only(rows: list[PublishedComparison], experiment: str, method: str, source: str) -> PublishedComparison:
     (row,) = (
         row
         for row in rows

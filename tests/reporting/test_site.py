@@ -19,10 +19,10 @@ from html_page import Page
 from eigenbench.bench.records.record import Failure
 from eigenbench.bench.suites.parts import Deviation
 from eigenbench.reporting import site
-from eigenbench.reporting.answers import best_of, significance
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.leaderboard import leaderboard
 from eigenbench.reporting.parameters import parameters_of
+from eigenbench.reporting.sections import best_label, significance
 from eigenbench.reporting.site import Report, ReportError, render
 
 pytestmark = pytest.mark.workflow
@@ -126,7 +126,7 @@ def test_runs_are_linked_to_their_records_and_logs(tmp_path, suite, suite_path, 
 def test_the_first_screen_says_what_is_best_and_whether_that_is_significant(page, suite, records):
     for name in suite.experiments:
         board = leaderboard(suite, name, records)
-        assert f"{name} {best_of(board)}" in page.text
+        assert f"{name} {best_label(board)}" in page.text
         others = board[board["rank"].notna()].iloc[1:]
         n_tied = int(others["tied"].fillna(False).sum())
         says = significance(board)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from eigenbench.reporting.drawing import tick_text
-from eigenbench.reporting.run_groups import RunGroup
+from eigenbench.reporting.replicates import RunGroup
 from eigenbench.reporting.size_curves import curve_label, mean_curves
 
 

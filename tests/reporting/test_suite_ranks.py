@@ -10,7 +10,7 @@ import pytest
 
 from eigenbench.bench.records.record import Failure
 from eigenbench.bench.suites.suite import Suite
-from eigenbench.reporting.run_groups import group_runs
+from eigenbench.reporting.replicates import group_runs
 from eigenbench.reporting.site import render
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv, suite_ranks
 

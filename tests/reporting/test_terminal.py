@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from eigenbench.reporting.run_groups import group_runs
-from eigenbench.reporting.terminal import print_comparison, print_summary
+from eigenbench.reporting.replicates import group_runs
+from eigenbench.reporting.terminal_tables import print_comparison, print_summary
 
 
 @pytest.fixture

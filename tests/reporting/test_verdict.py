@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenbench.bench.suites.parts import PublishedNumber
-from eigenbench.reporting.intervals import Estimate
-from eigenbench.reporting.verdict import is_imprecise, judge
+from eigenbench.reporting.estimates import Estimate
+from eigenbench.reporting.published import is_imprecise, judge
 
 
 def published(value: float, tolerance: float, lower_is_better: bool = True) -> PublishedNumber:

@@ -12,7 +12,7 @@ from eigenbench.bench.records.record import DatasetInfo, Environment, Record, wr
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets.catalogue import load_catalogue
-from eigenbench.reporting.results import results_csv
+from eigenbench.reporting.csv_files import results_csv
 
 SUITE = """
 title: Small

@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import t
 
 from eigenbench.bench.records.record import Failure
-from eigenbench.reporting.results import results_csv
-from eigenbench.reproduction.comparison import compare_with_reference
+from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reproduction.receipt import Receipt
 from eigenbench.reproduction.reference import load_reference
+from eigenbench.reproduction.verification import compare_with_reference
 
 
 def changed(record, **metrics):

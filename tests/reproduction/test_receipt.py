@@ -7,16 +7,16 @@ import json
 import pytest
 
 from eigenbench.bench.records.sealed_json import write_sealed
-from eigenbench.reproduction.comparison import compare_with_reference
 from eigenbench.reproduction.receipt import (
     RECEIPTS,
+    MachineCounts,
     Receipt,
-    machines_that_reproduced,
     read_receipt,
     read_receipts,
     write_receipt,
 )
 from eigenbench.reproduction.reference import ReproductionError, default_reference_folder, load_reference
+from eigenbench.reproduction.verification import compare_with_reference
 
 pytestmark = pytest.mark.workflow
 
@@ -68,14 +68,23 @@ def on(receipt: Receipt, cpu: str) -> Receipt:
     return receipt.model_copy(update={"environments": [environment]})
 
 
-def test_machines_count_once_and_only_where_every_run_came_out(receipt):
-    name = ("digits", "pca", "CalibratedLeastSquares")
-    count = lambda *receipts: machines_that_reproduced(receipts, receipt.reference, *name)  # noqa: E731
+def test_machines_count_once_and_only_where_every_run_was_reproduced(receipt, reference_dir):
+    folder = reference_dir / RECEIPTS
+
+    def count() -> int:
+        return MachineCounts(reference_dir).count("small", "digits", "pca", "CalibratedLeastSquares")
+
     assert count() == 0
-    assert count(receipt, receipt, on(receipt, "other")) == 2
+    write_receipt(receipt, folder)
+    write_receipt(receipt, folder)
+    other = write_receipt(on(receipt, "other"), folder)
+    assert count() == 2
     failed = receipt.runs[0].model_copy(update={"verdict": "different"})
-    assert count(receipt.model_copy(update={"runs": [failed, *receipt.runs[1:]]})) == 0
-    assert count(receipt.model_copy(update={"reference": "0" * 64})) == 0
+    write_receipt(on(receipt.model_copy(update={"runs": [failed, *receipt.runs[1:]]}), "other"), folder)
+    assert count() == 1
+    other.unlink()
+    write_receipt(receipt.model_copy(update={"reference": "0" * 64}), folder)
+    assert count() == 0
 
 
 def test_receipts_beside_a_reference_are_read_and_bad_ones_said(receipt, reference_dir):

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from eigenbench.reproduction.receipt import ComparedRun, ComparedValue, Receipt
-from eigenbench.reproduction.terminal import print_receipt
+from eigenbench.reproduction.receipt_text import print_receipt
 
 
 def run(

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from eigenbench.own_data.methods import INPUTS
 from eigenbench.reporting.formatting import lower_is_better, metric_style, seconds, sentence
-from eigenbench.reporting.leaderboard_text import TIED, leaderboard_notes, rank_texts, text_table
+from eigenbench.reporting.leaderboard import TIED, leaderboard_notes
+from eigenbench.reporting.terminal_tables import rank_texts, text_table
 
 #: Shown after the interval and the difference to the best.
 _FURTHER = {"balanced_error": "balanced", "log_loss": "log loss"}

@@ -10,7 +10,7 @@ from eigenbench import __version__
 from eigenbench.bench.records.record import Record, read_record
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.project_files import project_folder
-from eigenbench.reporting.errors import CrateError
+from eigenbench.reporting import ReportError
 
 #: What is kept of a run; the fitted model as well where it is asked for.
 KEPT = ("record.json", "predictions.npz")
@@ -53,7 +53,7 @@ def write_crate(
 
     Raises
     ------
-    CrateError
+    ReportError
         If rocrate is not installed, the folder is in use, or there are no records.
     RecordError
         If a record is damaged.
@@ -62,14 +62,16 @@ def write_crate(
         from rocrate.model.contextentity import ContextEntity
         from rocrate.rocrate import ROCrate
     except ImportError as error:
-        raise CrateError("rocrate is not installed: pip install 'eigenbench[archive]'") from error
+        raise ReportError("rocrate is not installed: pip install 'eigenbench[archive]'") from error
     suite = load_suite(suite_path)
     folder = results_dir / suite.name
     records = {path: read_record(path) for path in sorted(folder.glob("*/*/seed-*/**/record.json"))}
     if not records:
-        raise CrateError(f"no records in {folder}: run `snakemake {suite.name}` first, or name --results-dir")
+        raise ReportError(
+            f"no records in {folder}: run `snakemake {suite.name}` first, or name --results-dir"
+        )
     if out.exists() and any(out.iterdir()):
-        raise CrateError(f"{out} is not empty: name another folder with --out")
+        raise ReportError(f"{out} is not empty: name another folder with --out")
 
     crate = ROCrate()
     crate.name = f"eigenbench {suite.name}: {suite.title}"

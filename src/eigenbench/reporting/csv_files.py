@@ -1,4 +1,4 @@
-"""Tables as CSV text that spreadsheets show as it is."""
+"""Tables as CSV text that spreadsheets show as it is, and ``results.csv``: a row per run × seed × metric."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+from eigenbench.bench.records.record import Record
 
 #: A cell that begins with one of these is run as a formula by spreadsheets.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
@@ -41,3 +43,54 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+COLUMNS = (
+    "suite",
+    "dataset",
+    "method",
+    "classifier",
+    "seed",
+    "metric",
+    "value",
+    "status",
+    "fit_seconds",
+    "train_seconds",
+    "predict_seconds",
+    "peak_rss_mb",
+    "run_key",
+)
+
+
+def results_csv(records: Iterable[Record]) -> str:
+    """Tabulate runs as CSV, raw and unrounded.
+
+    Parameters
+    ----------
+    records : iterable of Record
+        In any order.
+
+    Returns
+    -------
+    str
+        Columns ``COLUMNS``, sorted by suite, experiment, dataset, method, classifier, seed, run key and
+        metric. A run without metrics has one row, with empty metric and value.
+    """
+    rows: list[dict[str, Any]] = []
+    for record in sorted(records, key=_order):
+        shared = {name: getattr(record, name) for name in COLUMNS if name not in ("metric", "value")}
+        measured = sorted(record.metrics.items()) if record.status == "ok" else []
+        rows += [{**shared, "metric": metric, "value": value} for metric, value in measured] or [shared]
+    return csv_text(COLUMNS, [[row.get(name) for name in COLUMNS] for row in rows])
+
+
+def _order(record: Record) -> tuple[Any, ...]:
+    return (
+        record.suite,
+        record.experiment,
+        record.dataset,
+        record.method,
+        record.classifier,
+        record.seed,
+        record.run_key,
+    )

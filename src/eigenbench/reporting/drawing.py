@@ -42,7 +42,7 @@ DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (6, 1, 1, 1)), (0, (2, 1)), (0, (
 INK = "#0a0b0c"
 
 Draw = Callable[[Figure], None]
-Look = dict[str, Any]
+MarkerStyle = dict[str, Any]
 
 _STYLE: dict[Any, Any] = {
     "axes.edgecolor": INK,
@@ -127,12 +127,12 @@ def _style(key: str | None = None) -> Any:
     return matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE, "svg.hashsalt": key})
 
 
-def tip(method: str, text: str = "") -> str:
+def hover_id(method: str, text: str = "") -> str:
     """Return the ``gid`` that gives an artist a method to filter it by, and a text on hover."""
     return f"tip:{method.replace(' ', '_')} {text}"
 
 
-def look(index: int) -> Look:
+def marker_style(index: int) -> MarkerStyle:
     """Return colour and marker of a group by its place: a hundred pairs that differ."""
     turn, place = divmod(index, len(COLOURS))
     return {"color": COLOURS[place], "marker": MARKERS[(place + turn) % len(MARKERS)]}
@@ -145,7 +145,7 @@ def names_height(names: Sequence[str], width: float) -> float:
 
 def draw_names(
     figure: Figure,
-    looks: Mapping[str, Look],
+    looks: Mapping[str, MarkerStyle],
     place: Literal["outside upper center", "outside lower center"] = "outside lower center",
     methods: Mapping[str, str] | None = None,
 ) -> None:
@@ -165,7 +165,7 @@ def draw_names(
     for handle, name in zip(legend.legend_handles, legend.get_texts(), strict=True):
         if handle is not None and methods:
             for artist in (handle, name):
-                artist.set_gid(tip(methods[name.get_text()]))
+                artist.set_gid(hover_id(methods[name.get_text()]))
 
 
 def _columns(names: Sequence[str], width: float) -> int:

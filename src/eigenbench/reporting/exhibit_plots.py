@@ -12,7 +12,15 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from eigenbench.bench.protocols.base import Boxes, Exhibit, Histogram, Images, Scatter
-from eigenbench.reporting.drawing import COLOURS, INK, Drawing, Look, draw_names, look, names_height
+from eigenbench.reporting.drawing import (
+    COLOURS,
+    INK,
+    Drawing,
+    MarkerStyle,
+    draw_names,
+    marker_style,
+    names_height,
+)
 
 _WIDTH = 3.6
 _MAX_WIDTH = 11.0
@@ -121,13 +129,13 @@ class _ScatterPicture(_Picture):
     exhibit: Scatter
 
     @property
-    def looks(self) -> dict[str, Look]:
+    def looks(self) -> dict[str, MarkerStyle]:
         """Numbers among the labels come in their order, and other labels after them."""
         labels = sorted(set(self.exhibit.labels), key=lambda label: (not label.isdigit(), len(label), label))
-        return {label: look(index) for index, label in enumerate(labels)}
+        return {label: marker_style(index) for index, label in enumerate(labels)}
 
     @property
-    def named(self) -> dict[str, Look]:
+    def named(self) -> dict[str, MarkerStyle]:
         return self.looks if 1 < len(self.looks) <= _MAX_NAMES else {}
 
     @property
@@ -162,7 +170,7 @@ class _HistogramPicture(_Picture):
     exhibit: Histogram
 
     @property
-    def looks(self) -> dict[str, Look]:
+    def looks(self) -> dict[str, MarkerStyle]:
         return {
             name: {
                 "color": COLOURS[index % len(COLOURS)],

@@ -21,15 +21,15 @@ from eigenbench.reporting.drawing import (
     INK,
     MARKERS,
     Drawing,
-    Look,
+    MarkerStyle,
     draw_names,
+    hover_id,
     log_if_wide,
     names_height,
     tick_text,
-    tip,
 )
 from eigenbench.reporting.formatting import metric_style
-from eigenbench.reporting.run_groups import RunGroup
+from eigenbench.reporting.replicates import RunGroup
 
 
 def error_against(
@@ -72,7 +72,7 @@ def error_against(
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         for (family, classifier), curve in curves.items():
-            _error_curve(axes, sorted(curve), legend.look(family, classifier))
+            _error_curve(axes, sorted(curve), legend.marker_style(family, classifier))
         log_if_wide(axes, "x", [point.x for point in points], least=4)
         log_if_wide(axes, "y", [point.y for point in points], least=8)
         axes.set_xlabel(x_label)
@@ -136,7 +136,7 @@ class _Curve(NamedTuple):
     """A learning curve of one method."""
 
     method: str
-    look: Look
+    look: MarkerStyle
     values: list[tuple[int, float]]
 
 
@@ -165,14 +165,14 @@ class _Legend:
         drawn = list(dict.fromkeys(self.family_of[method] for method in methods))
         return replace(self, classifiers=[], drawn=drawn, lines=True)
 
-    def look(self, family: str, classifier: str | None = None) -> Look:
+    def marker_style(self, family: str, classifier: str | None = None) -> MarkerStyle:
         """Return colour and marker; families beyond the palette have the colours again, filled otherwise."""
         turn, index = divmod(self.families.index(family), len(COLOURS))
         marker = MARKERS[self.classifiers.index(classifier) % len(MARKERS) if classifier else 0]
         filling = {"fillstyle": FILLS[turn % len(FILLS)], "markerfacecoloralt": "none"}
         return {"color": COLOURS[index], "marker": marker, **filling}
 
-    def line(self, family: str) -> Look:
+    def line(self, family: str) -> MarkerStyle:
         """Return colour and dashes; families beyond the palette have the colours again, dashed otherwise."""
         turn, index = divmod(self.families.index(family), len(COLOURS))
         return {"color": COLOURS[index], "linestyle": DASHES[turn % len(DASHES)]}
@@ -185,12 +185,16 @@ class _Legend:
     def draw(self, figure: Figure) -> None:
         """Name the markers (when there are several) above the axes and the families below."""
         if len(self.classifiers) > 1:
-            looks = {name: self.look(self.families[0], name) | {"color": INK} for name in self.classifiers}
+            looks = {
+                name: self.marker_style(self.families[0], name) | {"color": INK} for name in self.classifiers
+            }
             draw_names(figure, looks, "outside upper center")
         methods: dict[str, str] = {}
         for method, family in self.family_of.items():
             methods[family] = f"{methods[family]},{method}" if family in methods else method
-        looks = {family: self.line(family) if self.lines else self.look(family) for family in self.drawn}
+        looks = {
+            family: self.line(family) if self.lines else self.marker_style(family) for family in self.drawn
+        }
         draw_names(figure, looks, methods=methods)
 
 
@@ -228,12 +232,12 @@ def _curves(
     return curves
 
 
-def _error_curve(axes: Axes, curve: Sequence[_Point], look: Look) -> None:
+def _error_curve(axes: Axes, curve: Sequence[_Point], look: MarkerStyle) -> None:
     colour = look["color"]
     if len(curve) > 1:
         axes.plot([point.x for point in curve], [point.y for point in curve], linewidth=1.0, color=colour)
     for point in curve:
-        gid = tip(point.method, point.text)
+        gid = hover_id(point.method, point.text)
         ends: dict[str, Any] = {"marker": "_", "markersize": 4.0, "linewidth": 1.0}
         axes.plot([point.x, point.x], [point.low, point.high], color=colour, gid=gid, **ends)
         axes.plot(point.x, point.y, linestyle="none", markersize=5.5, gid=gid, **look)
@@ -242,7 +246,7 @@ def _error_curve(axes: Axes, curve: Sequence[_Point], look: Look) -> None:
 def _learning_panel(axes: Axes, title: str, curves: Sequence[_Curve]) -> None:
     for curve in curves:
         steps, values = zip(*curve.values, strict=True)
-        gid = tip(curve.method, f"{curve.method}: {values[-1]:.4g} at step {steps[-1]}")
+        gid = hover_id(curve.method, f"{curve.method}: {values[-1]:.4g} at step {steps[-1]}")
         axes.plot(steps, values, **curve.look, linewidth=1.2, marker=".", markersize=3, gid=gid)
     axes.set_title(title, fontsize=8.5)
     axes.set_xlabel("step")

@@ -17,9 +17,8 @@ from eigenbench.comparison.one_dataset import COLUMNS as COMPARED
 from eigenbench.comparison.one_dataset import compare_over_seeds, compare_over_splits, compare_values
 from eigenbench.comparison.pareto import pareto_front
 from eigenbench.reporting.csv_files import csv_text
-from eigenbench.reporting.grid_edges import edge_note
-from eigenbench.reporting.row_metrics import RunMetrics, open_predictions
-from eigenbench.reporting.run_groups import (
+from eigenbench.reporting.parameters import edge_note
+from eigenbench.reporting.replicates import (
     Groups,
     RunGroup,
     group_runs,
@@ -27,11 +26,15 @@ from eigenbench.reporting.run_groups import (
     reason,
     total_seconds,
 )
+from eigenbench.reporting.row_metrics import RunMetrics, open_predictions
 
 #: How methods were told apart.
 OVER_SPLITS = "rows and splits"
 OVER_SEEDS = "rows and seeds"
 OVER_VALUES = "values of the seeds"
+
+#: Beside the rank of a method that is not distinguishable from the best.
+TIED = "="
 
 #: Why there is no result of a run that was not made.
 WITHOUT_RECORD = "without a record"
@@ -171,6 +174,26 @@ def leaderboards(suites: Sequence[Suite], groups: Groups) -> dict[tuple[str, str
         for suite in suites
         for name in suite.experiments
     }
+
+
+def leaderboard_notes(board: pd.DataFrame, *, failures: bool = True) -> list[str]:
+    """Say what ties mean here, which choices lie at the edge of a grid, and which seeds have no result.
+
+    What holds for several methods is said once.
+    """
+    notes = []
+    lacking: dict[str, list[str]] = {}
+    if board["tied"].fillna(False).sum() > 1:
+        basis = str(board["compared_over"].dropna().iloc[0])
+        notes.append(f"{TIED} not distinguishable from the best, over {basis}")
+    elif (board["compared_over"] == OVER_VALUES).any() and board.loc[board["rank"] > 1, "tied"].isna().any():
+        notes.append("One value for each method: whether they tie is unknown.")
+    for line in board.to_dict("records"):
+        label = " + ".join(filter(None, (line["method"], line["classifier"])))
+        notes += [f"{label}: {line['grid_edge']}"] if line["grid_edge"] else []
+        if failures and line["without_result"]:
+            lacking.setdefault(line["without_result"], []).append(label)
+    return notes + [f"{', '.join(labels)}: {text}" for text, labels in lacking.items()]
 
 
 def leaderboard_csv(boards: Sequence[pd.DataFrame]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from eigenbench.bench.suites.suite import ExperimentSpec
+from eigenbench.reporting.estimates import KINDS
 from eigenbench.reporting.formatting import (
     MetricStyle,
     by_size,
@@ -14,9 +15,8 @@ from eigenbench.reporting.formatting import (
     sentence,
     split_size,
 )
-from eigenbench.reporting.intervals import KINDS
 from eigenbench.reporting.leaderboard import tie_group_of
-from eigenbench.reporting.run_groups import RunGroup, headline_direction
+from eigenbench.reporting.replicates import RunGroup, headline_direction
 
 
 @dataclass(frozen=True)

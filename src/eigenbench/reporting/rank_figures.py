@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from eigenbench.comparison.diagram import CriticalDifferenceDiagram
-from eigenbench.reporting.drawing import COLOURS, INK, Drawing, log_if_wide, tip
+from eigenbench.reporting.drawing import COLOURS, INK, Drawing, hover_id, log_if_wide
 from eigenbench.reporting.formatting import seconds
 from eigenbench.reporting.suite_ranks import SuiteRanks
 
@@ -101,7 +101,7 @@ def rank_against_seconds(ranks: SuiteRanks) -> Drawing | None:
             colour, size = (COLOURS[1], 6) if line["on_front"] else (COLOURS[0], 4)
             text = f"{name}: mean rank {line['mean_rank']:.2f}, {seconds(line['seconds'])} s"
             place = (line["seconds"], line["mean_rank"])
-            axes.plot(*place, "o", color=colour, markersize=size, gid=tip(str(name), text))
+            axes.plot(*place, "o", color=colour, markersize=size, gid=hover_id(str(name), text))
         for name, line in front.iterrows():
             axes.annotate(
                 str(name),

@@ -20,7 +20,7 @@ from eigenbench.bench.records.record import Failure, Record
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.reporting.leaderboard import WITHOUT_RECORD
-from eigenbench.reporting.run_groups import group_runs
+from eigenbench.reporting.replicates import group_runs
 from eigenbench.reporting.suite_ranks import SuiteRanks, pairs_csv, ranks_csv, suite_ranks
 from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_folder, present_keys
 

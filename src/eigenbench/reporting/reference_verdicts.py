@@ -18,10 +18,16 @@ from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite, suite_files
 from eigenbench.datasets.catalogue import Catalogue, Entry
 from eigenbench.project_files import project_folder
-from eigenbench.reporting.comparison import Comparison, compare_all, comparison_csv, verdict_counts
 from eigenbench.reporting.formatting import metric_style
-from eigenbench.reporting.reproduced import ReproducedOn
-from eigenbench.reporting.run_groups import group_runs
+from eigenbench.reporting.published import (
+    PublishedComparison,
+    compare_all_published,
+    comparison_csv,
+    machines_text,
+    verdict_counts,
+)
+from eigenbench.reporting.replicates import group_runs
+from eigenbench.reproduction.receipt import MachineCounts
 from eigenbench.reproduction.reference import (
     Reference,
     ReferenceRun,
@@ -43,7 +49,9 @@ _HEADER = (
 )
 
 
-def reference_comparisons(suites: Sequence[Suite], reference_dir: Path | None = None) -> list[Comparison]:
+def reference_comparisons(
+    suites: Sequence[Suite], reference_dir: Path | None = None
+) -> list[PublishedComparison]:
     """Compare every published number with the reference results, as reports do with the records of runs.
 
     A run counts where the reference has it by its key, so by just the settings that the suite has now.
@@ -59,12 +67,12 @@ def reference_comparisons(suites: Sequence[Suite], reference_dir: Path | None = 
 
     Returns
     -------
-    list of Comparison
+    list of PublishedComparison
         In the order of the suites. One without a result says why: no run yet, data that have to be supplied,
         or other settings than those of the suite, then with what they gave.
     """
     records = [record for suite in suites for record in reference_records(suite, reference_dir)]
-    return [_with_earlier_value(row) for row in compare_all(suites, group_runs(suites, records))]
+    return [_with_earlier_value(row) for row in compare_all_published(suites, group_runs(suites, records))]
 
 
 def reference_records(suite: Suite, reference_dir: Path | None = None) -> list[Record]:
@@ -130,7 +138,7 @@ def _dataset_info(name: str, entry: Entry) -> DatasetInfo | None:
     )
 
 
-def _with_earlier_value(row: Comparison) -> Comparison:
+def _with_earlier_value(row: PublishedComparison) -> PublishedComparison:
     """Add to a number that only other settings have measured what they gave."""
     records = row.group.records if row.group and row.estimate is None else ()
     metric = row.number.metric
@@ -142,7 +150,7 @@ def _with_earlier_value(row: Comparison) -> Comparison:
     return replace(row, why=f"{row.why}, by which it is {mean}{' ' + style.unit if style.unit else ''}")
 
 
-def verdicts_page(rows: Sequence[Comparison], reproduced_on: ReproducedOn) -> str:
+def verdicts_page(rows: Sequence[PublishedComparison], machines: MachineCounts) -> str:
     """Write the page of verdicts in Markdown: counts, then the tables of each paper."""
     counts = ", ".join(f"{number} {name}" for name, number in verdict_counts(rows).items())
     parts = [
@@ -158,20 +166,20 @@ def verdicts_page(rows: Sequence[Comparison], reproduced_on: ReproducedOn) -> st
         parts.append(f"## {paper}\n")
         for table, numbers in tables.items():
             parts += [f"{table}\n"] if table else []
-            parts.append(_table([_HEADER, *(_cells(row, reproduced_on) for row in numbers)]))
+            parts.append(_table([_HEADER, *(_cells(row, machines) for row in numbers)]))
     return "\n".join(parts)
 
 
-def _by_paper(rows: Sequence[Comparison]) -> dict[str, dict[str, list[Comparison]]]:
+def _by_paper(rows: Sequence[PublishedComparison]) -> dict[str, dict[str, list[PublishedComparison]]]:
     """Group numbers by paper and by what follows its name in the source, in the order of the suites."""
-    found: dict[str, dict[str, list[Comparison]]] = {}
+    found: dict[str, dict[str, list[PublishedComparison]]] = {}
     for source, numbers in groupby(rows, key=lambda row: row.number.source):
         paper, _, table = source.partition(", ")
         found.setdefault(paper, {}).setdefault(table[:1].upper() + table[1:], []).extend(numbers)
     return {paper: dict(sorted(tables.items())) for paper, tables in found.items()}
 
 
-def _cells(row: Comparison, reproduced_on: ReproducedOn) -> tuple[str, ...]:
+def _cells(row: PublishedComparison, machines: MachineCounts) -> tuple[str, ...]:
     style, found = metric_style(row.number.metric), row.estimate
     method = row.group.label if row.group else row.method
     return (
@@ -183,7 +191,7 @@ def _cells(row: Comparison, reproduced_on: ReproducedOn) -> tuple[str, ...]:
         style.interval(found.low, found.high).replace(",", " –", 1).strip("[]") if found else "",
         str(found.n_seeds) if found else "",
         f"**{row.verdict}**" if row.outcome == "off" else row.verdict,
-        reproduced_on(row) if found else "",
+        machines_text(machines, row) if found else "",
     )
 
 
@@ -203,7 +211,7 @@ def main() -> None:
     rows = reference_comparisons(list(shipped_suites()))
     pages = {
         default_reference_folder() / "comparison.csv": comparison_csv(rows),
-        project_folder() / "docs" / "verdicts.md": verdicts_page(rows, ReproducedOn()),
+        project_folder() / "docs" / "verdicts.md": verdicts_page(rows, MachineCounts()),
     }
     for path, text in pages.items():
         path.write_text(text, encoding="utf-8", newline="\n")

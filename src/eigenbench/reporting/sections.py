@@ -12,22 +12,20 @@ import pandas as pd
 
 from eigenbench.bench.records.record import Confusion, Record
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
-from eigenbench.reporting.answers import best_of, reproduced, significance
-from eigenbench.reporting.comparison import Comparison, compare, verdict_counts
+from eigenbench.reporting.captioned_figures import (
+    CaptionedFigure,
+    ExhibitGroup,
+    exhibit_groups,
+    experiment_figures,
+    ranking_figures,
+)
+from eigenbench.reporting.estimates import KINDS
 from eigenbench.reporting.formatting import MetricStyle, by_size, metric_style
-from eigenbench.reporting.intervals import KINDS
-from eigenbench.reporting.leaderboard import tied_with_best
-from eigenbench.reporting.leaderboard_text import leaderboard_notes
+from eigenbench.reporting.leaderboard import leaderboard_notes, ranked_label, tied_with_best
 from eigenbench.reporting.measurements import MeasureTable, measure_tables
 from eigenbench.reporting.parameters import SearchView, search_of
-from eigenbench.reporting.pictures import (
-    ExhibitGroup,
-    Picture,
-    exhibit_groups,
-    experiment_pictures,
-    rank_pictures,
-)
-from eigenbench.reporting.run_groups import (
+from eigenbench.reporting.published import PublishedComparison, compare_published, verdict_counts
+from eigenbench.reporting.replicates import (
     Groups,
     RunGroup,
     best_groups,
@@ -60,12 +58,12 @@ class ExperimentView:
     spec: ExperimentSpec
     headline: MetricStyle
     lower_is_better: bool
-    comparisons: list[Comparison]
+    comparisons: list[PublishedComparison]
     groups: list[RunGroup]
     best: list[RunGroup]
     board: pd.DataFrame
     measures: list[MeasureTable]
-    pictures: list[Picture]
+    pictures: list[CaptionedFigure]
     exhibits: list[ExhibitGroup]
     confusions: list[ConfusionView]
     searches: list[SearchView]
@@ -82,10 +80,10 @@ class ExperimentView:
         return leaderboard_notes(self.board, failures=False)
 
     @property
-    def answers(self) -> dict[str, str]:
+    def headline_results(self) -> dict[str, str]:
         """What is best, whether that is significant, and how many published numbers came out."""
-        found = {"best": best_of(self.board), "significant": significance(self.board)}
-        return found | {"reproduced": reproduced(self.comparisons) if self.comparisons else ""}
+        found = {"best": best_label(self.board), "significant": significance(self.board)}
+        return found | {"reproduced": reproduced_share(self.comparisons) if self.comparisons else ""}
 
     def runs_link(self, method: str, classifier: str | None) -> str:
         """Return where the runs of a method and classifier begin in the table of all; empty without any."""
@@ -117,7 +115,7 @@ class ExperimentView:
         return [record for group in self.groups for record in group.records]
 
     @property
-    def all_pictures(self) -> list[Picture]:
+    def all_pictures(self) -> list[CaptionedFigure]:
         """The figures, then the exhibits."""
         return [*self.pictures, *(picture for group in self.exhibits for picture in group.pictures)]
 
@@ -140,7 +138,7 @@ class RanksView:
     anchor: str
     metric: MetricStyle
     found: SuiteRanks
-    pictures: list[Picture]
+    pictures: list[CaptionedFigure]
 
 
 @dataclass(frozen=True)
@@ -154,12 +152,12 @@ class SuiteView:
     text: str
 
     @property
-    def comparisons(self) -> list[Comparison]:
+    def comparisons(self) -> list[PublishedComparison]:
         """The published numbers of all experiments."""
         return [row for experiment in self.experiments for row in experiment.comparisons]
 
     @property
-    def pictures(self) -> list[tuple[str, Picture]]:
+    def pictures(self) -> list[tuple[str, CaptionedFigure]]:
         """All pictures, each with the name of its experiment; empty for those over datasets."""
         over_datasets = [("", picture) for ranks in self.ranks for picture in ranks.pictures]
         return over_datasets + [
@@ -202,14 +200,14 @@ def suite_views(
 
 def _ranks(found: SuiteRanks, place: int) -> RanksView:
     anchor = f"{found.suite}-ranks-{place}"
-    pictures = [] if found.refusal else rank_pictures(found, anchor)
+    pictures = [] if found.refusal else ranking_figures(found, anchor)
     return RanksView(anchor, metric_style(found.metric), found, pictures)
 
 
 def _experiment(suite: Suite, name: str, groups: list[RunGroup], board: pd.DataFrame) -> ExperimentView:
     spec = suite.experiments[name]
     anchor = f"{suite.name}-{name}"
-    comparisons = compare(suite, name, groups)
+    comparisons = compare_published(suite, name, groups)
     first = best_groups(spec, groups)[:1]
     compared = [row.group for row in comparisons if row.group and row.estimate]
     shown = list({group.label: group for group in [*first, *compared]}.values())
@@ -227,7 +225,7 @@ def _experiment(suite: Suite, name: str, groups: list[RunGroup], board: pd.DataF
         best=tied_with_best(groups, board),
         board=board,
         measures=measure_tables(spec, groups) if spec.protocol else [],
-        pictures=experiment_pictures(spec, groups, anchor),
+        pictures=experiment_figures(spec, groups, anchor),
         exhibits=exhibit_groups(groups, anchor),
         confusions=[matrix for group in shown if (matrix := _confusion(group))],
         searches=[search for group in groups if (search := search_of(group))],
@@ -249,9 +247,9 @@ def _confusion(group: RunGroup) -> ConfusionView | None:
     return ConfusionView(f"{group.label}, seed {record.seed}", record.confusion, shades)
 
 
-def by_source(rows: Iterable[Comparison]) -> list[tuple[str, list[Comparison]]]:
+def by_source(rows: Iterable[PublishedComparison]) -> list[tuple[str, list[PublishedComparison]]]:
     """Group published numbers under a heading that names their source and data."""
-    by_heading: dict[str, list[Comparison]] = {}
+    by_heading: dict[str, list[PublishedComparison]] = {}
     for row in rows:
         by_heading.setdefault(f"{row.number.source} · {row.experiment} on {row.dataset}", []).append(row)
     return list(by_heading.items())
@@ -274,3 +272,42 @@ def distinct_datasets(records: Iterable[Record]) -> list[dict[str, Any]]:
     return sorted(
         (json.loads(text) for text in texts), key=lambda info: (info["name"], info["sha256"], info["n_train"])
     )
+
+
+def best_label(board: pd.DataFrame) -> str:
+    """Return method and classifier of the first line of a leaderboard; empty where nothing has a rank."""
+    ranked = board[board["rank"].notna()]
+    return "" if ranked.empty else ranked_label(ranked.iloc[0])
+
+
+def significance(board: pd.DataFrame) -> str:
+    """Say whether the first line of a leaderboard is better than the others, by its tie group.
+
+    Parameters
+    ----------
+    board : DataFrame
+        From `eigenbench.reporting.leaderboard.leaderboard`.
+
+    Returns
+    -------
+    str
+        Begins with ``yes``, ``no`` or ``unknown``; empty with fewer than two ranks.
+    """
+    ranked = board[board["rank"].notna()]
+    if len(ranked) < 2:
+        return ""
+    others = ranked.iloc[1:]
+    if pd.isna(ranked["tied"].iloc[0]):
+        return "unknown: one value each"
+    n_tied = int(others["tied"].fillna(False).sum())
+    if n_tied:
+        return f"no: ties with {n_tied} other{'s' if n_tied > 1 else ''}"
+    return "yes: better than the other" if len(others) == 1 else f"yes: better than all {len(others)} others"
+
+
+def reproduced_share(rows: Sequence[PublishedComparison]) -> str:
+    """Say how many of the published numbers that were measured came out."""
+    counts = verdict_counts(rows)
+    came_out = counts["better"] + counts["reproduced"]
+    measured = came_out + counts["off"]
+    return f"{came_out} of {measured}" if measured else "none to compare"

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from urllib.parse import quote
 
 import jinja2
 from markupsafe import Markup
 
 from eigenbench.atomic_files import replacing_entries
 from eigenbench.bench.records.record import Record
+from eigenbench.bench.records.runs import Run
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting import formatting, sections
-from eigenbench.reporting.comparison import comparison_csv, verdict_counts
+from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
 from eigenbench.reporting.parameters import parameters_of
-from eigenbench.reporting.reproduced import ReproducedOn
-from eigenbench.reporting.results import results_csv
-from eigenbench.reporting.run_files import RunFiles
-from eigenbench.reporting.run_groups import group_runs, reason, status_counts
+from eigenbench.reporting.published import comparison_csv, machines_text, verdict_counts
+from eigenbench.reporting.replicates import group_runs, reason, status_counts
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
+from eigenbench.reproduction.receipt import MachineCounts
 
 #: The folder of the figures, in the folder of the report.
 FIGURES = "figures"
@@ -135,7 +138,7 @@ def render(
             records,
             title,
             unreadable,
-            ReproducedOn(reference_dir),
+            MachineCounts(reference_dir),
             RunFiles(reports_dir, results_dir, logs_dir),
         ),
     }
@@ -173,11 +176,11 @@ def _page(
     records: Sequence[Record],
     title: str,
     unreadable: Sequence[str],
-    reproduced_on: ReproducedOn,
+    machines: MachineCounts,
     files: RunFiles,
 ) -> str:
     comparisons = [row for view in views for row in view.comparisons]
-    environment = _environment(reproduced_on, files)
+    environment = _environment(machines, files)
     script = environment.get_template("script.js").render()
     return environment.get_template("report.html.j2").render(
         script=Markup(script),
@@ -198,7 +201,7 @@ def _suite_file(path: Path) -> tuple[str, str]:
     return path.name, path.read_text(encoding="utf-8")
 
 
-def _environment(reproduced_on: ReproducedOn, files: RunFiles) -> jinja2.Environment:
+def _environment(machines: MachineCounts, files: RunFiles) -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("eigenbench.reporting"),
         autoescape=True,
@@ -218,7 +221,53 @@ def _environment(reproduced_on: ReproducedOn, files: RunFiles) -> jinja2.Environ
         "style": formatting.metric_style,
         "sources": sections.by_source,
         "parameters": parameters_of,
-        "reproduced_on": reproduced_on,
+        "machines": partial(machines_text, machines),
         "files": files,
     }
     return environment
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """The files of runs, seen from the page.
+
+    Attributes
+    ----------
+    page_dir : Path
+        The folder of the page; links are relative to it.
+    results_dir : Path or None
+        The folder of the records; without it nothing is linked.
+    logs_dir : Path or None
+        The folder of the logs.
+    """
+
+    page_dir: Path
+    results_dir: Path | None = None
+    logs_dir: Path | None = None
+
+    def record(self, record: Record) -> str:
+        """Return the path of a run's record, which is what `snakemake` is given to make it."""
+        return (self.results_dir or Path("results")).joinpath(_run(record).record).as_posix()
+
+    def record_link(self, record: Record) -> str:
+        """Return the address of a run's record; empty where the folder of the records is not known."""
+        return "" if self.results_dir is None else self._link(self.results_dir / _run(record).record)
+
+    def log_link(self, record: Record) -> str:
+        """Return the address of the log of the job that made a run; empty where there is none."""
+        return next((self._link(path) for path in self._logs(record) if path.is_file()), "")
+
+    def _logs(self, record: Record) -> Iterator[Path]:
+        """Yield where the log can be: of the run's own job, else of one for a seed or for a method."""
+        if self.logs_dir is not None:
+            folder = self.logs_dir / _run(record).folder
+            for place in (folder, *list(folder.parents)[:2]):
+                yield from (place / name for name in ("train.log", "measure.log", "fit.log"))
+
+    def _link(self, path: Path) -> str:
+        return quote(Path(os.path.relpath(path, self.page_dir)).as_posix())
+
+
+def _run(record: Record) -> Run:
+    names = (record.suite, record.experiment, record.dataset, record.method, record.classifier)
+    return Run(*names, record.seed, record.run_key)

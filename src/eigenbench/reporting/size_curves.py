@@ -12,17 +12,17 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from eigenbench.reporting.drawing import (
     Drawing,
-    Look,
+    MarkerStyle,
     draw_names,
+    hover_id,
     log_if_wide,
-    look,
+    marker_style,
     names_height,
     tick_text,
-    tip,
 )
+from eigenbench.reporting.estimates import Estimate, estimate
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
-from eigenbench.reporting.intervals import Estimate, estimate
-from eigenbench.reporting.run_groups import RunGroup
+from eigenbench.reporting.replicates import RunGroup
 
 _WIDTH = 5.5
 _MAX_STEP_TICKS = 8
@@ -54,7 +54,7 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     Drawing or None
         None when no method has two steps.
     """
-    looks = {group.label: look(index) | {"linestyle": "-"} for index, group in enumerate(groups)}
+    looks = {group.label: marker_style(index) | {"linestyle": "-"} for index, group in enumerate(groups)}
     lines = {group.label: line for group in groups if (line := _line(group, name))}
     if all(len(line.steps) < 2 for line in lines.values()):
         return None
@@ -63,7 +63,7 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         for label, line in lines.items():
-            _draw_line(axes, line, looks[label], tip(label, f"{label}: {_values(line)}"))
+            _draw_line(axes, line, looks[label], hover_id(label, f"{label}: {_values(line)}"))
         curve, axis = _split_axis(name)
         axes.set_ylabel(sentence(metric_style(curve).heading))
         axes.set_xlabel(axis or ("size" if curve in _sized(groups) else "step"))
@@ -108,7 +108,7 @@ def _line(group: RunGroup, name: str) -> _Line | None:
     )
 
 
-def _draw_line(axes: Axes, line: _Line, look: Look, gid: str) -> None:
+def _draw_line(axes: Axes, line: _Line, look: MarkerStyle, gid: str) -> None:
     means = [found.mean for found in line.estimates]
     every = max(1, math.ceil(len(line.steps) / _MARKERS_PER_LINE))
     axes.plot(line.steps, means, linewidth=1.4, markersize=4.5, markevery=every, gid=gid, **look)

@@ -25,7 +25,7 @@ from eigenbench.comparison.ranks import (
 )
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.formatting import metric_style
-from eigenbench.reporting.run_groups import Groups, RunGroup, headline_direction, total_seconds
+from eigenbench.reporting.replicates import Groups, RunGroup, headline_direction, total_seconds
 
 #: Differences of shares up to this do not matter: one percentage point.
 ROPE = 0.01

@@ -1,31 +1,30 @@
-"""The receipt: what came out of a comparison with the reference, on which machine, as a sealed JSON file."""
+"""Receipts: the outcome of a comparison with the reference on one machine, as sealed JSON files."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from eigenbench.bench.records.record import Environment
 from eigenbench.bench.records.sealed_json import seal_matches, write_sealed
-from eigenbench.reproduction.reference import ReproductionError, default_reference_folder
+from eigenbench.reproduction.reference import ReproductionError, default_reference_folder, load_reference
 
 SCHEMA_VERSION: Final = 1
 
 #: The folder of receipts, in the folder of the reference.
 RECEIPTS = "receipts"
 
-#: What a comparison of one number says, where its noise is from, and what a comparison of a run says.
+#: Verdicts on one metric, sources of its noise, and verdicts on a run.
 ValueVerdict = Literal["identical", "within noise", "different", "noise unknown", "time or memory"]
 NoiseSource = Literal["seeds", "rows", "rounding"]
 RunVerdict = Literal["identical", "within noise", "different", "not compared", "not run", "missing"]
 
-#: Verdicts of a run that came out again.
+#: Verdicts of a run that was reproduced.
 REPRODUCED: Final = ("identical", "within noise")
 
 
@@ -108,14 +107,14 @@ class ComparedRun(_Model):
 
 
 class Receipt(_Model):
-    """What came out of a comparison of one suite with the reference.
+    """Comparison of the runs of one suite with the reference.
 
     Attributes
     ----------
     suite : str
         Its name.
     reference : str
-        SHA-256 of the suite's reference, `eigenbench.reproduction.reference.reference_digest`.
+        SHA-256 of the suite's reference, `eigenbench.reproduction.reference.Reference.digest`.
     eigenbench : str
         The version that compared.
     made : str
@@ -151,7 +150,7 @@ class Receipt(_Model):
 
     @property
     def holds(self) -> bool:
-        """Whether no run is different or missing, and some came out again."""
+        """True where no run is different or missing, and some were reproduced."""
         verdicts = {run.verdict for run in self.runs}
         return not verdicts & {"different", "missing"} and bool(verdicts & set(REPRODUCED))
 
@@ -171,31 +170,30 @@ def read_receipt(path: Path) -> Receipt:
     ReproductionError
         If it cannot be read, was changed after it was written, or has another schema.
     """
-    remedy = "make it again with eigenbench verify"
     try:
         content = path.read_bytes()
-        fields = json.loads(content)
+        return _checked(json.loads(content), content)
     except OSError as error:
         raise ReproductionError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except (ValueError, RecursionError) as error:
-        raise ReproductionError(f"{path}: no JSON ({error}); {remedy}") from error
-    if not isinstance(fields, dict) or fields.get("schema_name") != "eigenbench receipt":
-        raise ReproductionError(f"{path}: not a receipt of eigenbench; {remedy}")
-    if (found := fields.get("schema_version")) != SCHEMA_VERSION:
-        raise ReproductionError(
-            f"{path}: has schema version {found!r}, and this eigenbench reads {SCHEMA_VERSION}; {remedy}"
-        )
-    if not seal_matches(content):
-        raise ReproductionError(
-            f"{path}: was changed after it was written (its seal does not match); {remedy}"
-        )
-    del fields["seal"]
-    try:
-        return Receipt.model_validate(fields)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ReproductionError(f"{path}: {place}: {first['msg']}; {remedy}") from error
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    except ReproductionError as error:
+        why = str(error)
+    except (ValueError, RecursionError) as error:
+        why = f"no JSON ({error})"
+    raise ReproductionError(f"{path}: {why}; make it again with eigenbench verify")
+
+
+def _checked(fields: Any, content: bytes) -> Receipt:
+    if not isinstance(fields, dict) or fields.get("schema_name") != "eigenbench receipt":
+        raise ReproductionError("not a receipt of eigenbench")
+    if (found := fields.get("schema_version")) != SCHEMA_VERSION:
+        raise ReproductionError(f"has schema version {found!r}, and this eigenbench reads {SCHEMA_VERSION}")
+    if not seal_matches(content):
+        raise ReproductionError("was changed after it was written (its seal does not match)")
+    del fields["seal"]
+    return Receipt.model_validate(fields)
 
 
 def read_receipts(folder: Path | None = None) -> tuple[list[Receipt], list[str]]:
@@ -215,27 +213,36 @@ def read_receipts(folder: Path | None = None) -> tuple[list[Receipt], list[str]]
     return receipts, problems
 
 
-def machines_that_reproduced(
-    receipts: Iterable[Receipt], reference: str, experiment: str, method: str, classifier: str
-) -> int:
-    """Count the machines where every run of one method and classifier came out again.
+class MachineCounts:
+    """Count of the machines that reproduced a method, by the receipts of the reference as it is now.
 
     Parameters
     ----------
-    receipts : iterable of Receipt
-        Of the suite.
-    reference : str
-        Digest of the suite's reference as it is now; receipts for an older one do not count.
-    experiment, method, classifier : str
-        Names in the suite.
+    reference_dir : Path, optional
+        Folder of the reference; by default the one that comes with eigenbench.
     """
-    machines = set()
-    for receipt in receipts:
-        verdicts = [
-            run.verdict
-            for run in receipt.runs
-            if (run.experiment, run.method, run.classifier) == (experiment, method, classifier)
-        ]
-        if receipt.reference == reference and verdicts and all(item in REPRODUCED for item in verdicts):
-            machines.add(receipt.machine)
-    return len(machines)
+
+    def __init__(self, reference_dir: Path | None = None) -> None:
+        receipts, _ = read_receipts(reference_dir)
+        digests = {suite: _digest(suite, reference_dir) for suite in {one.suite for one in receipts}}
+        self._receipts = [one for one in receipts if one.reference == digests[one.suite]]
+
+    def count(self, suite: str, experiment: str, method: str, classifier: str) -> int:
+        """Return on how many machines every run of one method and classifier was reproduced."""
+        machines = set()
+        for receipt in self._receipts:
+            verdicts = {
+                run.verdict
+                for run in receipt.runs
+                if (run.experiment, run.method, run.classifier) == (experiment, method, classifier)
+            }
+            if receipt.suite == suite and verdicts and verdicts <= set(REPRODUCED):
+                machines.add(receipt.machine)
+        return len(machines)
+
+
+def _digest(suite: str, reference_dir: Path | None) -> str:
+    try:
+        return load_reference(suite, reference_dir).digest
+    except ReproductionError:
+        return ""

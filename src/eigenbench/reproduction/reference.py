@@ -1,4 +1,4 @@
-"""The reference results that come with eigenbench: what every run gave on the machine of the developers."""
+"""Reference results of every run, as they come with eigenbench."""
 
 from __future__ import annotations
 
@@ -63,8 +63,9 @@ class Reference:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of names, keys, states and metrics: a receipt is for one version of the reference."""
-        return reference_digest(self)
+        """SHA-256 of names, keys, states and metrics in any order: a receipt is for one version of them."""
+        content = sorted([*run.name, run.run_key, run.status, run.metrics] for run in self.runs)
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def find(self, name: tuple[str, ...], run_key: str, metrics: set[str]) -> ReferenceRun | None:
         """Return the run of a name; of several, the one with this key, else that with most of these metrics.
@@ -83,12 +84,6 @@ class Reference:
             for other in self.runs
             if other.name[:-1] == run.name[:-1] and other.metrics.keys() == run.metrics.keys()
         ]
-
-
-def reference_digest(reference: Reference) -> str:
-    """Hash what a reference says, whatever the order of its rows."""
-    content = sorted([*run.name, run.run_key, run.status, run.metrics] for run in reference.runs)
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def default_reference_folder() -> Path:

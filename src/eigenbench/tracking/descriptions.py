@@ -10,7 +10,7 @@ from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import within_method
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting.formatting import probability, seconds
-from eigenbench.reporting.run_groups import reason, total_seconds
+from eigenbench.reporting.replicates import reason, total_seconds
 from eigenbench.tracking.suite_notes import report_places, sources_of, table
 from eigenbench.tracking.summaries import Summary
 

@@ -16,9 +16,9 @@ _PAIRS = "paired_differences.csv"
 
 def write_figures(folder: Path, experiment: str, spec: ExperimentSpec, summaries: Sequence[Summary]) -> None:
     """Draw the figures that the report has of an experiment as ``figures/<what>.svg`` in a folder."""
-    from eigenbench.reporting.pictures import experiment_pictures
+    from eigenbench.reporting.captioned_figures import experiment_figures
 
-    pictures = experiment_pictures(spec, [summary.runs for summary in summaries], experiment)
+    pictures = experiment_figures(spec, [summary.runs for summary in summaries], experiment)
     if pictures:
         (folder / _FOLDER).mkdir(exist_ok=True)
     for picture in pictures:

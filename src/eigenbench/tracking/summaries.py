@@ -8,11 +8,11 @@ from pathlib import Path
 
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
-from eigenbench.reporting.comparison import Comparison, compare
+from eigenbench.reporting.estimates import Estimate
 from eigenbench.reporting.formatting import MetricStyle, lower_is_better, metric_style
-from eigenbench.reporting.intervals import Estimate
 from eigenbench.reporting.leaderboard import standings
-from eigenbench.reporting.run_groups import RunGroup, group_runs, headline_direction, total_seconds
+from eigenbench.reporting.published import PublishedComparison, compare_published
+from eigenbench.reporting.replicates import RunGroup, group_runs, headline_direction, total_seconds
 from eigenbench.tracking.known import Group
 
 #: A method and classifier is as good as the worst of its verdicts.
@@ -36,7 +36,7 @@ class Summary:
         Whether less of it is better.
     estimate : Estimate or None
         Mean and interval; None where no seed has the metric.
-    published : tuple of Comparison
+    published : tuple of PublishedComparison
         The numbers of papers that these runs answer.
     rank : int or None
         1 for the best mean, over all seeds, of the experiment; equal means share a rank.
@@ -53,7 +53,7 @@ class Summary:
     headline: str
     lower: bool
     estimate: Estimate | None
-    published: tuple[Comparison, ...]
+    published: tuple[PublishedComparison, ...]
     rank: int | None
     tied: bool | None
     tie_p_value: float | None
@@ -72,7 +72,7 @@ class Summary:
         return worst or ("not run" if self.published else None)
 
     @property
-    def reference(self) -> Comparison | None:
+    def reference(self) -> PublishedComparison | None:
         """The first published number on the headline metric."""
         return next((row for row in self.published if row.number.metric == self.headline), None)
 
@@ -150,10 +150,10 @@ def summarize(
     if not records:
         return []
     spec = suite.experiments.get(experiment) if suite else None
-    comparisons: list[Comparison] = []
+    comparisons: list[PublishedComparison] = []
     if suite is not None and spec is not None:
         groups = group_runs([suite], records, results_dir=results_dir)[suite.name, experiment]
-        comparisons = compare(suite, experiment, groups)
+        comparisons = compare_published(suite, experiment, groups)
     else:
         groups = _groups_of(records)
     headline, lower = _headline(spec, records)

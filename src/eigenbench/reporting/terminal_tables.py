@@ -1,4 +1,4 @@
-"""The report in the terminal: the comparison table and a short summary, readable at 80 columns."""
+"""The report in the terminal: published numbers, protocols and leaderboards, readable at 80 columns."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 from pandas import isna
-from rich.console import Console
+from rich import box
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from eigenbench.bench.suites.suite import Suite
-from eigenbench.reporting.comparison import Comparison, compare_all, verdict_counts
-from eigenbench.reporting.formatting import metric_style, seconds
-from eigenbench.reporting.leaderboard import leaderboard_of_groups, leaderboards
-from eigenbench.reporting.leaderboard_text import print_leaderboards, rank_texts, text_table
+from eigenbench.reporting.formatting import MetricStyle, metric_style, seconds, sentence
+from eigenbench.reporting.leaderboard import TIED, leaderboard_notes, leaderboard_of_groups, leaderboards
 from eigenbench.reporting.measurements import MeasureTable, measure_tables
-from eigenbench.reporting.run_groups import Groups, RunGroup, status_counts
+from eigenbench.reporting.published import PublishedComparison, compare_all_published, verdict_counts
+from eigenbench.reporting.replicates import Groups, RunGroup, status_counts
 
 #: Lines of each leaderboard in the summary.
 _N_BEST = 3
@@ -38,7 +40,7 @@ def print_comparison(suites: Sequence[Suite], groups: Groups, console: Console |
     """Print every published number beside the measured one: a table per experiment and source."""
     console = console or _standard_output()
     for suite in suites:
-        rows = compare_all([suite], groups)
+        rows = compare_all_published([suite], groups)
         console.print(Text(f"{suite.name}: {suite.title}", style="bold"))
         for experiment, source in dict.fromkeys((row.experiment, row.number.source) for row in rows):
             _print_source(
@@ -63,7 +65,7 @@ def print_summary(
 ) -> None:
     """Print the comparison, the best lines of the leaderboards, the counts, and where everything is."""
     console = console or _standard_output()
-    rows = compare_all(suites, groups)
+    rows = compare_all_published(suites, groups)
     if rows:
         print_comparison(suites, groups, console)
     console.print(_best_table(suites, groups))
@@ -87,7 +89,7 @@ def _standard_output() -> Console:
     return Console()
 
 
-def _print_source(rows: Sequence[Comparison], console: Console) -> None:
+def _print_source(rows: Sequence[PublishedComparison], console: Console) -> None:
     """Print the numbers of one source, then why some were not run."""
     first = rows[0]
     table = text_table(f"{first.experiment}, on {first.dataset}. Published: {first.number.source}")
@@ -170,3 +172,98 @@ def _best_rows(suite: Suite, name: str, groups: Sequence[RunGroup]) -> list[list
         ]
         for rank, line in shown
     ]
+
+
+def leaderboard_table(board: pd.DataFrame, *, limit: int | None = None) -> RenderableType:
+    """Lay out a leaderboard for the terminal.
+
+    Parameters
+    ----------
+    board : DataFrame
+        From `eigenbench.reporting.leaderboard.leaderboard`.
+    limit : int, optional
+        Show so many lines; by default all, and after them what is missing and which parameters were chosen
+        at the edge of their grid.
+
+    Returns
+    -------
+    rich renderable
+        To be printed by a `rich.console.Console`.
+    """
+    style = metric_style(str(board["metric"].iloc[0]))
+    common = _common_classifier(board)
+    heading = Text(f"{board['experiment'].iloc[0]}, on {board['dataset'].iloc[0]}. {sentence(style.heading)}")
+    if common:
+        heading.append(f" of {common}" + ("" if (board["classifier"] == common).all() else ", or as named"))
+    if board[["mean", "tied"]].isna().all(axis=None):
+        return Group(heading, Text("No run has a record yet.", style="dim"))
+    table = text_table()
+    table.add_column("#", justify="right", no_wrap=True)
+    table.add_column("method", overflow="fold")
+    for name in ("mean", "95 % interval", "to best", "time (s)"):
+        table.add_column(name, justify="right", no_wrap=True)
+    shown = board if limit is None else board.head(limit)
+    for rank, line in zip(rank_texts(shown), shown.to_dict("records"), strict=True):
+        other = "" if line["classifier"] == common else line["classifier"]
+        label = ", ".join(filter(None, (line["method"], other)))
+        table.add_row(rank, Text(label), *_numbers(line, style))
+    if len(shown) < len(board):
+        return Group(heading, table, Text(f"and {len(board) - len(shown)} more", style="dim"))
+    return Group(heading, table, *(Text(note) for note in leaderboard_notes(board)))
+
+
+def _common_classifier(board: pd.DataFrame) -> str:
+    """Return the classifier of more than half of the lines; empty if there is none."""
+    counts = board["classifier"].value_counts()
+    return str(counts.index[0]) if 2 * counts.iloc[0] > len(board) else ""
+
+
+def print_leaderboards(boards: Sequence[pd.DataFrame], console: Console) -> None:
+    """Print leaderboards with a blank line after each."""
+    for board in boards:
+        console.print(leaderboard_table(board))
+        console.print()
+
+
+def rank_texts(board: pd.DataFrame) -> list[Text]:
+    """Return the ranks, with a mark where several methods tie with the best; a dash where there is none."""
+    tied = board["tied"].fillna(False)
+    mark = TIED if tied.sum() > 1 else " "
+    return [
+        Text("– ", style="dim") if pd.isna(rank) else Text(f"{rank}{mark if own else ' '}")
+        for rank, own in zip(board["rank"], tied, strict=True)
+    ]
+
+
+def _numbers(line: dict[str, Any], style: MetricStyle) -> list[Text]:
+    if pd.isna(line["mean"]):
+        return [Text("none", style="red"), Text(""), Text(""), Text(_seconds(line), style="dim")]
+    ends = [None if pd.isna(line[name]) else float(line[name]) for name in ("ci_low", "ci_high")]
+    difference = "" if pd.isna(line["p_value"]) else _signed(line["difference"], style)
+    return [
+        Text(style.measured(line["mean"]), style="bold" if line["tied"] is True else ""),
+        Text(style.interval(*ends)),
+        Text(difference),
+        Text(_seconds(line)),
+    ]
+
+
+def _signed(value: float, style: MetricStyle) -> str:
+    return f"{'+' if value >= 0 else '−'}{style.measured(abs(value))}"
+
+
+def _seconds(line: dict[str, Any]) -> str:
+    return seconds(None if pd.isna(line["seconds"]) else line["seconds"])
+
+
+def text_table(title: str = "") -> Table:
+    """Return an empty table of the terminal's look."""
+    return Table(
+        title=Text(title) if title else None,
+        title_justify="left",
+        title_style="",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )

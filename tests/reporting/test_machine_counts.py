@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from html_page import Page
 
-from eigenbench.reporting.results import results_csv
+from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.site import render
-from eigenbench.reproduction.comparison import compare_with_reference
 from eigenbench.reproduction.receipt import RECEIPTS, write_receipt
 from eigenbench.reproduction.reference import load_reference
+from eigenbench.reproduction.verification import compare_with_reference
 
 pytestmark = pytest.mark.workflow
 

@@ -18,13 +18,13 @@ from eigenbench.reporting.drawing import Drawing
 from eigenbench.reporting.figures import error_against, has_families, learning_curves
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
 from eigenbench.reporting.rank_figures import critical_differences, rank_against_seconds
-from eigenbench.reporting.run_groups import RunGroup, total_seconds
+from eigenbench.reporting.replicates import RunGroup, total_seconds
 from eigenbench.reporting.size_curves import curve_label, mean_curves
 from eigenbench.reporting.suite_ranks import SuiteRanks
 
 
 @dataclass(frozen=True)
-class Picture:
+class CaptionedFigure:
     """A drawing with its caption and a description for readers who cannot see it.
 
     ``key`` begins every identifier in the SVG, is unique on the page, and names the picture's own file.
@@ -49,7 +49,7 @@ class ExhibitGroup:
 
     title: str
     note: str
-    pictures: list[Picture]
+    pictures: list[CaptionedFigure]
 
 
 class _Drawn(NamedTuple):
@@ -60,17 +60,21 @@ class _Drawn(NamedTuple):
     wide: bool
 
 
-def experiment_pictures(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str) -> list[Picture]:
+def experiment_figures(
+    spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str
+) -> list[CaptionedFigure]:
     """Draw what an experiment measured: against its costs, and over steps or sizes.
 
     ``anchor`` begins every identifier, and is unique on the page.
     """
     drawn = [] if split_size(spec.headline)[1] else [*_against_costs(spec, groups, anchor)]
     drawn += _over_sizes(groups, anchor) if spec.protocol else [_learning(groups, anchor)]
-    return [Picture(one.key, one.drawing, one.caption, one.alt, one.wide) for one in drawn if one.drawing]
+    return [
+        CaptionedFigure(one.key, one.drawing, one.caption, one.alt, one.wide) for one in drawn if one.drawing
+    ]
 
 
-def rank_pictures(ranks: SuiteRanks, anchor: str) -> list[Picture]:
+def ranking_figures(ranks: SuiteRanks, anchor: str) -> list[CaptionedFigure]:
     """Draw a comparison over datasets: the critical-difference diagram, and cost against rank."""
     by_rank, by_time = f"{anchor}-critical-differences", f"{anchor}-time"
     drawn = [
@@ -91,7 +95,9 @@ def rank_pictures(ranks: SuiteRanks, anchor: str) -> list[Picture]:
             True,
         ),
     ]
-    return [Picture(one.key, one.drawing, one.caption, one.alt, one.wide) for one in drawn if one.drawing]
+    return [
+        CaptionedFigure(one.key, one.drawing, one.caption, one.alt, one.wide) for one in drawn if one.drawing
+    ]
 
 
 def _against_costs(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str) -> tuple[_Drawn, _Drawn]:
@@ -186,9 +192,9 @@ def exhibit_groups(groups: Sequence[RunGroup], anchor: str) -> list[ExhibitGroup
     return titled
 
 
-def _exhibit(label: str, seed: int, exhibit: Exhibit, key: str) -> Picture | None:
+def _exhibit(label: str, seed: int, exhibit: Exhibit, key: str) -> CaptionedFigure | None:
     drawing = exhibit_plots.drawing(exhibit)
     if drawing is None:
         return None
     alt = f"{label}: {exhibit_plots.description(exhibit)}"
-    return Picture(key, drawing, f"seed {seed}", alt, exhibit_plots.is_wide(exhibit), label)
+    return CaptionedFigure(key, drawing, f"seed {seed}", alt, exhibit_plots.is_wide(exhibit), label)

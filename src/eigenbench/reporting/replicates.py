@@ -16,8 +16,7 @@ from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.comparison.one_dataset import interval_over_seeds, interval_over_splits
 from eigenbench.datasets.catalogue import Catalogue
-from eigenbench.reporting.formatting import lower_is_better
-from eigenbench.reporting.intervals import (
+from eigenbench.reporting.estimates import (
     OVER_ROWS,
     ROWS_AND_SEEDS,
     ROWS_AND_SPLITS,
@@ -25,6 +24,7 @@ from eigenbench.reporting.intervals import (
     estimate,
     within_range,
 )
+from eigenbench.reporting.formatting import lower_is_better
 from eigenbench.reporting.row_metrics import RunMetrics, read_run_metrics
 
 _GroupKey = tuple[str, str, str, str]

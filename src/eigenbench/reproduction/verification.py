@@ -1,0 +1,257 @@
+"""Compare the records of a suite with the reference, run by run and metric by metric."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.records.record import Environment, Record, RecordError, read_record
+from eigenbench.bench.records.runs import Run
+from eigenbench.bench.suites.suite import Suite
+from eigenbench.bench.suites.suite_file import catalogue_of
+from eigenbench.reproduction.noise import ROUNDING, Noise, is_time_or_memory, noise_of
+from eigenbench.reproduction.receipt import ComparedRun, ComparedValue, Receipt, RunVerdict, ValueVerdict
+from eigenbench.reproduction.reference import Reference, ReferenceRun
+
+
+def compare_with_reference(
+    suite: Suite, results_dir: Path, reference: Reference, receipts: Iterable[Receipt] = ()
+) -> Receipt:
+    """Compare every run that a suite asks for with the reference run of its name.
+
+    Parameters
+    ----------
+    suite : Suite
+        The suite.
+    results_dir : Path
+        The folder that holds the suite's folder of records.
+    reference : Reference
+        Of that suite.
+    receipts : iterable of Receipt, optional
+        Of other machines; where they found a run identical, its environment is that of the reference.
+
+    Returns
+    -------
+    Receipt
+        With a `ComparedRun` for each run of the suite.
+
+    Notes
+    -----
+    Values are compared by ``eigenbench.reproduction.noise``, each at 95 %: of values that differ by chance as
+    much as two seeds do, one in twenty is called different. A metric whose noise nothing tells decides only
+    where no other metric does, and one that the reference lacks is not looked at.
+    """
+    origins = _known_origins(receipts, reference.digest)
+    environments: list[Environment] = []
+    runs = []
+    for run in plan_suite(suite, catalogue_of(suite)).runs:
+        record = _record_of(run, results_dir)
+        if isinstance(record, str):
+            runs.append(_compared(run, "missing", record))
+            continue
+        if record.environment is not None and record.environment not in environments:
+            environments.append(record.environment)
+        fraction = suite.experiments[run.experiment].validation.fraction
+        noise = partial(
+            noise_of,
+            record=record,
+            validation_rows=round(fraction * record.dataset_info.n_train) if record.dataset_info else None,
+            probability=_probability((results_dir / run.record).with_name("predictions.npz")),
+        )
+        compared = _compare_run(run, record, reference, origins.get(_name(record), []), noise)
+        index = environments.index(record.environment) if record.environment else None
+        sha256 = record.dataset_info.sha256 if record.dataset_info else None
+        runs.append(compared.model_copy(update={"environment": index, "dataset_sha256": sha256}))
+    return Receipt(
+        suite=suite.name,
+        reference=reference.digest,
+        eigenbench=version("eigenbench"),
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        environments=environments,
+        runs=runs,
+    )
+
+
+def _record_of(run: Run, results_dir: Path) -> Record | str:
+    """Return the record of a run, or why there is none that counts."""
+    path = results_dir / run.record
+    if not path.exists():
+        return "no record"
+    try:
+        record = read_record(path)
+    except RecordError as error:
+        return " ".join(str(error).split())
+    return record if record.run_key == run.key else "its record is of other settings than the suite has now"
+
+
+def _probability(path: Path) -> NDArray[Any] | None:
+    """Return the stored probability of each test row's class, where a run keeps it and it can be read."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return stored["probability"]
+    except (OSError, KeyError, ValueError, EOFError):
+        return None
+
+
+def _compared(run: Run, verdict: RunVerdict, why: str = "", **fields: Any) -> ComparedRun:
+    names = ("experiment", "dataset", "method", "classifier", "seed")
+    shared = {name: getattr(run, name) for name in names}
+    return ComparedRun(**shared, run_key=run.key, verdict=verdict, why=why, **fields)
+
+
+def _compare_run(
+    run: Run,
+    record: Record,
+    reference: Reference,
+    origins: list[_Origin],
+    noise: Callable[..., Noise | None],
+) -> ComparedRun:
+    name = (run.dataset, run.method, run.classifier, str(run.seed))
+    there = reference.find(name, run.key, set(record.metrics))
+    if there is None:
+        return _compared(run, "not compared", "the reference has no such run")
+    if record.status != "ok" or there.status != "ok":
+        here, other = (status.replace("_", " ") for status in (record.status, there.status))
+        if here == other:
+            return _compared(run, "not compared", f"{here} there too")
+        if record.status == "not_run":
+            return _compared(run, "not run", _why_not_run(record))
+        causes = _causes(record, there, origins)
+        return _compared(run, "different", f"{here} here, {other} in the reference", causes=causes)
+    siblings = reference.seeds_of(there)
+    values = {
+        metric: _compare_value(
+            metric,
+            there.metrics[metric],
+            record.metrics.get(metric),
+            [one.metrics[metric] for one in siblings],
+            noise,
+        )
+        for metric in sorted(there.metrics)
+    }
+    verdict, why = _run_verdict(values)
+    moved = {metric: value for metric, value in values.items() if value.verdict != "identical"}
+    causes = [] if verdict in ("identical", "not compared") else _causes(record, there, origins)
+    return _compared(run, verdict, why, n_identical=len(values) - len(moved), values=moved, causes=causes)
+
+
+def _why_not_run(record: Record) -> str:
+    """Return why a run was not made; of a package that is not installed only what methods have in common."""
+    message = record.failure.message if record.failure else "its record does not say why"
+    remedy = re.search(r"pip install .*", message)
+    return f"a package is not installed: {remedy[0]}" if remedy else message
+
+
+def _compare_value(
+    metric: str,
+    reference: float,
+    here: float | None,
+    by_seed: list[float],
+    noise: Callable[..., Noise | None],
+) -> ComparedValue:
+    compared = partial(ComparedValue, reference=reference, here=here)
+    if is_time_or_memory(metric):
+        return compared(verdict="time or memory")
+    if here is None:
+        return compared(verdict="different")
+    if reference == here:
+        return compared(verdict="identical")
+    gap, rounding = abs(here - reference), ROUNDING * abs(reference)
+    if gap <= rounding:
+        return compared(verdict="within noise", noise=rounding, noise_of="rounding")
+    found = noise(metric, reference, here, by_seed=by_seed)
+    if found is None:
+        return compared(verdict="noise unknown")
+    verdict: ValueVerdict = "within noise" if gap <= found.half_width else "different"
+    return compared(verdict=verdict, noise=found.half_width, noise_of=found.source)
+
+
+def _run_verdict(values: dict[str, ComparedValue]) -> tuple[RunVerdict, str]:
+    by_verdict: dict[str, list[str]] = {}
+    for metric, value in values.items():
+        by_verdict.setdefault(value.verdict, []).append(metric)
+    by_verdict.pop("time or memory", None)
+    if not by_verdict:
+        return "not compared", "it measures nothing but time and memory"
+    if different := by_verdict.get("different"):
+        return "different", f"beyond noise: {', '.join(different)}"
+    unknown = by_verdict.get("noise unknown", [])
+    if "within noise" in by_verdict:
+        return "within noise", f"noise not known: {', '.join(unknown)}" if unknown else ""
+    if unknown:
+        return "different", f"noise not known: {', '.join(unknown)}"
+    return "identical", ""
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """Environment and data of a run with exactly the values of the reference."""
+
+    environment: Environment
+    dataset_sha256: str | None
+
+
+def _known_origins(receipts: Iterable[Receipt], reference: str) -> dict[tuple[str, ...], list[_Origin]]:
+    """Collect from receipts where each run gave identical values: results hold no environment themselves."""
+    found: dict[tuple[str, ...], list[_Origin]] = {}
+    for receipt in receipts:
+        for run in receipt.runs if receipt.reference == reference else ():
+            if run.verdict == "identical" and run.environment is not None:
+                origin = _Origin(receipt.environments[run.environment], run.dataset_sha256)
+                found.setdefault(_name(run), []).append(origin)
+    return found
+
+
+def _name(run: ComparedRun | Record) -> tuple[str, ...]:
+    """Return what names a run within its suite."""
+    return run.experiment, run.method, run.classifier, str(run.seed)
+
+
+def _causes(record: Record, reference: ReferenceRun, origins: Iterable[_Origin]) -> list[str]:
+    """Name what differs from the reference: settings, data, code, versions, BLAS, processor, threads.
+
+    Of several places where the run was identical, the one with the fewest differences counts.
+    """
+    settings = []
+    if record.run_key != reference.run_key:
+        settings = [f"settings: run key {record.run_key}, {reference.run_key} in the reference"]
+    compared = [_differences(record, origin) for origin in origins]
+    return settings + min(compared, key=len, default=["the environment of the reference is not recorded"])
+
+
+def _differences(record: Record, origin: _Origin) -> list[str]:
+    data = record.dataset_info.sha256 if record.dataset_info else None
+    here, there = {"data": data}, {"data": origin.dataset_sha256}
+    if record.environment is not None:
+        here |= _properties(record.environment)
+        there |= _properties(origin.environment)
+    names = [name for name in dict.fromkeys([*here, *there]) if here.get(name) != there.get(name)]
+    return [f"{name}: {_short(here.get(name))}, {_short(there.get(name))} in the reference" for name in names]
+
+
+def _properties(environment: Environment) -> dict[str, Any]:
+    return {
+        "code": environment.code_hash,
+        "Python": environment.python,
+        **dict(sorted(environment.packages.items())),
+        "BLAS": environment.blas,
+        "processor": environment.cpu,
+        "platform": environment.platform,
+        "threads": environment.threads,
+    }
+
+
+def _short(value: object) -> str:
+    """Write a value; of a digest the first digits."""
+    text = "unknown" if value is None else str(value)
+    return text[:16] if len(text) == 64 else text
