@@ -172,6 +172,9 @@ class JobSpec(_Model):
     def key(self, seed: int, classifier: str) -> str:
         """Return the content key of a run: 16 hexadecimal digits."""
         content = self.of_run(classifier).model_dump(mode="json", exclude=_NOT_IN_KEY)
+        if self.protocol is not None:
+            # Where the module stands is no setting: keys are as they were before the rooms.
+            content["protocol"] = self.protocol.replace("eigenbench.bench.protocols.", "eigenbench.protocols.")
         return content_key([content, seed])
 
 
