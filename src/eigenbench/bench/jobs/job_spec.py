@@ -174,7 +174,9 @@ class JobSpec(_Model):
         content = self.of_run(classifier).model_dump(mode="json", exclude=_NOT_IN_KEY)
         if self.protocol is not None:
             # Where the module stands is no setting: keys are as they were before the rooms.
-            content["protocol"] = self.protocol.replace("eigenbench.bench.protocols.", "eigenbench.protocols.")
+            content["protocol"] = self.protocol.replace(
+                "eigenbench.bench.protocols.", "eigenbench.protocols."
+            )
         return content_key([content, seed])
 
 
