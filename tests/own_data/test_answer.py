@@ -12,10 +12,10 @@ from sklearn.datasets import dump_svmlight_file
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.datasets.own_catalogue import load_with_own
-from eigenbench.own_data.errors import OwnDataError
-from eigenbench.own_data.methods import chosen_methods
-from eigenbench.own_data.problem import pose
-from eigenbench.own_data.reading import read_own
+from eigenbench.own_data.compared_methods import chosen_methods
+from eigenbench.own_data.files import read_user_file
+from eigenbench.own_data.problem import make_problem
+from eigenbench.own_data.table import OwnDataError
 from eigenbench.own_data.terminal import comparison_table
 from eigenbench.own_data.winner import how_to_use
 from eigenbench.own_data.workspace import Workspace, copy_suite, write_workspace
@@ -113,7 +113,7 @@ def own_file(folder, kind):
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "feather", "arff", "npz", "svm", ""])
 def test_the_three_lines_read_a_new_file_of_the_same_kind(tmp_path, monkeypatch, kind):
-    problem = pose(read_own(*own_file(tmp_path, kind)), n_folds=2)
+    problem = make_problem(read_user_file(*own_file(tmp_path, kind)), n_folds=2)
     monkeypatch.chdir(tmp_path)
     reading, _, use = how_to_use(Workspace(tmp_path), problem).splitlines()
     names = {}
@@ -127,7 +127,7 @@ def test_the_three_lines_read_a_new_file_of_the_same_kind(tmp_path, monkeypatch,
 def workspace(tmp_path):
     table = pd.DataFrame({"a": range(12), "kind": ["x", "y", "z"] * 4})
     table.to_csv(tmp_path / "data.csv", index=False)
-    problem = pose(read_own(tmp_path / "data.csv", ["kind"]), n_folds=3)
+    problem = make_problem(read_user_file(tmp_path / "data.csv", ["kind"]), n_folds=3)
     methods = chosen_methods(False, False, ["lda"])
     return write_workspace(tmp_path / "out", problem, methods, metric="error", seed=0, time_limit=10.0)
 

@@ -15,11 +15,11 @@ from jobs_here import fit_all
 from small_tables import regular_table
 
 from eigenbench.bench.suites.suite_file import load_suite
-from eigenbench.own_data.comparing import _answer
-from eigenbench.own_data.methods import chosen_methods
-from eigenbench.own_data.problem import pose
-from eigenbench.own_data.reading import read_own
-from eigenbench.own_data.workflow import End, planned
+from eigenbench.own_data.compared_methods import chosen_methods
+from eigenbench.own_data.comparison_run import _answer
+from eigenbench.own_data.files import read_user_file
+from eigenbench.own_data.problem import make_problem
+from eigenbench.own_data.workflow import WorkflowEnd, planned_runs
 from eigenbench.own_data.workspace import write_workspace
 from eigenbench.reporting.__main__ import main as report
 
@@ -29,7 +29,7 @@ N_FOLDS = 4
 
 def workspace_of(folder):
     regular_table(0, n=240).drop(columns="site").to_csv(folder / "data.csv", index=False)
-    problem = pose(read_own(folder / "data.csv", ["kind"]), n_folds=N_FOLDS)
+    problem = make_problem(read_user_file(folder / "data.csv", ["kind"]), n_folds=N_FOLDS)
     return write_workspace(folder / "out", problem, METHODS, metric="error", seed=0, time_limit=60.0)
 
 
@@ -37,7 +37,7 @@ def workspace_of(folder):
 def done(tmp_path_factory):
     """A comparison of which all folds are done, the records of them, and the predictions."""
     workspace = workspace_of(tmp_path_factory.mktemp("all"))
-    watch = planned(workspace)
+    watch = planned_runs(workspace)
     fit_all(workspace, watch, "data")
     return workspace, watch
 
@@ -51,7 +51,7 @@ def stopped(done, folder, keep):
             target = workspace.results / run.folder
             target.parent.mkdir(parents=True, exist_ok=True)
             target.symlink_to(source.results / run.folder)
-    return workspace, _answer(workspace, planned(workspace), End.TIME)
+    return workspace, _answer(workspace, planned_runs(workspace), WorkflowEnd.TIME)
 
 
 def test_all_folds_need_no_note(done, tmp_path):
@@ -62,7 +62,7 @@ def test_all_folds_need_no_note(done, tmp_path):
 
 
 def test_methods_are_compared_on_the_folds_that_all_have_done(done, tmp_path):
-    whole = _answer(*done, End.DONE).board.set_index(["method", "classifier"])
+    whole = _answer(*done, WorkflowEnd.DONE).board.set_index(["method", "classifier"])
     workspace, outcome = stopped(done, tmp_path, lambda run: run.seed < 2 or run.method == "raw")
     assert outcome.note == "The time was over: the table stands on 2 of 4 folds, the same for all methods."
     board = outcome.board.set_index(["method", "classifier"])

@@ -17,10 +17,10 @@ from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets import open_prepared, prepare
 from eigenbench.datasets.own_catalogue import load_with_own
 from eigenbench.methods.preprocessing.table_preprocessor import TablePreprocessor
-from eigenbench.own_data.comparing import Options, choose
-from eigenbench.own_data.errors import OwnDataError
-from eigenbench.own_data.problem import pose
-from eigenbench.own_data.reading import read_own
+from eigenbench.own_data.comparison_run import Options, choose
+from eigenbench.own_data.files import read_user_file
+from eigenbench.own_data.problem import make_problem
+from eigenbench.own_data.table import OwnDataError
 from eigenbench.own_data.workspace import dataset_name, write_workspace
 
 
@@ -52,14 +52,14 @@ def test_a_table_becomes_a_folder_or_one_sentence(tmp_path_factory, table, kind,
 def _outcome(folder, path, targets, n_folds):
     """Return the problem with its plan and data, or the sentence that says why there is none."""
     try:
-        problem = pose(read_own(path, targets), n_folds=n_folds)
+        problem = make_problem(read_user_file(path, targets), n_folds=n_folds)
         return problem, *prepared(folder / "out", problem)
     except OwnDataError as error:
         return str(error)
 
 
 def _check_folds(problem, plan, dataset, n_folds):
-    assert all(problem.said())
+    assert all(problem.describe())
     tested = 0
     for seed in range(n_folds):
         opened = dataset(seed)
@@ -77,16 +77,16 @@ def _check_folds(problem, plan, dataset, n_folds):
 @pytest.mark.parametrize(("n_rows", "n_folds"), [(60, 5), (20_004, 3)])
 def test_large_tables_have_fewer_folds(tmp_path, n_rows, n_folds):
     regular_table(0, n=n_rows)[["a", "kind"]].to_parquet(tmp_path / "data.parquet")
-    problem = pose(read_own(tmp_path / "data.parquet", ["kind"]))
+    problem = make_problem(read_user_file(tmp_path / "data.parquet", ["kind"]))
     assert problem.n_folds == n_folds
-    assert any(f"{n_folds} folds" in line for line in problem.said())
+    assert any(f"{n_folds} folds" in line for line in problem.describe())
 
 
 @pytest.mark.parametrize("classes", [3, 30])
 def test_groups_stay_in_one_fold(tmp_path, classes):
     frame = regular_table(0, classes=classes)
     frame.to_parquet(tmp_path / "data.parquet")
-    problem = pose(read_own(tmp_path / "data.parquet", ["kind"], "site"), n_folds=4)
+    problem = make_problem(read_user_file(tmp_path / "data.parquet", ["kind"], "site"), n_folds=4)
     _, dataset = prepared(tmp_path / "out", problem)
     sites = dict(zip(problem.matrix[:, 1], frame["site"], strict=True))
     for seed in range(4):
@@ -101,7 +101,7 @@ def test_rows_of_a_test_file_are_the_test_rows(tmp_path):
     train, test = tmp_path / "train.csv", tmp_path / "test.csv"
     frame[:40].to_csv(train, index=False)
     frame[40:].assign(extra=1).to_csv(test, index=False)
-    problem = pose(read_own(train, ["kind"]), read_own(test, ["kind"]))
+    problem = make_problem(read_user_file(train, ["kind"]), read_user_file(test, ["kind"]))
     plan, dataset = prepared(tmp_path / "out", problem)
     opened = dataset(0)
     assert (opened.X_train.shape, opened.X_test.shape) == ((40, 5), (20, 5))
@@ -111,7 +111,7 @@ def test_rows_of_a_test_file_are_the_test_rows(tmp_path):
 
 def test_the_same_table_writes_the_same_bytes_and_another_seed_other_folds(tmp_path):
     regular_table(2).to_csv(tmp_path / "data.csv", index=False)
-    problem = pose(read_own(tmp_path / "data.csv", ["kind"]))
+    problem = make_problem(read_user_file(tmp_path / "data.csv", ["kind"]))
     plans = [prepared(tmp_path / name, problem, seed)[0] for name, seed in (("a", 0), ("b", 0), ("c", 1))]
     files = [sorted((tmp_path / name / "suites").iterdir()) for name in ("a", "b")]
     assert [file.read_bytes() for file in files[0]] == [file.read_bytes() for file in files[1]]
@@ -122,7 +122,7 @@ def test_the_same_table_writes_the_same_bytes_and_another_seed_other_folds(tmp_p
 def test_a_folder_with_other_content_is_not_touched(tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     regular_table(3).to_csv(tmp_path / "data.csv", index=False)
-    problem = pose(read_own(tmp_path / "data.csv", ["kind"]))
+    problem = make_problem(read_user_file(tmp_path / "data.csv", ["kind"]))
     with pytest.raises(OwnDataError, match="not empty"):
         prepared(tmp_path, problem)
 
@@ -140,4 +140,4 @@ def test_a_folder_with_other_content_is_not_touched(tmp_path):
 def test_what_is_wrong_with_an_option_is_one_sentence(tmp_path, options, told):
     regular_table(4).to_csv(tmp_path / "data.csv", index=False)
     with pytest.raises(OwnDataError, match=told):
-        choose(pose(read_own(tmp_path / "data.csv", ["kind"])), options)
+        choose(make_problem(read_user_file(tmp_path / "data.csv", ["kind"])), options)

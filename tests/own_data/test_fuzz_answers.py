@@ -21,15 +21,14 @@ from jobs_here import fit_all
 from eigenbench.bench.jobs import train
 from eigenbench.bench.records.record import read_record
 from eigenbench.methods.model_file import load_model
-from eigenbench.own_data.comparing import Options, choose
-from eigenbench.own_data.errors import OwnDataError
-from eigenbench.own_data.leaderboard import columns_of, rank
-from eigenbench.own_data.methods import INPUTS, known_methods
-from eigenbench.own_data.problem import pose
-from eigenbench.own_data.reading import read_own
+from eigenbench.own_data.compared_methods import INPUTS, known_methods
+from eigenbench.own_data.comparison_run import Options, choose, columns_of, rank
+from eigenbench.own_data.files import read_user_file
+from eigenbench.own_data.problem import make_problem
+from eigenbench.own_data.table import OwnDataError
 from eigenbench.own_data.terminal import comparison_table
 from eigenbench.own_data.winner import save_winner
-from eigenbench.own_data.workflow import planned
+from eigenbench.own_data.workflow import planned_runs
 from eigenbench.own_data.workspace import dataset_name, write_workspace
 from eigenbench.reporting.__main__ import main as report
 
@@ -45,8 +44,8 @@ def test_a_table_becomes_a_leaderboard_or_one_sentence(tmp_path, monkeypatch, se
         assert len(str(answer).splitlines()) == 1
         return
     table, problem, workspace = answer
-    assert all(problem.said())
-    watch = planned(workspace)
+    assert all(problem.description())
+    watch = planned_runs(workspace)
     # The best model is saved and loaded below; to save all as the jobs do takes longer than to fit them.
     monkeypatch.setattr(train, "save_model", pickle_model)
     fit_all(workspace, watch, dataset_name(problem.name))
@@ -66,8 +65,8 @@ def answer_of(folder, seed):
     """Return the table, the problem and the folder of a comparison of a few methods; or why there is none."""
     try:
         path, targets, group = generated(seed, folder)
-        table = read_own(path, targets, group)
-        problem = pose(table, n_folds=2)
+        table = read_user_file(path, targets, group)
+        problem = make_problem(table, n_folds=2)
         known = known_methods(problem.multilabel, problem.sparse)
         names = np.random.default_rng(seed).choice(known, 3, replace=False).tolist()
         methods, metric = choose(problem, Options(methods=names, search=seed % 5 == 1))

@@ -9,9 +9,9 @@ from PIL import Image
 from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file
 
-from eigenbench.own_data.errors import OwnDataError
-from eigenbench.own_data.problem import pose
-from eigenbench.own_data.reading import read_own
+from eigenbench.own_data.files import read_user_file
+from eigenbench.own_data.problem import make_problem
+from eigenbench.own_data.table import OwnDataError
 
 TABLE = pd.DataFrame(
     {
@@ -41,7 +41,7 @@ def written(folder, kind):
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "csv.bz2", "csv.xz", "txt", "tsv", "parquet", "feather"])
 def test_every_format_of_tables_gives_the_same_rows(tmp_path, kind):
-    table = read_own(written(tmp_path, kind), ["kind"])
+    table = read_user_file(written(tmp_path, kind), ["kind"])
     assert list(table.features.columns) == ["größe", "shop", "day"]
     assert table.targets["kind"].tolist() == TABLE["kind"].tolist()
     np.testing.assert_allclose(table.features["größe"], TABLE["größe"])
@@ -51,7 +51,7 @@ def test_every_format_of_tables_gives_the_same_rows(tmp_path, kind):
 def arff(folder, *lines):
     path = folder / "data.arff"
     path.write_text("\n".join(lines), encoding="utf-8")
-    return read_own(path, ["kind"])
+    return read_user_file(path, ["kind"])
 
 
 def test_arff(tmp_path):
@@ -86,7 +86,7 @@ def test_sparse_rows_of_arff(tmp_path):
 def test_labels_of_rows_of_svmlight(tmp_path):
     path = tmp_path / "data.svm"
     path.write_text("3,7 1:0.5 2:1\n7 1:1\n 2:2\n3,9 1:4\n")
-    table = read_own(path)
+    table = read_user_file(path)
     assert table.features.shape == (4, 2)
     assert list(table.targets.columns) == ["3", "7", "9"]
     assert table.targets.to_numpy().tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 1]]
@@ -96,7 +96,7 @@ def test_labels_of_rows_of_svmlight(tmp_path):
 def test_sparse_rows_without_a_value_are_refused(tmp_path, row):
     (tmp_path / "data.svm").write_text(f"{row}\n0\n" * 4)
     with pytest.raises(OwnDataError, match="all values are 0, so there is nothing to predict from"):
-        pose(read_own(tmp_path / "data.svm"))
+        make_problem(read_user_file(tmp_path / "data.svm"))
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -105,8 +105,8 @@ def test_test_rows_of_svmlight_have_the_columns_of_the_training_rows(tmp_path, f
     for name, rows in zip(("train.svm", "test.svm"), lines, strict=True):
         shifted = [re.sub(r"(\d):", lambda found: f"{int(found[1]) + first}:", row) for row in rows]
         (tmp_path / name).write_text("\n".join(shifted))
-    train = read_own(tmp_path / "train.svm")
-    problem = pose(train, read_own(tmp_path / "test.svm", like=train))
+    train = read_user_file(tmp_path / "train.svm")
+    problem = make_problem(train, read_user_file(tmp_path / "test.svm", like=train))
     assert problem.matrix.shape == (6, 4)
     np.testing.assert_array_equal(problem.matrix[4:].toarray(), [[0, 7, 0, 0], [0, 0, 5, 0]])
 
@@ -116,14 +116,14 @@ def test_test_rows_of_svmlight_have_the_columns_of_the_training_rows(tmp_path, f
 )
 def test_labels_of_npz_are_of_any_type(tmp_path, y):
     np.savez(tmp_path / "data.npz", X=np.arange(120).reshape(6, 4, 5), y=y)
-    problem = pose(read_own(tmp_path / "data.npz"), n_folds=2)
+    problem = make_problem(read_user_file(tmp_path / "data.npz"), n_folds=2)
     assert problem.matrix.shape == (6, 20)
     assert problem.n_classes == 2
 
 
 def test_labels_of_npz_keep_their_names(tmp_path):
     np.savez(tmp_path / "data.npz", X=np.eye(4), y=np.eye(4, 2, dtype=int), label_names=["sad", "happy"])
-    assert list(read_own(tmp_path / "data.npz").targets.columns) == ["sad", "happy"]
+    assert list(read_user_file(tmp_path / "data.npz").targets.columns) == ["sad", "happy"]
 
 
 @pytest.mark.parametrize("sparse", [True, False])
@@ -135,9 +135,9 @@ def test_npz_and_svmlight_say_themselves_what_the_target_is(tmp_path, sparse):
     else:
         path = tmp_path / "data.npz"
         np.savez(path, X=X, y=y)
-    table = read_own(path)
+    table = read_user_file(path)
     assert isinstance(table.features, csr_array) == sparse
-    problem = pose(table, n_folds=2)
+    problem = make_problem(table, n_folds=2)
     assert problem.target.labels.tolist() == y.tolist()
     assert problem.matrix.shape == (6, 6)
 
@@ -148,7 +148,7 @@ def test_a_folder_of_images_by_class(tmp_path):
         for number in range(3):
             Image.new("L", (8, 6), grey).save(tmp_path / "pets" / name / f"{number}.png")
         (tmp_path / "pets" / name / "notes.txt").write_text("no image")
-    table = read_own(tmp_path / "pets")
+    table = read_user_file(tmp_path / "pets")
     assert table.features.shape == (6, 48)
     assert table.features.iloc[0, 0] == pytest.approx(10 / 255)
     assert table.targets["target"].tolist() == ["cat"] * 3 + ["dog"] * 3
@@ -158,7 +158,7 @@ def test_images_of_several_sizes_and_colours_become_rows_of_one_length(tmp_path)
     for name, mode, size in (("a", "L", (300, 20)), ("b", "RGBA", (8, 8))):
         (tmp_path / name).mkdir()
         Image.new(mode, size).save(tmp_path / name / "1.png")
-    assert read_own(tmp_path).features.shape == (2, 32 * 32 * 3)
+    assert read_user_file(tmp_path).features.shape == (2, 32 * 32 * 3)
 
 
 BAD_FILES = {
@@ -191,7 +191,7 @@ def test_what_is_wrong_with_a_file_is_one_sentence(tmp_path, name):
     path.write_bytes(content)
     target = [] if path.suffix in (".npz", ".svm") else ["kind"]
     with pytest.raises(OwnDataError, match=told) as caught:
-        read_own(path, target)
+        read_user_file(path, target)
     assert "\n" not in str(caught.value)
 
 
@@ -203,8 +203,8 @@ def test_what_is_wrong_with_the_command_is_one_sentence(tmp_path):
         (["kind"], "shops", "Did you mean 'shop'"),
     ):
         with pytest.raises(OwnDataError, match=told):
-            read_own(path, target, group)
+            read_user_file(path, target, group)
     with pytest.raises(OwnDataError, match="no file"):
-        read_own(tmp_path / "absent.csv", ["kind"])
+        read_user_file(tmp_path / "absent.csv", ["kind"])
     with pytest.raises(OwnDataError, match="no images"):
-        read_own(tmp_path)
+        read_user_file(tmp_path)

@@ -16,15 +16,13 @@ from small_tables import regular_table
 from eigenbench.bench.records.record import read_record
 from eigenbench.bench.suites.recipes import RECIPES
 from eigenbench.methods.model_file import load_model
-from eigenbench.own_data.comparing import Options, choose
-from eigenbench.own_data.errors import OwnDataError
-from eigenbench.own_data.leaderboard import rank
-from eigenbench.own_data.methods import GRIDS, HELD_OUT, chosen_methods
-from eigenbench.own_data.problem import pose
-from eigenbench.own_data.reading import read_own
-from eigenbench.own_data.table import OwnTable
+from eigenbench.own_data.compared_methods import GRIDS, HELD_OUT, chosen_methods
+from eigenbench.own_data.comparison_run import Options, choose, rank
+from eigenbench.own_data.files import read_user_file
+from eigenbench.own_data.problem import make_problem
+from eigenbench.own_data.table import OwnDataError, UserTable
 from eigenbench.own_data.winner import save_winner, settings
-from eigenbench.own_data.workflow import planned
+from eigenbench.own_data.workflow import planned_runs
 from eigenbench.own_data.workspace import write_workspace
 
 COMPARISON = Path(__file__).resolve().parents[2] / "config" / "suites" / "comparison.yaml"
@@ -70,8 +68,10 @@ def test_svc_is_left_out_of_large_tables_unless_it_is_asked_for():
 )
 def test_a_search_that_can_hold_no_rows_out_is_refused_before_work(y, groups, n_folds, reason):
     features = pd.DataFrame({"x": np.arange(len(y), dtype=float)})
-    table = OwnTable("t.csv", features, pd.DataFrame({"y": y}), None if groups is None else pd.Series(groups))
-    problem = pose(table, n_folds=n_folds)
+    table = UserTable(
+        "t.csv", features, pd.DataFrame({"y": y}), None if groups is None else pd.Series(groups)
+    )
+    problem = make_problem(table, n_folds=n_folds)
     choose(problem, Options())
     with pytest.raises(OwnDataError, match=f"{reason}.*; leave --search .*out$"):
         choose(problem, Options(search=True))
@@ -88,10 +88,10 @@ def searched(tmp_path_factory):
     """A comparison with a search, whose rows come in groups."""
     folder = tmp_path_factory.mktemp("searched")
     regular_table(0, n=120).to_parquet(folder / "data.parquet")
-    problem = pose(read_own(folder / "data.parquet", ["kind"], "site"), n_folds=2)
+    problem = make_problem(read_user_file(folder / "data.parquet", ["kind"], "site"), n_folds=2)
     methods, metric = choose(problem, Options(["lda"], search=True))
     workspace = write_workspace(folder / "out", problem, methods, metric=metric, seed=0, time_limit=60)
-    watch = planned(workspace)
+    watch = planned_runs(workspace)
     fit_all(workspace, watch, "data")
     return problem, workspace, watch
 

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eigenbench.own_data.errors import OwnDataError
-from eigenbench.own_data.target import recognise
+from eigenbench.own_data.table import OwnDataError
+from eigenbench.own_data.target import infer_target
 
 
 def of(*values, **columns):
-    return recognise(pd.DataFrame(columns or {"kind": values}))
+    return infer_target(pd.DataFrame(columns or {"kind": values}))
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def of(*values, **columns):
 def test_kinds_of_classes(values, kind, imbalanced, told):
     target = of(*values)
     assert (target.kind, target.imbalanced) == (kind, imbalanced)
-    assert told in target.said
+    assert told in target.description
     assert len(target.labels) == target.present.sum()
 
 

@@ -18,11 +18,10 @@ from scipy.sparse import random_array
 
 import eigenbench
 from eigenbench.datasets.catalogue import Entry
-from eigenbench.own_data.comparing import Options, run_comparison
-from eigenbench.own_data.errors import OwnDataError
-from eigenbench.own_data.problem import pose
-from eigenbench.own_data.table import table_of
-from eigenbench.own_data.workflow import End
+from eigenbench.own_data.comparison_run import Options, run_comparison
+from eigenbench.own_data.problem import make_problem
+from eigenbench.own_data.table import OwnDataError, table_of
+from eigenbench.own_data.workflow import WorkflowEnd
 
 pytestmark = pytest.mark.workflow
 
@@ -117,7 +116,7 @@ def test_out_of_time_is_an_answer(tmp_path):
 def test_all_methods_do_a_fold_before_the_next_and_the_same_command_goes_on(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(10_000, 100)), np.arange(10_000) % 2
-    problem = pose(table_of("X", X + codes[:, None] * 0.1, codes), n_folds=4)
+    problem = make_problem(table_of("X", X + codes[:, None] * 0.1, codes), n_folds=4)
     options = Options(["random", "lda"], jobs=1)
     clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now, sleep=time.sleep)
     monkeypatch.setattr("eigenbench.own_data.workflow.time", clock)
@@ -127,7 +126,7 @@ def test_all_methods_do_a_fold_before_the_next_and_the_same_command_goes_on(tmp_
             clock.now = options.seconds + 1
 
     first = run_comparison(problem, tmp_path / "out", options, seen=end_in_the_second_fold)
-    assert first.end is End.TIME
+    assert first.end is WorkflowEnd.TIME
     assert first.note == "The time was over: the table stands on 1 of 4 folds, the same for all methods."
     assert set(first.board["n_seeds"]) == {1}
     assert first.board["rank"].notna().all()

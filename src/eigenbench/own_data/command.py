@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from eigenbench.own_data.comparing import Options, Outcome
+    from eigenbench.own_data.comparison_run import ComparisonResult, Options
     from eigenbench.own_data.problem import Problem
 
 _TABLE = "The comparison"
@@ -81,21 +81,21 @@ def compare(
 
     Nothing is written but the folder. The same command goes on where it was stopped.
     """
-    from eigenbench.own_data.comparing import Options, choose, run_comparison
-    from eigenbench.own_data.problem import pose
-    from eigenbench.own_data.progress import Progress
-    from eigenbench.own_data.reading import read_own
-    from eigenbench.own_data.workflow import End
+    from eigenbench.own_data.comparison_run import Options, choose, run_comparison
+    from eigenbench.own_data.files import read_user_file
+    from eigenbench.own_data.problem import make_problem
+    from eigenbench.own_data.terminal import Progress
+    from eigenbench.own_data.workflow import WorkflowEnd
 
     if test is not None and group is not None:
-        from eigenbench.own_data.errors import OwnDataError
+        from eigenbench.own_data.table import OwnDataError
 
         raise OwnDataError("--group makes folds, and --test needs none: leave one out")
     options = Options(_names(methods), _names(exclude), metric, time_limit, search, seed, jobs, suite)
     columns = target or ()
-    table = read_own(file, columns, group)
-    problem = pose(table, None if test is None else read_own(test, columns, like=table), cv)
-    for line in problem.said():
+    table = read_user_file(file, columns, group)
+    problem = make_problem(table, None if test is None else read_user_file(test, columns, like=table), cv)
+    for line in problem.describe():
         typer.echo(line)
     if dry_run:
         _say_plan(problem, options)
@@ -108,7 +108,7 @@ def compare(
     with Progress() as progress:
         outcome = run_comparison(problem, folder, options, seen=progress.seen, ranked=progress.ranked)
     _say_end(outcome, problem)
-    if outcome.end is End.INTERRUPTED:
+    if outcome.end is WorkflowEnd.INTERRUPTED:
         raise typer.Exit(130)
     if outcome.winner is None:
         raise typer.Exit(1)
@@ -120,7 +120,7 @@ def _names(given: list[str] | None) -> list[str]:
 
 
 def _say_plan(problem: Problem, options: Options) -> None:
-    from eigenbench.own_data.comparing import choose
+    from eigenbench.own_data.comparison_run import choose
 
     methods, metric = choose(problem, options)
     folds = f" on {problem.n_folds} folds" if problem.n_folds else ""
@@ -130,12 +130,12 @@ def _say_plan(problem: Problem, options: Options) -> None:
     typer.echo(f"{methods.count} methods{tried}{folds}, ranked by {metric}: {', '.join(methods.names)}")
 
 
-def _say_end(outcome: Outcome, problem: Problem) -> None:
+def _say_end(outcome: ComparisonResult, problem: Problem) -> None:
     from eigenbench.own_data.winner import how_to_use
-    from eigenbench.own_data.workflow import End
+    from eigenbench.own_data.workflow import WorkflowEnd
 
     workspace = outcome.workspace
-    if outcome.end is not End.DONE:
+    if outcome.end is not WorkflowEnd.DONE:
         done = len(outcome.watch.done())
         typer.echo(
             f"{outcome.end.value}: {done} of {outcome.watch.n_runs} runs are done and kept; "

@@ -10,9 +10,8 @@ import pandas as pd
 from scipy.sparse import csr_array, issparse
 
 from eigenbench.methods.preprocessing.table_encoder import TableEncoder
-from eigenbench.own_data.errors import OwnDataError
-from eigenbench.own_data.table import OwnTable
-from eigenbench.own_data.target import Target, recognise
+from eigenbench.own_data.table import OwnDataError, UserTable
+from eigenbench.own_data.target import Target, infer_target
 
 #: Folds by default, and of more rows than so many.
 _FOLDS, _FOLDS_OF_MANY_ROWS, _MANY_ROWS = 5, 3, 20_000
@@ -106,11 +105,11 @@ class Problem:
             arrays["groups"] = self.groups[rows]
         return arrays
 
-    def said(self) -> list[str]:
+    def describe(self) -> list[str]:
         """Say in lines what was recognised."""
         n, d = self.matrix.shape
         rows = f"{n:,} rows" if self.n_folds else f"{self.n_train:,} + {n - self.n_train:,} rows"
-        lines = [f"{self.name}: {rows}, {d:,} columns, {self.target.said}"]
+        lines = [f"{self.name}: {rows}, {d:,} columns, {self.target.description}"]
         if self.n_folds:
             lines.append(f"each row is tested once, in one of {self.n_folds} folds")
         if self.sparse:
@@ -134,14 +133,14 @@ class Problem:
         return lines
 
 
-def pose(table: OwnTable, test: OwnTable | None = None, n_folds: int | None = None) -> Problem:
+def make_problem(table: UserTable, test: UserTable | None = None, n_folds: int | None = None) -> Problem:
     """Make a problem of a table.
 
     Parameters
     ----------
-    table : OwnTable
+    table : UserTable
         All rows, or the training rows.
-    test : OwnTable, optional
+    test : UserTable, optional
         Rows to test on, in place of folds.
     n_folds : int, optional
         Of the cross-validation; by default five, or three of more than 20,000 rows.
@@ -152,7 +151,7 @@ def pose(table: OwnTable, test: OwnTable | None = None, n_folds: int | None = No
         In one sentence, why it can't be done.
     """
     targets = table.targets if test is None else _stacked_targets(table, test)
-    target = recognise(targets)
+    target = infer_target(targets)
     if test is not None and not target.present[: len(table)].any() > 0:
         raise OwnDataError(f"{table.name} has no row with a target")
     if test is not None and not target.present[len(table) :].any():
@@ -173,13 +172,13 @@ def pose(table: OwnTable, test: OwnTable | None = None, n_folds: int | None = No
     return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups, first)
 
 
-def _stacked_targets(table: OwnTable, test: OwnTable) -> pd.DataFrame:
+def _stacked_targets(table: UserTable, test: UserTable) -> pd.DataFrame:
     if list(table.targets.columns) != list(test.targets.columns):
         raise OwnDataError(f"{test.name} has other targets than {table.name}")
     return pd.concat([table.targets, test.targets], ignore_index=True)
 
 
-def _encoded(train: OwnTable, test: OwnTable | None) -> tuple[Any, TableEncoder | None]:
+def _encoded(train: UserTable, test: UserTable | None) -> tuple[Any, TableEncoder | None]:
     if issparse(train.features):
         parts = [train.features] + ([] if test is None else [test.features])
         if not all(issparse(part) for part in parts) or len({part.shape[1] for part in parts}) > 1:

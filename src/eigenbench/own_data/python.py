@@ -10,11 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from eigenbench.own_data.comparing import Options, Outcome, run_comparison
-from eigenbench.own_data.errors import OwnDataError
-from eigenbench.own_data.leaderboard import columns_of
-from eigenbench.own_data.problem import pose
-from eigenbench.own_data.table import table_of
+from eigenbench.own_data.comparison_run import ComparisonResult, Options, columns_of, run_comparison
+from eigenbench.own_data.problem import make_problem
+from eigenbench.own_data.table import OwnDataError, table_of
 
 
 def compare(
@@ -100,7 +98,7 @@ def compare(
     if (X_test is None) != (y_test is None):
         raise OwnDataError("X_test and y_test go together")
     test = None if X_test is None else table_of("X_test", X_test, y_test)
-    problem = pose(table_of("X", X, y, groups), test, cv)
+    problem = make_problem(table_of("X", X, y, groups), test, cv)
     options = Options(methods, exclude, metric, time_limit, search, seed, jobs)
     if out is not None:
         return _board(run_comparison(problem, Path(out), options))
@@ -108,7 +106,7 @@ def compare(
         return _board(run_comparison(problem, Path(folder), options))
 
 
-def _board(outcome: Outcome) -> pd.DataFrame:
+def _board(outcome: ComparisonResult) -> pd.DataFrame:
     if outcome.note:
         warnings.warn(outcome.note, stacklevel=3)
     return columns_of(outcome.board)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,11 +10,23 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse
 
-from eigenbench.own_data.errors import OwnDataError, unknown
+from eigenbench.bench.registry import near_match
+from eigenbench.datasets.errors import DatasetError
+
+
+class OwnDataError(DatasetError):
+    """The data or the options can't be used; the message is one sentence that says why."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> OwnDataError:
+    """Return the error for a name that is not there, with the nearest that is."""
+    names = [str(other) for other in known]
+    shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    return OwnDataError(f"there is no {kind} {name!r}.{near_match(name, names)} There are: {shown or 'none'}")
 
 
 @dataclass(frozen=True)
-class OwnTable:
+class UserTable:
     """Rows as the user gives them.
 
     Attributes
@@ -40,14 +52,14 @@ class OwnTable:
     def __len__(self) -> int:
         return len(self.targets)
 
-    def rows(self, keep: np.ndarray) -> OwnTable:
+    def rows(self, keep: np.ndarray) -> UserTable:
         """Return the table with the rows of a mask."""
         features = self.features[keep] if issparse(self.features) else self.features.loc[keep]
         groups = None if self.groups is None else self.groups[keep]
         return replace(self, features=features, targets=self.targets[keep], groups=groups)
 
 
-def split_columns(name: str, frame: pd.DataFrame, target: Sequence[str], group: str | None) -> OwnTable:
+def split_columns(name: str, frame: pd.DataFrame, target: Sequence[str], group: str | None) -> UserTable:
     """Divide the columns of a table into features, targets and groups.
 
     Raises
@@ -71,10 +83,10 @@ def split_columns(name: str, frame: pd.DataFrame, target: Sequence[str], group: 
         raise OwnDataError(f"{name} has no column beside the target to predict from")
     groups = frame[columns[group]].reset_index(drop=True) if group else None
     frame = frame.reset_index(drop=True)
-    return OwnTable(name, frame[left], frame[used], groups)
+    return UserTable(name, frame[left], frame[used], groups)
 
 
-def table_of(name: str, X: Any, y: Any, groups: Any = None) -> OwnTable:
+def table_of(name: str, X: Any, y: Any, groups: Any = None) -> UserTable:
     """Make a table of arrays, data frames or a sparse matrix.
 
     Raises
@@ -98,4 +110,4 @@ def table_of(name: str, X: Any, y: Any, groups: Any = None) -> OwnTable:
     if not len(targets) or not features.shape[1]:
         raise OwnDataError(f"{name} has no {'columns' if len(targets) else 'rows'}")
     targets.columns = [str(column) if str(column) != "0" else "target" for column in targets.columns]
-    return OwnTable(name, features, targets, groups)
+    return UserTable(name, features, targets, groups)

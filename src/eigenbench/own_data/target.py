@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from eigenbench.own_data.errors import OwnDataError
+from eigenbench.own_data.table import OwnDataError
 
 Kind = Literal["binary", "multiclass", "many classes", "multilabel"]
 
@@ -40,7 +40,7 @@ class Target:
         Of the indicator's columns; empty for classes.
     present : ndarray of bool, shape (n,)
         Rows of the table that have a target; the labels are those of these.
-    said : str
+    description : str
         The kind in words.
     """
 
@@ -49,10 +49,10 @@ class Target:
     labels: np.ndarray
     names: tuple[str, ...]
     present: np.ndarray
-    said: str
+    description: str
 
 
-def recognise(targets: pd.DataFrame) -> Target:
+def infer_target(targets: pd.DataFrame) -> Target:
     """Say what the target columns hold.
 
     Parameters
@@ -92,12 +92,13 @@ def _classes(column: pd.Series) -> Target:
     rarest, single = counts.min(), int(np.sum(counts == 1))
     kind: Kind = "binary" if c == 2 else "many classes" if c >= _MANY else "multiclass"
     imbalanced = bool(rarest < _IMBALANCED * n / c)
-    said = f"{'binary' if c == 2 else f'{c:,} classes'}"
+    words = f"{'binary' if c == 2 else f'{c:,} classes'}"
     if imbalanced:
-        said += f", imbalanced (the rarest, {_shown(classes[counts.argmin()])}, has {rarest:,} of {n:,} rows)"
+        name = _shown(classes[counts.argmin()])
+        words += f", imbalanced (the rarest, {name}, has {rarest:,} of {n:,} rows)"
     if single:
-        said += f"; {single:,} of a single row, which is an error where it is tested"
-    return Target(kind, imbalanced, labels, (), present, said + _left_out(present))
+        words += f"; {single:,} of a single row, which is an error where it is tested"
+    return Target(kind, imbalanced, labels, (), present, words + _left_out(present))
 
 
 def _class_labels(values: pd.Series) -> np.ndarray:
@@ -131,8 +132,8 @@ def _labels(targets: pd.DataFrame) -> Target:
     if not matrix.any():
         raise OwnDataError("no row has any of the labels")
     names = tuple(str(name) for name in kept.columns)
-    said = f"multilabel: {len(names)} labels, {matrix.sum(axis=1).mean():.2g} of a row"
-    return Target("multilabel", False, matrix, names, present, said + _left_out(present))
+    words = f"multilabel: {len(names)} labels, {matrix.sum(axis=1).mean():.2g} of a row"
+    return Target("multilabel", False, matrix, names, present, words + _left_out(present))
 
 
 def _indicator(column: pd.Series) -> np.ndarray:

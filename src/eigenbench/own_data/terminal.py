@@ -1,17 +1,26 @@
-"""The leaderboard of a comparison in the terminal."""
+"""A comparison in the terminal: the progress of its runs, then the leaderboard."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 from rich.text import Text
 
-from eigenbench.own_data.methods import INPUTS
+from eigenbench.own_data.compared_methods import INPUTS
 from eigenbench.reporting.formatting import lower_is_better, metric_style, seconds, sentence
 from eigenbench.reporting.leaderboard import TIED, leaderboard_notes
 from eigenbench.reporting.terminal_tables import rank_texts, text_table
+
+if TYPE_CHECKING:
+    from eigenbench.bench.records.runs import Run
+    from eigenbench.own_data.comparison_run import ComparisonResult
+    from eigenbench.own_data.workflow import RunProgress
 
 #: Shown after the interval and the difference to the best.
 _FURTHER = {"balanced_error": "balanced", "log_loss": "log loss"}
@@ -23,7 +32,7 @@ def comparison_table(board: pd.DataFrame) -> RenderableType:
     Parameters
     ----------
     board : DataFrame
-        From `eigenbench.own_data.leaderboard.rank`.
+        From `eigenbench.own_data.comparison_run.rank`.
 
     Returns
     -------
@@ -114,3 +123,66 @@ def _difference(line: dict[str, Any], style: Any) -> str:
     if pd.isna(line["difference"]) or pd.isna(line["p_value"]):
         return ""
     return f"{'+' if line['difference'] >= 0 else '−'}{style.measured(abs(line['difference']))}"
+
+
+class Progress:
+    """A context that shows the progress of one comparison, and then its leaderboard."""
+
+    def __init__(self) -> None:
+        self._console = Console()
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task("fits", total=None)
+        self._shown: set[tuple[str, str]] = set()
+        self._complete = 0
+
+    def __enter__(self) -> Progress:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def seen(self, watch: RunProgress, done: set[tuple[str, str, int]]) -> None:
+        """Show how many runs are done, the first result of each method, and how many folds are complete."""
+        self._bar.update(self._task, total=watch.n_runs, completed=len(done))
+        for run in watch.plan.runs:
+            name = (run.method, run.classifier)
+            if name not in self._shown and (*name, run.seed) in done:
+                self._shown.add(name)
+                self._console.print(_line(watch, run), highlight=False)
+        complete, n_folds = len(watch.complete(done)), len({run.seed for run in watch.plan.runs})
+        if n_folds > 1 and complete > self._complete:
+            self._complete = complete
+            self._console.print(f"fold {complete} of {n_folds} is done by all methods", highlight=False)
+
+    def ranked(self, outcome: ComparisonResult) -> None:
+        """Show the leaderboard."""
+        self._bar.stop()
+        self._console.print()
+        self._console.print(comparison_table(outcome.board))
+        if outcome.note:
+            self._console.print(outcome.note, highlight=False)
+
+
+def _line(watch: RunProgress, run: Run) -> str:
+    """Say the metric of a run that is done, or why it has none."""
+    metric = next(iter(watch.plan.suite.experiments.values())).headline
+    record = json.loads((watch.results / run.record).read_bytes())
+    label = f"{run.method} + {run.classifier}"
+    if metric not in record["metrics"]:
+        failure = record["failure"] or {}
+        return f"{label}: {record['status']}: {failure.get('message', '')[:150]}"
+    fold = " on its first fold" if len({other.seed for other in watch.plan.runs}) > 1 else ""
+    return f"{label}: {metric.removeprefix('test_')} {record['metrics'][metric]:.4f}{fold}"

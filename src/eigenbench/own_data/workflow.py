@@ -15,14 +15,14 @@ from enum import Enum
 from pathlib import Path
 
 from eigenbench.bench.jobs.plan import SuitePlan, load_plan
-from eigenbench.own_data.errors import OwnDataError
+from eigenbench.own_data.table import OwnDataError
 from eigenbench.own_data.workspace import SUITE, Workspace
 from eigenbench.project_files import snakemake_command
 
 _POLL_S = 0.2
 
 
-class End(Enum):
+class WorkflowEnd(Enum):
     """How a workflow ended."""
 
     DONE = "done"
@@ -31,7 +31,7 @@ class End(Enum):
 
 
 @dataclass(frozen=True)
-class Watch:
+class RunProgress:
     """What a workflow has done so far.
 
     Attributes
@@ -76,21 +76,21 @@ class Watch:
         return [path for path in paths if path.exists()]
 
 
-def planned(workspace: Workspace) -> Watch:
+def planned_runs(workspace: Workspace) -> RunProgress:
     """Read the suite that was written, as the workflow will."""
-    return Watch(load_plan(workspace.suite), workspace.results)
+    return RunProgress(load_plan(workspace.suite), workspace.results)
 
 
 def run_workflow(
-    workspace: Workspace, watch: Watch, *, jobs: int, time_limit: float, seen: Callable[[set], None]
-) -> End:
+    workspace: Workspace, watch: RunProgress, *, jobs: int, time_limit: float, seen: Callable[[set], None]
+) -> WorkflowEnd:
     """Run Snakemake until all is done, the time is over, or the user interrupts.
 
     Parameters
     ----------
     workspace : Workspace
         Where it runs; what it prints goes to the log there.
-    watch : Watch
+    watch : RunProgress
         Its runs.
     jobs : int
         Cores.
@@ -116,18 +116,18 @@ def run_workflow(
                 done = watch.done()
                 seen(done)
                 if len(done) < watch.n_runs and time.monotonic() > deadline:
-                    return End.TIME
+                    return WorkflowEnd.TIME
                 time.sleep(_POLL_S)
         except KeyboardInterrupt:
-            return End.INTERRUPTED
+            return WorkflowEnd.INTERRUPTED
     seen(watch.done())
     if process.returncode:
         lines = [line for line in workspace.log.read_text(errors="replace").splitlines() if line.strip()]
         raise OwnDataError(f"the workflow failed, see {workspace.log}: {_reason(lines)}")
-    return End.DONE
+    return WorkflowEnd.DONE
 
 
-def finish(workspace: Workspace, watch: Watch) -> None:
+def finish(workspace: Workspace, watch: RunProgress) -> None:
     """Report and log the runs that are there, after a workflow that was cut short."""
     records = [str(path.relative_to(workspace.folder)) for path in watch.records()]
     suite = str(workspace.suite.relative_to(workspace.folder))

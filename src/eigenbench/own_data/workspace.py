@@ -17,9 +17,9 @@ import yaml
 from eigenbench.atomic_files import replacing_file
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.datasets.own_catalogue import OWN_CATALOGUE
-from eigenbench.own_data.errors import OwnDataError
-from eigenbench.own_data.methods import HELD_OUT, Methods
+from eigenbench.own_data.compared_methods import HELD_OUT, Methods
 from eigenbench.own_data.problem import Problem
+from eigenbench.own_data.table import OwnDataError
 
 #: The suite's name, which is that of its file, and its only experiment.
 SUITE, EXPERIMENT = "compare", "methods"

@@ -5,19 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import joblib
+import numpy as np
 import pandas as pd
 
+from eigenbench.bench.jobs.rows import Rows
 from eigenbench.bench.suites.parts import MULTICLASS_METRICS, MULTILABEL_METRICS
-from eigenbench.own_data.errors import OwnDataError, unknown
-from eigenbench.own_data.held_out import check_held_out
-from eigenbench.own_data.leaderboard import columns_of, rank
-from eigenbench.own_data.methods import Methods, chosen_methods
+from eigenbench.datasets.splits import fold_split
+from eigenbench.own_data.compared_methods import HELD_OUT, Methods, chosen_methods
 from eigenbench.own_data.problem import Problem
+from eigenbench.own_data.table import OwnDataError, unknown
 from eigenbench.own_data.winner import save_winner
-from eigenbench.own_data.workflow import End, Watch, finish, planned, run_workflow
-from eigenbench.own_data.workspace import Workspace, check_suite_name, copy_suite, keep_folds, write_workspace
+from eigenbench.own_data.workflow import RunProgress, WorkflowEnd, finish, planned_runs, run_workflow
+from eigenbench.own_data.workspace import (
+    EXPERIMENT,
+    Workspace,
+    check_suite_name,
+    copy_suite,
+    keep_folds,
+    write_workspace,
+)
+from eigenbench.reporting.inputs import read_inputs
+from eigenbench.reporting.leaderboard import leaderboard
 
 #: Seconds for all fits by default, and with a search.
 _SECONDS, _SECONDS_OF_SEARCH = 300.0, 3600.0
@@ -72,7 +83,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ComparisonResult:
     """The answer.
 
     Attributes
@@ -81,9 +92,9 @@ class Outcome:
         The leaderboard.
     workspace : Workspace
         Where all of it is.
-    end : End
+    end : WorkflowEnd
         Whether all was done.
-    watch : Watch
+    watch : RunProgress
         The runs.
     winner : Series or None
         The first line of the leaderboard; None where no method has a result.
@@ -95,8 +106,8 @@ class Outcome:
 
     board: pd.DataFrame
     workspace: Workspace
-    end: End
-    watch: Watch
+    end: WorkflowEnd
+    watch: RunProgress
     winner: pd.Series | None
     saved: bool = False
     note: str = ""
@@ -125,14 +136,55 @@ def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
     return methods, options.metric or default
 
 
+def check_held_out(problem: Problem, seed: int) -> None:
+    """Draw the held-out rows of every fold, as the runs will.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    seed : int
+        Which repetition of the folds.
+
+    Raises
+    ------
+    OwnDataError
+        If some fold has no rows to hold out, or holding them out leaves one class to fit on.
+    """
+    y, n_folds = problem.target.labels, problem.n_folds
+    if not problem.multilabel:
+        y = np.unique(y, return_inverse=True)[1]
+    for fold in range(n_folds or 1):
+        try:
+            _check_fold(problem, y, seed * (n_folds or 1) + fold)
+        except ValueError as error:
+            named = "--search" if problem.groups is None else "--search or --group"
+            raise OwnDataError(
+                f"fold {fold + 1} has no held-out rows to search by: {error}; leave {named} out"
+            ) from error
+
+
+def _check_fold(problem: Problem, y: np.ndarray, seed: int) -> None:
+    rows, groups = np.arange(problem.n_train), problem.groups
+    if problem.n_folds:
+        strata = None if problem.multilabel else y
+        rows, _ = fold_split(len(rows), problem.n_folds, seed, strata, groups)
+    train = SimpleNamespace(
+        X_train=rows, y_train=y[rows], train_groups=None if groups is None else groups[rows]
+    )
+    _, fitted = Rows(name="fit", fraction=HELD_OUT, seed=seed).of(train)
+    if fitted.ndim == 1 and len(np.unique(fitted)) < 2:
+        raise ValueError("the training rows that are left are of one class")
+
+
 def run_comparison(
     problem: Problem,
     folder: Path,
     options: Options,
     *,
-    seen: Callable[[Watch, set], None] = lambda watch, done: None,
-    ranked: Callable[[Outcome], None] = lambda outcome: None,
-) -> Outcome:
+    seen: Callable[[RunProgress, set], None] = lambda watch, done: None,
+    ranked: Callable[[ComparisonResult], None] = lambda outcome: None,
+) -> ComparisonResult:
     """Compare methods on a problem.
 
     Parameters
@@ -150,7 +202,7 @@ def run_comparison(
 
     Returns
     -------
-    Outcome
+    ComparisonResult
 
     Raises
     ------
@@ -171,13 +223,13 @@ def run_comparison(
     )
     if options.suite is not None:
         copy_suite(workspace, options.suite)
-    watch = planned(workspace)
-    answered: list[Outcome] = []
+    watch = planned_runs(workspace)
+    answered: list[ComparisonResult] = []
 
     def on_done(done: set) -> None:
         seen(watch, done)
         if len(done) == watch.n_runs and not answered:
-            answered.append(_answer(workspace, watch, End.DONE))
+            answered.append(_answer(workspace, watch, WorkflowEnd.DONE))
             ranked(answered[0])
 
     end = run_workflow(workspace, watch, jobs=options.cores, time_limit=options.seconds, seen=on_done)
@@ -186,16 +238,16 @@ def run_comparison(
         ranked(answered[0])
     outcome = replace(answered[0], end=end)
     columns_of(outcome.board).to_csv(workspace.leaderboard, index=False)
-    ranked_on = planned(workspace)
-    if end is End.TIME:
+    ranked_on = planned_runs(workspace)
+    if end is WorkflowEnd.TIME:
         finish(workspace, ranked_on)
-    if outcome.winner is None or end is End.INTERRUPTED:
+    if outcome.winner is None or end is WorkflowEnd.INTERRUPTED:
         return outcome
     save_winner(workspace, problem, ranked_on.plan, outcome.winner["method"], outcome.winner["classifier"])
     return replace(outcome, saved=True)
 
 
-def _answer(workspace: Workspace, watch: Watch, end: End) -> Outcome:
+def _answer(workspace: Workspace, watch: RunProgress, end: WorkflowEnd) -> ComparisonResult:
     """Rank the methods on the same folds; if not all are done, the suite keeps only those."""
     done = watch.done()
     folds = watch.comparable(done)
@@ -206,12 +258,12 @@ def _answer(workspace: Workspace, watch: Watch, end: End) -> Outcome:
     ranked = board[board["rank"].notna()]
     winner = ranked.iloc[0] if len(ranked) else None
     note = "" if len(done) == watch.n_runs else _note(watch, done, end)
-    return Outcome(board, workspace, end, watch, winner, note=note)
+    return ComparisonResult(board, workspace, end, watch, winner, note=note)
 
 
-def _note(watch: Watch, done: set[tuple[str, str, int]], end: End) -> str:
+def _note(watch: RunProgress, done: set[tuple[str, str, int]], end: WorkflowEnd) -> str:
     """Say which folds a table stands on that lacks some runs."""
-    why = "The time was over" if end is End.TIME else "Interrupted"
+    why = "The time was over" if end is WorkflowEnd.TIME else "Interrupted"
     folds, seeds = watch.comparable(done), {run.seed for run in watch.plan.runs}
     n_methods = watch.n_runs // len(seeds)
     if not folds:
@@ -222,3 +274,31 @@ def _note(watch: Watch, done: set[tuple[str, str, int]], end: End) -> str:
         return f"{why}: {lacks}."
     stands = f"{why}: the table stands on {len(folds)} of {len(seeds)} folds"
     return f"{stands}, where {lacks}." if lacking else f"{stands}, the same for all methods."
+
+
+#: What is the same on all lines of a single experiment, or says how the rest was found.
+OMITTED = (
+    "suite",
+    "experiment",
+    "dataset",
+    "interval",
+    "tie_p_value",
+    "p_value",
+    "compared_over",
+    "gemm_equivalents",
+    "on_front",
+    "model_bytes",
+    "grid_edge",
+)
+
+
+def rank(workspace: Workspace) -> pd.DataFrame:
+    """Rank all methods by the records that are there, as `eigenbench.reporting.leaderboard` does."""
+    inputs = read_inputs([workspace.suite], workspace.results)
+    return leaderboard(inputs.suites[0], EXPERIMENT, inputs.records, workspace.results)
+
+
+def columns_of(board: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns but those of `OMITTED`, the metric that it is ranked by only once."""
+    metric = str(board["metric"].iloc[0]).removeprefix("test_")
+    return board.drop(columns=[name for name in (*OMITTED, metric) if name in board])

@@ -15,9 +15,8 @@ import pandas as pd
 
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.own_data.arff import read_arff_table
-from eigenbench.own_data.errors import OwnDataError
 from eigenbench.own_data.images import read_image_folder
-from eigenbench.own_data.table import OwnTable, split_columns, table_of
+from eigenbench.own_data.table import OwnDataError, UserTable, split_columns, table_of
 
 #: Characters of a text file from which the delimiter is found.
 _SAMPLE = 1 << 16
@@ -27,9 +26,9 @@ _DELIMITERS = ",;\t|"
 _COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
-def read_own(
-    path: Path, target: Sequence[str] = (), group: str | None = None, *, like: OwnTable | None = None
-) -> OwnTable:
+def read_user_file(
+    path: Path, target: Sequence[str] = (), group: str | None = None, *, like: UserTable | None = None
+) -> UserTable:
     """Read a file or folder.
 
     Parameters
@@ -39,13 +38,13 @@ def read_own(
         folder with a folder of images for each class.
     target, group : sequence of str, and str, optional
         Columns of a table. The other formats say themselves what is to be predicted.
-    like : OwnTable, optional
+    like : UserTable, optional
         Training rows: a svmlight file then has their first column and their number of columns, which it does
         not say itself.
 
     Returns
     -------
-    OwnTable
+    UserTable
         The rows, in the file's order.
 
     Raises
@@ -102,7 +101,7 @@ def _first_line(error: BaseException) -> str:
 
 def _without_columns(
     path: Path, target: Sequence[str], group: str | None, read: Callable[[Path], tuple[Any, Any]]
-) -> OwnTable:
+) -> UserTable:
     if target or group:
         raise OwnDataError(f"{path.name} has no columns with names: leave --target and --group out")
     return table_of(path.name, *read(path))
@@ -151,7 +150,7 @@ def _read_svmlight(path: Path) -> tuple[Any, Any]:
     return X, pd.DataFrame(binarizer.transform(labels), columns=names)
 
 
-def _of_svmlight(table: OwnTable, like: OwnTable | None) -> OwnTable:
+def _of_svmlight(table: UserTable, like: UserTable | None) -> UserTable:
     """Leave out a column 0 that no row has, and bring test rows to the columns of the training rows."""
     first = int(not table.features[:, [0]].nnz) if like is None else like.first_column
     features = table.features[:, first:]

@@ -10,7 +10,7 @@ from typing import Any
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.recipes import RECIPES, Grid
 from eigenbench.bench.suites.steps import grid_size, with_params
-from eigenbench.own_data.errors import OwnDataError, unknown
+from eigenbench.own_data.table import OwnDataError, unknown
 
 #: The raw inputs; always compared, so that "no embedding helps here" can be the answer.
 INPUTS = "raw"
