@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from eigenbench.bench.protocols.base import Boxes, Histogram, Images, Scatter
+from eigenbench.bench.exhibits import BaseExhibit, Boxes, Exhibit, Histogram, Images, Scatter
 from eigenbench.reporting import exhibit_plots
 from eigenbench.reporting.drawing import marker_style
 from eigenbench.tracking.exhibit_files import write_exhibits
@@ -43,7 +44,18 @@ def test_every_kind_is_drawn_in_the_colour_of_the_page(exhibit):
     assert svg.startswith("<svg")
     assert "currentColor" in svg
     assert all(name.startswith("k-") for name in re.findall(r'\bid="([^"]+)"', svg))
-    assert exhibit_plots.description(exhibit)
+    assert exhibit.title in exhibit.describe()
+
+
+def test_the_kinds_here_are_all_that_a_record_can_hold():
+    union, _ = get_args(Exhibit)
+    assert set(get_args(union)) == set(map(type, ALL)) == set(BaseExhibit.__subclasses__())
+
+
+def test_a_kind_that_nothing_draws_is_an_error():
+    new = type("New", (Scatter,), {})(title="t", x=[0.0], y=[0.0], labels=["a"])
+    with pytest.raises(KeyError, match="New"):
+        exhibit_plots.drawing(new)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +123,7 @@ def test_a_hundred_labels_have_looks_that_differ_and_no_legend():
     exhibit = Scatter(title="t", x=[0.0] * 100, y=[1.0] * 100, labels=labels)
     assert len({tuple(marker_style(i).items()) for i in range(100)}) == 100
     assert "class 5" not in exhibit_plots.drawing(exhibit).svg("k")
-    assert exhibit_plots.reading(exhibit)
+    assert exhibit.legend()
 
 
 def test_numbers_among_labels_come_in_their_order():

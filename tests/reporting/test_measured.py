@@ -13,7 +13,7 @@ import pytest
 from html_page import Page
 from rich.console import Console
 
-from eigenbench.bench.protocols.base import Histogram, Images, Scatter
+from eigenbench.bench.exhibits import Histogram, Images, Scatter
 from eigenbench.bench.records.record import Failure
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.reporting.measurements import measure_tables

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from eigenbench.bench.protocols.base import Exhibit
+from eigenbench.bench.exhibits import Exhibit
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting import exhibit_plots
@@ -186,7 +186,7 @@ def exhibit_groups(groups: Sequence[RunGroup], anchor: str) -> list[ExhibitGroup
             for place, (label, record, exhibit) in enumerate(shown)
             if (picture := _exhibit(label, record.seed, exhibit, f"{anchor}-exhibit-{number}-{place}"))
         ]
-        notes = dict.fromkeys(note for *_, exhibit in shown if (note := exhibit_plots.reading(exhibit)))
+        notes = dict.fromkeys(note for *_, exhibit in shown if (note := exhibit.legend()))
         if pictures:
             titled.append(ExhibitGroup(title, sentence("; ".join(notes)), pictures))
     return titled
@@ -196,5 +196,5 @@ def _exhibit(label: str, seed: int, exhibit: Exhibit, key: str) -> CaptionedFigu
     drawing = exhibit_plots.drawing(exhibit)
     if drawing is None:
         return None
-    alt = f"{label}: {exhibit_plots.description(exhibit)}"
+    alt = f"{label}: {exhibit.describe()}"
     return CaptionedFigure(key, drawing, f"seed {seed}", alt, exhibit_plots.is_wide(exhibit), label)

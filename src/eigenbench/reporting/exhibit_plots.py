@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from eigenbench.bench.protocols.base import Boxes, Exhibit, Histogram, Images, Scatter
+from eigenbench.bench.exhibits import MAX_NAMES, BaseExhibit, Boxes, Histogram, Images, Scatter
 from eigenbench.reporting.drawing import (
     COLOURS,
     INK,
@@ -26,8 +26,6 @@ _WIDTH = 3.6
 _MAX_WIDTH = 11.0
 #: More points than this are embedded as one picture, which stays small however many there are.
 _MAX_VECTOR_POINTS = 150
-#: With more labels than this, a legend helps nobody.
-_MAX_NAMES = 32
 _IMAGE_INCHES = 0.55
 _GAP_PIXELS = 1
 _BOX_INCHES = 0.28
@@ -35,17 +33,19 @@ _LABEL_LETTERS = 28
 _LINE_STYLES = ("-", "--", ":", "-.")
 
 
-def drawing(exhibit: Exhibit) -> Drawing | None:
+def drawing(exhibit: BaseExhibit) -> Drawing | None:
     """Return how to draw an exhibit; None when there is nothing in it."""
-    picture = _picture(exhibit)
-    return None if picture is None else Drawing(picture.draw, picture.size)
-
-
-def as_png(exhibit: Exhibit) -> bytes | None:
-    """Draw an exhibit as a PNG file, black on white and under its title; None when there is nothing in it."""
-    picture = _picture(exhibit)
-    if picture is None:
+    if exhibit.is_empty():
         return None
+    picture = picture_of(exhibit)
+    return Drawing(picture.draw, picture.size)
+
+
+def as_png(exhibit: BaseExhibit) -> bytes | None:
+    """Draw an exhibit as a PNG file, black on white and under its title; None when there is nothing in it."""
+    if exhibit.is_empty():
+        return None
+    picture = picture_of(exhibit)
 
     def draw(figure: Figure) -> None:
         picture.draw(figure)
@@ -55,44 +55,13 @@ def as_png(exhibit: Exhibit) -> bytes | None:
     return Drawing(draw, (width, height + 0.25)).png()
 
 
-def is_wide(exhibit: Exhibit) -> bool:
-    """Return whether the picture of an exhibit needs a row of its own."""
-    picture = _picture(exhibit)
-    return picture is not None and picture.size[0] > 1.2 * _WIDTH
+def is_wide(exhibit: BaseExhibit) -> bool:
+    """Return whether the picture of an exhibit, which is not empty, needs a row of its own."""
+    return picture_of(exhibit).size[0] > 1.2 * _WIDTH
 
 
-def description(exhibit: Exhibit) -> str:
-    """Say in one line what the picture of an exhibit shows, for readers who cannot see it."""
-    match exhibit:
-        case Scatter():
-            n_labels = len(set(exhibit.labels))
-            return f"Scatter plot of {len(exhibit.x):,} points with {n_labels:,} labels: {exhibit.title}."
-        case Histogram():
-            groups = " and ".join(exhibit.densities)
-            marker = "" if exhibit.marker is None else f" A line marks {exhibit.marker:.4g}."
-            return f"Histograms of {exhibit.x_label} for {groups}: {exhibit.title}.{marker}"
-        case Images():
-            rows = "; ".join(f"{len(images)} of {name}" for name, images in exhibit.rows.items())
-            return f"Images of {exhibit.height} × {exhibit.width} pixels, {rows}: {exhibit.title}."
-        case Boxes():
-            medians = ", ".join(f"{name} {box[2]:.3g}" for name, box in exhibit.groups.items())
-            return f"Box plot of {exhibit.y_label}: {exhibit.title}. Medians: {medians}."
-
-
-def reading(exhibit: Exhibit) -> str:
-    """Say how the picture of an exhibit is to be read, where it does not say so itself."""
-    match exhibit:
-        case Scatter() if len(set(exhibit.labels)) > _MAX_NAMES:
-            return "one colour and shape per label"
-        case Images():
-            return "each image scaled on its own, from black to white"
-        case Boxes():
-            return "boxes from 25 to 75 %, whiskers from 5 to 95 %, lines at the median"
-    return ""
-
-
-class _Picture(ABC):
-    """How to draw one exhibit, and in how many inches."""
+class ExhibitPicture(ABC):
+    """The picture of one exhibit, which is not empty, and its size in inches."""
 
     def __init__(self, exhibit: Any):
         self.exhibit = exhibit
@@ -107,25 +76,12 @@ class _Picture(ABC):
         """Draw it into a figure of that size."""
 
 
-def _picture(exhibit: Exhibit) -> _Picture | None:
-    match exhibit:
-        case Scatter() if exhibit.x:
-            return _ScatterPicture(exhibit)
-        case Histogram() if exhibit.densities:
-            return _HistogramPicture(exhibit)
-        case Images() if any(exhibit.rows.values()):
-            return _ImagesPicture(exhibit)
-        case Boxes() if exhibit.groups:
-            return _BoxesPicture(exhibit)
-    return None
-
-
 def _wrapped(label: str) -> str:
     """Break the label of an axis that is longer than the axis."""
     return textwrap.fill(label, _LABEL_LETTERS)
 
 
-class _ScatterPicture(_Picture):
+class _ScatterPicture(ExhibitPicture):
     exhibit: Scatter
 
     @property
@@ -136,7 +92,7 @@ class _ScatterPicture(_Picture):
 
     @property
     def named(self) -> dict[str, MarkerStyle]:
-        return self.looks if 1 < len(self.looks) <= _MAX_NAMES else {}
+        return self.looks if 1 < len(self.looks) <= MAX_NAMES else {}
 
     @property
     def size(self) -> tuple[float, float]:
@@ -166,7 +122,7 @@ class _ScatterPicture(_Picture):
             draw_names(figure, self.named)
 
 
-class _HistogramPicture(_Picture):
+class _HistogramPicture(ExhibitPicture):
     exhibit: Histogram
 
     @property
@@ -210,7 +166,7 @@ def _mark(axes: Axes, value: float) -> None:
     )
 
 
-class _ImagesPicture(_Picture):
+class _ImagesPicture(ExhibitPicture):
     exhibit: Images
 
     @property
@@ -259,7 +215,7 @@ def _grey(image: NDArray[np.float64]) -> NDArray[np.uint8]:
     return np.round(255 * scaled).astype(np.uint8)
 
 
-class _BoxesPicture(_Picture):
+class _BoxesPicture(ExhibitPicture):
     exhibit: Boxes
 
     @property
@@ -297,3 +253,22 @@ class _BoxesPicture(_Picture):
         axes.grid(False, axis="x")
         if self._is_tight(figure.get_figwidth()):
             axes.tick_params(axis="x", rotation=90)
+
+
+_PICTURES: dict[type[BaseExhibit], type[ExhibitPicture]] = {
+    Scatter: _ScatterPicture,
+    Histogram: _HistogramPicture,
+    Images: _ImagesPicture,
+    Boxes: _BoxesPicture,
+}
+
+
+def picture_of(exhibit: BaseExhibit) -> ExhibitPicture:
+    """Return the picture of an exhibit.
+
+    Raises
+    ------
+    KeyError
+        If its kind has no class here that draws it.
+    """
+    return _PICTURES[type(exhibit)](exhibit)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from eigenbench.bench.protocols.base import Exhibit
+from eigenbench.bench.exhibits import Exhibit
 
 _FOLDER = "exhibits"
 _NAME_LENGTH = 80

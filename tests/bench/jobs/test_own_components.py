@@ -321,7 +321,7 @@ def test_a_protocol_beside_a_suite_is_planned_and_its_code_counts(parts):
         ("no_such:measure", "", "there is no module 'no_such': install its package, or put no_such.py into"),
         ("NAME:measure", "import no_such_package", "importing it fails: No module named 'no_such_package'"),
         ("NAME:measure", "1 / 0", "importing it fails: ZeroDivisionError"),
-        ("NAME:measure", "def measure(trial): pass", "defines no class 'Settings' derived from Protocol"),
+        ("NAME:measure", "def measure(trial): pass", "must define one class derived from ProtocolSettings"),
         ("NAME:measure", PROTOCOL.split("def measure")[0], "defines no function 'measure(trial)'"),
         ("NAME:metrics", PROTOCOL, "unknown protocol"),
         ("kernel_eror", "", "unknown protocol 'kernel_eror'. Did you mean 'kernel_error'?"),

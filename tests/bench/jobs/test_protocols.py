@@ -26,7 +26,7 @@ def experiment(**changes):
 def test_every_protocol_can_be_loaded_and_explains_itself(name):
     protocol = PROTOCOLS[name]
     assert protocol.settings().model_config["extra"] == "forbid"
-    assert callable(protocol.measure)
+    assert callable(protocol.load().measure)
     assert protocol.summary
     assert protocol.headline
 

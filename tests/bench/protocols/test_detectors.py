@@ -8,9 +8,9 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from eigenbench import GEM
-from eigenbench.bench.protocols.base import Boxes, Images
-from eigenbench.bench.protocols.detectors import Settings, measure
-from eigenbench.reporting.exhibit_plots import as_png, description
+from eigenbench.bench.exhibits import Boxes, Images
+from eigenbench.bench.protocols.detectors import DetectorsSettings, measure
+from eigenbench.reporting.exhibit_plots import as_png
 
 PAIRS = (("3", "2"), ("8", "0"))
 
@@ -31,7 +31,7 @@ def digits():
 @pytest.fixture
 def outcome(make_trial, digits):
     X, V, y, v = digits
-    return measure(make_trial(X, V, Settings(pairs=PAIRS, pictures=3, image=(8, 8)), y, v)(AllPairs))
+    return measure(make_trial(X, V, DetectorsSettings(pairs=PAIRS, pictures=3, image=(8, 8)), y, v)(AllPairs))
 
 
 def test_pictures_are_the_leading_detectors_of_each_pair(outcome, digits):
@@ -75,7 +75,7 @@ def test_ratios_are_those_of_mean_squares_in_either_part(outcome, digits):
 def test_the_report_can_draw_them(outcome):
     for exhibit in outcome.exhibits:
         assert as_png(exhibit).startswith(b"\x89PNG")
-        assert "3 over 2" in description(exhibit)
+        assert "3 over 2" in exhibit.describe()
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_cannot_be_shown_is_an_error(make_trial, digits, settings, word):
     gem = GEM(top=4).fit(X, y)
     largest = [gem.eigenvalues_[(gem.pairs_ == pair).all(axis=1)].max() for pair in ((1, 7), (7, 1))]
     assert largest[1] < largest[0]
-    settings = Settings(**{"pairs": PAIRS, "image": (8, 8)} | settings)
+    settings = DetectorsSettings(**{"pairs": PAIRS, "image": (8, 8)} | settings)
     trial = make_trial(X, V, settings, y, v)(AllPairs)
     build = trial.build
     object.__setattr__(trial, "build", lambda: build(theta=np.mean(largest)))
@@ -101,11 +101,11 @@ def test_what_cannot_be_shown_is_an_error(make_trial, digits, settings, word):
 
 def test_a_method_without_detectors_is_an_error(make_trial, digits):
     X, V, y, v = digits
-    trial = make_trial(X, V, Settings(pairs=PAIRS, image=(8, 8)), y, v)(PCA)
+    trial = make_trial(X, V, DetectorsSettings(pairs=PAIRS, image=(8, 8)), y, v)(PCA)
     with pytest.raises(ValueError, match=r"PCA.*detectors_"):
         measure(trial)
 
 
 def test_a_class_is_not_compared_with_itself():
     with pytest.raises(ValidationError, match="different classes"):
-        Settings(pairs=[("3", "3")], image=(8, 8))
+        DetectorsSettings(pairs=[("3", "3")], image=(8, 8))

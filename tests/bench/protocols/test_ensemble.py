@@ -8,7 +8,7 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
 from eigenbench import GEM, CalibratedLeastSquares, GeometricMeanEnsemble, SignedPowers
-from eigenbench.bench.protocols.ensemble import Settings, measure
+from eigenbench.bench.protocols.ensemble import EnsembleSettings, measure
 
 
 class HypercubeGEM(GEM):
@@ -34,7 +34,7 @@ def digits():
 
 def test_the_ensemble_of_the_first_members_at_every_size(make_trial, digits):
     X, V, y, v = digits
-    settings = Settings(members=3, params={"ridge": 1.0})
+    settings = EnsembleSettings(members=3, params={"ridge": 1.0})
     outcome = measure(make_trial(X, V, settings, y, v)(HypercubeGEM, seed=4))
     member = CalibratedLeastSquares(ridge=1.0, feature_map=HypercubeGEM())
     whole = GeometricMeanEnsemble(member, n_estimators=3, random_state=4).fit(X, y)
@@ -55,7 +55,7 @@ def test_the_ensemble_of_the_first_members_at_every_size(make_trial, digits):
 def test_members_may_differ_by_parameters_of_their_features(make_trial, digits):
     X, V, y, v = digits
     variants = ({"gem__top": 1}, {"gem__top": 3, "powers": "passthrough"})
-    settings = Settings(members=2, variants=variants, params={"ridge": 1.0})
+    settings = EnsembleSettings(members=2, variants=variants, params={"ridge": 1.0})
     outcome = measure(make_trial(X, V, settings, y, v)(Powers, GEM()))
     models = [
         CalibratedLeastSquares(ridge=1.0, feature_map=features).fit(X, y)
@@ -69,11 +69,11 @@ def test_members_may_differ_by_parameters_of_their_features(make_trial, digits):
 
 def test_more_variants_than_members_are_refused():
     with pytest.raises(ValidationError, match="3 variants need as many members, there are 2"):
-        Settings(members=2, variants=({}, {}, {}))
+        EnsembleSettings(members=2, variants=({}, {}, {}))
 
 
 def test_a_class_without_training_rows_is_refused(make_trial, digits):
     X, V, y, v = digits
-    trial = make_trial(X[y != 3], V, Settings(members=2), y[y != 3], v)
+    trial = make_trial(X[y != 3], V, EnsembleSettings(members=2), y[y != 3], v)
     with pytest.raises(ValueError, match="without a training row: 3"):
         measure(trial(HypercubeGEM))

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from eigenbench.bench.protocols.kernel_error import Settings, effective_rank, measure
+from eigenbench.bench.protocols.kernel_error import KernelErrorSettings, effective_rank, measure
 from eigenbench.methods.embeddings.kernel_features.random_maclaurin import RandomMaclaurin
 from eigenbench.methods.embeddings.kernel_features.tensor_sketch import TensorSketch
 
@@ -14,7 +14,7 @@ from eigenbench.methods.embeddings.kernel_features.tensor_sketch import TensorSk
 def trial(make_trial):
     generator = np.random.default_rng(0)
     X, V = (generator.standard_normal((rows, 5)) for rows in (40, 30))
-    return make_trial(X, V, Settings(degree=3, sizes=(8, 512), rows=1000))
+    return make_trial(X, V, KernelErrorSettings(degree=3, sizes=(8, 512), rows=1000))
 
 
 def unit(X):
@@ -50,7 +50,7 @@ def test_sparse_rows_give_the_same(make_trial, trial, projected_powers):
 
 
 def test_only_as_many_rows_as_asked_for(make_trial, trial, projected_powers):
-    few = make_trial(trial.X, trial.V, Settings(degree=3, sizes=(8,), rows=10))
+    few = make_trial(trial.X, trial.V, KernelErrorSettings(degree=3, sizes=(8,), rows=10))
     assert measure(few(projected_powers)).metrics["exact_effective_rank"] <= 10
 
 
@@ -76,7 +76,7 @@ def test_the_expectation_is_the_mean_over_draws(make_trial, trial, projected_pow
 
 @pytest.mark.parametrize("method", [RandomMaclaurin, TensorSketch])
 def test_the_expectation_is_exact_for_maps_that_know_it(make_trial, trial, method):
-    settings = Settings(degree=7, sizes=(16, 64), draws=7)
+    settings = KernelErrorSettings(degree=7, sizes=(16, 64), draws=7)
     seeds = [measure(make_trial(trial.X, trial.V, settings)(method, seed=seed)).metrics for seed in range(60)]
     for size in (16, 64):
         expected = seeds[0][f"expected_kernel_mse_at_{size}"]

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 
 from eigenbench.bench.protocols.base import Trial
-from eigenbench.bench.protocols.label_embedding_scale import Settings, measure
+from eigenbench.bench.protocols.label_embedding_scale import LabelEmbeddingScaleSettings, measure
 from eigenbench.datasets import planted_labels
 from eigenbench.datasets.planted_labels import PlantedLabels
 
@@ -39,7 +39,9 @@ def run(monkeypatch):
 
     def run(**settings):
         build = lambda **last: make_pipeline(Planted(**last))  # noqa: E731
-        return measure(Trial(Settings(**settings), build, None, lambda name="main": dataset, 0))
+        return measure(
+            Trial(LabelEmbeddingScaleSettings(**settings), build, None, lambda name="main": dataset, 0)
+        )
 
     return run
 
@@ -75,4 +77,4 @@ def test_more_rows_than_there_are_are_refused(run):
 
 def test_sizes_must_be_positive():
     with pytest.raises(ValidationError, match="greater than or equal to 1"):
-        Settings(sizes=(0,))
+        LabelEmbeddingScaleSettings(sizes=(0,))

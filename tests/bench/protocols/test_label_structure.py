@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.protocols.base import Trial
-from eigenbench.bench.protocols.label_structure import Settings, measure
+from eigenbench.bench.protocols.label_structure import LabelStructureSettings, measure
 from eigenbench.methods.embeddings.labels.plst import PLST
 
 N_ROWS, N_FAMILIES, FAMILY = 400, 6, 4
@@ -50,7 +50,7 @@ def trial(method, settings=None, edges="families", unused=0):
         label_edges=np.array(graph) if edges == "families" else None,
     )
     return Trial(
-        settings=settings or Settings(),
+        settings=settings or LabelStructureSettings(),
         build=lambda **last: make_pipeline(method),
         load=None,
         data=lambda name="d": dataset,
@@ -90,7 +90,7 @@ def test_labels_without_rows_are_left_out():
 
 def test_topic_codes_are_a_hierarchy_of_their_own():
     places = np.array([0.0, 100.0] + [1.0 + i for i in range(11)] + [101.0 + i for i in range(11)])
-    outcome = measure(trial(Given(places), Settings(hierarchy="rcv1_codes"), edges=None))
+    outcome = measure(trial(Given(places), LabelStructureSettings(hierarchy="rcv1_codes"), edges=None))
     # The two top topics are siblings of each other, but each one's nearest topic is its own child.
     assert outcome.metrics["sibling_fraction"] == pytest.approx(22 / 24, abs=2 / 24)
 
@@ -101,4 +101,4 @@ def test_a_dataset_without_a_graph_is_refused():
 
 
 def test_it_is_registered():
-    assert PROTOCOLS["label_structure"].settings() is Settings
+    assert PROTOCOLS["label_structure"].settings() is LabelStructureSettings

@@ -6,8 +6,8 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, LinearSVC
 
-from eigenbench.bench.protocols import support_vector_machines
-from eigenbench.bench.protocols.linear_svm import Settings, measure
+from eigenbench.bench.protocols import linear_svm
+from eigenbench.bench.protocols.linear_svm import LinearSVMSettings, measure
 from eigenbench.datasets.splits import holdout_split
 
 
@@ -21,7 +21,7 @@ def rows():
 def trial(request, rows, make_trial):
     X, y, V, v = rows
     X, y, V, v = (X[y < request.param], y[y < request.param], V[v < request.param], v[v < request.param])
-    settings = Settings(degree=3, sizes=(32, 128), C=(0.1, 10.0), exact_C=(0.1, 10.0), tol=1e-6)
+    settings = LinearSVMSettings(degree=3, sizes=(32, 128), C=(0.1, 10.0), exact_C=(0.1, 10.0), tol=1e-6)
     return make_trial(X, V, settings, y, v)
 
 
@@ -40,7 +40,7 @@ def chosen(machines, X, y, V, v, seed=0):
 def test_machines_on_features_are_those_of_linear_svc(
     trial, projected_powers, monkeypatch, dual_rows_per_feature
 ):
-    monkeypatch.setattr(support_vector_machines, "_DUAL_ROWS_PER_FEATURE", dual_rows_per_feature)
+    monkeypatch.setattr(linear_svm, "_DUAL_ROWS_PER_FEATURE", dual_rows_per_feature)
     metrics = measure(trial(projected_powers)).metrics
     X, V = normalize(trial.X), normalize(trial.V)
     for size in (32, 128):
@@ -53,7 +53,7 @@ def test_machines_on_features_are_those_of_linear_svc(
 
 @pytest.mark.parametrize("max_kernel_rows", [0, 10_000])
 def test_without_steps_the_machine_is_that_of_the_exact_kernel(trial, monkeypatch, max_kernel_rows):
-    monkeypatch.setattr(support_vector_machines, "_MAX_KERNEL_ROWS", max_kernel_rows)
+    monkeypatch.setattr(linear_svm, "_MAX_KERNEL_ROWS", max_kernel_rows)
     metrics = measure(trial(None)).metrics
     X, V = normalize(trial.X), normalize(trial.V)
 

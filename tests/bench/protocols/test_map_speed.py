@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from eigenbench.bench.protocols.available import PROTOCOLS
-from eigenbench.bench.protocols.map_speed import Settings, measure
+from eigenbench.bench.protocols.map_speed import MapSpeedSettings, measure
 
 NAMES = ("transform_seconds", "fit_seconds", "gemm_ratio", "gemm_cosine_ratio", "transform_memory_mb")
 
@@ -45,7 +45,7 @@ def rows():
 
 
 def test_features_vary(make_trial, rows, seen):
-    outcome = measure(make_trial(rows, rows, Settings(sizes=(2, 8), rows=20, repeats=3))(Recorder))
+    outcome = measure(make_trial(rows, rows, MapSpeedSettings(sizes=(2, 8), rows=20, repeats=3))(Recorder))
     assert set(outcome.metrics) == {f"{name}_at_{size}" for name in NAMES for size in (2, 8)}
     assert all(value > 0 for value in outcome.metrics.values())
     assert [n_components for _, n_components in seen] == [2] * 4 + [8] * 4
@@ -56,20 +56,22 @@ def test_features_vary(make_trial, rows, seen):
 
 
 def test_inputs_vary(make_trial, rows, seen):
-    settings = Settings(vary="n_inputs", sizes=(3, 40), n_components=5, rows=20, repeats=1)
+    settings = MapSpeedSettings(vary="n_inputs", sizes=(3, 40), n_components=5, rows=20, repeats=1)
     outcome = measure(make_trial(rows, rows, settings)(Recorder))
     assert [(X.shape[1], n_components) for X, n_components in seen] == [(3, 5)] * 2 + [(40, 5)] * 2
     assert [size for size, _ in outcome.curves["transform_seconds_by_inputs"]] == [3, 40]
 
 
 def test_sparse_rows_are_made_dense(make_trial, rows, seen):
-    trial = make_trial(sparse.csr_array(rows), None, Settings(sizes=(2,), rows=20, repeats=1))
+    trial = make_trial(sparse.csr_array(rows), None, MapSpeedSettings(sizes=(2,), rows=20, repeats=1))
     measure(trial(Recorder))
     assert all(isinstance(X, np.ndarray) for X, _ in seen)
 
 
 def test_memory_is_what_the_transform_holds(make_trial, rows, seen):
-    metrics = measure(make_trial(rows, rows, Settings(sizes=(4,), rows=20, repeats=1))(Recorder)).metrics
+    metrics = measure(
+        make_trial(rows, rows, MapSpeedSettings(sizes=(4,), rows=20, repeats=1))(Recorder)
+    ).metrics
     assert metrics["transform_memory_mb_at_4"] == pytest.approx(3, abs=0.1)
 
 
@@ -80,4 +82,4 @@ def test_it_has_the_machine_to_itself():
 @pytest.mark.parametrize("settings", [{"vary": "n_inputs"}, {"n_components": 3}, {"repeats": 0}])
 def test_settings_that_do_not_fit_are_refused(settings):
     with pytest.raises(ValidationError):
-        Settings(**settings)
+        MapSpeedSettings(**settings)

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 
 from eigenbench import GEM, CalibratedLeastSquares, NeighborhoodGEM, RandomDirections
-from eigenbench.bench.protocols.paired_comparison import Settings, measure
+from eigenbench.bench.protocols.paired_comparison import PairedComparisonSettings, measure
 
 VARIANTS = {
     "cube": {"gem__pairs": "hypercube"},
@@ -26,7 +26,7 @@ def digits():
 
 def compare(make_trial, digits, seed=0, **settings):
     X, V, y, v = digits
-    given = Settings(variants=VARIANTS, reference="cube", params={"ridge": 1.0}, **settings)
+    given = PairedComparisonSettings(variants=VARIANTS, reference="cube", params={"ridge": 1.0}, **settings)
     return measure(make_trial(X, V, given, y, v)(GEM, seed=seed)).metrics
 
 
@@ -53,7 +53,7 @@ def test_a_variant_may_replace_a_step(make_trial, digits):
         "other": {"gem": {"NeighborhoodGEM": {"top": 3}}},
         "plain": {"gem": {"GEM": None}},
     }
-    given = Settings(variants=variants, reference="cube", params={"ridge": 1.0})
+    given = PairedComparisonSettings(variants=variants, reference="cube", params={"ridge": 1.0})
     metrics = measure(make_trial(X, V, given, y, v)(GEM)).metrics
     model = CalibratedLeastSquares(1.0, feature_map=NeighborhoodGEM(top=3)).fit(X, y)
     assert metrics["error_other"] == pytest.approx(1 - model.score(V, v))
@@ -70,7 +70,7 @@ def test_a_variant_may_replace_a_step(make_trial, digits):
 )
 def test_a_step_that_cannot_be_made_is_named(step, said):
     with pytest.raises(ValidationError, match=re.escape(said)):
-        Settings(variants={"a": {}, "b": {"gem": step}}, reference="a")
+        PairedComparisonSettings(variants={"a": {}, "b": {"gem": step}}, reference="a")
 
 
 def test_variants_and_repeats_share_the_draw_of_a_seed(make_trial, digits):
@@ -79,7 +79,9 @@ def test_variants_and_repeats_share_the_draw_of_a_seed(make_trial, digits):
     X, V, y, v = digits
 
     def twice(seed):
-        return measure(make_trial(X, V, Settings(**same, **few), y, v)(GEM, seed=seed)).metrics
+        return measure(
+            make_trial(X, V, PairedComparisonSettings(**same, **few), y, v)(GEM, seed=seed)
+        ).metrics
 
     assert twice(0)["error_b_minus_a"] == 0
     assert twice(0)["features_a"] == 4 * 3 * 12
@@ -93,7 +95,9 @@ def test_a_step_that_a_variant_makes_random_follows_the_seed(make_trial, digits)
 
     def measured(seed):
         unseeded = GEM(top=1)
-        return measure(make_trial(X, V, Settings(**few), y, v)(RandomDirections, unseeded, seed=seed)).metrics
+        return measure(
+            make_trial(X, V, PairedComparisonSettings(**few), y, v)(RandomDirections, unseeded, seed=seed)
+        ).metrics
 
     assert measured(0) == measured(0)
     errors = [measured(seed)["error_random"] for seed in range(3)]
@@ -112,7 +116,7 @@ def test_test_rows_are_those_of_the_classes_drawn(make_trial, digits):
         def __init__(self, random_state=None, pairs="all", n_pairs=None):
             super().__init__(pairs=pairs, n_pairs=n_pairs, random_state=random_state)
 
-    given = Settings(
+    given = PairedComparisonSettings(
         variants={"a": {}, "b": {}}, reference="b", classes=3, train_rows=150, params={"ridge": 1.0}
     )
     outcome = measure(make_trial(X, V, given, y, v)(Watched, seed=5))
@@ -142,4 +146,4 @@ def test_more_classes_than_there_are_is_an_error(make_trial, digits):
 )
 def test_settings_that_do_not_fit_are_refused(changes, word):
     with pytest.raises(ValidationError, match=word):
-        Settings(**{"variants": VARIANTS, "reference": "cube"} | changes)
+        PairedComparisonSettings(**{"variants": VARIANTS, "reference": "cube"} | changes)

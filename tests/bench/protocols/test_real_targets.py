@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from eigenbench.bench.protocols.base import Trial
-from eigenbench.bench.protocols.real_targets import Settings, measure
+from eigenbench.bench.protocols.real_targets import RealTargetsSettings, measure
 from eigenbench.methods.embeddings.discriminants.contracted_gem import ContractedGEM
 from eigenbench.methods.embeddings.labels.rembrandt import Rembrandt
 from eigenbench.methods.embeddings.signed_powers import SignedPowers
@@ -27,7 +27,7 @@ def data(noise=0.1, square=False):
 
 def trial(dataset, *steps, targets=(2,)):
     return Trial(
-        settings=Settings(targets=targets),
+        settings=RealTargetsSettings(targets=targets),
         build=lambda: make_pipeline(*(steps or [FunctionTransformer()])),
         load=None,
         data=lambda: dataset,
@@ -44,7 +44,7 @@ def test_raw_columns_explain_a_linear_target_but_for_its_noise():
 def test_it_is_scikit_learns_regression_on_scaled_columns():
     dataset = data(noise=1.0)
     X, y = np.delete(dataset.X_train, 2, axis=1), dataset.X_train[:, 2]
-    model = make_pipeline(StandardScaler(), RidgeCV(Settings(targets=(2,)).alphas)).fit(X, y)
+    model = make_pipeline(StandardScaler(), RidgeCV(RealTargetsSettings(targets=(2,)).alphas)).fit(X, y)
     expected = 1 - model.score(np.delete(dataset.X_test, 2, axis=1), dataset.X_test[:, 2])
     assert measure(trial(dataset)).metrics["unexplained_variance"] == pytest.approx(expected, rel=1e-3)
 
@@ -79,4 +79,4 @@ def test_columns_that_cannot_be_targets_are_named(targets, said):
 
 def test_settings_need_targets():
     with pytest.raises(ValidationError):
-        Settings(targets=())
+        RealTargetsSettings(targets=())

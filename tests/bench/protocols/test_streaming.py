@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.preprocessing import StandardScaler
 
-from eigenbench.bench.protocols.streaming import Settings, measure
+from eigenbench.bench.protocols.streaming import StreamingSettings, measure
 from eigenbench.datasets.deformed_digits import deformed_digits
 from eigenbench.methods.classifiers.doubly_stochastic import DoublyStochasticLogistic
 
@@ -27,7 +27,7 @@ def rows():
 
 def trial_of(make_trial, rows, **settings):
     X, y, V, v = rows
-    return make_trial(X, V, Settings(**{**LEARNER, **settings}), y, v)
+    return make_trial(X, V, StreamingSettings(**{**LEARNER, **settings}), y, v)
 
 
 def test_the_curve_is_that_of_the_learner_fed_by_hand(make_trial, rows):
@@ -69,7 +69,7 @@ def test_a_pass_takes_every_row_once(make_trial, rows, monkeypatch):
 
     monkeypatch.setattr(DoublyStochasticLogistic, "partial_fit", partial_fit)
     test_rows = np.column_stack([np.zeros(len(V), dtype=np.float32), V])
-    measure(make_trial(marked, test_rows, Settings(**LEARNER, checkpoints=(2000,)), y, v)(MAP))
+    measure(make_trial(marked, test_rows, StreamingSettings(**LEARNER, checkpoints=(2000,)), y, v)(MAP))
     order = np.concatenate([numbers for numbers, _ in taken]).astype(int)
     assert np.array_equal(np.sort(order[:1000]), np.arange(1000))
     assert np.array_equal(np.sort(order[1000:]), np.arange(1000))
@@ -99,4 +99,4 @@ def test_sparse_rows_are_streamed_as_they_are(make_trial, rows):
 @pytest.mark.parametrize("checkpoints", [(), (0, 100), (200, 100), (150,)])
 def test_checkpoints_are_ends_of_batches(checkpoints):
     with pytest.raises(ValidationError, match="multiples of batch_size=100"):
-        Settings(**LEARNER, checkpoints=checkpoints)
+        StreamingSettings(**LEARNER, checkpoints=checkpoints)

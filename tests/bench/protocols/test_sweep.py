@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 
 from eigenbench import GEM, CalibratedLeastSquares, SignedPowers
-from eigenbench.bench.protocols.sweep import Settings, measure
+from eigenbench.bench.protocols.sweep import SweepSettings, measure
 
 
 class Powers(SignedPowers):
@@ -26,7 +26,7 @@ def digits():
 
 def sweep(make_trial, digits, seed=0, gem=None, **settings):
     X, V, y, v = digits
-    given = Settings(train_rows=400, validation_rows=300, params={"ridge": 1.0}, **settings)
+    given = SweepSettings(train_rows=400, validation_rows=300, params={"ridge": 1.0}, **settings)
     return measure(make_trial(X, V, given, y, v)(Powers, gem or GEM(top=2), seed=seed))
 
 
@@ -115,4 +115,4 @@ def test_too_few_rows_are_an_error(make_trial, digits):
 )
 def test_settings_that_say_nothing_clear_are_refused(changes, word):
     with pytest.raises(ValidationError, match=word):
-        Settings(**changes)
+        SweepSettings(**changes)

@@ -16,9 +16,9 @@ from sklearn.preprocessing import normalize
 from eigenbench import HyperbolicPCA
 from eigenbench.bench.components import MissingExtraError
 from eigenbench.bench.protocols.base import Trial
-from eigenbench.bench.protocols.held_out_classes import choose_on_held_out_classes
-from eigenbench.bench.protocols.transfer import Settings, measure
-from eigenbench.bench.protocols.transfer_tasks import draw_tasks
+from eigenbench.bench.protocols.transfer import measure
+from eigenbench.bench.protocols.transfer_settings import TransferSettings
+from eigenbench.bench.protocols.transfer_tasks import choose_on_held_out_classes, draw_tasks
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.suite_file import check_parameters, load_suite
 from eigenbench.datasets import load_catalogue
@@ -58,7 +58,7 @@ def mixed():
 def trial(data, *steps, seed=0, others=None, **settings):
     opened = {None: data, **(others or {})}
     return Trial(
-        settings=Settings(**{**SIZES, **settings}),
+        settings=TransferSettings(**{**SIZES, **settings}),
         build=lambda: make_pipeline(*(steps or ["passthrough"])),
         load=None,
         data=lambda name=None: opened[name],
@@ -149,7 +149,7 @@ def test_sparse_rows_are_refused(mixed):
 )
 def test_settings_that_contradict_each_other_are_refused(settings):
     with pytest.raises(ValidationError):
-        Settings(**{**SIZES, **settings})
+        TransferSettings(**{**SIZES, **settings})
 
 
 def enumerated_error(X, y):
@@ -310,7 +310,7 @@ class TestChoice:
         assert error < 0.01
 
     def test_copies_take_part_with_their_images(self, mixed, monkeypatch):
-        from eigenbench.bench.protocols import held_out_classes
+        from eigenbench.bench.protocols import transfer_tasks
 
         calls = []
 
@@ -318,7 +318,7 @@ class TestChoice:
             calls.append((X, y, kwargs["measured"]))
             return choose_on_held_out_classes(method, X, y, **kwargs)
 
-        monkeypatch.setattr(held_out_classes, "choose_on_held_out_classes", spy)
+        monkeypatch.setattr(transfer_tasks, "choose_on_held_out_classes", spy)
         extra = {"image": (4, 5), "deformed_copies": {"copies": 2}, "folds": 2, "choice_per_class": 3}
         measure(trial(mixed, PCA({"choose": [1, 2]}), **extra))
         X, y, measured = calls[0]
@@ -355,7 +355,7 @@ class TestChoice:
             choose_on_held_out_classes(make_pipeline(PCA({"choose": [1]})), X, y, folds=3, seed=0)
 
     def test_the_choice_sees_no_target_class_and_is_reported(self, mixed, monkeypatch):
-        from eigenbench.bench.protocols import held_out_classes
+        from eigenbench.bench.protocols import transfer_tasks
 
         calls = []
 
@@ -363,7 +363,7 @@ class TestChoice:
             calls.append((X, y))
             return choose_on_held_out_classes(method, X, y, **kwargs)
 
-        monkeypatch.setattr(held_out_classes, "choose_on_held_out_classes", spy)
+        monkeypatch.setattr(transfer_tasks, "choose_on_held_out_classes", spy)
         case = trial(mixed, PCA({"choose": [1, 2]}), folds=2, choice_per_class=3)
         metrics = measure(case).metrics
         source, target = draw_tasks(case)
@@ -404,7 +404,7 @@ def test_the_suite_is_valid_and_repeats_the_published_sizes():
     suite = load_suite(SUITE, list(load_catalogue().datasets))
     check_parameters(suite, SUITE)
     sizes = {
-        name: Settings(**experiment.settings)
+        name: TransferSettings(**experiment.settings)
         for name, experiment in suite.experiments.items()
         if experiment.protocol == "transfer"
     }

@@ -10,7 +10,7 @@ from eigenbench.bench.jobs.job_context import JobContext, run_job
 from eigenbench.bench.jobs.pipelines import build_pipeline
 from eigenbench.bench.jobs.record_run import RunClock, write_run_record
 from eigenbench.bench.jobs.supervision import Report
-from eigenbench.bench.protocols.base import Trial
+from eigenbench.bench.protocols.base import Trial, settings_class
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.steps import flat_params
 
@@ -32,7 +32,7 @@ def measure(context: JobContext, seed: int) -> None:
 def _measured(context: JobContext, protocol: Any, seed: int) -> Report:
     spec = context.spec
     trial = Trial(
-        settings=protocol.Settings.model_validate(spec.settings),
+        settings=settings_class(protocol).model_validate(spec.settings),
         build=lambda **last: build_pipeline(spec, seed, last),
         load=spec.load,
         data=lambda name=spec.dataset: context.open(name, seed),

@@ -3,10 +3,55 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from eigenbench.bench.components import folder_of, make_importable
-from eigenbench.bench.protocols.base import Protocol, ProtocolSettings
+from eigenbench.bench.protocols.base import ProtocolSettings, settings_class
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A protocol: the module ``eigenbench.bench.protocols.<name>``, or that of ``module:measure``.
+
+    That module defines one class of settings, a `ProtocolSettings`, and ``measure(trial) -> Outcome``; the
+    first line of its docstring is the protocol's summary. It imports scikit-learn, SciPy and estimators only
+    when measuring, so that a suite is checked without them.
+    """
+
+    name: str
+
+    @property
+    def module(self) -> str:
+        """The import path."""
+        module, colon, _ = self.name.partition(":")
+        return module if colon else f"eigenbench.bench.protocols.{self.name}"
+
+    @property
+    def summary(self) -> str:
+        """One line for ``eigenbench list protocols``."""
+        return (self.load().__doc__ or "").partition("\n")[0]
+
+    @property
+    def headline(self) -> str:
+        """The metric that tables show unless the suite names another."""
+        return self.settings().headline
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether its jobs get the whole machine, because they measure time."""
+        return self.settings().exclusive
+
+    def settings(self) -> type[ProtocolSettings]:
+        """Return the protocol's settings class."""
+        return settings_class(self.load())
+
+    def load(self) -> Any:
+        """Import and return the module."""
+        return import_module(self.module)
+
 
 PROTOCOLS: dict[str, Protocol] = {
     name: Protocol(name)
@@ -44,7 +89,7 @@ def find_protocol(name: str, folder: Path | None = None) -> Protocol:
     KeyError
         If there is no protocol of that name.
     ValueError
-        If the module cannot be imported, or does not define ``Settings`` and ``measure``.
+        If the module cannot be imported, or does not define one class of settings and ``measure``.
     """
     if name in PROTOCOLS:
         return PROTOCOLS[name]
@@ -63,9 +108,7 @@ def find_protocol(name: str, folder: Path | None = None) -> Protocol:
         raise ValueError(f"{name}: there is no module {top!r}: install its package{beside}") from error
     except Exception as error:
         raise ValueError(f"{name}: importing it fails: {type(error).__name__}: {error}") from error
-    settings = getattr(module, "Settings", None)
-    if not (isinstance(settings, type) and issubclass(settings, ProtocolSettings)):
-        raise ValueError(f"{name}: its module defines no class 'Settings' derived from ProtocolSettings")
+    settings_class(module)
     if not callable(getattr(module, "measure", None)):
         raise ValueError(f"{name}: its module defines no function 'measure(trial)'")
     return found

@@ -1,14 +1,17 @@
-"""What a protocol is given, and what it returns."""
+"""The trial that a protocol is given, the outcome that it returns, and the base of its settings."""
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from eigenbench.bench.exhibits import Exhibit
 
 T = TypeVar("T")
 #: A list in a suite file; its items have exactly the type T.
@@ -35,7 +38,7 @@ class ProtocolSettings(BaseModel):
     exclusive: ClassVar[bool] = False
 
     def components(self) -> tuple[tuple[str, dict[str, Any]], ...]:
-        """Return name and parameters of each registered component that the settings name."""
+        """Return name and parameters of each component that the settings name."""
         return ()
 
     @abstractmethod
@@ -54,76 +57,63 @@ class ProtocolSettings(BaseModel):
         return 20 * rows * features
 
 
+class ClassifierSettings(ProtocolSettings):
+    """Settings of a protocol that trains a classifier, which makes its features block by block.
+
+    Attributes
+    ----------
+    classifier : str
+        The classifier.
+    params : dict
+        Its parameters.
+    """
+
+    classifier: Literal["CalibratedLeastSquares", "SecondOrderLogistic"] = "CalibratedLeastSquares"
+    params: dict[str, Any] = Field(default_factory=dict)
+
+    def components(self) -> tuple[tuple[str, dict[str, Any]], ...]:
+        """Return the classifier."""
+        return ((self.classifier, self.params),)
+
+
+def settings_class(module: Any) -> type[ProtocolSettings]:
+    """Return the class of the settings of a protocol's module.
+
+    Raises
+    ------
+    ValueError
+        If the module has none or several, not counting those that others of them derive from.
+    """
+    bases = (ProtocolSettings, ClassifierSettings)
+    found = {
+        kind
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, ProtocolSettings) and kind not in bases
+    }
+    derived = [kind for kind in found if not any(kind in other.__mro__[1:] for other in found)]
+    if len(derived) != 1:
+        raise ValueError(f"{module.__name__} must define one class derived from ProtocolSettings")
+    return derived[0]
+
+
 def at_sizes(names: Iterable[str], sizes: Iterable[int]) -> tuple[str, ...]:
     """Return the names of metrics at several sizes, ``<metric>_at_<size>``, the largest size first."""
     largest_first = sorted(sizes, reverse=True)
     return tuple(f"{name}_at_{size}" for name in names for size in largest_first)
 
 
-class _Exhibit(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    title: str
+Curves = dict[str, list[tuple[int, float]]]
 
 
-class Scatter(_Exhibit):
-    """Points in the plane, coloured by label."""
-
-    kind: Literal["scatter"] = "scatter"
-    x: list[float]
-    y: list[float]
-    labels: list[str]
-    x_label: str = ""
-    y_label: str = ""
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Scatter:
-        if not len(self.x) == len(self.y) == len(self.labels):
-            raise ValueError("x, y and labels must have one length")
-        return self
-
-
-class Histogram(_Exhibit):
-    """Densities of several groups over the same bins; ``marker`` is a value worth a vertical line."""
-
-    kind: Literal["histogram"] = "histogram"
-    edges: list[float]
-    densities: dict[str, list[float]]
-    x_label: str
-    marker: float | None = None
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Histogram:
-        if any(len(heights) != len(self.edges) - 1 for heights in self.densities.values()):
-            raise ValueError("a group needs one density per bin")
-        return self
-
-
-class Images(_Exhibit):
-    """Grey pictures of one size in rows; each is a list of pixels, row by row, and is scaled on its own."""
-
-    kind: Literal["images"] = "images"
-    height: int = Field(gt=0)
-    width: int = Field(gt=0)
-    rows: dict[str, list[list[float]]]
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Images:
-        size = self.height * self.width
-        if any(len(image) != size for images in self.rows.values() for image in images):
-            raise ValueError("an image needs height * width pixels")
-        return self
-
-
-class Boxes(_Exhibit):
-    """Five-number summaries (5, 25, 50, 75 and 95 %) of some groups."""
-
-    kind: Literal["boxes"] = "boxes"
-    groups: dict[str, tuple[float, float, float, float, float]]
-    y_label: str
-
-
-Exhibit = Annotated[Scatter | Histogram | Images | Boxes, Field(discriminator="kind")]
+def by_size(measured: dict[int, dict[str, float]], axis: str) -> tuple[dict[str, float], Curves]:
+    """Return what was measured at several sizes as metrics, ``<name>_at_<size>``, and curves over an axis."""
+    metrics: dict[str, float] = {}
+    curves: Curves = {}
+    for size, values in measured.items():
+        for name, value in values.items():
+            metrics[f"{name}_at_{size}"] = value
+            curves.setdefault(f"{name}_by_{axis}", []).append((size, value))
+    return metrics, curves
 
 
 @dataclass(frozen=True)
@@ -153,10 +143,29 @@ class Trial:
     data: Callable[..., Any]
     seed: int
 
+    def train(self, features: Any, train: tuple[Any, Any], test: tuple[Any, Any]) -> TrainedModel:
+        """Train the classifier of the settings on features and (X, y), and take its error on others."""
+        model = self.load(self.settings.classifier)(feature_map=features, **self.settings.params)
+        started = time.perf_counter()
+        model.fit(*train)
+        fitted = time.perf_counter()
+        error = float(np.mean(model.predict(test[0]) != test[1]))
+        return TrainedModel(model, error, fitted - started, time.perf_counter() - fitted)
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A trained classifier, its error, and the seconds to fit it and to predict."""
+
+    model: Any
+    error: float
+    fit_seconds: float
+    predict_seconds: float
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a protocol measured.
+    """The measurements of a protocol.
 
     Attributes
     ----------
@@ -173,53 +182,8 @@ class Outcome:
     """
 
     metrics: dict[str, float]
-    curves: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
-    exhibits: list[Scatter | Histogram | Images | Boxes] = field(default_factory=list)
+    curves: Curves = field(default_factory=dict)
+    exhibits: list[Exhibit] = field(default_factory=list)
     dimension: int | None = None
     fit_seconds: float | None = None
     predict_seconds: float | None = None
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """A protocol: the module ``eigenbench.bench.protocols.<name>``, or that of ``module:measure``.
-
-    That module defines ``Settings``, a `ProtocolSettings`, and ``measure(trial) -> Outcome``; the first line
-    of its docstring is the protocol's summary. It imports scikit-learn, SciPy and estimators only when
-    measuring, so that a suite is checked without them.
-    """
-
-    name: str
-
-    @property
-    def module(self) -> str:
-        """The import path."""
-        module, colon, _ = self.name.partition(":")
-        return module if colon else f"eigenbench.bench.protocols.{self.name}"
-
-    @property
-    def summary(self) -> str:
-        """One line for ``eigenbench list protocols``."""
-        return (self.load().__doc__ or "").partition("\n")[0]
-
-    @property
-    def headline(self) -> str:
-        """The metric that tables show unless the suite names another."""
-        return self.settings().headline
-
-    @property
-    def exclusive(self) -> bool:
-        """Whether its jobs get the whole machine, because they measure time."""
-        return self.settings().exclusive
-
-    def settings(self) -> type[ProtocolSettings]:
-        """Return the protocol's settings class."""
-        return self.load().Settings
-
-    def load(self) -> Any:
-        """Import and return the module."""
-        return import_module(self.module)
-
-    def measure(self, trial: Trial) -> Outcome:
-        """Run the protocol."""
-        return self.load().measure(trial)

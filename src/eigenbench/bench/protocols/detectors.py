@@ -8,19 +8,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from eigenbench.bench.protocols.base import (
-    Boxes,
-    Images,
-    ImageSize,
-    Outcome,
-    ProtocolSettings,
-    Several,
-    Trial,
-)
+from eigenbench.bench.exhibits import Boxes, Images, rounded
+from eigenbench.bench.protocols.base import ImageSize, Outcome, ProtocolSettings, Several, Trial
 
 
-class Settings(ProtocolSettings):
-    """Which detectors are shown, as pictures and by their projections.
+class DetectorsSettings(ProtocolSettings):
+    """The detectors that are shown, as pictures and by their projections.
 
     Attributes
     ----------
@@ -40,7 +33,7 @@ class Settings(ProtocolSettings):
     image: ImageSize
 
     @model_validator(mode="after")
-    def _different(self) -> Settings:
+    def _different(self) -> DetectorsSettings:
         if any(numerator == denominator for numerator, denominator in self.pairs):
             raise ValueError("numerator and denominator of a pair are different classes")
         return self
@@ -70,7 +63,7 @@ def measure(trial: Trial) -> Outcome:
         If the inputs are no images of the declared size, a class name is unknown, or the method has no
         detectors, or none of a pair.
     """
-    settings: Settings = trial.settings
+    settings: DetectorsSettings = trial.settings
     data = trial.data()
     height, width = settings.image
     if data.X_train.shape[1] != height * width:
@@ -101,7 +94,7 @@ def measure(trial: Trial) -> Outcome:
                 height=height,
                 width=width,
                 rows={
-                    _name(pair): [_rounded(method.detectors_[:, column]) for column in columns]
+                    _name(pair): [rounded(method.detectors_[:, column], 3) for column in columns]
                     for pair, columns in shown.items()
                 },
             ),
@@ -139,12 +132,5 @@ def _log_ratios(X: np.ndarray, y: np.ndarray, V: np.ndarray, codes: list[int]) -
 
 
 def _box(values: np.ndarray) -> tuple[float, float, float, float, float]:
-    low, first, median, third, high = _rounded(np.percentile(values, (5, 25, 50, 75, 95)))
+    low, first, median, third, high = rounded(np.percentile(values, (5, 25, 50, 75, 95)), 3)
     return low, first, median, third, high
-
-
-def _rounded(values: np.ndarray) -> list[float]:
-    """Keep three significant digits of the largest value, so that the text of a record stays short."""
-    largest = np.abs(values).max()
-    decimals = 2 - int(np.floor(np.log10(largest))) if largest > 0 else 0
-    return np.round(values.astype(np.float64), decimals).tolist()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from eigenbench.bench.protocols.base import Outcome, ProtocolSettings, Several, Trial
+from eigenbench.bench.protocols.base import ClassifierSettings, Outcome, Several, Trial
 
 
-class Settings(ProtocolSettings):
-    """How many members an ensemble has, and the classifier that each has on its own features.
+class EnsembleSettings(ClassifierSettings):
+    """The number of members of an ensemble, and the classifier that each has on its own features.
 
     Attributes
     ----------
@@ -21,28 +21,18 @@ class Settings(ProtocolSettings):
     variants : list of dict or None
         Parameters, ``step__parameter``, that the members' features have in turn; "passthrough" as the
         value of a ``step`` leaves it out. Not more than members.
-    classifier : str
-        One that makes its features block by block.
-    params : dict
-        Parameters of the classifier.
     """
 
     headline: ClassVar[str] = "error"
 
     members: int = Field(default=5, ge=2)
     variants: Several[dict[str, Any]] | None = Field(default=None, min_length=1)
-    classifier: Literal["CalibratedLeastSquares", "SecondOrderLogistic"] = "CalibratedLeastSquares"
-    params: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _no_idle_variants(self) -> Settings:
+    def _no_idle_variants(self) -> EnsembleSettings:
         if self.variants and len(self.variants) > self.members:
             raise ValueError(f"{len(self.variants)} variants need as many members, there are {self.members}")
         return self
-
-    def components(self) -> tuple[tuple[str, dict[str, Any]], ...]:
-        """Return the classifier."""
-        return ((self.classifier, self.params),)
 
     def metrics(self) -> tuple[str, ...]:
         """Return the names of the ensemble's errors and losses, and of its members'."""
@@ -62,7 +52,7 @@ def measure(trial: Trial) -> Outcome:
     from eigenbench.methods.classifiers.geometric_mean_ensemble import GeometricMeanEnsemble
     from eigenbench.methods.linalg.row_blocks import row_slices
 
-    settings: Settings = trial.settings
+    settings: EnsembleSettings = trial.settings
     data = trial.data()
     member = trial.load(settings.classifier)(feature_map=trial.build(), **settings.params)
     variants = settings.variants and [

@@ -1,4 +1,4 @@
-"""How far the inner products of random features are from the exact polynomial kernel on the sphere."""
+"""Distance of the inner products of random features from the exact polynomial kernel on the sphere."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from eigenbench.bench.protocols.base import Outcome, ProtocolSettings, Sizes, Trial, at_sizes
+from eigenbench.bench.protocols.base import Outcome, ProtocolSettings, Sizes, Trial, at_sizes, by_size
 
 
-class Settings(ProtocolSettings):
+class KernelErrorSettings(ProtocolSettings):
     """The kernel ``(1 - |x - y|² / a²)^degree``, the sizes D, how many rows make pairs, draws of a map."""
 
     headline: ClassVar[str] = "expected_kernel_mse_at_4096"
@@ -47,18 +47,15 @@ def measure(trial: Trial) -> Outcome:
         expectation over that of the mean squared kernel; and ``effective_rank_at_D`` of the features of the
         training rows, beside ``exact_effective_rank``. The expectation and the rank are also curves over D.
     """
-    settings: Settings = trial.settings
+    settings: KernelErrorSettings = trial.settings
     dataset = trial.data()
     generator = np.random.default_rng([trial.seed, 0x6B65])
     X = _unit_rows(dataset.X_train, settings.rows, generator)
     Y = _unit_rows(dataset.X_test, settings.rows, generator)
     exact = _kernel(X, Y, settings)
     power = float(np.mean(exact**2))
-    metrics = {"exact_effective_rank": effective_rank(_kernel(X, X, settings))}
-    curves: dict[str, list[tuple[int, float]]] = {
-        "kernel_mse_by_features": [],
-        "effective_rank_by_features": [],
-    }
+    exact_rank = effective_rank(_kernel(X, X, settings))
+    measured: dict[int, dict[str, float]] = {}
     fit_seconds = predict_seconds = 0.0
     for size in settings.sizes:
         started = time.perf_counter()
@@ -68,19 +65,26 @@ def measure(trial: Trial) -> Outcome:
         predict_seconds += time.perf_counter() - fitted
         fit_seconds += fitted - started
         mse = float(np.mean((left @ right.T - exact) ** 2))
-        rank = effective_rank(left @ left.T)
         expected = _exact_expectation(features, X, Y, exact)
         if expected is None:
             expected = float(np.mean([mse, *_further_draws(trial, size, X, Y, exact)]))
-        metrics |= {
-            f"kernel_mse_at_{size}": mse,
-            f"expected_kernel_mse_at_{size}": expected,
-            f"kernel_relative_error_at_{size}": (expected / power) ** 0.5,
-            f"effective_rank_at_{size}": rank,
+        measured[size] = {
+            "kernel_mse": mse,
+            "expected_kernel_mse": expected,
+            "kernel_relative_error": (expected / power) ** 0.5,
+            "effective_rank": effective_rank(left @ left.T),
         }
-        curves["kernel_mse_by_features"].append((size, expected))
-        curves["effective_rank_by_features"].append((size, rank))
-    return Outcome(metrics, curves, fit_seconds=fit_seconds, predict_seconds=predict_seconds)
+    metrics, curves = by_size(measured, "features")
+    shown = {
+        "kernel_mse_by_features": curves["expected_kernel_mse_by_features"],
+        "effective_rank_by_features": curves["effective_rank_by_features"],
+    }
+    return Outcome(
+        {"exact_effective_rank": exact_rank, **metrics},
+        shown,
+        fit_seconds=fit_seconds,
+        predict_seconds=predict_seconds,
+    )
 
 
 def _exact_expectation(features: Any, X: Any, Y: Any, exact: NDArray[np.float64]) -> float | None:
@@ -119,7 +123,7 @@ def _unit_rows(X: Any, n_rows: int, generator: np.random.Generator) -> Any:
     return normalize(X[chosen])
 
 
-def _kernel(X: Any, Y: Any, settings: Settings) -> NDArray[np.float64]:
+def _kernel(X: Any, Y: Any, settings: KernelErrorSettings) -> NDArray[np.float64]:
     cosines = X.astype(np.float64) @ Y.astype(np.float64).T
     cosines = np.asarray(cosines.todense()) if hasattr(cosines, "todense") else cosines
     return (1.0 - (2.0 - 2.0 * cosines) / settings.a**2) ** settings.degree

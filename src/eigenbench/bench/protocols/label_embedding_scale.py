@@ -9,11 +9,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from eigenbench.bench.protocols.base import Outcome, ProtocolSettings, Several, Trial, at_sizes
+from eigenbench.bench.protocols.base import Outcome, ProtocolSettings, Several, Trial, at_sizes, by_size
 
 
-class Settings(ProtocolSettings):
-    """What varies: without ``sizes`` nothing does, and the method is fitted once on all rows.
+class LabelEmbeddingScaleSettings(ProtocolSettings):
+    """The axis that varies: without ``sizes`` nothing does, and the method is fitted once on all rows.
 
     ``vary`` names the axis that ``sizes`` lie on: the dimension k of the embedding, or the number n of rows,
     of which the first are taken. ``centred`` says whether the planted structure is that of labels less their
@@ -62,7 +62,7 @@ def measure(trial: Trial) -> Outcome:
     from eigenbench.datasets.planted_labels import recipe_of
     from eigenbench.datasets.planted_structure import canonical_angles, captured_energy
 
-    settings: Settings = trial.settings
+    settings: LabelEmbeddingScaleSettings = trial.settings
     dataset = trial.data()
     recipe = recipe_of(dataset.name)
     measured: dict[int, dict[str, float]] = {}
@@ -82,7 +82,12 @@ def measure(trial: Trial) -> Outcome:
             "largest_angle": float(angles[-1]),
         }
         logger.info("size %s: %s", size, measured[size])
-    return _outcome(measured, settings, embedding.shape[1])
+    fit_seconds = sum(metrics["fit_seconds"] for metrics in measured.values())
+    dimension = embedding.shape[1]
+    if not settings.sizes:
+        return Outcome(measured[_WHOLE], dimension=dimension, fit_seconds=fit_seconds)
+    axis = "components" if settings.vary == "n_components" else "rows"
+    return Outcome(*by_size(measured, axis), dimension=dimension, fit_seconds=fit_seconds)
 
 
 def _fit(pipeline: Any, X: Any, Y: Any) -> tuple[dict[str, float], np.ndarray]:
@@ -96,17 +101,3 @@ def _fit(pipeline: Any, X: Any, Y: Any) -> tuple[dict[str, float], np.ndarray]:
     if iterations := getattr(fitted, "cg_iterations_", 0):
         metrics["cg_iterations"] = iterations
     return metrics, fitted.embedding_
-
-
-def _outcome(measured: dict[int, dict[str, float]], settings: Settings, dimension: int) -> Outcome:
-    fit_seconds = sum(metrics["fit_seconds"] for metrics in measured.values())
-    if not settings.sizes:
-        return Outcome(measured[_WHOLE], dimension=dimension, fit_seconds=fit_seconds)
-    axis = "components" if settings.vary == "n_components" else "rows"
-    metrics: dict[str, float] = {}
-    curves: dict[str, list[tuple[int, float]]] = {}
-    for size, values in measured.items():
-        for name, value in values.items():
-            metrics[f"{name}_at_{size}"] = value
-            curves.setdefault(f"{name}_by_{axis}", []).append((size, value))
-    return Outcome(metrics, curves, dimension=dimension, fit_seconds=fit_seconds)

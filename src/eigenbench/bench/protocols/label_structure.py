@@ -1,4 +1,4 @@
-"""How a label embedding arranges the labels: siblings among nearest neighbours, and its spectrum."""
+"""Arrangement of the labels by a label embedding: siblings among nearest neighbours, and its spectrum."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pydantic import Field
 from eigenbench.bench.protocols.base import Outcome, ProtocolSettings, Trial
 
 
-class Settings(ProtocolSettings):
-    """The hierarchy, and which labels are looked at.
+class LabelStructureSettings(ProtocolSettings):
+    """The hierarchy, and the labels that are looked at.
 
     ``hierarchy`` is ``stored`` (the dataset has a graph of its labels) or ``rcv1_codes`` (their names are
     Reuters' topic codes, which spell it). Labels of fewer than ``min_rows`` training rows are left out.
@@ -58,7 +58,7 @@ def measure(trial: Trial) -> Outcome:
         sibling_fraction,
     )
 
-    settings: Settings = trial.settings
+    settings: LabelStructureSettings = trial.settings
     dataset = trial.data()
     labels = np.flatnonzero(
         np.bincount(dataset.y_train.indices, minlength=len(dataset.classes)) >= settings.min_rows
@@ -85,7 +85,7 @@ def measure(trial: Trial) -> Outcome:
     )
 
 
-def _edges(dataset: Any, settings: Settings) -> Any:
+def _edges(dataset: Any, settings: LabelStructureSettings) -> Any:
     if settings.hierarchy == "rcv1_codes":
         from eigenbench.methods.metrics.label_graph import rcv1_edges
 

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from eigenbench.bench.protocols.base import Outcome, ProtocolSettings, Sizes, Trial, at_sizes
+from eigenbench.bench.protocols.base import Outcome, ProtocolSettings, Sizes, Trial, at_sizes, by_size
 
 
-class Settings(ProtocolSettings):
-    """What varies, and the shape of the rest.
+class MapSpeedSettings(ProtocolSettings):
+    """The axis that varies, and the shape of the rest.
 
     ``vary`` names the axis that ``sizes`` lie on: the number of features D, or the number of inputs d, where
     columns are drawn with replacement from the dataset's and D is ``n_components``. ``rows`` are drawn with
@@ -32,7 +32,7 @@ class Settings(ProtocolSettings):
     threads: int = Field(default=1, ge=1)
 
     @model_validator(mode="after")
-    def _one_axis(self) -> Settings:
+    def _one_axis(self) -> MapSpeedSettings:
         if (self.vary == "n_inputs") != (self.n_components is not None):
             raise ValueError("n_components belongs to vary: n_inputs, and only there")
         return self
@@ -57,26 +57,23 @@ def measure(trial: Trial) -> Outcome:
     """
     from threadpoolctl import threadpool_limits
 
-    settings: Settings = trial.settings
+    settings: MapSpeedSettings = trial.settings
     X_train = trial.data().X_train
     generator = np.random.default_rng([trial.seed, 0x5BEE])
-    metrics: dict[str, float] = {}
-    curves: dict[str, list[tuple[int, float]]] = {}
-    axis = "features" if settings.vary == "n_components" else "inputs"
+    measured: dict[int, dict[str, float]] = {}
     with threadpool_limits(settings.threads):
         for size in settings.sizes:
             n_inputs = size if settings.vary == "n_inputs" else X_train.shape[1]
             X = _rows(X_train, settings.rows, n_inputs, generator)
-            measured = _time_map(trial.build, X, settings.n_components or size, settings.repeats, generator)
-            for name, value in measured.items():
-                metrics[f"{name}_at_{size}"] = value
-                if not name.endswith("memory_mb"):
-                    curves.setdefault(f"{name}_by_{axis}", []).append((size, value))
-    fitted, applied = (
-        sum(value for name, value in metrics.items() if name.startswith(f"{word}_seconds"))
-        for word in ("fit", "transform")
+            n_components = settings.n_components or size
+            measured[size] = _time_map(trial.build, X, n_components, settings.repeats, generator)
+    metrics, curves = by_size(measured, "features" if settings.vary == "n_components" else "inputs")
+    return Outcome(
+        metrics,
+        {name: curve for name, curve in curves.items() if "memory" not in name},
+        fit_seconds=sum(values["fit_seconds"] for values in measured.values()),
+        predict_seconds=sum(values["transform_seconds"] for values in measured.values()),
     )
-    return Outcome(metrics, curves, fit_seconds=fitted, predict_seconds=applied)
 
 
 def _rows(X: Any, n_rows: int, n_inputs: int, generator: np.random.Generator) -> np.ndarray:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from eigenbench.bench.protocols.base import Outcome, ProtocolSettings, Trial
+from eigenbench.bench.protocols.base import ClassifierSettings, Outcome, Trial
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
 
-class Settings(ProtocolSettings):
-    """The variants, what each draw of the data consists of, and the classifier.
+class PairedComparisonSettings(ClassifierSettings):
+    """The variants, the size of each draw of the data, and the classifier, the same for every variant.
 
     Attributes
     ----------
@@ -29,10 +28,6 @@ class Settings(ProtocolSettings):
         Classes drawn by the seed; None takes all.
     train_rows : int or None
         Training rows drawn by the seed, of those classes; None takes all, as do fewer rows.
-    classifier : str
-        One that makes its features block by block.
-    params : dict
-        Parameters of the classifier, the same for every variant.
     """
 
     headline: ClassVar[str] = "reference_error"
@@ -41,22 +36,14 @@ class Settings(ProtocolSettings):
     reference: str
     classes: int | None = Field(default=None, ge=2)
     train_rows: int | None = Field(default=None, ge=2)
-    classifier: Literal["CalibratedLeastSquares", "SecondOrderLogistic"] = "CalibratedLeastSquares"
-    params: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _known_reference(self) -> Settings:
+    def _known_names(self) -> PairedComparisonSettings:
         if self.reference not in self.variants:
             raise ValueError(f"'reference' must be one of the variants {', '.join(self.variants)}")
-        return self
-
-    @model_validator(mode="after")
-    def _known_steps(self) -> Settings:
         for name, changes in self.variants.items():
             for key, step in changes.items():
-                if "__" in key:
-                    continue
-                if not isinstance(step, dict) or len(step) != 1:
+                if "__" not in key and not (isinstance(step, dict) and len(step) == 1):
                     raise ValueError(
                         f"{key!r} of variant {name!r} must be {{Name: {{parameter: value}}}}, not {step!r}"
                     )
@@ -68,7 +55,7 @@ class Settings(ProtocolSettings):
             step for changes in self.variants.values() for key, step in changes.items() if "__" not in key
         ]
         named = [(name, params or {}) for step in steps for name, params in step.items()]
-        return ((self.classifier, self.params), *named)
+        return (*super().components(), *named)
 
     def metrics(self) -> tuple[str, ...]:
         """Return the names of each variant's error, number of features, and difference to the reference."""
@@ -98,26 +85,23 @@ def measure(trial: Trial) -> Outcome:
     ValueError
         If fewer classes are there than are to be drawn.
     """
-    settings: Settings = trial.settings
-    X_train, y_train, X_test, y_test = _draw(trial)
-    errors: dict[str, float] = {}
-    metrics: dict[str, float] = {}
-    fit_seconds = predict_seconds = 0.0
+    settings: PairedComparisonSettings = trial.settings
+    train, test = _draw(trial)
+    trained = {}
     for name, changes in settings.variants.items():
         method = _seeded(trial.build().set_params(**_estimators(changes, trial.load)), trial.seed)
-        model = trial.load(settings.classifier)(feature_map=method, **settings.params)
-        started = time.perf_counter()
-        model.fit(X_train, y_train)
-        fitted = time.perf_counter()
-        errors[name] = float(np.mean(model.predict(X_test) != y_test))
-        predict_seconds += time.perf_counter() - fitted
-        fit_seconds += fitted - started
-        metrics |= {f"error_{name}": errors[name], f"features_{name}": float(model.coef_.shape[-1])}
-    metrics["reference_error"] = errors[settings.reference]
-    for name, error in errors.items():
+        trained[name] = trial.train(method, train, test)
+    reference = trained[settings.reference].error
+    metrics = {"reference_error": reference}
+    for name, variant in trained.items():
+        metrics |= {f"error_{name}": variant.error, f"features_{name}": float(variant.model.coef_.shape[-1])}
         if name != settings.reference:
-            metrics[f"error_{name}_minus_{settings.reference}"] = error - errors[settings.reference]
-    return Outcome(metrics, fit_seconds=fit_seconds, predict_seconds=predict_seconds)
+            metrics[f"error_{name}_minus_{settings.reference}"] = variant.error - reference
+    return Outcome(
+        metrics,
+        fit_seconds=sum(variant.fit_seconds for variant in trained.values()),
+        predict_seconds=sum(variant.predict_seconds for variant in trained.values()),
+    )
 
 
 def _estimators(changes: dict[str, Any], load: Callable[[str], type]) -> dict[str, Any]:
@@ -136,9 +120,9 @@ def _seeded(method: Pipeline, seed: int) -> Pipeline:
     return method.set_params(**dict.fromkeys(missing, seed))
 
 
-def _draw(trial: Trial) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return training and test rows and their classes, as drawn by the trial's seed."""
-    settings: Settings = trial.settings
+def _draw(trial: Trial) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Return training and test rows, each with their classes, as drawn by the trial's seed."""
+    settings: PairedComparisonSettings = trial.settings
     data = trial.data()
     generator = np.random.default_rng([trial.seed, 0x5043])
     codes = np.unique(data.y_train)
@@ -149,4 +133,4 @@ def _draw(trial: Trial) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     rows = np.flatnonzero(np.isin(data.y_train, codes))
     rows = np.sort(generator.permutation(rows)[: settings.train_rows])
     test = np.flatnonzero(np.isin(data.y_test, codes))
-    return data.X_train[rows], data.y_train[rows], data.X_test[test], data.y_test[test]
+    return (data.X_train[rows], data.y_train[rows]), (data.X_test[test], data.y_test[test])

@@ -1,4 +1,4 @@
-"""How well features predict real-valued targets: columns of the data, from the other columns."""
+"""Error of predicting real-valued targets from features: columns of the data, from the other columns."""
 
 from __future__ import annotations
 
@@ -11,24 +11,15 @@ from pydantic import Field
 from eigenbench.bench.protocols.base import Outcome, ProtocolSettings, Several, Trial
 
 
-class Settings(ProtocolSettings):
+class RealTargetsSettings(ProtocolSettings):
     """The columns to predict, counted from 0, and the penalties among which ridge regression chooses."""
 
     headline: ClassVar[str] = "unexplained_variance"
 
     targets: Annotated[Several[Annotated[int, Field(ge=0)]], Field(min_length=1)]
-    alphas: Annotated[Several[Annotated[float, Field(gt=0)]], Field(min_length=1)] = (
-        0.01,
-        0.1,
-        1.0,
-        10.0,
-        100.0,
-        1000.0,
+    alphas: Annotated[Several[Annotated[float, Field(gt=0)]], Field(min_length=1)] = tuple(
+        10.0**power for power in range(-2, 4)
     )
-
-    def work(self, rows: int, features: int) -> int:
-        """Estimate the numbers that one measurement computes on: some passes over the features."""
-        return 20 * rows * features
 
     def metrics(self) -> tuple[str, ...]:
         """Return the names of the error, over all targets and for each."""
@@ -56,7 +47,7 @@ def measure(trial: Trial) -> Outcome:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    settings: Settings = trial.settings
+    settings: RealTargetsSettings = trial.settings
     dataset = trial.data()
     X, Y = _split(dataset.X_train, settings.targets)
     X_test, Y_test = _split(dataset.X_test, settings.targets)

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from eigenbench.bench.protocols.base import Outcome, ProtocolSettings, Several, Trial, at_sizes
 
 
-class Settings(ProtocolSettings):
+class StreamingSettings(ProtocolSettings):
     """The stream, and the parameters of the learner.
 
     ``stream`` is ``deformed`` (deformed copies of the training images, made as they are read: none comes
@@ -37,7 +37,7 @@ class Settings(ProtocolSettings):
     alpha: float = Field(default=1e-6, ge=0)
 
     @model_validator(mode="after")
-    def _whole_batches(self) -> Settings:
+    def _whole_batches(self) -> StreamingSettings:
         ascending = all(after > before for before, after in pairwise((0, *self.checkpoints)))
         if not self.checkpoints or not ascending or any(n % self.batch_size for n in self.checkpoints):
             raise ValueError(
@@ -73,7 +73,7 @@ def measure(trial: Trial) -> Outcome:
     """
     from eigenbench.methods.classifiers.doubly_stochastic import DoublyStochasticLogistic
 
-    settings: Settings = trial.settings
+    settings: StreamingSettings = trial.settings
     dataset = trial.data()
     stream = _Stream(_batches(dataset.X_train, dataset.y_train, settings, trial.seed))
     pipeline = trial.build()
@@ -140,7 +140,7 @@ class _Stream:
         return self._waiting.pop(0) if self._waiting else next(self._batches)
 
 
-def _batches(X: Any, y: NDArray[np.int64], settings: Settings, seed: int) -> Iterator[_Batch]:
+def _batches(X: Any, y: NDArray[np.int64], settings: StreamingSettings, seed: int) -> Iterator[_Batch]:
     n_examples = settings.checkpoints[-1]
     if settings.stream == "deformed":
         from eigenbench.datasets.deformed_digits import deformed_digits

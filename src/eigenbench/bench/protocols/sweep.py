@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from math import isfinite
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from eigenbench.bench.protocols.base import Outcome, ProtocolSettings, Several, Trial
+from eigenbench.bench.protocols.base import ClassifierSettings, Outcome, Several, Trial
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
 
-class Settings(ProtocolSettings):
-    """What is varied, and how each variant is trained and tested.
+class SweepSettings(ClassifierSettings):
+    """The values that are varied, and the classifier that each variant is trained with.
 
     Attributes
     ----------
@@ -36,10 +35,6 @@ class Settings(ProtocolSettings):
     train_rows, validation_rows : int
         Rows drawn to train on and to validate on where ``values`` are varied; all there are where they are
         fewer, of which the validation rows go first.
-    classifier : str
-        One that makes its features block by block.
-    params : dict
-        Parameters of the classifier.
     """
 
     headline: ClassVar[str] = "validation_error"
@@ -50,11 +45,9 @@ class Settings(ProtocolSettings):
     unit: float = Field(default=1.0, gt=0)
     train_rows: int = Field(default=10_000, ge=2)
     validation_rows: int = Field(default=5_000, ge=1)
-    classifier: Literal["CalibratedLeastSquares", "SecondOrderLogistic"] = "CalibratedLeastSquares"
-    params: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _one_thing_varies(self) -> Settings:
+    def _one_thing_varies(self) -> SweepSettings:
         if bool(self.values) == bool(self.sizes):
             raise ValueError("give either 'values' or 'sizes'")
         if any(size < 2 for size in self.sizes) or not _ascending(self.sizes):
@@ -66,10 +59,6 @@ class Settings(ProtocolSettings):
             if not steps or not all(map(isfinite, steps)) or not _ascending(map(round, steps)):
                 raise ValueError(f"'values' of {name} must ascend, by at least one 'unit' each")
         return self
-
-    def components(self) -> tuple[tuple[str, dict[str, Any]], ...]:
-        """Return the classifier."""
-        return ((self.classifier, self.params),)
 
     def metrics(self) -> tuple[str, ...]:
         """Return the names of the error, and of the best place on the axis where a parameter is varied."""
@@ -109,29 +98,24 @@ def measure(trial: Trial) -> Outcome:
         If not exactly one of the settings' ``values`` names a step of the method, or there are too few
         rows.
     """
-    settings: Settings = trial.settings
+    settings: SweepSettings = trial.settings
     part = "test" if settings.sizes else "validation"
     errors: list[tuple[int, float]] = []
     widths: list[tuple[int, float]] = []
     fit_seconds = predict_seconds = 0.0
     dimension = None
     for variant in _size_variants(trial) if settings.sizes else _value_variants(trial):
-        model = trial.load(settings.classifier)(feature_map=variant.method, **settings.params)
-        started = time.perf_counter()
-        model.fit(*variant.train)
-        fitted = time.perf_counter()
-        X, y = variant.held_out
-        error = float(np.mean(model.predict(X) != y))
-        predict_seconds += time.perf_counter() - fitted
-        fit_seconds += fitted - started
+        trained = trial.train(variant.method, variant.train, variant.held_out)
+        predict_seconds += trained.predict_seconds
+        fit_seconds += trained.fit_seconds
         at = round(variant.value)
         if variant.step is not None:
             at = round(variant.value / settings.unit)
-            width = _width(model.feature_map_, variant.step, X[:1])
+            width = _width(trained.model.feature_map_, variant.step, variant.held_out[0][:1])
             at = width if settings.axis == "detectors" else at
             widths.append((at, width))
-        errors.append((at, error))
-        dimension = model.coef_.shape[-1]
+        errors.append((at, trained.error))
+        dimension = trained.model.coef_.shape[-1]
     axis = "training_rows" if settings.sizes else settings.axis
     curves = {f"{part}_error_by_{axis}": errors}
     if widths and axis != "detectors":
@@ -147,7 +131,7 @@ def measure(trial: Trial) -> Outcome:
 
 
 def _value_variants(trial: Trial) -> Iterator[_Variant]:
-    settings: Settings = trial.settings
+    settings: SweepSettings = trial.settings
     steps = trial.build().named_steps
     own = [name for name in settings.values if name.partition("__")[0] in steps]
     if len(own) != 1:
@@ -171,7 +155,7 @@ def _value_variants(trial: Trial) -> Iterator[_Variant]:
 
 
 def _size_variants(trial: Trial) -> Iterator[_Variant]:
-    settings: Settings = trial.settings
+    settings: SweepSettings = trial.settings
     data = trial.data()
     order = _drawn(trial, len(data.y_train))
     if settings.sizes[-1] > len(order):

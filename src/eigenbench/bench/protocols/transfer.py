@@ -3,103 +3,25 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field, model_validator
 
-from eigenbench.bench.protocols.base import ImageSize, Outcome, ProtocolSettings, Several, Trial
-from eigenbench.bench.protocols.deformed_copies import Deformation
+from eigenbench.bench.exhibits import Histogram, Images, Scatter, rounded
+from eigenbench.bench.protocols.base import Outcome, Trial
+from eigenbench.bench.protocols.transfer_settings import TransferSettings
 
 if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
     from eigenbench.bench.protocols.transfer_tasks import Task
+    from eigenbench.methods.embeddings.constraints.margin_risk import PairDistances
 
 #: Only the method with this seed leaves its pictures: those of every draw would fill the records.
 _PICTURED_SEED = 0
 
-
-class Settings(ProtocolSettings):
-    """Which classes and how many images of each make the source and the target task.
-
-    Attributes
-    ----------
-    target : str or None
-        Dataset whose test rows are the target's pool; the source then draws from all rows of the
-        experiment's own dataset. None: the target task comes from the experiment's dataset too.
-    by_part : bool
-        Draw the source from the training rows and the target from the test rows, for datasets whose parts
-        have different classes. Otherwise the target classes are drawn from those that the source left.
-    source_classes, target_classes : int
-        Numbers of classes drawn.
-    source_per_class, target_per_class : int
-        Images drawn of each class; all of them where there are fewer.
-    exclude : tuple of str
-        Names of classes that the source never draws.
-    smoothing : float
-        Standard deviation, in pixels, of a Gaussian filter on what methods see; ``raw_nn_error`` is
-        that of the images as they are. Needs ``image``.
-    image : tuple of int or None
-        Height and width of the images.
-    deformed_copies : Deformation or None
-        Copies added to the images of the source, with their classes. Every method is fitted on images and
-        copies; errors are those of images alone. Needs ``image``.
-    folds : int
-        Parts of the source classes that are held out in turn to choose parameters given as
-        ``{choose: [...]}``.
-    choice_per_class : int or None
-        Images of each source class that take part in the choice, with their copies; None: all.
-    """
-
-    headline: ClassVar[str] = "nn_error"
-
-    target: str | None = None
-    by_part: bool = False
-    source_classes: int = Field(ge=2)
-    source_per_class: int = Field(ge=2)
-    target_classes: int = Field(ge=2)
-    target_per_class: int = Field(ge=2)
-    exclude: Several[str] = ()
-    smoothing: float = Field(default=0.0, ge=0)
-    image: ImageSize | None = None
-    deformed_copies: Deformation | None = None
-    folds: int = Field(default=3, ge=2)
-    choice_per_class: int | None = Field(default=None, ge=2)
-
-    def datasets(self) -> tuple[str, ...]:
-        """Return the target's dataset, where it is another one."""
-        return () if self.target is None else (self.target,)
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Settings:
-        if self.target is not None and self.by_part:
-            raise ValueError(
-                "give 'target', another dataset, or 'by_part', this dataset's test rows, not both"
-            )
-        for name in ("smoothing", "deformed_copies"):
-            if getattr(self, name) and self.image is None:
-                raise ValueError(f"'{name}' needs 'image', the height and width of the images")
-        return self
-
-    def work(self, rows: int, features: int) -> int:
-        """Estimate the numbers that one measurement computes on: a kernel matrix or all images and copies."""
-        copies = self.deformed_copies.copies if self.deformed_copies else 0
-        images = self.source_classes * min(self.source_per_class, rows) * (1 + copies)
-        return images * max(images, features)
-
-    def metrics(self) -> tuple[str, ...]:
-        """Return the names of errors and risks, and the pattern of chosen parameters."""
-        return (
-            "nn_error",
-            "raw_nn_error",
-            "nn_error_ratio",
-            "balanced_risk",
-            "threshold",
-            "source_risk",
-            "bound",
-            "eta_negative",
-            "held_out_nn_error",
-            "chosen_*",
-        )
+#: What keeps a record small: points of a scatter plot, bins, pictures, and pixels of a picture.
+_POINTS, _BINS, _PICTURES, _PIXELS = 400, 50, 8, 1024
 
 
 def measure(trial: Trial) -> Outcome:
@@ -117,16 +39,14 @@ def measure(trial: Trial) -> Outcome:
         not. Where parameters were chosen, ``chosen_<step>__<parameter>``, and ``held_out_nn_error``, the
         error on the source classes that were held out for it.
     """
-    from eigenbench.bench.protocols.held_out_classes import choose_on_held_out_classes, one_example_error
-    from eigenbench.bench.protocols.transfer_exhibits import (
-        direction_images,
-        distance_histogram,
-        target_plane,
+    from eigenbench.bench.protocols.transfer_tasks import (
+        choose_on_held_out_classes,
+        draw_tasks,
+        one_example_error,
     )
-    from eigenbench.bench.protocols.transfer_tasks import draw_tasks
     from eigenbench.methods.embeddings.constraints.margin_risk import PairDistances
 
-    settings: Settings = trial.settings
+    settings: TransferSettings = trial.settings
     source, target = draw_tasks(trial)
     method = trial.build()
     rows = _choice_rows(source, settings.choice_per_class, trial.seed)
@@ -187,3 +107,81 @@ def _choice_rows(source: Task, per_class: int | None, seed: int) -> np.ndarray:
     codes = np.where(source.drawn, source.y, -1)
     taken = [generator.permutation(np.flatnonzero(codes == code))[:per_class] for code in np.unique(source.y)]
     return np.flatnonzero(np.isin(source.origin, np.concatenate(taken)))
+
+
+def target_plane(Z: np.ndarray, names: list[str], seed: int) -> Scatter:
+    """Show the target task on its two principal axes, after what the method did to it.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, D)
+        Target rows as the method gives them; at most 400 of them, drawn at random, are shown.
+    names : list of str
+        Class name of each row.
+    seed : int
+        Seed of that draw.
+    """
+    from sklearn.decomposition import PCA
+
+    shown = np.sort(np.random.default_rng(seed).permutation(len(Z))[:_POINTS])
+    n_axes = min(2, *Z.shape)
+    plane = np.zeros((len(shown), 2))
+    plane[:, :n_axes] = PCA(n_axes, svd_solver="full").fit(Z).transform(Z[shown])
+    return Scatter(
+        title="Target task",
+        x=rounded(plane[:, 0], 4),
+        y=rounded(plane[:, 1], 4),
+        labels=[names[row] for row in shown],
+        x_label="first principal axis",
+        y_label="second principal axis",
+    )
+
+
+def distance_histogram(pairs: PairDistances, threshold: float) -> Histogram:
+    """Show the distances of equal and of different classes over common bins, and the best threshold."""
+    distances = {
+        "equal classes": np.sqrt(pairs.positive),
+        "different classes": np.sqrt(pairs.negative),
+    }
+    top = max(float(group[-1]) for group in distances.values())
+    edges = np.linspace(0.0, top or 1.0, _BINS + 1)
+    return Histogram(
+        title="Distances in the target task",
+        edges=rounded(edges, 4),
+        densities={
+            name: rounded(np.histogram(group, edges, density=True)[0], 4) for name, group in distances.items()
+        },
+        x_label="distance",
+        marker=threshold,
+    )
+
+
+def direction_images(method: Pipeline, image: tuple[int, int]) -> Images | None:
+    """Show the leading directions of a linear method in the input space, coarsened to 1,024 pixels.
+
+    Returns
+    -------
+    Images or None
+        None where a step is not linear, and so has no ``components_``.
+    """
+    directions: Any = None
+    for _, step in method.steps:
+        if getattr(step, "components_", None) is None:
+            return None
+        directions = step.components_ if directions is None else step.components_ @ directions
+    if directions is None:
+        return None
+    height, width = image
+    pictures = directions[:_PICTURES].reshape(-1, height, width)
+    factor = 1
+    while (height // factor) * (width // factor) > _PIXELS:
+        factor += 1
+    height, width = height // factor, width // factor
+    pictures = pictures[:, : height * factor, : width * factor]
+    pictures = pictures.reshape(-1, height, factor, width, factor).mean(axis=(2, 4))
+    return Images(
+        title="Leading directions",
+        height=height,
+        width=width,
+        rows={"direction": [rounded(picture.ravel(), 3) for picture in pictures]},
+    )

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from eigenbench.bench.protocols.base import Exhibit
+from eigenbench.bench.exhibits import Exhibit
 from eigenbench.bench.records.sealed_json import seal_matches, write_sealed
 
 SCHEMA_VERSION: Final = 2

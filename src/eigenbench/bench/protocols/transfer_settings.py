@@ -1,0 +1,117 @@
+"""Settings of the protocol `transfer`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from eigenbench.bench.protocols.base import ImageSize, ProtocolSettings, Several
+
+
+class Deformation(BaseModel):
+    """Random affine maps under which copies of the source images are made.
+
+    Attributes
+    ----------
+    copies : int
+        Copies of every image.
+    rotation, shear : float
+        Standard deviations of the angle, in radians, and of the slant.
+    scaling : float
+        Standard deviation of the logarithm of the scale, drawn for each axis.
+    shift : float
+        Standard deviation of the translation in each direction, in pixels.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    copies: int = Field(ge=1)
+    rotation: float = Field(default=0.0, ge=0)
+    shear: float = Field(default=0.0, ge=0)
+    scaling: float = Field(default=0.0, ge=0)
+    shift: float = Field(default=0.0, ge=0)
+
+
+class TransferSettings(ProtocolSettings):
+    """The classes, and images of each, that make the source and the target task.
+
+    Attributes
+    ----------
+    target : str or None
+        Dataset whose test rows are the target's pool; the source then draws from all rows of the
+        experiment's own dataset. None: the target task comes from the experiment's dataset too.
+    by_part : bool
+        Draw the source from the training rows and the target from the test rows, for datasets whose parts
+        have different classes. Otherwise the target classes are drawn from those that the source left.
+    source_classes, target_classes : int
+        Numbers of classes drawn.
+    source_per_class, target_per_class : int
+        Images drawn of each class; all of them where there are fewer.
+    exclude : tuple of str
+        Names of classes that the source never draws.
+    smoothing : float
+        Standard deviation, in pixels, of a Gaussian filter on what methods see; ``raw_nn_error`` is
+        that of the images as they are. Needs ``image``.
+    image : tuple of int or None
+        Height and width of the images.
+    deformed_copies : Deformation or None
+        Copies added to the images of the source, with their classes. Every method is fitted on images and
+        copies; errors are those of images alone. Needs ``image``.
+    folds : int
+        Parts of the source classes that are held out in turn to choose parameters given as
+        ``{choose: [...]}``.
+    choice_per_class : int or None
+        Images of each source class that take part in the choice, with their copies; None: all.
+    """
+
+    headline: ClassVar[str] = "nn_error"
+
+    target: str | None = None
+    by_part: bool = False
+    source_classes: int = Field(ge=2)
+    source_per_class: int = Field(ge=2)
+    target_classes: int = Field(ge=2)
+    target_per_class: int = Field(ge=2)
+    exclude: Several[str] = ()
+    smoothing: float = Field(default=0.0, ge=0)
+    image: ImageSize | None = None
+    deformed_copies: Deformation | None = None
+    folds: int = Field(default=3, ge=2)
+    choice_per_class: int | None = Field(default=None, ge=2)
+
+    def datasets(self) -> tuple[str, ...]:
+        """Return the target's dataset, where it is another one."""
+        return () if self.target is None else (self.target,)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> TransferSettings:
+        if self.target is not None and self.by_part:
+            raise ValueError(
+                "give 'target', another dataset, or 'by_part', this dataset's test rows, not both"
+            )
+        for name in ("smoothing", "deformed_copies"):
+            if getattr(self, name) and self.image is None:
+                raise ValueError(f"'{name}' needs 'image', the height and width of the images")
+        return self
+
+    def work(self, rows: int, features: int) -> int:
+        """Estimate the numbers that one measurement computes on: a kernel matrix or all images and copies."""
+        copies = self.deformed_copies.copies if self.deformed_copies else 0
+        images = self.source_classes * min(self.source_per_class, rows) * (1 + copies)
+        return images * max(images, features)
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the names of errors and risks, and the pattern of chosen parameters."""
+        return (
+            "nn_error",
+            "raw_nn_error",
+            "nn_error_ratio",
+            "balanced_risk",
+            "threshold",
+            "source_risk",
+            "bound",
+            "eta_negative",
+            "held_out_nn_error",
+            "chosen_*",
+        )
