@@ -30,7 +30,6 @@ with atheris.instrument_imports(include=["eigenbench.datasets.readers", "eigenbe
     import test_pgm
     import test_pickled_arrays
     import test_r_data
-    import test_words
 
     from eigenbench.datasets import MalformedData
     from eigenbench.datasets.archives import pack_tar, zip_members
@@ -81,7 +80,6 @@ TARGETS = {
     "r_matrix": (partial(read_r_matrix, n_values=100), test_r_data.r_file(zip=test_r_data.MATRIX)),
     "r_mldr": (partial(read_r_mldr, n_values=100), R_MLDR),
     "pickled_arrays": (partial(read_arrays, limit=10_000), PICKLED),
-    "pickled_words": (test_words.READ, test_words.VALID),
     "table": (read_table, b"1,2.5,a\n3,4,b\n"),
     "mat": (partial(read_mat, features="X", labels="Y"), mat()),
     "parquet": (_scanned, test_letters.parquet()),

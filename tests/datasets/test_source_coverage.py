@@ -10,26 +10,25 @@ from eigenbench.datasets.source_kinds import (
     MirrorSource,
     PackageSource,
     SdistSource,
-    SynthesisedSource,
     UrlSource,
 )
 
-INDEX = PackageSource | SdistSource | InstalledSource | SynthesisedSource
+INDEX = PackageSource | SdistSource | InstalledSource
 WAYS = (("index", INDEX), ("publisher", UrlSource), ("mirror", MirrorSource | FolderSource))
 
 HOW = {
     "index": """
-        a9a a9a_2000 banana banana_2000 bibtex bibtex_2000 chess chess_2000 contraceptive corel5k covtype
+        a9a a9a_2000   bibtex bibtex_2000 chess chess_2000 contraceptive corel5k covtype
         covtype_2000 digits emotions gisette_rebuilt ionosphere led7digit letter letter_2000 magic
         magic_2000 marketing marketing_2000 mediamill mnist mnist_2000 mnist_folds movement_libras
-        ocr_letters ocr_letters_2000 optdigits optdigits_2000 orl_faces orl_faces_small page_blocks
-        page_blocks_2000 pendigits pendigits_2000 phoneme phoneme_2000 printed_letters printed_rotated
+          optdigits optdigits_2000 orl_faces orl_faces_small page_blocks
+        page_blocks_2000 pendigits pendigits_2000 phoneme phoneme_2000  printed_rotated
         printed_rotated_scaled printed_scaled ring ring_2000 satimage satimage_2000 scene segment
-        sonar spambase spambase_2000 speech_synthetic speech_synthetic_development splice splice_2000
-        synthetic_lshtc synthetic_odp synthetic_small texture texture_2000 twonorm twonorm_2000
+        sonar spambase spambase_2000   splice splice_2000
+         synthetic_odp synthetic_small texture texture_2000 twonorm twonorm_2000
         vehicle vowel wdbc yeast
     """,
-    "publisher": "aloi coil20 delicious emnist gisette letters rcv1 seq_fun seq_go usps",
+    "publisher": "aloi coil20 delicious emnist gisette letters rcv1 seq_fun seq_go timit_frames usps",
     "mirror": "lshtc odp timit timit_development wikilshtc_325k",
 }
 """The least that is needed: a package index (with what is installed from it), the internet, or files of one's

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from eigenbench.datasets.errors import CatalogueError
 from eigenbench.datasets.formats import AnyFormat, PartitionsFormat, PrintedFormat
@@ -16,7 +16,6 @@ from eigenbench.datasets.source_kinds import (
     MirrorSource,
     PartitionsSource,
     PathSource,
-    SynthesisedSource,
 )
 from eigenbench.datasets.split_kinds import (
     AnySplit,
@@ -24,6 +23,7 @@ from eigenbench.datasets.split_kinds import (
     FoldSplit,
     OfficialSplit,
     RandomSplit,
+    RowCount,
     SampledSplit,
 )
 from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel
@@ -42,7 +42,7 @@ class RawFile(StrictModel):
     ----------
     sha256 : str, optional
         Sum of the file as stored, that is after the source's ``decode`` steps; the same for all sources.
-        Only a file that the user supplies, or that is synthesised, can go without; it is taken as it is.
+        Only a file that the user supplies can go without; it is taken as it is.
     bytes : int, optional
         Its size; decoding stops with an error beyond it. Goes with the sum.
     sources : tuple
@@ -150,14 +150,14 @@ class Entry(StrictModel):
             if (file.sha256 is None) != (file.bytes is None):
                 raise ValueError(f"file {name}: sha256 and bytes go together")
             local = all(
-                isinstance(source, SynthesisedSource | PathSource | PartitionsSource)
+                isinstance(source, PathSource | PartitionsSource)
                 or (self.supplied is not None and isinstance(source, MirrorSource | FolderSource))
                 for source in file.sources
             )
             if file.sha256 is None and not local:
                 raise ValueError(
-                    f"file {name}: only a file that is synthesised, beside the catalogue, or supplied and "
-                    "from a mirror, can go without sha256"
+                    f"file {name}: only a file that is beside the catalogue, or supplied and from a mirror, "
+                    "can go without sha256"
                 )
         return self
 
@@ -188,11 +188,44 @@ class Entry(StrictModel):
             raise ValueError("dtype uint8 needs a scale and dense features; float32 takes no scale")
         if self.target == "multilabel" and getattr(self.split, "stratify", False):
             raise ValueError("a multilabel dataset can't be stratified")
-        if isinstance(self.format, PrintedFormat) and any(
-            (getattr(self.format, part) is None) != (part not in wanted) for part in ("train", "test", "all")
-        ):
-            raise ValueError(f"format printed needs the characters of {sorted(wanted)}, and of nothing else")
+        if isinstance(self.format, PrintedFormat) and self.split.kind != "official":
+            raise ValueError("format printed has the parts train and test: it needs an official split")
         return self
+
+
+class RowLimits(StrictModel):
+    """The most training and test rows to draw."""
+
+    train: RowCount
+    test: RowCount
+
+
+class Sample(StrictModel):
+    """An entry that draws rows of another dataset by the split seed, of each class its share.
+
+    Where there are official parts, the rows of each part are drawn from it; otherwise one half of the rows is
+    the test part.
+
+    Attributes
+    ----------
+    of : str
+        The other dataset.
+    max_rows : RowLimits
+        How many rows at most.
+    """
+
+    of: str
+    max_rows: RowLimits
+
+    def of_entry(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """Return the keys of the other dataset's entry with another split and title."""
+        train, test = self.max_rows.train, self.max_rows.test
+        split: dict[str, Any] = {"kind": "random", "test_fraction": 0.5}
+        if entry.get("split", {"kind": "official"}).get("kind") == "official":
+            split = {"kind": "sampled"}
+        split |= {"max_train": train, "max_test": test, "stratify": entry.get("target") != "multilabel"}
+        title = f"{entry['title']}; at most {train:,} training and {test:,} test rows, drawn by the seed"
+        return entry | {"title": title, "split": split}
 
 
 class Catalogue(StrictModel):
@@ -208,6 +241,21 @@ class Catalogue(StrictModel):
 
     path: str
     datasets: dict[DatasetName, Entry]
+
+    @field_validator("datasets", mode="before")
+    @classmethod
+    def _with_samples(cls, entries: Any) -> Any:
+        """Write the entries that name another one out in full."""
+        if not isinstance(entries, dict):
+            return entries
+        whole = dict(entries)
+        for name, entry in entries.items():
+            if isinstance(entry, dict) and "of" in entry:
+                sample = Sample.model_validate(entry)
+                if not isinstance(entries.get(sample.of), dict) or "title" not in entries[sample.of]:
+                    raise ValueError(f"{name}: there is no dataset {sample.of!r} with keys of its own")
+                whole[name] = sample.of_entry(entries[sample.of])
+        return whole
 
     def entry(self, name: str) -> Entry:
         """Return the entry of a dataset, or raise `CatalogueError` with the nearest name."""

@@ -10,8 +10,8 @@ from eigenbench.datasets.strict_model import StrictModel
 class PlainFormat(StrictModel):
     """A format without options.
 
-    Files of numbers: idx (``emnist``: compressed, with transposed images), svmlight, R data, pickled arrays
-    (``pickled_words``: those of each word's letters), a matrix beside its labels. Sparse text with lists of
+    Files of numbers: idx (``emnist``: compressed, with transposed images), svmlight, R data, pickled arrays,
+    a matrix beside its labels. Sparse text with lists of
     labels: ``xmc``, that of the extreme classification repository, and ``lshtc``, that of Kaggle's LSHTC4.
     ARFF with a hierarchy of labels (``hmc``), several files for one part. ``planted_labels``: a recipe of
     SYNTHETIC documents. Pictures of letters: a parquet table of pixels and the strokes of a pen, in this
@@ -25,7 +25,6 @@ class PlainFormat(StrictModel):
         "r_matrix",
         "r_mldr",
         "pickled_arrays",
-        "pickled_words",
         "svmlight",
         "matrix_and_labels",
         "handwritten_letters",
@@ -62,6 +61,20 @@ class PgmFormat(StrictModel):
 
     reader: Literal["pgm_tar"]
     block: Annotated[int, Field(gt=0)] = 1
+
+
+class RFrameFormat(StrictModel):
+    """R's data frame of numbers with a factor of labels and one whose levels begin with a part and a dot.
+
+    Attributes
+    ----------
+    label, part : str
+        Names of the two columns.
+    """
+
+    reader: Literal["r_frame"]
+    label: str
+    part: str
 
 
 class VwFormat(StrictModel):
@@ -152,8 +165,8 @@ class PrintedFormat(StrictModel):
 
     Attributes
     ----------
-    train, test, all : Alphabet, optional
-        What each part shows; one for each of the entry's parts.
+    train, test : Alphabet
+        What each part shows.
     rotated : bool
         Rotate by an angle that is uniform on the circle.
     scaled : pair of float, optional
@@ -169,9 +182,8 @@ class PrintedFormat(StrictModel):
     """
 
     reader: Literal["printed"]
-    train: Alphabet | None = None
-    test: Alphabet | None = None
-    all: Alphabet | None = None
+    train: Alphabet
+    test: Alphabet
     rotated: bool = False
     scaled: Annotated[tuple[float, float], AfterValidator(_ascending)] | None = None
     size: Annotated[int, Field(ge=8, le=128)]
@@ -184,6 +196,7 @@ AnyFormat = Annotated[
     PlainFormat
     | TableFormat
     | PgmFormat
+    | RFrameFormat
     | VwFormat
     | ArffFormat
     | MatFormat

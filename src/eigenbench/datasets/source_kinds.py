@@ -203,15 +203,6 @@ class PartitionsSource(Source):
         return f"partitions {self.partitions}"
 
 
-class SynthesisedSource(Source):
-    """Data made on the spot by a program that is installed; the same each time on one kind of machine."""
-
-    synthesised: Literal["english_speech"]
-
-    def __str__(self) -> str:
-        return f"synthesised {self.synthesised}"
-
-
 _SOURCE_KINDS = (
     "mirror",
     "path",
@@ -221,7 +212,6 @@ _SOURCE_KINDS = (
     "installed",
     "folder",
     "partitions",
-    "synthesised",
 )
 
 
@@ -238,8 +228,7 @@ AnySource = Annotated[
     | Annotated[SdistSource, Tag("sdist")]
     | Annotated[InstalledSource, Tag("installed")]
     | Annotated[FolderSource, Tag("folder")]
-    | Annotated[PartitionsSource, Tag("partitions")]
-    | Annotated[SynthesisedSource, Tag("synthesised")],
+    | Annotated[PartitionsSource, Tag("partitions")],
     Discriminator(
         _source_kind,
         custom_error_type="source_kind",

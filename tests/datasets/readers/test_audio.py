@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 from sounds import riff, sphere
 
 from eigenbench.datasets import MalformedData
-from eigenbench.datasets.readers.audio import parse_phones, parse_recording
+from eigenbench.datasets.readers.audio import Phone, parse_phones, parse_recording, phone_states
 
 SAMPLES = hnp.arrays(np.int16, st.integers(0, 40))
 FEW = np.array([0, 1, -2, 32767, -32768], dtype=np.int16)
@@ -126,3 +126,25 @@ def test_damaged_sphere_ends_in_malformed_data(data):
 @given(damaged(b"0 3050 h#\n3050 4559 sh\n"))
 def test_damaged_phones_end_in_malformed_data(data):
     reads_or_complains(parse_phones, data)
+
+
+@st.composite
+def phone_lists(draw):
+    phones, end = [], 0
+    for number in range(draw(st.integers(1, 6))):
+        start = end + draw(st.integers(0, 3))
+        end = start + draw(st.integers(1, 20))
+        phones.append(Phone(start, end, f"p{number}"))
+    return phones
+
+
+@given(phone_lists())
+def test_every_moment_has_the_phone_and_the_third_that_cover_it(phones):
+    moments = np.arange(phones[-1].end + 3)
+    labels, covered = phone_states(phones, moments)
+    for moment in moments.tolist():
+        over = [phone for phone in phones if phone.start <= moment < phone.end]
+        assert covered[moment] == bool(over)
+        if over:
+            third = 1 + int(3 * (moment - over[0].start) / (over[0].end - over[0].start))
+            assert labels[moment] == f"{over[0].label}_{third}"

@@ -17,6 +17,7 @@ from eigenbench.datasets import MalformedData
 from eigenbench.datasets.readers import r_data
 
 read_r_matrix = partial(r_data.read_r_matrix, n_values=100)
+read_r_frame = partial(r_data.read_r_frame, label="g", part_column="speaker", part="test", n_values=100)
 read_r_mldr = partial(r_data.read_r_mldr, n_values=100)
 
 
@@ -59,9 +60,29 @@ def test_mldr_round_trip():
     assert rows.label_names == ("L0", "L1")
 
 
+def frame(**changes):
+    columns = {
+        "x": [1.0, 2.0, 3.0],
+        "y": [0.5, 0.25, 0.0],
+        "g": pd.Categorical(["b", "a", "b"]),
+        "speaker": pd.Categorical(["test.dr1.m", "train.dr1.f", "test.dr2.f"]),
+    }
+    return pd.DataFrame({name: value for name, value in (columns | changes).items() if value is not None})
+
+
+def test_rows_of_a_frame_whose_part_is_asked_for():
+    rows = read_bytes(read_r_frame, r_file(frames=frame()))
+    np.testing.assert_array_equal(rows.features, np.array([[1, 0.5], [3, 0]], np.float32))
+    assert rows.labels.tolist() == ["b", "b"]
+
+
 @pytest.mark.parametrize(
     ("reader", "variables", "message"),
     [
+        (read_r_frame, {"a": frame(g=None)}, "g: no factor of that name"),
+        (read_r_frame, {"a": frame(g=[1.0, 2.0, 3.0])}, "g: no factor of that name"),
+        (read_r_frame, {"a": frame(x=None, y=None)}, "not a data frame of numeric columns"),
+        (read_r_frame, {"a": frame(g=pd.Categorical(["b", None, "b"]))}, "a missing value"),
         (read_r_matrix, {"a": MATRIX, "b": MATRIX}, "2 variables instead of one"),
         (read_r_matrix, {"a": np.arange(3.0)}, "not a numeric matrix"),
         (read_r_matrix, {"a": "text"}, "not a numeric matrix"),
@@ -100,3 +121,9 @@ def test_a_damaged_matrix_ends_in_malformed_data(data):
 @given(damaged(r_file(toy=mldr(FEATURES, LABELS))))
 def test_a_damaged_mldr_object_ends_in_malformed_data(data):
     reads_or_complains(read_r_mldr, data)
+
+
+@settings(deadline=None)
+@given(damaged(r_file(frames=frame())))
+def test_a_damaged_frame_ends_in_malformed_data(data):
+    reads_or_complains(read_r_frame, data)

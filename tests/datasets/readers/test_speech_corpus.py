@@ -8,8 +8,8 @@ from sounds import riff, sphere
 
 from eigenbench.datasets import MalformedData
 from eigenbench.datasets.archives import pack_tar
+from eigenbench.datasets.readers.cepstra import mel_cepstra, with_derivatives
 from eigenbench.datasets.readers.speech_corpus import read_speech_corpus
-from eigenbench.datasets.speech.cepstra import mel_cepstra, with_derivatives
 
 RATE = 16000
 

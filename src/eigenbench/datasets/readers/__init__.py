@@ -10,6 +10,7 @@ from eigenbench.datasets.formats import (
     MatFormat,
     PgmFormat,
     PrintedFormat,
+    RFrameFormat,
     SpeechFormat,
     TableFormat,
     VwFormat,
@@ -28,11 +29,10 @@ from eigenbench.datasets.readers.pgm import read_pgm_tar
 from eigenbench.datasets.readers.pickled_arrays import read_pickled_arrays
 from eigenbench.datasets.readers.planted import read_planted_labels
 from eigenbench.datasets.readers.printed import print_characters
-from eigenbench.datasets.readers.r_data import read_r_matrix, read_r_mldr
+from eigenbench.datasets.readers.r_data import read_r_frame, read_r_matrix, read_r_mldr
 from eigenbench.datasets.readers.sparse_text import read_svmlight, read_vw
 from eigenbench.datasets.readers.speech_corpus import read_speech_corpus
 from eigenbench.datasets.readers.table import read_table
-from eigenbench.datasets.readers.words import read_words
 
 __all__ = ["Rows", "read_part"]
 
@@ -52,7 +52,6 @@ _BOUNDED: dict[str, Callable[..., Rows]] = {
     "r_matrix": read_r_matrix,
     "r_mldr": read_r_mldr,
     "pickled_arrays": read_pickled_arrays,
-    "pickled_words": read_words,
 }
 """Readers of compressed and of pickled files, which expand no more than the catalogue's counts need."""
 
@@ -77,6 +76,11 @@ def read_part(entry: Entry, part: Part, paths: Sequence[Path]) -> Rows:
             return read_gisette_rebuilt(*paths, seed=gisette.seed)
         case PrintedFormat() as printed:
             return print_characters(*paths, style=printed, alphabet=getattr(printed, part))
+        case RFrameFormat() as frame:
+            n_values = sum(entry.expect.rows.values()) * (entry.expect.features + 2)
+            return read_r_frame(
+                *paths, label=frame.label, part_column=frame.part, part=part, n_values=n_values
+            )
     expect = entry.expect
     if entry.format.reader in _BOUNDED:
         n_columns = expect.features + (expect.classes if entry.target == "multilabel" else 1)

@@ -7,9 +7,11 @@ import io
 import re
 import struct
 import wave
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eigenbench.datasets.errors import MalformedData
 
@@ -17,6 +19,7 @@ _SPHERE_MAGIC = b"NIST_1A\n"
 _SPHERE_FIELD = re.compile(r"(\w+) -(?:i ([+-]?\d{1,18})|r (\S+)|s\d{1,4} (.*))", re.ASCII)
 _LARGEST_HEADER = 1 << 16
 _CONVERT = "convert it, for example with 'sph2pipe -f wav', and put the result in its place"
+_N_STATES = 3
 _PHONE = re.compile(rb"(\d{1,12})[ \t]+(\d{1,12})[ \t]+([!-~]{1,20})\s*")
 
 
@@ -109,6 +112,42 @@ def parse_phones(name: str, content: bytes) -> tuple[Phone, ...]:
     if not phones:
         raise MalformedData(name, "line 1", "no phones")
     return tuple(phones)
+
+
+def phone_states(
+    phones: Sequence[Phone], moments: NDArray[np.int64]
+) -> tuple[NDArray[np.str_], NDArray[np.bool_]]:
+    """Label moments with phone and third of the phone.
+
+    Hidden Markov models give phones three states, begin, middle and end. Here they are thirds of equal
+    length, since no alignment comes with the data.
+
+    Parameters
+    ----------
+    phones : sequence of Phone
+        Not overlapping, in order of time, at least one.
+    moments : ndarray of shape (n,), int64
+        Sample numbers.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,), str
+        ``"aa_1"`` to ``"aa_3"`` for the phone ``aa``; arbitrary where ``covered`` is False.
+    covered : ndarray of shape (n,), bool
+        Whether a phone covers the moment.
+
+    Examples
+    --------
+    >>> phone_states([Phone(0, 300, "h#"), Phone(300, 360, "b")], np.array([50, 299, 330, 400]))[0].tolist()
+    ['h#_1', 'h#_3', 'b_2', 'b_3']
+    """
+    starts = np.array([phone.start for phone in phones])
+    ends = np.array([phone.end for phone in phones])
+    names = np.array([f"{phone.label}_{state + 1}" for phone in phones for state in range(_N_STATES)])
+    phone = np.maximum(np.searchsorted(starts, moments, side="right") - 1, 0)
+    third = _N_STATES * (moments - starts[phone]) // (ends[phone] - starts[phone])
+    labels = names[_N_STATES * phone + np.clip(third, 0, _N_STATES - 1)]
+    return labels, (moments >= starts[phone]) & (moments < ends[phone])
 
 
 def _read_riff(name: str, stream: io.BytesIO) -> Recording:

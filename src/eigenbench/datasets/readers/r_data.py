@@ -1,4 +1,4 @@
-"""R's binary data files: a matrix whose first column is the label, or a multilabel ``mldr`` object."""
+"""R's binary data files: a labelled matrix, a data frame with factors, or a multilabel ``mldr`` object."""
 
 import bz2
 import gzip
@@ -59,6 +59,54 @@ def read_r_matrix(path: Path, *, n_values: int) -> Rows:
     table = values.reshape((n_rows, n_columns), order="F")
     with np.errstate(over="ignore"):
         return Rows(table[:, 1:].astype(np.float32), integer_labels(path, table[:, 0]))
+
+
+def read_r_frame(path: Path, *, label: str, part_column: str, part: str, n_values: int) -> Rows:
+    """Read those rows of the only object of a file, a data frame, that belong to a part.
+
+    Parameters
+    ----------
+    path : Path
+        An ``.RData`` file. All columns but two are numeric.
+    label, part_column : str
+        Names of two factors: the class, and one whose levels begin with the name of a part and a dot.
+    part : {"train", "test"}
+        Which rows to return.
+    n_values : int
+        Values that there should be at most; a file that expands to much more is refused.
+
+    Returns
+    -------
+    Rows
+        float32 features (dense) and the labels as strings, in the file's order.
+
+    Raises
+    ------
+    MalformedData
+        The file is damaged or holds something else.
+    """
+    columns = _named_items(path, _only_object(path, n_values))
+    labels = _factor(path, columns.pop(label.encode(), None), label)
+    parts = _factor(path, columns.pop(part_column.encode(), None), part_column)
+    vectors = [column.value for column in columns.values() if _is_numeric(column)]
+    if not vectors or len(vectors) < len(columns) or {len(v) for v in (*vectors, parts)} != {len(labels)}:
+        raise MalformedData(path.name, "object", "not a data frame of numeric columns of one length")
+    chosen = np.char.startswith(parts, f"{part}.")
+    with np.errstate(over="ignore"):
+        features = np.column_stack(vectors)[chosen].astype(np.float32)
+    return Rows(features, labels[chosen])
+
+
+def _factor(path: Path, item: Any, name: str) -> np.ndarray:
+    """Return the levels of a factor, one a row."""
+    levels = None if item is None else _attributes(item).get(b"levels")
+    if levels is None or not _is_numeric(item) or levels.info.type.name != "STR":
+        raise MalformedData(path.name, name, "no factor of that name")
+    texts = [level.value for level in levels.value]
+    codes = np.asarray(item.value)
+    if not all(isinstance(text, bytes) for text in texts) or not ((codes >= 1) & (codes <= len(texts))).all():
+        raise MalformedData(path.name, name, "a missing value, or one that is no level")
+    return np.array([text.decode("latin-1") for text in texts])[codes.astype(np.intp) - 1]
 
 
 def read_r_mldr(path: Path, *, n_values: int) -> Rows:

@@ -11,7 +11,6 @@ from eigenbench.datasets.source_kinds import (
     PathSource,
     SdistSource,
     Source,
-    SynthesisedSource,
     UrlSource,
 )
 from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
@@ -21,7 +20,6 @@ from eigenbench.datasets.sources.mirror import find_in_mirror, own_file
 from eigenbench.datasets.sources.package import read_from_package
 from eigenbench.datasets.sources.partitions import write_listing
 from eigenbench.datasets.sources.sdist import read_from_sdist
-from eigenbench.datasets.sources.synthesised import synthesise_data
 from eigenbench.datasets.sources.url import download
 
 __all__ = ["SourceUnavailable", "StagingArea", "obtain"]
@@ -63,6 +61,4 @@ def obtain(source: Source, staging: StagingArea, limit: int) -> Path:
             return pack_folder(source, staging, limit)
         case PartitionsSource():
             return write_listing(source, staging)
-        case SynthesisedSource():
-            return synthesise_data(source, staging)
     raise TypeError(f"unknown kind of source: {source!r}")

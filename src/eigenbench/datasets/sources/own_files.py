@@ -34,7 +34,7 @@ def own_file_is_unchanged(path: Path, raw: RawFile, record: FileRecord, sums: Fi
     if in_place and sums.of_file(path) != record.sha256:
         return False
     if record.kind not in _LOCAL_KINDS:
-        return in_place or record.kind == "synthesised"
+        return in_place
     for source in raw.sources:
         with suppress(SourceUnavailable):
             found = own_source_sum(source, sums)

@@ -1,1 +1,0 @@
-"""From recordings with phone labels to frames with phone states."""
