@@ -83,6 +83,43 @@ def test_sparse_rows_of_arff(tmp_path):
     assert table.targets["kind"].tolist() == ["yes", "no", "no", "no"]
 
 
+def test_arff_as_other_programs_write_it(tmp_path):
+    lines = [
+        '@attribute day date "dd/MM/yyyy HH:mm"',
+        "@attribute\ta\treal",
+        "@attribute kind{x, y}",
+        "@data",
+    ]
+    table = arff(tmp_path, *lines, "01/03/2024 12:30\tNaN\tx", "'02/03/2024 00:00', 1e2, y")
+    assert table.features["day"].dt.strftime("%Y-%m-%d %H:%M").tolist() == [
+        "2024-03-01 12:30",
+        "2024-03-02 00:00",
+    ]
+    np.testing.assert_array_equal(table.features["a"], [np.nan, 100])
+    assert table.targets["kind"].tolist() == ["x", "y"]
+    blanks = arff(tmp_path, "@attribute a real", "@attribute kind {x,y}", "@data", "1   x", "2 y")
+    assert blanks.features["a"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("03/01/2024, x, {2}", "line 4: the row has a weight"),
+        ("{1 y}, {0.5}", "line 4: the row has a weight"),
+        ("2024-03-01, x", "attribute 'day'"),
+        ("31/13/2024, x", "attribute 'day'"),
+    ],
+)
+def test_weights_and_dates_of_another_form_are_refused(tmp_path, row, problem):
+    with pytest.raises(OwnDataError, match=problem):
+        arff(tmp_path, "@attribute day date dd/MM/yyyy", "@attribute kind {x,y}", "@data", row)
+
+
+def test_a_form_of_dates_that_is_not_known_is_named(tmp_path):
+    with pytest.raises(OwnDataError, match="the letters 'qq', which are not known"):
+        arff(tmp_path, "@attribute day date qq-yyyy", "@attribute kind {x,y}", "@data", "1-2024,x")
+
+
 def test_labels_of_rows_of_svmlight(tmp_path):
     path = tmp_path / "data.svm"
     path.write_text("3,7 1:0.5 2:1\n7 1:1\n 2:2\n3,9 1:4\n")
@@ -175,7 +212,7 @@ BAD_FILES = {
     "broken.csv.gz": (b"no gzip", "can't be read"),
     "broken.arff": (b"@relation x\n@attribute kind string\n@data\nx,1\n", "line 4: 2 values for 1 attr"),
     "kind.arff": (b"@attribute kind relational\n@data\nx\n", "line 1"),
-    "index.arff": (b"@attribute kind string\n@data\n{7 x}\n", "line 3: index 7"),
+    "index.arff": (b"@attribute kind string\n@data\n{7 x}\n", "line 3: indices must ascend up to 0"),
     "number.arff": (b"@attribute a real\n@attribute kind string\n@data\nx,y\n", "attribute 'a'"),
     "end.arff": (b"@attribute kind string\n", "no @data"),
     "broken.npz": (b"no zip", "can't be read"),

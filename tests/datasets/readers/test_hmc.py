@@ -46,13 +46,13 @@ def test_files_of_different_hierarchies_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (b"a numeric", b"a string", "line 4: .*neither a plain attribute"),
+        (b"a numeric", b"a string", "line 4: .*declares no attribute"),
         (b"1,w,C", b"nan,w,C", "line 8: 'nan' is not"),
         (b"1,w,C", b"1,x,C", "line 8: 'x' is not"),
         (b"1,w,C", b"1,w,D", "line 8: 'D' is not"),
-        (b"1,w,C", b"1,w", "line 8: 1 values instead of 2"),
+        (b"1,w,C", b"1,w", "line 8: 2 values for 3 attributes"),
         (b"1,w,C\n2,c,A@B\n", b"", "no rows after @data"),
-        (b"@DATA\n", b"", "neither a plain attribute"),
+        (b"@DATA\n", b"", "declares no attribute"),
         (b"A/C", b"D/C", "'D' has children and no parent"),
         (b"A/C", b"A/root", "'root' has a parent"),
         (b"A/C", b"A/B/C", "neither paths nor edges"),

@@ -1,6 +1,6 @@
-"""Sparse ARFF as Mulan writes it: numeric or 0/1 attributes, the last ones being the labels.
+"""ARFF, Weka's format of tables: its header and rows for all readers, and the multilabel files of Mulan.
 
-Parsed here because SciPy reads no sparse ARFF, and liac-arff has had no release since 2020.
+Parsed here because SciPy reads neither sparse rows nor texts, and no library knows hierarchical classes.
 """
 
 import re
@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -15,14 +16,134 @@ from scipy.sparse import csr_array
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.base import Rows, indicator
 
-_ATTRIBUTE = re.compile(
-    r"@attribute\s+(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|(\S+))\s+"
-    r"(numeric|real|integer|\{\s*0\s*,\s*1\s*\})\s*",
-    re.IGNORECASE,
-)
-_PAIR = r"(\d{1,9})\s+([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)"
-_ROW = re.compile(rf"\{{\s*(?:{_PAIR}\s*(?:,\s*{_PAIR}\s*)*)?\}}", re.ASCII)
-_PAIRS = re.compile(_PAIR, re.ASCII)
+NUMERIC = ("numeric", "real", "integer")
+NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+_QUOTED = r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\""
+_ATTRIBUTE = re.compile(rf"@attribute\s+(?:{_QUOTED}|([^\s{{'\"]+))\s*(\{{.*|\S.*)", re.IGNORECASE)
+_CELL = re.compile(rf"[^\S\t]*(?:{_QUOTED}|([^,\t'\"]*))[^\S\t]*([,\t]|$)")
+_PAIR = re.compile(rf"\s*(\d{{1,9}})\s+(?:{_QUOTED}|([^,'\"]+))\s*(,|$)", re.ASCII)
+_LISTED = re.compile(r"\{(.*)\}\s*(?:\{[^{}]*\})?")
+_WEIGHT = re.compile(r"[,\t]\s*\{[^{},]*\}$")
+_ESCAPED = re.compile(r"\\(.)")
+
+_REMEDY = "correct the file, or fetch the dataset again"
+
+
+class ArffAttribute(NamedTuple):
+    """A declared column.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        First word of the type, in small letters; "nominal" for a list of values.
+    detail : str
+        The rest of the declaration: format of a date, hierarchy of classes.
+    values : tuple of str
+        Of a nominal attribute, in the order of the file.
+    """
+
+    name: str
+    kind: str
+    detail: str = ""
+    values: tuple[str | None, ...] = ()
+
+
+def open_arff(
+    path: Path, text: Iterable[str], kinds: tuple[str, ...]
+) -> tuple[list[ArffAttribute], Iterator[tuple[int, str]]]:
+    """Return the attributes of a file and its rows as numbered lines, without blank ones and comments.
+
+    Parameters
+    ----------
+    path : Path
+        Named in error messages.
+    text : iterable of str
+        The lines of the file.
+    kinds : tuple of str
+        The types that the attributes may have, beside numbers.
+
+    Raises
+    ------
+    MalformedData
+        Another declaration, or no ``@data``, with the line's number.
+    """
+    stripped = ((number, line.strip()) for number, line in enumerate(text, start=1))
+    lines = ((number, line) for number, line in stripped if line and not line.startswith("%"))
+    attributes: list[ArffAttribute] = []
+    for number, line in lines:
+        keyword = line.split(maxsplit=1)[0].lower()
+        if keyword == "@data":
+            return attributes, lines
+        if keyword != "@relation":
+            attributes.append(_attribute(path, number, line, kinds))
+    raise MalformedData(path.name, "end of file", "no @data line", _REMEDY)
+
+
+def _attribute(path: Path, number: int, line: str, kinds: tuple[str, ...]) -> ArffAttribute:
+    if match := _ATTRIBUTE.fullmatch(line):
+        name, declared = _plain(match.groups()[:3]).strip(), match[4]
+        kind, detail = (*declared.split(maxsplit=1), "")[:2]
+        if "nominal" in kinds and (listed := _LISTED.fullmatch(declared)):
+            values = tuple(cell for _, cell in _cells(path, number, listed[1], _CELL))
+            return ArffAttribute(name, "nominal", values=values)
+        if kind.lower() in (*NUMERIC, *kinds):
+            return ArffAttribute(name, kind.lower(), detail.strip())
+    raise _wrong(path, number, f"{line[:60]!r} declares no attribute of type numeric, {', '.join(kinds)}")
+
+
+def dense_cells(path: Path, number: int, line: str, width: int) -> list[str | None]:
+    """Return the cells of a row, separated by commas, tabs or, without either, blanks; None for ``?``."""
+    if _WEIGHT.search(line):
+        raise _wrong(path, number, f"the row has a weight, {line[-20:]!r}, which no method here uses")
+    if "'" in line or '"' in line:
+        cells = [cell for _, cell in _cells(path, number, line, _CELL)]
+    else:
+        found = re.split("[,\t]", line) if "," in line or "\t" in line or width == 1 else line.split()
+        cells = [None if cell == "?" else cell for cell in map(str.strip, found)]
+    if len(cells) != width:
+        raise _wrong(path, number, f"{len(cells)} values for {width} attributes")
+    return cells
+
+
+def sparse_cells(path: Path, number: int, line: str, width: int) -> dict[int, str | None]:
+    """Return the cells of a row ``{index value, …}`` by index."""
+    if not (line.startswith("{") and line.endswith("}")):
+        raise _wrong(path, number, f"{line[:60]!r} is not a row {{index value, …}}")
+    if _WEIGHT.search(line) and "}" in line[:-1]:
+        raise _wrong(path, number, f"the row has a weight, {line[-20:]!r}, which no method here uses")
+    inner = line[1:-1].strip()
+    pairs = list(_cells(path, number, inner, _PAIR)) if inner else []
+    if pairs and (pairs[-1][0] >= width or any(a >= b for (a, _), (b, _) in pairwise(pairs))):
+        raise _wrong(path, number, f"indices must ascend up to {width - 1}: {line[:60]!r}")
+    return dict(pairs)
+
+
+def _cells(path: Path, number: int, line: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str | None]]:
+    """Yield place and text of the cells of a line; None for a missing one."""
+    position, place, last = 0, -1, ","
+    while last:
+        match = pattern.match(line, position)
+        if match is None:
+            raise _wrong(path, number, f"{line[position : position + 40]!r} is not one value before a comma")
+        *found, last = match.groups()
+        place = int(found.pop(0)) if pattern is _PAIR else place + 1
+        bare = found[2]
+        yield place, None if bare is not None and bare.strip() == "?" else _plain(found).strip()
+        position = match.end()
+
+
+def _plain(found: Iterable[str | None]) -> str:
+    """Return the text of a match, without the escapes if it is in quotes."""
+    single, double, bare = found
+    if bare is not None:
+        return bare
+    return _ESCAPED.sub(r"\1", single if single is not None else double or "")
+
+
+def _wrong(path: Path, number: int, problem: str) -> MalformedData:
+    return MalformedData(path.name, f"line {number}", problem, _REMEDY)
 
 
 def read_arff(path: Path, *, n_labels: int) -> Rows:
@@ -31,7 +152,7 @@ def read_arff(path: Path, *, n_labels: int) -> Rows:
     Parameters
     ----------
     path : Path
-        The file; ``%`` starts a comment line.
+        The file; ``%`` starts a comment line. Its attributes are numeric, or 0 or 1.
     n_labels : int
         How many of the last attributes are labels.
 
@@ -46,50 +167,26 @@ def read_arff(path: Path, *, n_labels: int) -> Rows:
         An unknown declaration, a row that isn't ``{index value, …}`` with ascending indices in range, or a
         label that isn't 0 or 1, with the line's number.
     """
-    with path.open(encoding="latin-1", newline="\n") as text:
-        lines = ((number, line.strip()) for number, line in enumerate(text, start=1))
-        content = ((number, line) for number, line in lines if line and not line.startswith("%"))
-        names = _read_header(path, content)
-        if len(names) <= n_labels:
-            raise MalformedData(path.name, "header", f"{len(names)} attributes, of which {n_labels} labels")
-        matrix = _read_rows(path, content, len(names))
-    n_features = len(names) - n_labels
-    labels = indicator(path, matrix[:, n_features:])
-    return Rows(matrix[:, :n_features].astype(np.float32), labels, tuple(names[n_features:]))
-
-
-def _read_header(path: Path, content: Iterator[tuple[int, str]]) -> list[str]:
-    names: list[str] = []
-    for number, line in content:
-        keyword = line.split(maxsplit=1)[0].lower()
-        if keyword == "@data":
-            return names
-        if keyword == "@relation":
-            continue
-        match = _ATTRIBUTE.fullmatch(line)
-        if match is None:
-            raise MalformedData(
-                path.name, f"line {number}", f"{line[:60]!r} declares no numeric or {{0,1}} attribute"
-            )
-        names.append(next(name for name in match.groups()[:3] if name is not None))
-    raise MalformedData(path.name, "end of file", "no @data line")
-
-
-def _read_rows(path: Path, content: Iterable[tuple[int, str]], width: int) -> csr_array:
     columns, values, ends = array("i"), array("d"), array("q", [0])
-    for number, line in content:
-        if _ROW.fullmatch(line) is None:
-            raise MalformedData(path.name, f"line {number}", f"{line[:60]!r} is not a row {{index value, …}}")
-        pairs = _PAIRS.findall(line)
-        row = [int(index) for index, _ in pairs]
-        if row and (row[-1] >= width or any(a >= b for a, b in pairwise(row))):
-            raise MalformedData(
-                path.name, f"line {number}", f"indices must ascend up to {width - 1}: {line[:60]!r}"
-            )
-        columns.extend(row)
-        values.extend(float(value) for _, value in pairs)
-        ends.append(len(columns))
+    with path.open(encoding="latin-1", newline="\n") as text:
+        attributes, lines = open_arff(path, text, ("nominal",))
+        width = len(attributes)
+        if width <= n_labels:
+            raise MalformedData(path.name, "header", f"{width} attributes, of which {n_labels} labels")
+        if other := [one.name for one in attributes if one.kind == "nominal" and one.values != ("0", "1")]:
+            raise MalformedData(path.name, "header", f"{other[0]!r} is neither numeric nor 0 or 1")
+        for number, line in lines:
+            cells = sparse_cells(path, number, line, width)
+            if not all(cell is not None and NUMBER.fullmatch(cell) for cell in cells.values()):
+                raise _wrong(path, number, f"{line[:60]!r} is not a row of numbers")
+            columns.extend(cells)
+            values.extend(map(float, cells.values()))  # type: ignore[arg-type]
+            ends.append(len(columns))
     if len(ends) == 1:
         raise MalformedData(path.name, "end of file", "no rows after @data")
     blocks = (np.asarray(values), np.asarray(columns), np.asarray(ends))
-    return csr_array(blocks, shape=(len(ends) - 1, width))
+    matrix = csr_array(blocks, shape=(len(ends) - 1, width))
+    names = tuple(one.name for one in attributes[width - n_labels :])
+    features, labels = matrix[:, : width - n_labels], matrix[:, width - n_labels :]
+    with np.errstate(over="ignore"):
+        return Rows(features.astype(np.float32), indicator(path, labels), names)

@@ -1,24 +1,16 @@
-"""ARFF of hierarchical multilabel data: numbers, then a class that is a set of nodes of a label graph.
+"""ARFF of hierarchical multilabel data: numbers, then a class that is a set of nodes of a label graph."""
 
-Parsed here because no library knows the attribute type ``hierarchical``.
-"""
-
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.readers.arff import NUMBER, ArffAttribute, dense_cells, open_arff
 from eigenbench.datasets.readers.base import Rows
 
-_ATTRIBUTE = re.compile(r"@attribute\s+\S+\s+(?:numeric|real|integer|\{([^{}]+)\})\s*", re.IGNORECASE)
-_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_CLASS = re.compile(r"@attribute\s+class\s+hierarchical\s+([\w/.,-]+)\s*", re.IGNORECASE | re.ASCII)
 _ROOT = "root"
-_Attribute = tuple[str, ...]
-"""The values of a nominal attribute, none for a numeric one."""
+_HIERARCHY = "hierarchical"
 
 
 def read_hmc(*paths: Path) -> Rows:
@@ -45,47 +37,36 @@ def read_hmc(*paths: Path) -> Rows:
         Another kind of attribute, a hierarchy that isn't one or differs between the files, a row with a value
         that is no number or not declared, or no rows; with the line's number.
     """
-    tables: list[np.ndarray] = []
+    rows: list[list[float]] = []
     labels: list[list[int]] = []
-    declared: tuple[list[_Attribute], str] | None = None
-    nodes: dict[str, int] = {}
+    declared: list[ArffAttribute] = []
     for path in paths:
         with path.open(encoding="latin-1", newline="\n") as text:
-            content = ((number, line.strip()) for number, line in enumerate(text, start=1))
-            lines = ((number, line) for number, line in content if line and not line.startswith("%"))
-            header = _read_header(path, lines)
-            if declared is None:
-                declared = header
-                nodes, edges = _graph(path, header[1])
-            if header != declared:
+            attributes, lines = open_arff(path, text, ("nominal", _HIERARCHY))
+            if not declared:
+                declared = attributes
+                if [one.kind == _HIERARCHY for one in attributes] != [False] * (len(attributes) - 1) + [True]:
+                    raise MalformedData(
+                        path.name, "header", "the last attribute, and no other, is hierarchical"
+                    )
+                nodes, edges = _graph(path, attributes[-1].detail)
+            if attributes != declared:
                 raise MalformedData(path.name, "header", f"other attributes than {paths[0].name} has")
-            tables.append(_read_rows(path, lines, header[0], nodes, labels))
-    features = np.concatenate(tables)
+            for number, line in lines:
+                *values, classes = dense_cells(path, number, line, len(declared))
+                try:
+                    pairs = zip(values, declared, strict=False)
+                    rows.append([entry for pair in pairs for entry in _entries(*pair)])
+                    labels.append(sorted({nodes[name] for name in (classes or "?").split("@")}))
+                except (KeyError, ValueError) as error:
+                    problem = f"{error.args[0]!r} is not a number or a declared value or node"
+                    raise MalformedData(path.name, f"line {number}", problem) from error
+        if not rows:
+            raise MalformedData(path.name, "end of file", "no rows after @data")
     ends = np.cumsum([0, *map(len, labels)])
     columns = np.array([node for row in labels for node in row], dtype=np.int32)
     indicator = csr_array((np.ones(len(columns), np.uint8), columns, ends), shape=(len(labels), len(nodes)))
-    return Rows(_without_gaps(features), indicator, tuple(nodes), edges)
-
-
-def _read_header(path: Path, lines: Iterator[tuple[int, str]]) -> tuple[list[_Attribute], str]:
-    """Return the attributes and the declared hierarchy; leave the lines at the first row."""
-    attributes: list[_Attribute] = []
-    hierarchy = None
-    for number, line in lines:
-        keyword = line.split(maxsplit=1)[0].lower()
-        if keyword == "@data" and hierarchy is not None and attributes:
-            return attributes, hierarchy
-        if keyword == "@relation":
-            continue
-        found = _CLASS.fullmatch(line)
-        if hierarchy is None and found is not None:
-            hierarchy = found[1]
-        elif hierarchy is None and (plain := _ATTRIBUTE.fullmatch(line)):
-            attributes.append(tuple(value.strip() for value in plain[1].split(",")) if plain[1] else ())
-        else:
-            problem = f"{line[:60]!r} is neither a plain attribute nor, at their end, the hierarchical class"
-            raise MalformedData(path.name, f"line {number}", problem)
-    raise MalformedData(path.name, "end of file", "no @data line")
+    return Rows(_without_gaps(np.array(rows)), indicator, tuple(nodes), edges)
 
 
 def _graph(path: Path, hierarchy: str) -> tuple[dict[str, int], np.ndarray]:
@@ -106,38 +87,13 @@ def _graph(path: Path, hierarchy: str) -> tuple[dict[str, int], np.ndarray]:
     return nodes, np.array([(numbers[child], numbers[parent]) for parent, child in pairs], dtype=np.int32)
 
 
-def _read_rows(
-    path: Path,
-    lines: Iterator[tuple[int, str]],
-    attributes: list[_Attribute],
-    nodes: dict[str, int],
-    labels: list[list[int]],
-) -> np.ndarray:
-    """Return the features, NaN where they are missing; the nodes of the rows go to ``labels``."""
-    rows = []
-    for number, line in lines:
-        *values, classes = [value.strip() for value in line.split(",")]
-        if len(values) != len(attributes):
-            problem = f"{len(values)} values instead of {len(attributes)}"
-            raise MalformedData(path.name, f"line {number}", problem)
-        try:
-            rows.append([entry for pair in zip(values, attributes, strict=True) for entry in _entries(*pair)])
-            labels.append(sorted({nodes[name] for name in classes.split("@")}))
-        except (KeyError, ValueError) as error:
-            problem = f"{error.args[0]!r} is not a number or a declared value or node"
-            raise MalformedData(path.name, f"line {number}", problem) from error
-    if not rows:
-        raise MalformedData(path.name, "end of file", "no rows after @data")
-    return np.array(rows)
-
-
-def _entries(value: str, attribute: _Attribute) -> list[float]:
+def _entries(value: str | None, attribute: ArffAttribute) -> list[float]:
     """Return the columns of one value."""
-    if value == "?":
-        return [np.nan] * max(1, len(attribute))
-    if value not in attribute if attribute else not _NUMBER.fullmatch(value):
+    if value is None:
+        return [np.nan] * max(1, len(attribute.values))
+    if value not in attribute.values if attribute.values else not NUMBER.fullmatch(value):
         raise ValueError(value)
-    return [float(value == other) for other in attribute] if attribute else [float(value)]
+    return [float(value == other) for other in attribute.values] or [float(value)]
 
 
 def _without_gaps(features: np.ndarray) -> np.ndarray:
