@@ -41,7 +41,7 @@ with atheris.instrument_imports(include=["eigenbench.datasets.readers", "eigenbe
     from eigenbench.datasets.readers.matlab import read_mat
     from eigenbench.datasets.readers.multilabel_text import read_lshtc, read_xmc
     from eigenbench.datasets.readers.pgm import read_pgm_tar
-    from eigenbench.datasets.readers.pickled_arrays import read_arrays
+    from eigenbench.datasets.readers.pickled_arrays import unpickle_arrays
     from eigenbench.datasets.readers.printed import print_characters
     from eigenbench.datasets.readers.r_data import read_r_matrix, read_r_mldr
     from eigenbench.datasets.readers.sparse_text import read_svmlight, read_vw
@@ -79,7 +79,7 @@ TARGETS = {
     "pgm": (read_pgm_tar, IMAGES),
     "r_matrix": (partial(read_r_matrix, n_values=100), test_r_data.r_file(zip=test_r_data.MATRIX)),
     "r_mldr": (partial(read_r_mldr, n_values=100), R_MLDR),
-    "pickled_arrays": (partial(read_arrays, limit=10_000), PICKLED),
+    "pickled_arrays": (partial(unpickle_arrays, limit=10_000), PICKLED),
     "table": (read_table, b"1,2.5,a\n3,4,b\n"),
     "mat": (partial(read_mat, features="X", labels="Y"), mat()),
     "parquet": (_scanned, test_letters.parquet()),

@@ -14,7 +14,6 @@ import lzma
 import struct
 import tempfile
 import zipfile
-from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -33,7 +32,6 @@ from eigenbench.datasets.formats import Alphabet, PrintedFormat
 from eigenbench.datasets.planted_labels import PlantedLabels
 from eigenbench.datasets.readers import read_part
 from eigenbench.datasets.readers.gisette import read_gisette_rebuilt
-from eigenbench.datasets.readers.matlab import read_mat
 from eigenbench.datasets.readers.planted import read_planted_labels
 from eigenbench.datasets.readers.printed import print_characters
 from eigenbench.datasets.storage import HashingWriter
@@ -136,12 +134,6 @@ def test_a_damaged_font(data):
 
     rows = gives_or_complains(read_bytes, draw, data)
     assert rows is None or rows.features.shape == (2, 784)
-
-
-def test_a_matlab_file_whose_sizes_lead_to_before_it():
-    data = struct.pack("<5i", 0, -5, 99, 0, 2) + b"X\0" + bytes(100)
-    with pytest.raises(MalformedData):
-        read_bytes(partial(read_mat, features="X", labels="Y"), data)
 
 
 def idx(array):

@@ -13,7 +13,6 @@ from eigenbench.datasets import (
     prepare,
 )
 from eigenbench.datasets.own_catalogue import load_with_own, own_catalogue
-from eigenbench.datasets.readers.arrays import read_arrays
 
 ENTRY = {
     "title": "Own",
@@ -80,23 +79,3 @@ def test_a_grouped_split_needs_groups(tmp_path):
     catalogue = written(tmp_path, split={"kind": "folds", "n_folds": 2, "grouped": True})
     with pytest.raises(MalformedData, match="no groups"):
         prepare("own", data_dir=tmp_path / "data", catalogue=catalogue, progress=False)
-
-
-@pytest.mark.parametrize(
-    "arrays",
-    [
-        {"X": np.eye(3)},
-        {"y": np.arange(3)},
-        {"X": np.eye(3), "y": np.arange(2)},
-        {"X": np.eye(3), "y": np.array([0.5, 1, 2])},
-        {"X": np.eye(3), "y": np.full((3, 2), 2)},
-        {"X": np.array(["a", "b"]), "y": np.arange(2)},
-        {"X": np.eye(2), "y": np.array([{}, {}], dtype=object)},
-        {"X_data": [1.0], "X_indices": [9], "X_indptr": [0, 1], "X_shape": [1, 2], "y": [0]},
-    ],
-    ids=["no y", "no X", "length", "fractions", "no indicator", "texts", "pickle", "index beyond"],
-)
-def test_arrays_that_are_not_rows_and_labels(tmp_path, arrays):
-    np.savez(tmp_path / "own.npz", **arrays)
-    with pytest.raises(MalformedData, match=r"own\.npz"):
-        read_arrays(tmp_path / "own.npz")

@@ -21,7 +21,7 @@ from eigenbench.datasets.storage import CHUNK, HashingWriter, atomic_writer
 _TAR_LIMIT = 1 << 30
 """Most bytes of all members of a compressed tar up to the one that is wanted."""
 
-_ZIP_DAMAGE = (
+ZIP_DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
@@ -162,7 +162,7 @@ def _damage_is_malformed(archive: str, place: str) -> Iterator[None]:
         if error.errno not in (None, errno.EINVAL):
             raise
         raise MalformedData(archive, place, str(error)) from error
-    except _ZIP_DAMAGE as error:
+    except ZIP_DAMAGE as error:
         raise MalformedData(archive, place, str(error) or type(error).__name__) from error
 
 

@@ -7,9 +7,8 @@ from scipy.sparse import csr_array
 
 from eigenbench.datasets.catalogue import Entry, Part
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.matrix import Matrix
-from eigenbench.datasets.natural_order import natural_key
 from eigenbench.datasets.readers import Rows
+from eigenbench.datasets.readers.base import Matrix, natural_key
 
 
 def check_rows(entry: Entry, part: Part, rows: Rows) -> None:

@@ -3,14 +3,13 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from eigenbench.datasets.card import CARD, GROUPS, LABEL_EDGES, Card, read_card
 from eigenbench.datasets.errors import MalformedData, prepare_again
-from eigenbench.datasets.matrix import Matrix
 from eigenbench.datasets.partition_records import TRAINING_FILES, read_training_files
 from eigenbench.datasets.split_kinds import FoldSplit, RandomSplit, SampledSplit
 from eigenbench.datasets.splits import draw_split
@@ -46,10 +45,10 @@ class Dataset:
     """
 
     name: str
-    X_train: Matrix
-    y_train: Matrix
-    X_test: Matrix
-    y_test: Matrix
+    X_train: Any
+    y_train: Any
+    X_test: Any
+    y_test: Any
     target: Literal["multiclass", "multilabel"]
     classes: list[str]
     card: Card
@@ -134,7 +133,7 @@ def _damaged(folder: Path, card: Card) -> str | None:
     return None
 
 
-def _read(folder: Path, card: Card, block: str) -> Matrix:
+def _read(folder: Path, card: Card, block: str) -> Any:
     if f"{block}.npy" in card.arrays:
         return _map(folder / f"{block}.npy")
     data, indices, indptr = (_map(folder / f"{block}_{piece}.npy") for piece in ("data", "indices", "indptr"))

@@ -16,10 +16,10 @@ from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.fetching import fetch
 from eigenbench.datasets.file_sums import STAMPS, FileSums
 from eigenbench.datasets.manifest import Manifest, RawFileOrigin
-from eigenbench.datasets.matrix import Matrix
 from eigenbench.datasets.partition_records import partition_sum
 from eigenbench.datasets.preparing_partitions import prepare_partitions
 from eigenbench.datasets.readers import Rows, read_part
+from eigenbench.datasets.readers.base import Matrix
 from eigenbench.datasets.split_kinds import FirstSplit, FoldSplit, RandomSplit, SampledSplit
 from eigenbench.datasets.splits import draw_split
 from eigenbench.datasets.storage import (

@@ -15,8 +15,8 @@ from eigenbench.datasets.card import ArrayRecord
 from eigenbench.datasets.catalogue import Entry, Part
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.formats import PartitionsFormat
-from eigenbench.datasets.natural_order import natural_key
 from eigenbench.datasets.partition_records import TRAINING_FILES, Listing, TrainingFiles
+from eigenbench.datasets.readers.base import natural_key
 from eigenbench.datasets.storage import HashingWriter, atomic_writer
 from eigenbench.datasets.training_files import labelled_blocks
 from eigenbench.methods.linalg.partition_files import ArrayFile, ParquetFile, PartitionError, readers_of

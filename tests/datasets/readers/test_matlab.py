@@ -8,7 +8,7 @@ from damage import damaged, read_bytes, reads_or_complains
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from scipy.io import loadmat, savemat
+from scipy.io import savemat
 from scipy.sparse import csc_array
 
 from eigenbench.datasets import MalformedData
@@ -19,21 +19,23 @@ X = np.arange(12.0).reshape(2, 6)
 Y = np.array([[1], [2]], dtype=np.uint8)
 
 
-def mat(**variables):
+def mat(compressed=False, **variables):
     content = io.BytesIO()
-    savemat(content, variables)
+    savemat(content, variables, do_compression=compressed)
     return content.getvalue()
 
 
+@settings(deadline=None, max_examples=8)
 @given(
     hnp.arrays(
         st.sampled_from([np.float64, np.float32, np.uint8, np.int16]),
         hnp.array_shapes(min_dims=2, max_dims=2, max_side=5),
         elements=st.integers(0, 99),
-    )
+    ),
+    st.booleans(),
 )
-def test_round_trip(matrix):
-    rows = read_bytes(READ, mat(X=matrix, Y=np.ones((len(matrix), 1))))
+def test_round_trip(matrix, compressed):
+    rows = read_bytes(READ, mat(compressed, X=matrix, Y=np.ones((len(matrix), 1))))
     np.testing.assert_array_equal(rows.features, matrix)
     assert rows.features.dtype == np.float32
     assert rows.labels.dtype == np.int64
@@ -73,7 +75,7 @@ def test_an_image_size_that_does_not_fit_is_refused():
         read_bytes(partial(READ, image=(2, 2)), mat(X=X, Y=Y))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=12)
 @given(damaged(mat(X=X, Y=Y)))
 def test_damage_ends_in_malformed_data(data):
     reads_or_complains(READ, data)
@@ -86,17 +88,5 @@ def test_an_element_type_that_crashes_scipy_is_refused(tmp_path):
     place = content.index(struct.pack("<II", 9, X.size * 8))
     content[place : place + 4] = struct.pack("<I", 255)
     path.write_bytes(content)
-    with pytest.raises(MalformedData, match="not a real numeric matrix"):
+    with pytest.raises(MalformedData, match="not readable as MATLAB 5 data: SciPy's parser broke off"):
         read_mat(path, features="X", labels="Y")
-
-
-@pytest.mark.parametrize("dtype", ["u1", "i2", "u4", "f4", "f8"])
-@pytest.mark.parametrize("compressed", [False, True])
-def test_numbers_are_those_that_scipy_reads(tmp_path, dtype, compressed):
-    table = np.arange(60).reshape(12, 5).astype(dtype)
-    savemat(
-        tmp_path / "data.mat", {"X": table, "other": "text", "Y": np.arange(12)}, do_compression=compressed
-    )
-    rows = read_mat(tmp_path / "data.mat", features="X", labels="Y")
-    np.testing.assert_array_equal(rows.features, loadmat(tmp_path / "data.mat")["X"])
-    assert rows.labels.tolist() == list(range(12))

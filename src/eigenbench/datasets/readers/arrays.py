@@ -8,11 +8,14 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
+from eigenbench.datasets.archives import ZIP_DAMAGE
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.matrix import Matrix
-from eigenbench.datasets.readers.base import Rows, indicator
+from eigenbench.datasets.readers.base import Matrix, Rows, indicator
 
 _REMEDY = "write it again with numpy.savez"
+
+#: Most bytes that one compressed byte can stand for.
+_LARGEST_EXPANSION = 1032
 
 _CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
 
@@ -60,13 +63,30 @@ def load_arrays(path: Path) -> tuple[Matrix, dict[str, np.ndarray]]:
     ``y`` is among these, of whatever type, with an entry for each row. Raises as `read_arrays` does.
     """
     try:
+        _check_sizes(path)
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         features = _features(arrays)
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except (KeyError, TypeError, *ZIP_DAMAGE) as error:
         raise MalformedData(path.name, "arrays", str(error), _REMEDY) from error
     _array(path, arrays, "y", features.shape[0])
     return features, arrays
+
+
+def _check_sizes(path: Path) -> None:
+    """Raise ValueError for an array whose header promises more than the file can hold, before it is made."""
+    file_bytes = path.stat().st_size
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            with archive.open(member) as stream:
+                first = np.lib.format.read_magic(stream) == (1, 0)
+                read_header = getattr(np.lib.format, f"read_array_header_{1 if first else 2}_0")
+                shape, _, dtype = read_header(stream)
+            room = min(member.file_size, _LARGEST_EXPANSION * min(member.compress_size, file_bytes))
+            promised = math.prod(shape) * dtype.itemsize
+            if not dtype.hasobject and promised > room:
+                name = member.filename.removesuffix(".npy")
+                raise ValueError(f"{name} should have shape {shape}, {promised} bytes, and there are {room}")
 
 
 def _features(arrays: Mapping[str, np.ndarray]) -> Matrix:
@@ -75,7 +95,10 @@ def _features(arrays: Mapping[str, np.ndarray]) -> Matrix:
             held = ", ".join(map(repr, arrays)) or "nothing"
             raise ValueError(f"neither 'X' nor {absent[0]!r} is among {held}")
         data, indices, indptr, shape = (arrays[name] for name in _CSR)
-        matrix = csr_array((data, indices, indptr), shape=tuple(int(length) for length in shape))
+        lengths = tuple(int(length) for length in shape)
+        if max(lengths) > np.iinfo(np.int32).max:
+            raise ValueError(f"X_shape is {lengths}: more rows or columns than 32 bits can number")
+        matrix = csr_array((data, indices, indptr), shape=lengths)
         matrix.check_format(full_check=True)
         return matrix
     X = arrays["X"]

@@ -1,13 +1,21 @@
-"""What every reader gives, and the checks that several of them share."""
+"""The rows that every reader gives, and the checks that several of them share."""
 
+import lzma
+import re
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.matrix import Matrix
+from eigenbench.datasets.storage import CHUNK
+
+Matrix = Any
+"""An ndarray or a csr_array; what they have in common has no type of its own."""
 
 
 @dataclass(frozen=True)
@@ -58,3 +66,50 @@ def integer_labels(path: Path, values: np.ndarray) -> np.ndarray:
     if len(wrong):
         raise MalformedData(path.name, f"row {wrong[0]}", f"label {values[wrong[0]]} is not a whole number")
     return values.astype(np.int64)
+
+
+def read_expanded(path: Path, opener: Callable[[Path, str], Any], limit: int) -> bytes:
+    """Return the content of a compressed file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    opener : callable
+        ``gzip.open``, ``bz2.open`` or ``lzma.open``.
+    limit : int
+        Most bytes to expand.
+
+    Raises
+    ------
+    MalformedData
+        Damaged compression, or more than ``limit`` bytes.
+    """
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        with opener(path, "rb") as stream:
+            while size <= limit and (chunk := stream.read(CHUNK)):
+                chunks.append(chunk)
+                size += len(chunk)
+    except (EOFError, zlib.error, lzma.LZMAError) as error:
+        raise MalformedData(path.name, "compressed stream", str(error)) from error
+    except OSError as error:  # gzip and bz2 raise it without a number when they don't understand their input
+        if error.errno is not None:
+            raise
+        raise MalformedData(path.name, "compressed stream", str(error)) from error
+    if size > limit:
+        problem = f"expands to more than the {limit} bytes that its dataset can need"
+        raise MalformedData(path.name, f"byte {limit}", problem)
+    return b"".join(chunks)
+
+
+def natural_key(name: str) -> list[tuple[int, str, str]]:
+    """Return a sort key that compares runs of digits as numbers, of any length, and the rest as text."""
+    return [_key(part) for part in re.split(r"([0-9]+)", name)]
+
+
+def _key(part: str) -> tuple[int, str, str]:
+    digits = part.lstrip("0") if part.isascii() and part.isdigit() else ""
+    is_number = part.isascii() and part.isdigit()
+    return (1 + len(digits), digits, part) if is_number else (0, "", part)

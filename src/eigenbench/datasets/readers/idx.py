@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.base import Rows
-from eigenbench.datasets.readers.expansion import read_expanded
+from eigenbench.datasets.readers.base import Rows, read_expanded
 
 _UINT8 = 0x08
 

@@ -1,11 +1,11 @@
 """MATLAB 5 files with one matrix of examples and one of labels.
 
-Parsed here because SciPy's parser, in C, ends the process with a segmentation fault on a damaged file.
+SciPy reads them in a process of its own: on a damaged file its parser can end with a segmentation fault.
 """
 
-import struct
-import zlib
-from collections.abc import Iterator
+import io
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +13,12 @@ import numpy as np
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.base import Rows, integer_labels
 
-# Numbers of the MATLAB 5 format: types of stored numbers, and classes of variables.
-_STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
-_CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
-_MATRIX, _COMPRESSED = 14, 15
-_HEADER_BYTES = 128
-_COMPLEX = 0x08
-
-#: A compressed variable may not be larger.
-_LARGEST = 2**31
+_READ = """
+import sys, numpy, scipy.io
+path, *names = sys.argv[1:]
+found = scipy.io.loadmat(path, variable_names=names)
+numpy.savez(sys.stdout.buffer, **{name: found[name] for name in names if name in found})
+"""
 
 
 def read_mat(path: Path, *, features: str, labels: str, image: tuple[int, int] | None = None) -> Rows:
@@ -46,8 +43,7 @@ def read_mat(path: Path, *, features: str, labels: str, image: tuple[int, int] |
     MalformedData
         A damaged file, a variable that is missing or no numeric matrix, or sizes that don't fit together.
     """
-    matrices = _load(path, (features, labels))
-    table, codes = matrices[features], matrices[labels]
+    table, codes = _variables(path, (features, labels))
     if len(table) == 0 or codes.size != len(table):
         raise MalformedData(path.name, labels, f"{codes.size} labels for {len(table)} rows of {features}")
     if image is not None:
@@ -60,84 +56,24 @@ def read_mat(path: Path, *, features: str, labels: str, image: tuple[int, int] |
         return Rows(table.astype(np.float32), integer_labels(path, codes.ravel()))
 
 
-class _DamagedError(ValueError):
-    """What is wrong with the bytes."""
-
-
-def _load(path: Path, names: tuple[str, str]) -> dict[str, np.ndarray]:
-    """Return the wanted variables; only the element types that numeric matrices are made of are read."""
-    content = path.read_bytes()
-    found: dict[str, np.ndarray] = {}
-    try:
-        order = {b"IM": "<", b"MI": ">"}.get(content[126:_HEADER_BYTES])
-        if order is None:
-            raise _DamagedError("no MATLAB 5 header")
-        for kind, payload in _elements(memoryview(content)[_HEADER_BYTES:], order):
-            if kind == _COMPRESSED:
-                kind, payload = next(_elements(memoryview(_inflate(payload)), order))
-            if kind != _MATRIX:
-                raise _DamagedError(f"an element of type {kind} where a variable should be")
-            name, parts = _variable(payload, order)
-            if name in names:
-                found[name] = _numbers(path, name, parts, order)
-    except (_DamagedError, StopIteration, zlib.error, struct.error) as error:
-        reason = str(error) or "an empty variable"
-        raise MalformedData(path.name, "file", f"not readable as MATLAB 5 data: {reason}") from error
-    for name in names:
-        if name not in found:
-            raise MalformedData(path.name, name, "no such variable")
+def _variables(path: Path, names: tuple[str, str]) -> list[np.ndarray]:
+    """Return the variables of these names, each a real numeric matrix."""
+    reader = subprocess.run(
+        [sys.executable, "-c", _READ, str(path), *names], capture_output=True, check=False
+    )
+    if reader.returncode != 0:
+        said = reader.stderr.decode(errors="replace").strip().splitlines() or ["SciPy's parser broke off"]
+        raise MalformedData(path.name, "file", f"not readable as MATLAB 5 data: {said[-1][:200]}")
+    found = []
+    with np.load(io.BytesIO(reader.stdout), allow_pickle=False) as file:
+        for name in names:
+            if name not in file.files:
+                raise MalformedData(path.name, name, "no such variable")
+            try:
+                matrix = file[name]
+            except ValueError as error:  # of objects: cells, structures and sparse matrices
+                raise MalformedData(path.name, name, "not a real numeric matrix") from error
+            if matrix.ndim != 2 or matrix.dtype.kind not in "iuf":
+                raise MalformedData(path.name, name, "not a real numeric matrix")
+            found.append(matrix)
     return found
-
-
-def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
-    """Yield type and content of the elements that stand one after the other."""
-    start = 0
-    while start < len(data):
-        kind, size = struct.unpack_from(f"{order}II", data, start)
-        if kind >> 16:
-            kind, size, begin, stop = kind & 0xFFFF, kind >> 16, start + 4, start + 8
-            if size > 4:
-                raise _DamagedError(f"a short element of {size} bytes")
-        else:
-            begin = start + 8
-            stop = begin + size + (0 if kind == _COMPRESSED else -size % 8)
-        if begin + size > len(data):
-            raise _DamagedError(f"an element of {size} bytes where {len(data) - begin} are left")
-        yield kind, data[begin : begin + size]
-        start = stop
-
-
-def _inflate(data: memoryview) -> bytes:
-    stream = zlib.decompressobj()
-    inflated = stream.decompress(data, _LARGEST)
-    if not stream.eof:
-        raise _DamagedError("a compressed variable that is cut off or too large")
-    return inflated
-
-
-def _variable(data: memoryview, order: str) -> tuple[str, list[tuple[int, memoryview]]]:
-    """Return the name of a variable and its elements: flags, sizes, name, numbers."""
-    parts = []
-    for part in _elements(data, order):
-        parts.append(part)
-        if len(parts) == 4:
-            break
-    if len(parts) < 3:
-        raise _DamagedError("a variable without a name")
-    return bytes(parts[2][1]).decode("ascii", "replace"), parts
-
-
-def _numbers(path: Path, name: str, parts: list[tuple[int, memoryview]], order: str) -> np.ndarray:
-    flags, sizes = parts[0][1], parts[1][1]
-    if len(flags) != 8 or len(sizes) != 8 or len(parts) < 4:
-        raise MalformedData(path.name, name, "not a real numeric matrix")
-    (bits,) = struct.unpack_from(f"{order}I", flags)
-    shape = struct.unpack(f"{order}ii", sizes)
-    kind, numbers = parts[3]
-    if (bits & 0xFF) not in _CLASSES or (bits >> 8) & _COMPLEX or kind not in _STORED or min(shape) < 0:
-        raise MalformedData(path.name, name, "not a real numeric matrix")
-    stored = np.dtype(order + _STORED[kind])
-    if len(numbers) != shape[0] * shape[1] * stored.itemsize:
-        raise MalformedData(path.name, name, f"{len(numbers)} bytes for shape {shape} of {stored}")
-    values = np.frombuffer(numbers, stored).reshape(shape, order="F")
-    return values.astype(_CLASSES[bits & 0xFF])

@@ -9,8 +9,7 @@ from PIL import Image, ImageFile
 
 from eigenbench.datasets.archives import tar_members
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.natural_order import natural_key
-from eigenbench.datasets.readers.base import Rows
+from eigenbench.datasets.readers.base import Rows, natural_key
 
 _NEWLINE = b"\n"
 _PAIR = b"\r\n"

@@ -1,15 +1,20 @@
-"""Arrays that Python 2 pickled in the text protocol, with features and labels."""
+"""Arrays that Python 2 pickled, with features and labels.
+
+Unpickling runs what a file names. `_ArrayUnpickler` knows three names, and has stand-ins for them: no file
+can make it call anything else than numpy's readers of plain numbers.
+"""
 
 import bz2
+import io
+import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import vstack
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.base import Rows, indicator
-from eigenbench.datasets.readers.expansion import read_expanded
-from eigenbench.datasets.readers.pickle_machine import PickledArray, run_pickle
+from eigenbench.datasets.readers.base import Rows, indicator, read_expanded
 
 _BYTES_PER_VALUE = 40
 """A number of 8 bytes, each written as up to 4 characters, and something beside them."""
@@ -47,7 +52,7 @@ def read_pickled_arrays(*paths: Path, n_values: int) -> Rows:
 
 
 def _read_part(path: Path, n_values: int) -> Rows:
-    content = read_arrays(path, n_values * _BYTES_PER_VALUE + _SLACK_BYTES)
+    content = unpickle_arrays(path, n_values * _BYTES_PER_VALUE + _SLACK_BYTES)
     if set(content) != {"X", "y"}:
         raise MalformedData(path.name, "content", f"keys {sorted(content)}, expected X and y")
     features, labels = content["X"], content["y"]
@@ -59,10 +64,62 @@ def _read_part(path: Path, n_values: int) -> Rows:
         return Rows(features.astype(np.float32), indicator(path, labels))
 
 
-def read_arrays(path: Path, limit: int) -> dict[str, np.ndarray]:
+def unpickle_arrays(path: Path, limit: int) -> dict[str, np.ndarray]:
     """Return the dict of arrays of a bzip2-compressed pickle of at most ``limit`` bytes."""
-    content = run_pickle(path, read_expanded(path, bz2.open, limit))
-    arrays = {key: item.value for key, item in content.items() if isinstance(item, PickledArray)}
-    if len(arrays) != len(content) or any(array is None for array in arrays.values()):
+    try:
+        content = _ArrayUnpickler(io.BytesIO(read_expanded(path, bz2.open, limit)), encoding="bytes").load()
+    except MalformedData:
+        raise
+    except Exception as error:  # damaged instructions raise whatever their operands lead to
+        raise MalformedData(path.name, "pickle", f"{type(error).__name__}: {error}"[:200]) from error
+    arrays = content if isinstance(content, dict) else {}
+    found = {
+        key.decode("latin-1"): item.value
+        for key, item in arrays.items()
+        if isinstance(key, bytes) and isinstance(item, _PickledArray) and item.value is not None
+    }
+    if not arrays or len(found) != len(arrays):
         raise MalformedData(path.name, "content", "not a dict of arrays")
-    return {key.decode("latin-1"): array for key, array in arrays.items() if array is not None}
+    return found
+
+
+class _PickledType:
+    """Stands for ``numpy.dtype``: the type of plain numbers."""
+
+    def __init__(self, code: bytes, *_: Any) -> None:
+        self.value = np.dtype(code.decode("ascii"))
+        if self.value.kind not in "iufb":
+            raise pickle.UnpicklingError(f"element type {code.decode()!r} is not allowed")
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.value = self.value.newbyteorder(state[1].decode("ascii"))
+
+
+class _PickledArray:
+    """Stands for ``numpy.core.multiarray._reconstruct``: an array that has no value before its state."""
+
+    value: np.ndarray | None = None
+
+    def __init__(self, *_: Any) -> None:
+        pass
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _, shape, kind, fortran, data = state
+        if not isinstance(kind, _PickledType) or min(shape, default=0) < 0:
+            raise pickle.UnpicklingError(f"an array of shape {shape} of something else than numbers")
+        self.value = np.frombuffer(data, dtype=kind.value).reshape(shape, order="F" if fortran else "C")
+
+
+class _ArrayUnpickler(pickle.Unpickler):
+    """An unpickler that knows the names of plain arrays and no other."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return the stand-in of a name, or refuse it."""
+        match module, name:
+            case "numpy.core.multiarray", "_reconstruct":
+                return _PickledArray
+            case "numpy", "ndarray":
+                return object
+            case "numpy", "dtype":
+                return _PickledType
+        raise pickle.UnpicklingError(f"the name '{module} {name}' is not allowed")

@@ -12,8 +12,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.base import Rows, indicator, integer_labels
-from eigenbench.datasets.readers.expansion import read_expanded
+from eigenbench.datasets.readers.base import Rows, indicator, integer_labels, read_expanded
 
 _OPENERS: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.natural_order import natural_key
-from eigenbench.datasets.readers.base import Rows
+from eigenbench.datasets.readers.base import Rows, natural_key
 
 if TYPE_CHECKING:
     from pyarrow import Table
