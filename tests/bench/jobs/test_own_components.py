@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from sklearn.utils.discovery import all_estimators
 
-from eigenbench.bench import registry
-from eigenbench.bench.code_hash import own_code
+from eigenbench.bench import code_hash, registry
 from eigenbench.bench.jobs.pipelines import build_pipeline
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.jobs.workflow import Workflow
@@ -197,7 +196,7 @@ def test_the_code_of_a_job_changes_with_own_parts(parts):
     path, name = parts
 
     def codes():
-        own_code.own_code_hash.cache_clear()
+        code_hash.own_code_hash.cache_clear()
         bench = Workflow({"suites": ["mine"]}, path.parent / "config.yaml", path.parent, check=False)
         spec = bench.spec("mine/main/mine")
         embedding = spec.model_copy(update={"components": {}})
@@ -218,18 +217,18 @@ def test_the_code_of_a_job_changes_with_own_parts(parts):
 
 
 def test_code_of_installed_packages_follows_their_files(tmp_path, monkeypatch):
-    assert own_code.own_code_hash("sklearn.svm") == own_code.own_code_hash("sklearn.tree")
+    assert code_hash.own_code_hash("sklearn.svm") == code_hash.own_code_hash("sklearn.tree")
     package = tmp_path / "one_package"
     package.mkdir()
     (package / "__init__.py").write_text("")
     (package / "core.py").write_text("X = 1\n")
     monkeypatch.syspath_prepend(tmp_path)
-    first = own_code.own_code_hash("one_package.core")
+    first = code_hash.own_code_hash("one_package.core")
     (package / "core.py").write_text("X = 2\n")
-    own_code.own_code_hash.cache_clear()
-    assert own_code.own_code_hash("one_package.core") != first
+    code_hash.own_code_hash.cache_clear()
+    assert code_hash.own_code_hash("one_package.core") != first
     with pytest.raises(ModuleNotFoundError, match="no module 'no_such'"):
-        own_code.own_code_hash("no_such.module")
+        code_hash.own_code_hash("no_such.module")
 
 
 def test_a_package_offers_components_by_entry_points(tmp_path, monkeypatch):
@@ -311,7 +310,7 @@ def test_a_protocol_beside_a_suite_is_planned_and_its_code_counts(parts):
     bench = Workflow({"suites": ["mine"]}, path.parent / "config.yaml", path.parent, check=False)
     before = bench.code("measure", spec)
     (path.parent / f"{name}_p.py").write_text(PROTOCOL.replace("2 *", "3 *").replace("float(", "1 + float("))
-    own_code.own_code_hash.cache_clear()
+    code_hash.own_code_hash.cache_clear()
     assert bench.code("measure", spec) != before
 
 

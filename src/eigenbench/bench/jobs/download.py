@@ -11,8 +11,9 @@ from typing import Any
 from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs.job_log import is_watched, log_to
 from eigenbench.bench.jobs.supervision import failure
-from eigenbench.datasets import Catalogue, fetch, load_catalogue
+from eigenbench.datasets.catalogue import Catalogue, load_catalogue
 from eigenbench.datasets.errors import DatasetError, DatasetUnavailable
+from eigenbench.datasets.fetching import fetch
 
 logger = logging.getLogger(__name__)
 

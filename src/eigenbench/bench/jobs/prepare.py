@@ -12,9 +12,9 @@ from typing import Any
 from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs.job_log import is_watched, log_to
 from eigenbench.bench.jobs.supervision import failure
-from eigenbench.datasets import Catalogue, load_catalogue
-from eigenbench.datasets import prepare as prepare_arrays
+from eigenbench.datasets.catalogue import Catalogue, load_catalogue
 from eigenbench.datasets.errors import DatasetError, MalformedData
+from eigenbench.datasets.preparing import prepare as prepare_arrays
 
 logger = logging.getLogger(__name__)
 

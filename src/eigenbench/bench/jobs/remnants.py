@@ -16,7 +16,7 @@ from eigenbench.atomic_files import remove_unfinished
 from eigenbench.bench.jobs.guard import RunLock
 from eigenbench.bench.jobs.workflow import Workflow
 from eigenbench.bench.records.record import seal_is_intact
-from eigenbench.datasets import is_current
+from eigenbench.datasets.up_to_date import is_current
 
 _REFUSED = ".refused"
 

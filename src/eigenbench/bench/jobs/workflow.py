@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenbench.bench.capabilities import takes_moments
-from eigenbench.bench.code_hash.import_closure import code_hash, files_hash
-from eigenbench.bench.code_hash.own_code import own_code_hash
+from eigenbench.bench.code_hash import code_hash, files_hash, own_code_hash
 from eigenbench.bench.components import MissingExtraError
 from eigenbench.bench.jobs.cost import shards_of
 from eigenbench.bench.jobs.job_spec import JobSpec, content_key

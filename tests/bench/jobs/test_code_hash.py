@@ -4,18 +4,22 @@ import ast
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import yaml
 
-from eigenbench.bench.code_hash import import_closure as closure
-from eigenbench.bench.code_hash.import_closure import code_hash
-from eigenbench.bench.code_hash.import_closure import import_closure as closure_of
+import eigenbench
+import eigenbench.datasets
+from eigenbench.bench import code_hash as hashing
+from eigenbench.bench.code_hash import code_digest, code_hash, import_closure
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.workflow import Workflow
 from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.registry import COMPONENTS
+
+SOURCE = Path(eigenbench.__file__).parent
 
 SUITE = {
     "title": "t",
@@ -113,7 +117,7 @@ def job_of(bench, verb, folder, classifiers, options):
     """Return the arguments of a job, and the modules that its hash covers, as the workflow has them."""
     modules = [f"eigenbench.bench.jobs.{verb}"]
     if verb in ("download", "prepare"):
-        return [*options, "--data-dir", "own-data", "--log", "job.log"], closure_of(modules)
+        return [*options, "--data-dir", "own-data", "--log", "job.log"], import_closure(modules)
     told, code = '{"dataset": "mnist"}', bench.code(verb)
     if folder is not None:
         whole = bench.spec(folder)
@@ -126,7 +130,7 @@ def job_of(bench, verb, folder, classifiers, options):
         modules += [spec.protocol] if spec.protocol else []
     assert code_hash(modules) == code
     options = [*options, "--job", told, "--data-dir", "data", "--results-dir", "results", "--log", "job.log"]
-    return options, closure_of(modules)
+    return options, import_closure(modules)
 
 
 @pytest.mark.workflow
@@ -135,7 +139,7 @@ def test_everything_that_a_job_executes_is_in_its_hash(tmp_path, prepared, bench
     jobs = [job_of(bench, *job) for job in JOBS]
     given = [(str(number), JOBS[number][0], options) for number, (options, _) in enumerate(jobs)]
     command = [sys.executable, "-c", RUN_JOBS, json.dumps(given)]
-    environment = {"PYTHONPATH": str(Path(closure.__file__).parents[3]), "OMP_NUM_THREADS": "1"}
+    environment = {"PYTHONPATH": str(SOURCE.parent), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     for number, (job, (_, covered)) in enumerate(zip(JOBS, jobs, strict=True)):
@@ -181,50 +185,31 @@ def test_all_that_the_import_of_a_component_or_protocol_executes_is_in_its_closu
         if first == "missing":
             assert not rest[0].startswith("eigenbench")
         else:
-            assert {first, *rest} <= closure_of([name]), name
-
-
-@pytest.fixture
-def edited(monkeypatch):
-    """Give a module another text, by default one more statement, for the rest of the test."""
-    texts = {}
-    real = {name: getattr(closure, name) for name in ("_text", "_facts", "_imports")}
-
-    def edit(module, text=None):
-        text = f"{closure._source(module).read_text()}\n_EDITED = 1\n" if text is None else text
-        texts[module] = text
-
-    def uncached_where_edited(name):
-        return lambda module: (real[name].__wrapped__ if module in texts else real[name])(module)
-
-    for name in ("_facts", "_imports"):
-        monkeypatch.setattr(closure, name, uncached_where_edited(name))
-    monkeypatch.setattr(closure, "_text", lambda module: texts.get(module) or real["_text"](module))
-    monkeypatch.setattr(closure, "_hash", closure._hash.__wrapped__)
-    return edit
+            assert {first, *rest} <= import_closure([name]), name
 
 
 @pytest.fixture(scope="module")
-def before(bench):
-    return codes(bench)
-
-
-def codes(bench):
-    """The code of every kind of job, for a run of each kind."""
-    found = {(verb,): bench.data_code(verb, "digits") for verb in ("download", "prepare")}
-    found["moment_files",] = bench.code("moment_files")
+def closures(bench):
+    """The modules that the hash of every kind of job covers, for a run of each kind."""
+    found = {(verb,): (verb, []) for verb in ("download", "prepare", "moment_files")}
     for method in ("gem", "spherical"):
-        folder = f"s/main/{method}"
-        spec = bench.spec(folder)
-        found["embed", method] = bench.code("embed", spec.of_embedding())
-        for verb in ("search", "train"):
-            found[verb, method] = bench.code(verb, spec.of_run(CLS))
-        found["fit", method] = bench.code("fit", spec)
-    found["fit", "labels"] = bench.code("fit", bench.spec(LABELS))
-    found["measure", "kernel"] = bench.code("measure", bench.spec(KERNEL))
-    found["measure", "pairs"] = bench.code("measure", bench.spec(PAIRS))
-    found["report",] = bench.report_code()
-    return found
+        spec = bench.spec(f"s/main/{method}")
+        found["embed", method] = ("embed", [spec.of_embedding()])
+        found |= {(verb, method): (verb, [spec.of_run(CLS)]) for verb in ("search", "train")}
+        found["fit", method] = ("fit", [spec])
+    found["fit", "labels"] = ("fit", [bench.spec(LABELS)])
+    found["measure", "kernel"] = ("measure", [bench.spec(KERNEL)])
+    found["measure", "pairs"] = ("measure", [bench.spec(PAIRS)])
+    return {job: covered(bench, verb, *specs) for job, (verb, specs) in found.items()}
+
+
+def covered(bench, verb, *specs):
+    """Return the modules whose digests make the hash of a job."""
+    asked = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hashing, "_module_digest", lambda module: asked.append(module) or module)
+        bench.code(verb, *specs)
+    return set(asked)
 
 
 def jobs_of(*verbs):
@@ -233,70 +218,58 @@ def jobs_of(*verbs):
 
 TRAINING = ("embed", "search", "train", "fit")
 
-EDITS = {
-    "experiments.scoring": jobs_of("search", "train", "fit"),
-    "experiments.search": jobs_of("search", "train", "fit"),
-    "experiments.train": jobs_of("train", "fit"),
-    "experiments.fit": jobs_of("fit"),
-    "experiments.measure": jobs_of("measure"),
-    "experiments.embed": jobs_of(*TRAINING),
-    "records.model_file": jobs_of(*TRAINING),
-    "experiments.record_run": jobs_of("train", "fit", "measure"),
-    "experiments.pipelines": jobs_of(*TRAINING, "measure"),
-    "experiments.supervision": lambda job: job != ("report",),
-    "experiments.rows": jobs_of("moment_files", *TRAINING, "measure"),
-    "datasets.splits": lambda job: job not in (("download",), ("report",)),
+COVERED_BY = {
+    "bench.jobs.scoring": jobs_of("search", "train", "fit"),
+    "bench.jobs.search": jobs_of("search", "train", "fit"),
+    "bench.jobs.train": jobs_of("train", "fit"),
+    "bench.jobs.fit": jobs_of("fit"),
+    "bench.jobs.measure": jobs_of("measure"),
+    "bench.jobs.embed": jobs_of(*TRAINING),
+    "methods.model_file": jobs_of(*TRAINING),
+    "bench.jobs.pipelines": jobs_of(*TRAINING, "measure"),
+    "bench.jobs.rows": jobs_of("moment_files", *TRAINING, "measure"),
+    "datasets.splits": lambda job: job != ("download",),
     "datasets.dataset": jobs_of("moment_files", *TRAINING, "measure"),
-    "datasets.verification": lambda job: job not in (("download",), ("report",)),
     "datasets.fetching": jobs_of("download", "prepare"),
     "datasets.sources.url": jobs_of("download", "prepare"),
     "datasets.readers.arff": jobs_of("prepare"),
-    "datasets.up_to_date": jobs_of("prepare"),
-    "datasets.catalogue": None,
-    "moments": lambda job: job not in (("download",), ("prepare",), ("report",)),
-    "embeddings.kernel_features.spherical": lambda job: "spherical" in job,
-    "embeddings.discriminants.gem": lambda job: {"gem", "pairs"} & set(job),
-    "embeddings.discriminants.neighborhood_gem": lambda job: "pairs" in job,
-    "embeddings.labels.rembrandt": lambda job: "labels" in job,
-    "embeddings.labels.plst": lambda job: "labels" in job,
-    "classifiers.calibrated_least_squares": lambda job: (
+    "datasets.catalogue": jobs_of("download", "prepare"),
+    "methods.moments": lambda job: job not in (("download",), ("prepare",)),
+    "methods.embeddings.kernel_features.spherical": lambda job: "spherical" in job,
+    "methods.embeddings.discriminants.gem": lambda job: bool({"gem", "pairs"} & set(job)),
+    "methods.embeddings.discriminants.neighborhood_gem": lambda job: "pairs" in job,
+    "methods.embeddings.labels.rembrandt": lambda job: "labels" in job,
+    "methods.embeddings.labels.plst": lambda job: "labels" in job,
+    "methods.classifiers.calibrated_least_squares": lambda job: (
         (job[0] in ("search", "train", "fit") and job[1] != "labels") or "pairs" in job
     ),
-    "metrics.multilabel": jobs_of("search", "train", "fit"),
-    "protocols.kernel_error": lambda job: "kernel" in job,
-    "protocols.paired_comparison": lambda job: "pairs" in job,
+    "methods.metrics.multilabel": jobs_of("search", "train", "fit"),
+    "bench.protocols.kernel_error": lambda job: "kernel" in job,
+    "bench.protocols.paired_comparison": lambda job: "pairs" in job,
 }
 
 
-@pytest.mark.parametrize("module", EDITS)
-def test_an_edit_changes_the_jobs_that_execute_it_and_no_others(bench, before, edited, module):
-    edited(f"eigenbench.{module}")
-    after = codes(bench)
-    changed = {job for job in before if before[job] != after[job]} - {("report",)}
-    concerned = EDITS[module]
-    if concerned is None:
-        assert not {job for job in changed if job[0] in (*TRAINING, "measure", "moment_files")}
-    else:
-        assert changed == set(filter(concerned, before)) - {("report",)}
+@pytest.mark.parametrize("module", COVERED_BY)
+def test_a_module_is_in_the_hash_of_the_jobs_that_execute_it_and_of_no_others(closures, module):
+    assert (SOURCE / f"{module.replace('.', '/')}.py").is_file() or module == "methods.moments"
+    concerned = {job for job, modules in closures.items() if f"eigenbench.{module}" in modules}
+    assert concerned == set(filter(COVERED_BY[module], closures))
 
 
 @pytest.mark.parametrize(
     "module",
     [
-        "registry",
         "cli",
-        *(f"experiments.{name}" for name in ("workflow", "plan", "cost", "remnants", "guard")),
-        *(f"code_hash.{name}" for name in ("import_closure", "source_facts")),
-        *(f"suites.{name}" for name in ("suite", "value_types", "suite_file")),
-        "protocols.available",
-        "tracking.importer",
-        "reporting.site",
+        *(f"bench.{name}" for name in ("registry", "code_hash", "jobs.workflow", "jobs.plan", "jobs.cost")),
+        *(f"bench.suites.{name}" for name in ("suite", "suite_file")),
+        "bench.protocols.available",
+        "tracking",
+        "reporting",
     ],
 )
-def test_what_only_plans_or_reports_changes_no_job(bench, before, edited, module):
-    edited(f"eigenbench.{module}")
-    after = codes(bench)
-    assert {job for job in before if before[job] != after[job]} <= {("report",)}
+def test_what_only_plans_or_reports_is_in_no_hash(closures, module):
+    assert find_spec(f"eigenbench.{module}")
+    assert not {name for modules in closures.values() for name in modules if name == f"eigenbench.{module}"}
 
 
 def test_the_entry_of_a_dataset_is_part_of_what_makes_it(bench):
@@ -304,59 +277,73 @@ def test_the_entry_of_a_dataset_is_part_of_what_makes_it(bench):
         assert bench.data_code(verb, "digits") != bench.data_code(verb, "mnist")
 
 
-def hash_of(edited, text):
-    edited("eigenbench.bench.jobs.scoring", text)
-    return code_hash(["eigenbench.bench.jobs.scoring"])
-
-
-def test_comments_docstrings_and_layout_do_not_change_the_hash(edited):
-    plain = hash_of(edited, "def f(x):\n    return x + 1\n")
-    documented = '"""Doc."""\n\n\ndef f(x):\n    """Add one."""\n    # one\n    return (x + 1)\n'
-    assert hash_of(edited, documented) == plain
-
-
-def test_a_changed_statement_changes_the_hash(edited):
-    plain = hash_of(edited, "def f(x):\n    return x + 1\n")
-    assert hash_of(edited, "def f(x):\n    return x + 2\n") != plain
+PLAIN = "def f(x):\n    return x + 1\n"
 
 
 @pytest.mark.parametrize(
-    "statement",
+    ("text", "same"),
     [
-        "from eigenbench.methods.moments import ClassMoments",
-        "from eigenbench.methods import moments",
-        "from eigenbench import ClassMoments",
-        "import eigenbench.methods.moments",
-        "import eigenbench.methods.moments as m",
-        "def f():\n    from eigenbench.methods.moments import ClassMoments",
+        ('"""Doc."""\n\n\ndef f(x):\n    """Add one."""\n    # one\n    return (x + 1)\n', True),
+        (f"_EXPORTS = {{}}\n{PLAIN}", True),
+        ("def f(x):\n    return x + 2\n", False),
+        ("def f(x):\n    return x + 1\n\n\nf(0)\n", False),
+        ("@g\ndef f(x):\n    return x + 1\n", False),
     ],
 )
-def test_imports_are_followed(edited, statement):
-    alone = hash_of(edited, "x = 1\n")
-    assert hash_of(edited, f"{statement}\nx = 1\n") != alone
-    found = closure_of(["eigenbench.bench.jobs.scoring"])
-    assert "eigenbench.methods.moments" in found
-    assert "eigenbench.methods.linalg.accumulation" in found, "what is imported there"
+def test_comments_docstrings_and_layout_do_not_count_and_statements_do(text, same):
+    assert (code_digest(text) == code_digest(PLAIN)) == same
 
 
-def test_names_that_a_package_imports_on_first_use_are_followed_one_by_one(edited):
-    hash_of(edited, "from eigenbench.datasets import open_prepared\n")
-    found = closure_of(["eigenbench.bench.jobs.scoring"])
-    assert {"eigenbench.datasets", "eigenbench.datasets.dataset"} <= found
-    assert "eigenbench.datasets.loading" not in found
+def test_the_hash_depends_on_every_module_that_it_covers(monkeypatch):
+    modules = ["eigenbench.bench.jobs.scoring"]
+    before = code_hash(modules)
+    real = hashing._module_digest
+    for edited in import_closure(modules):
+        monkeypatch.setattr(
+            hashing, "_module_digest", lambda name, edited=edited: "" if name == edited else real(name)
+        )
+        assert code_hash(modules) != before, edited
 
 
-def test_a_function_may_be_named_like_its_module():
-    assert code_hash(["eigenbench.methods.embeddings.kernel_features.spherical"])
+@pytest.mark.parametrize(
+    ("statement", "followed"),
+    [
+        ("from made.inner.parts import Part", True),
+        ("from made.inner import parts", True),
+        ("import made.inner.parts as p", True),
+        ("def f():\n    from made.inner.parts import Part", True),
+        ("import typing\nif typing.TYPE_CHECKING:\n    from made.inner.parts import Part", False),
+    ],
+)
+def test_imports_are_followed_at_any_depth_of_the_code(tmp_path, monkeypatch, statement, followed):
+    files = {
+        "__init__": "",
+        "job": statement,
+        "inner/__init__": "",
+        "inner/parts": "import made.other",
+        "other": "",
+    }
+    (tmp_path / "made" / "inner").mkdir(parents=True)
+    for name, text in files.items():
+        (tmp_path / "made" / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(hashing, "PACKAGE", "made")
+    monkeypatch.setattr(hashing, "_import_graph", hashing._import_graph.__wrapped__)
+    found = {f"made.{name}" for name in ("job", *(["inner", "inner.parts", "other"] if followed else []))}
+    assert import_closure(["made.job"]) == found
 
 
 def test_other_packages_are_left_out():
-    assert closure_of(["sklearn.decomposition", "json"]) == set()
+    assert import_closure(["sklearn.decomposition", "json"]) == set()
     gem = ["eigenbench.methods.embeddings.discriminants.gem"]
     assert code_hash([*gem, "sklearn.decomposition"]) == code_hash(gem)
 
 
-def test_relative_imports_which_are_not_followed_do_not_occur():
-    for path in Path(closure.__file__).parents[2].rglob("*.py"):
-        found = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
-        assert not any(node.level for node in found), path
+def test_no_module_imports_what_a_package_imports_on_first_use():
+    lazy = {package.__name__: package._EXPORTS for package in (eigenbench, eigenbench.datasets)}
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                assert not node.level, path
+                taken = {alias.name for alias in node.names} & set(lazy.get(node.module, ()))
+                assert not taken, f"{path}: import {taken} from the modules that define them"

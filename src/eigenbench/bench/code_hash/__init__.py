@@ -1,1 +1,0 @@
-"""Hashes of the code that a job runs, found from the code itself."""
