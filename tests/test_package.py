@@ -63,7 +63,8 @@ def test_checking_parameters_imports_only_what_the_suite_names(tmp_path):
     )
     code = (
         "import sys; from pathlib import Path; from eigenbench.bench.registry import COMPONENTS\n"
-        "from eigenbench.bench.suites.suite_file import check_parameters, load_suite\n"
+        "from eigenbench.bench.suites.component_checks import check_parameters\n"
+        "from eigenbench.bench.suites.suite_file import load_suite\n"
         f"path = Path({str(path)!r}); check_parameters(load_suite(path), path)\n"
         "own = {item.module for item in COMPONENTS.values() if item.module.startswith('eigenbench')}\n"
         "print(sorted(own & set(sys.modules)))"

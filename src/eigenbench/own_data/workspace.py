@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from eigenbench.atomic_files import replacing_file
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.datasets.own_catalogue import OWN_CATALOGUE
+from eigenbench.datasets.plain_yaml import read_yaml, write_yaml
 from eigenbench.own_data.compared_methods import HELD_OUT, Methods
 from eigenbench.own_data.problem import Problem
 from eigenbench.own_data.table import OwnDataError
@@ -102,8 +102,8 @@ def write_workspace(
     for file, content in files.items():
         _write(workspace.suites / file, content)
     entry = _entry(problem, {file: hashlib.sha256(data).hexdigest() for file, data in files.items()}, files)
-    _write(workspace.suites / OWN_CATALOGUE, _yaml({"datasets": {name: entry}}))
-    _write(workspace.suite, _yaml(_suite(name, problem, methods, metric, seed, time_limit)))
+    _write(workspace.suites / OWN_CATALOGUE, write_yaml({"datasets": {name: entry}}).encode())
+    _write(workspace.suite, write_yaml(_suite(name, problem, methods, metric, seed, time_limit)).encode())
     return workspace
 
 
@@ -117,11 +117,11 @@ def keep_folds(workspace: Workspace, seeds: Sequence[int]) -> None:
     seeds : sequence of int
         The folds.
     """
-    suite = yaml.safe_load(workspace.suite.read_text(encoding="utf-8"))
+    suite = read_yaml(workspace.suite)
     experiment = suite["experiments"][EXPERIMENT]
     suite["title"] += f", on {len(seeds)} of {len(experiment['seeds'])} folds"
     experiment["seeds"] = list(seeds)
-    _write(workspace.suite, _yaml(suite))
+    _write(workspace.suite, write_yaml(suite).encode())
 
 
 def check_suite_name(path: Path) -> None:
@@ -210,14 +210,6 @@ def _suite(
         experiment["validation"] = {"metric": metric} | ({"fraction": HELD_OUT} if methods.searches else {})
     title = f"{problem.name}: which embedding helps"
     return {"title": title, "time_limit": float(time_limit), "experiments": {EXPERIMENT: experiment}}
-
-
-def _yaml(content: Any) -> bytes:
-    class Plain(yaml.SafeDumper):
-        def ignore_aliases(self, data: Any) -> bool:
-            return True
-
-    return yaml.dump(content, Dumper=Plain, sort_keys=False, allow_unicode=True).encode()
 
 
 def _npz(arrays: dict[str, Any]) -> bytes:

@@ -8,8 +8,8 @@ from small_jobs import plan_of, suite_of
 
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.jobs.search import fit_classifier, select
+from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.suite import SuiteError
-from eigenbench.bench.suites.suite_file import check_parameters
 from eigenbench.datasets import load_catalogue, open_prepared
 from eigenbench.datasets.splits import holdout_split
 from eigenbench.methods.model_file import load_model

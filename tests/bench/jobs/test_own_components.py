@@ -12,8 +12,9 @@ from eigenbench.bench.jobs.pipelines import build_pipeline
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.jobs.workflow import Workflow
 from eigenbench.bench.registry import find_component
+from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.suite import SuiteError
-from eigenbench.bench.suites.suite_file import catalogue_of, check_parameters, load_suite
+from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.methods.model_file import ModelFileError, load_model, save_model
 
 pytestmark = pytest.mark.workflow

@@ -21,9 +21,9 @@ from eigenbench.bench.jobs.pipelines import (
     transform,
 )
 from eigenbench.bench.jobs.search import fit_classifier
+from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.steps import Step
 from eigenbench.bench.suites.suite import SuiteError
-from eigenbench.bench.suites.suite_file import check_parameters
 
 WHOLES = [{"GEM": {"top": 2}}, {"SignedPowers": {"powers": [0.5, 1.0]}}, {"GEM": {"top": 1}}]
 PARTS = [{"SubclassGEM": {"top": 1, "n_subclasses": 2}}]

@@ -20,7 +20,8 @@ from eigenbench.bench.protocols.transfer import measure
 from eigenbench.bench.protocols.transfer_settings import TransferSettings
 from eigenbench.bench.protocols.transfer_tasks import choose_on_held_out_classes, draw_tasks
 from eigenbench.bench.registry import COMPONENTS
-from eigenbench.bench.suites.suite_file import check_parameters, load_suite
+from eigenbench.bench.suites.component_checks import check_parameters
+from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets import load_catalogue
 
 SUITE = Path(__file__).parents[3] / "config" / "suites" / "hpca_transfer.yaml"

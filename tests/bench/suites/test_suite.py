@@ -4,11 +4,12 @@ import pytest
 from pydantic import ValidationError
 
 from eigenbench.bench.registry import COMPONENTS
+from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.parts import Deviation
 from eigenbench.bench.suites.recipes import RECIPES
 from eigenbench.bench.suites.steps import Step, flat_params, grid_points, grid_size, step_names, with_params
 from eigenbench.bench.suites.suite import ExperimentSpec, SuiteError
-from eigenbench.bench.suites.suite_file import check_parameters, load_suite, validate_config
+from eigenbench.bench.suites.suite_file import load_suite, validate_config
 from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
 
 MINIMAL = """

@@ -17,8 +17,9 @@ from eigenbench.bench.jobs.rows import Rows
 from eigenbench.bench.jobs.shared_jobs import SharedJobs, in_rule, shared_jobs
 from eigenbench.bench.records.runs import REPORTED_FILES
 from eigenbench.bench.registry import near_match
+from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.suite import Config, SuiteError
-from eigenbench.bench.suites.suite_file import check_parameters, load_suite, suite_files, validate_config
+from eigenbench.bench.suites.suite_file import load_suite, suite_files, validate_config
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.datasets.own_catalogue import load_with_own, own_catalogue
 

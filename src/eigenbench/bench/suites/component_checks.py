@@ -1,21 +1,95 @@
-"""Whether the components that a suite names are there, and what it takes them for."""
+"""Checks of the components that a suite names, before any work is done with them."""
 
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import sys
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from eigenbench.bench.components import Component, MissingExtraError
-from eigenbench.bench.registry import NAMES, find_component
-from eigenbench.bench.suites.steps import Role, as_step
+from eigenbench.bench.registry import NAMES, find_component, near_match
+from eigenbench.bench.suites.steps import Role, as_step, nested_steps, step_names
+from eigenbench.bench.suites.suite import Suite, SuiteError
+
+#: Rows, inputs and classes of the trial. The inputs are in [0, 1], where counts and densities are too.
+N_ROWS, N_INPUTS, N_CLASSES = 120, 20, 3
 
 
 class ComponentError(ValueError):
-    """A component that a suite names cannot be used; the message says which, why, and what to change."""
+    """A component that a suite names cannot be used; the message says why, and what to change."""
+
+
+def check_parameters(suite: Suite, path: Path) -> None:
+    """Check every component of a suite, and every parameter name against its signature.
+
+    Imports the components that the suite names, and no others; nearly all of the time is the import of
+    scikit-learn. Those that need a package that is not installed are left out; those of other packages and of
+    the user's own are tried on a few rows.
+
+    Raises
+    ------
+    SuiteError
+        Naming the file, the place, and the nearest parameter or what is wrong with a component.
+    """
+    for experiment_name, experiment in suite.experiments.items():
+        start = f"{path}: experiments.{experiment_name}"
+        for method_name, method in experiment.methods.items():
+            place = _Place(f"{start}.methods.{method_name}", suite.folder)
+            by_step = dict(zip(step_names(method.steps), method.steps, strict=True))
+            for step in method.steps:
+                place.check(step.component, "step", step.params)
+            for key in method.grid:
+                step_name, _, parameter = key.partition("__")
+                if step_name not in by_step:
+                    known = list(by_step)
+                    close = near_match(step_name, known)
+                    raise SuiteError(f"{place.text}.grid: {key!r} names no step.{close} Steps: {known}")
+                place.at("grid").check_names(by_step[step_name].component, None, {}, [parameter])
+            place.at("grid").check_nested(itertools.chain(*method.grid.values()))
+        place = _Place(f"{start}.settings", suite.folder)
+        for name, params in experiment.protocol_settings.components() if experiment.protocol_settings else ():
+            place.check(name, None, params)
+        for classifier_name, item in experiment.classifiers.items():
+            place = _Place(f"{start}.classifiers.{classifier_name}", suite.folder)
+            place.check(item.component, "classifier", item.params)
+            place.check_names(item.component, None, {}, item.grid)
+            place.check_nested(itertools.chain(*item.grid.values()))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where in a suite something is checked."""
+
+    text: str
+    folder: Path | None
+
+    def at(self, key: str) -> _Place:
+        return _Place(f"{self.text}.{key}", self.folder)
+
+    def check(self, name: str, role: Role | None, params: dict[str, Any]) -> None:
+        """Check a component, its parameters, and those of them that are estimators, written like steps."""
+        self.check_names(name, role, params, params)
+        self.check_nested(params.values())
+
+    def check_nested(self, values: Iterable[Any]) -> None:
+        for name, params in nested_steps(list(values), NAMES):
+            self.check_names(name, None, params, params)
+
+    def check_names(self, name: str, role: Role | None, params: dict[str, Any], keys: Iterable[str]) -> None:
+        try:
+            known = checked_parameters(name, role, params, self.folder)
+        except ComponentError as error:
+            raise SuiteError(f"{self.text}: {name}: {error}") from None
+        for key in keys:
+            if known is not None and key not in known:
+                raise SuiteError(f"{self.text}: {name} has no parameter {key!r}.{near_match(key, known)}")
 
 
 def checked_parameters(
@@ -47,8 +121,6 @@ def checked_parameters(
     ComponentError
         If there is no such module or class, or it is not what it should be.
     """
-    from eigenbench.bench.suites.smoke_test import SmokeTestError, check_role
-
     component = find_component(name, folder)
     try:
         cls = component.load()
@@ -57,16 +129,13 @@ def checked_parameters(
     except Exception as error:
         if not component.own:
             raise
-        raise ComponentError(f"{name}: {_not_loaded(component, folder, error)}") from error
+        raise ComponentError(_not_loaded(component, folder, error)) from error
     if not _is_from_its_folder(component):
-        raise ComponentError(f"{name}: {_hidden(component)}")
-    try:
-        if component.kind is None:
-            check_role(cls, role)
-        if component.own and role is not None:
-            _try_once(cls, role, json.dumps(params, sort_keys=True))
-    except SmokeTestError as error:
-        raise ComponentError(f"{name}: {error}") from error
+        raise ComponentError(_hidden(component))
+    if component.kind is None:
+        check_role(cls, role)
+    if component.own and role is not None:
+        _try_once(cls, role, json.dumps(params, sort_keys=True))
     return list(inspect.signature(cls).parameters)
 
 
@@ -83,8 +152,6 @@ def _is_from_its_folder(component: Component) -> bool:
 
 @cache
 def _try_once(cls: type, role: Role, params: str) -> None:
-    from eigenbench.bench.suites.smoke_test import needed_parameters, try_out
-
     given = json.loads(params)
     needed = needed_parameters(cls)
     if all(name in given and as_step(given[name], NAMES) is None for name in needed):
@@ -102,3 +169,81 @@ def _not_loaded(component: Component, folder: Path | None, error: Exception) -> 
     if isinstance(error, AttributeError) and component.attribute in str(error):
         return f"the module {component.module} has no {component.attribute!r}: name a class that it defines"
     return f"importing {component.module} fails: {type(error).__name__}: {error}"
+
+
+def check_role(cls: Any, role: Role | None) -> None:
+    """Raise unless a class can be what a suite takes it for.
+
+    Parameters
+    ----------
+    cls : object
+        What the name of the component stands for.
+    role : {"step", "classifier"} or None
+        None for a parameter of another component.
+
+    Raises
+    ------
+    ComponentError
+        Saying what is missing.
+    """
+    from sklearn.base import BaseEstimator, ClassifierMixin
+
+    if not isinstance(cls, type):
+        raise ComponentError(f"it is not a class but {cls!r:.60}: name a class")
+    if not issubclass(cls, BaseEstimator):
+        raise ComponentError("it is no scikit-learn estimator: derive it from sklearn.base.BaseEstimator")
+    if role == "classifier" and not issubclass(cls, ClassifierMixin):
+        raise ComponentError("it is no classifier: derive it from sklearn.base.ClassifierMixin first")
+    for method in {"step": ("fit", "transform"), "classifier": ("fit", "predict"), None: ()}[role]:
+        if not hasattr(cls, method):
+            what = "a step of a pipeline" if role == "step" else "a classifier"
+            raise ComponentError(f"it has no method {method!r}, which {what} needs")
+
+
+def needed_parameters(cls: type) -> list[str]:
+    """Return the parameters of a constructor that have no default."""
+    return [
+        name
+        for name, parameter in inspect.signature(cls).parameters.items()
+        if parameter.default is inspect.Parameter.empty
+        and parameter.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    ]
+
+
+def try_out(cls: type, params: dict[str, Any], role: Role) -> None:
+    """Fit a component to a few random rows, and look at what it returns.
+
+    Parameters
+    ----------
+    cls : type
+        An estimator class that has passed `check_role`.
+    params : dict
+        The parameters that it needs; the others have their defaults.
+    role : {"step", "classifier"}
+        What it is in a pipeline.
+
+    Raises
+    ------
+    ComponentError
+        If it cannot be cloned, fitted or applied, or returns something else than a row for each row.
+    """
+    import numpy as np
+    from sklearn.base import clone
+
+    rng = np.random.RandomState(0)
+    y = np.arange(N_ROWS) % N_CLASSES
+    X = 0.6 * rng.rand(N_ROWS, N_INPUTS) + 0.4 * (y[:, None] == np.arange(N_INPUTS) % N_CLASSES)
+    what = f"on {N_ROWS} rows of {N_INPUTS} inputs, with {params or 'its defaults'}"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = clone(cls(**params))
+            model.fit(X, y)
+            found = model.transform(X) if role == "step" else model.predict(X)
+    except Exception as error:
+        raise ComponentError(f"{what}, it fails: {type(error).__name__}: {error}") from error
+    shape = np.shape(found)
+    if role == "step" and (len(shape) != 2 or shape[0] != N_ROWS):
+        raise ComponentError(f"{what}, transform returns the shape {shape}, not ({N_ROWS}, features)")
+    if role == "classifier" and (shape != (N_ROWS,) or not set(np.unique(found)) <= set(range(N_CLASSES))):
+        raise ComponentError(f"{what}, predict returns {found!r:.60}, not one of the classes for each row")

@@ -1,4 +1,4 @@
-"""What a suite file means: experiments, each of methods, classifiers and seeds on one dataset.
+"""Suites: experiments, each of methods, classifiers and seeds on one dataset.
 
 `eigenbench.bench.suites.suite_file` reads the files. Anything unknown or contradictory in one is an error
 before any work starts.
@@ -23,31 +23,31 @@ from pydantic import (
 
 from eigenbench.bench.protocols.available import PROTOCOLS, find_protocol
 from eigenbench.bench.protocols.base import ProtocolSettings, Several
-from eigenbench.bench.registry import COMPONENTS, find_component, near_match
+from eigenbench.bench.registry import COMPONENTS, near_match
 from eigenbench.bench.suites import steps
 from eigenbench.bench.suites.parts import (
     MULTICLASS_METRICS,
     MULTILABEL_METRICS,
     ClassifierSpec,
     Deviation,
-    MethodSpec,
-    PropensitySpec,
-    PublishedNumber,
-    SuiteModel,
-    ValidationSpec,
-)
-from eigenbench.bench.suites.recipes import RECIPES, of_width
-from eigenbench.bench.suites.value_types import (
     FolderName,
     Identifier,
+    MethodSpec,
     Named,
     Params,
+    PropensitySpec,
+    PublishedNumber,
     Seconds,
     Seeds,
+    SuiteModel,
+    ValidationSpec,
+    check_component,
     check_distinct,
+    check_reference,
 )
+from eigenbench.bench.suites.recipes import RECIPES, of_width
 
-#: What is measured beside these: `eigenbench.methods.metrics.multilabel` and `eigenbench.bench.jobs.scoring`.
+#: Measured beside these: `eigenbench.methods.metrics.multilabel` and `eigenbench.bench.jobs.scoring`.
 _MULTILABEL_EXTRA = (
     *(f"{name}_at_half" for name in ("hamming_loss", "micro_f1", "macro_f1", "macro_f1_present")),
     "examples_per_second",
@@ -129,7 +129,7 @@ class ExperimentSpec(SuiteModel):
             try:
                 find_protocol(name, (info.context or {}).get("folder"))
             except KeyError:
-                _check_reference("protocol", name, [*PROTOCOLS, "module:measure"])
+                check_reference("protocol", name, [*PROTOCOLS, "module:measure"])
         return name
 
     @field_validator("settings")
@@ -147,7 +147,7 @@ class ExperimentSpec(SuiteModel):
         except ValidationError as error:
             raise SettingsError(error, kind.model_fields) from None
         for item, _ in complete.components():
-            _check_component(item)
+            check_component(item)
         return complete.model_dump(mode="json")
 
     @field_validator("headline")
@@ -168,9 +168,9 @@ class ExperimentSpec(SuiteModel):
         for index, number in enumerate(numbers):
             try:
                 _check_metric(number.metric, metrics)
-                _check_reference("method", number.method, list(info.data.get("methods", ())))
+                check_reference("method", number.method, list(info.data.get("methods", ())))
                 classifiers = info.data.get("classifiers", {})
-                _check_reference("classifier", number.classifier, list(classifiers))
+                check_reference("classifier", number.classifier, list(classifiers))
                 chosen = classifiers.get(number.classifier)
                 if chosen and chosen.methods and number.method not in chosen.methods:
                     raise ValueError(f"{number.classifier} is not trained on {number.method}")
@@ -190,7 +190,7 @@ class ExperimentSpec(SuiteModel):
                 raise ValueError(f"published {number.source!r}: name the 'classifier', there are several")
         for name, classifier in self.classifiers.items():
             for method_name in classifier.methods or ():
-                _check_reference(f"method of classifier {name}", method_name, list(self.methods))
+                check_reference(f"method of classifier {name}", method_name, list(self.methods))
         for method_name in self.methods if self.classifiers else ():
             if not self.classifiers_of(method_name):
                 raise ValueError(f"no classifier is trained on the method {method_name}")
@@ -307,15 +307,3 @@ class Config(SuiteModel):
     results_dir: str = "results"
     reports_dir: str = "reports"
     seeds_in_turn: bool = False
-
-
-def _check_component(name: str) -> None:
-    try:
-        find_component(name)
-    except KeyError as error:
-        raise ValueError(error.args[0]) from None
-
-
-def _check_reference(kind: str, name: str | None, known: list[str]) -> None:
-    if name is not None and name not in known:
-        raise ValueError(f"unknown {kind} {name!r}.{near_match(name, known)} Known here: {', '.join(known)}")
