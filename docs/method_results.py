@@ -10,11 +10,12 @@ from typing import Any
 
 import pandas as pd
 
+from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.leaderboard import leaderboards
-from eigenbench.reporting.reference_verdicts import reference_records, shipped_suites
+from eigenbench.reporting.reference_verdicts import reference_records, shipped_plans
 from eigenbench.reporting.replicates import group_runs
 from eigenbench.reproduction.reference import default_reference_folder
 
@@ -133,21 +134,22 @@ def _boards() -> tuple[tuple[str, str, pd.DataFrame, dict[str, frozenset[str]]],
     """Return every leaderboard of the reference, best first, with what its methods and classifiers name."""
     return tuple(
         (suite.name, name, lines.sort_values("rank", kind="stable"), _components(suite, name))
-        for suite in shipped_suites()
-        for name, lines in _ranked(suite).groupby("experiment", sort=False)
+        for plan in shipped_plans()
+        for suite in [plan.suite]
+        for name, lines in _ranked(plan).groupby("experiment", sort=False)
         if name in suite.experiments
     )
 
 
-def _ranked(suite: Suite) -> pd.DataFrame:
+def _ranked(plan: SuitePlan) -> pd.DataFrame:
     """Return the leaderboards of a suite: as they were written, or from the values of its runs."""
-    folder = default_reference_folder()
+    folder, suite = default_reference_folder(), plan.suite
     for path in (folder / suite.name / "leaderboard.csv", folder / "leaderboard.csv"):
         if path.is_file():
             board = _of_suite(path, suite)
             if len(board):
                 return board
-    groups = group_runs([suite], reference_records(suite))
+    groups = group_runs([plan], reference_records(plan))
     boards = [board.assign(experiment=name) for (_, name), board in leaderboards([suite], groups).items()]
     found = pd.concat(boards) if boards else pd.DataFrame(columns=["experiment", "rank"])
     return found[found["rank"].notna()]

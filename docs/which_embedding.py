@@ -12,7 +12,7 @@ from eigenbench.comparison.ranks import holm
 from eigenbench.reporting.reference_verdicts import (
     reference_comparisons,
     reference_records,
-    shipped_suites,
+    shipped_plans,
 )
 from eigenbench.reporting.replicates import group_runs
 
@@ -261,12 +261,11 @@ def pairs_table(problem: Problem) -> str:
 
 def mnist_table() -> str:
     """List the errors of the suite gem_mnist beside the published ones, with the mean time of a run."""
-    suite = next(one for one in shipped_suites() if one.name == "gem_mnist")
-    groups = group_runs([suite], reference_records(suite))
+    plan = next(one for one in shipped_plans() if one.suite.name == "gem_mnist")
+    suite = plan.suite
+    groups = group_runs([plan], reference_records(plan))
     compared = {
-        (row.experiment, row.number.method): row
-        for row in reference_comparisons([suite])
-        if row.number.method
+        (row.experiment, row.number.method): row for row in reference_comparisons([plan]) if row.number.method
     }
     results = pd.concat(map(pd.read_csv, sorted((REFERENCE / suite.name).glob("results*.csv"))))
     runs = results.drop_duplicates("run_key").fillna(0)

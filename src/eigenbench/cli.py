@@ -92,7 +92,7 @@ def show(
     from eigenbench.reporting.terminal_tables import print_suites
 
     inputs = read_inputs([_suite_path(suite, suites_dir)], results_dir)
-    print_suites(inputs.suites, group_runs(inputs.suites, inputs.records, results_dir=results_dir))
+    print_suites(inputs.suites, group_runs(inputs.plans, inputs.records, results_dir=results_dir))
 
 
 @app.command()
@@ -118,12 +118,13 @@ def verify(
     Ends with 0 where every run came out again, 3 where one is different or missing, 1 where nothing could be
     compared.
     """
+    from eigenbench.bench.jobs.plan import load_plan
     from eigenbench.reproduction.receipt import read_receipts, write_receipt
     from eigenbench.reproduction.receipt_text import print_receipt
     from eigenbench.reproduction.reference import ReproductionError, load_reference
     from eigenbench.reproduction.verification import compare_with_reference
 
-    path = _suite_path(suite, suites_dir)
+    plan = load_plan(_suite_path(suite, suites_dir))
     reference = load_reference(suite, reference_dir)
     if run:
         settings = [f"results_dir={results_dir}", f"suites=[{suite}]"]
@@ -134,7 +135,7 @@ def verify(
     receipts, problems = read_receipts(reference_dir)
     for problem in problems:
         typer.echo(f"left out: {problem}", err=True)
-    receipt = compare_with_reference(load_suite(path), results_dir, reference, receipts)
+    receipt = compare_with_reference(plan, results_dir, reference, receipts)
     if not receipt.environments:
         raise ReproductionError(
             f"no record of {suite} in {results_dir}: run snakemake {suite}, add --run, or name --results-dir"
@@ -156,7 +157,7 @@ def summary(
     from eigenbench.reporting.terminal_tables import print_summary
 
     inputs = read_inputs([], results_dir, all_suites_in=_suites_folder(suites_dir))
-    groups = group_runs(inputs.suites, inputs.records, results_dir=results_dir)
+    groups = group_runs(inputs.plans, inputs.records, results_dir=results_dir)
     print_summary(inputs.suites, groups, report=reports_dir / "index.html")
 
 

@@ -10,6 +10,7 @@ import subprocess
 
 import pandas as pd
 import pytest
+from record_files import plan_of
 from typer.testing import CliRunner
 
 from eigenbench.cli import app
@@ -57,7 +58,11 @@ def test_each_table_and_figure_is_a_file_in_each_format(export, tmp_path):
 def test_the_numbers_are_those_of_the_report(export, tmp_path, suite, suite_path, few, results_dir):
     export(figures=["svg"])
     render(
-        [suite], few, reports_dir=tmp_path / "r", suite_paths={"quick": suite_path}, results_dir=results_dir
+        [plan_of(suite)],
+        few,
+        reports_dir=tmp_path / "r",
+        suite_paths={"quick": suite_path},
+        results_dir=results_dir,
     )
     out, report = tmp_path / "out", tmp_path / "r"
     assert (out / "quick-published.csv").read_bytes() == (report / "comparison.csv").read_bytes()
@@ -76,7 +81,7 @@ def test_the_same_records_give_the_same_files(export, tmp_path):
 
 def test_bold_lines_are_the_tie_group(export, tmp_path, suite, few, results_dir):
     export(figures=[])
-    board = leaderboard(suite, "mnist", few, results_dir)
+    board = leaderboard(plan_of(suite), "mnist", few, results_dir)
     tied = board.loc[board["tied"].fillna(False), "method"].tolist()
     tex = (tmp_path / "out" / "quick-mnist-leaderboard.tex").read_text()
     found = re.findall(r"\\textbf\{\d+ =\} & \\textbf\{(.+?)\} &", tex)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from record_files import plan_of
 
 from eigenbench.reporting.site import render
 
@@ -18,7 +19,9 @@ BOARD = "details:has(> summary:text-is('Leaderboard')) table"
 @pytest.fixture(scope="module")
 def address(tmp_path_factory, suite, suite_path, records) -> str:
     folder = tmp_path_factory.mktemp("reports")
-    return render([suite], records, reports_dir=folder, suite_paths={"quick": suite_path}).page.as_uri()
+    return render(
+        [plan_of(suite)], records, reports_dir=folder, suite_paths={"quick": suite_path}
+    ).page.as_uri()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from record_files import write
+from record_files import plan_of, write
 from rich.console import Console
 
 from eigenbench.bench.records.record import Candidate, Failure, Search
@@ -55,7 +55,7 @@ def store(tmp_path: Path, make_record):
 
 
 def board_of(suite, store, tmp_path, experiment="digits"):
-    return leaderboard(suite, experiment, store.records, tmp_path)
+    return leaderboard(plan_of(suite), experiment, store.records, tmp_path)
 
 
 def of_method(board, method, classifier=CLASSIFIER):
@@ -123,7 +123,7 @@ def test_predictions_that_contradict_the_record_are_not_used(suite, store, tmp_p
 
 
 def test_without_predictions_the_seeds_are_paired(suite, records):
-    board = leaderboard(suite, "digits", records)
+    board = leaderboard(plan_of(suite), "digits", records)
     assert set(board["compared_over"].dropna()) == {OVER_VALUES}
     assert board["tie_p_value"].isna().all()
 
@@ -140,7 +140,7 @@ def test_gemm_equivalents_need_a_measured_rate(suite, store, tmp_path, make_reco
 
 
 def test_the_csv_has_every_line_and_no_nan(suite, records):
-    text = leaderboard_csv([leaderboard(suite, name, records) for name in suite.experiments])
+    text = leaderboard_csv([leaderboard(plan_of(suite), name, records) for name in suite.experiments])
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 4 + 20
     assert ",nan" not in text
@@ -167,14 +167,14 @@ def test_a_choice_at_the_edge_of_a_numeric_grid_is_flagged(make_record, values, 
 def test_the_terminal_shows_80_columns_and_everything_missing(suite, records, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     console = Console(file=io.StringIO())
-    console.print(leaderboard_table(leaderboard(suite, "digits", records)))
+    console.print(leaderboard_table(leaderboard(plan_of(suite), "digits", records)))
     text = console.file.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     words = " ".join(text.split())
     assert "random + LinearSVC: seed 1: failed in train: MemoryError: needs 9 GB has 6 GB" in words
     assert "identity + LinearSVC: 1 of 3 seeds without a record" in words
     short = Console(file=io.StringIO())
-    short.print(leaderboard_table(leaderboard(suite, "digits", records), limit=2))
+    short.print(leaderboard_table(leaderboard(plan_of(suite), "digits", records), limit=2))
     assert "and 18 more" in short.file.getvalue()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from html_page import Page
+from record_files import plan_of
 
 from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.site import render
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.workflow
 def page(tmp_path, suite, suite_path, few):
     def page_text(reference_dir) -> str:
         path = render(
-            [suite],
+            [plan_of(suite)],
             few,
             reports_dir=tmp_path / "reports",
             suite_paths={"quick": suite_path},
@@ -37,7 +38,7 @@ def test_receipts_beside_the_reference_are_counted_until_it_is_replaced(
     results = folder / "results.csv"
     results.write_text(results_csv(few))
     assert "1 machine" not in page(folder)
-    receipt = compare_with_reference(suite, results_dir, load_reference("quick", folder))
+    receipt = compare_with_reference(plan_of(suite), results_dir, load_reference("quick", folder))
     write_receipt(receipt, folder / RECEIPTS)
     assert page(folder).count("1 machine") == 3
     results.write_text(results_csv(few[:-1]))

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 from html_page import Page
+from record_files import plan_of
 from rich.console import Console
 
 from eigenbench.bench.exhibits import Histogram, Images, Scatter
 from eigenbench.bench.records.record import Failure
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.reporting.measurements import measure_tables
-from eigenbench.reporting.replicates import best_groups, group_runs
+from eigenbench.reporting.replicates import group_runs
 from eigenbench.reporting.site import render
 from eigenbench.reporting.terminal_tables import print_measurements, print_summary
 
@@ -74,9 +75,9 @@ def exhibits(seed):
 
 
 def build(suite, records, folder) -> str:
-    return render([suite], records, reports_dir=folder, suite_paths={suite.name: PATH}).page.read_text(
-        "utf-8"
-    )
+    return render(
+        [plan_of(suite)], records, reports_dir=folder, suite_paths={suite.name: PATH}
+    ).page.read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,7 @@ def page(text):
 
 def tables(suite, records, experiment):
     spec = suite.experiments[experiment]
-    return measure_tables(spec, group_runs([suite], records)["measured", experiment])
+    return measure_tables(spec, group_runs([plan_of(suite)], records)["measured", experiment])
 
 
 def test_sizes_are_columns_in_their_order_and_the_headline_comes_first(measured, runs):
@@ -178,7 +179,9 @@ def pipe(monkeypatch) -> Console:
 
 
 def test_the_terminal_names_the_best_method_alone(measured, runs, pipe):
-    print_summary([measured], group_runs([measured], runs), report=Path("reports/index.html"), console=pipe)
+    print_summary(
+        [measured], group_runs([plan_of(measured)], runs), report=Path("reports/index.html"), console=pipe
+    )
     lines = pipe.file.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     best = lines[next(i for i, line in enumerate(lines) if line.startswith("Best run")) :]
@@ -190,14 +193,14 @@ def test_the_terminal_names_the_best_method_alone(measured, runs, pipe):
 
 def test_the_terminal_tells_no_run_from_no_number(measured, runs, pipe):
     other = [run.model_copy(update={"metrics": {"bound": 1.0}}) for run in runs if run.method == "raw"]
-    print_summary([measured], group_runs([measured], other), report=Path("r"), console=pipe)
+    print_summary([measured], group_runs([plan_of(measured)], other), report=Path("r"), console=pipe)
     text = pipe.file.getvalue()
     assert "none finished" in text
     assert "no value" in text
 
 
 def test_the_terminal_shows_the_headline_metric_at_every_size(measured, runs, pipe):
-    print_measurements([measured], group_runs([measured], runs), pipe)
+    print_measurements([measured], group_runs([plan_of(measured)], runs), pipe)
     lines = [line.split() for line in pipe.file.getvalue().splitlines()]
     assert ["method", "512", "1,024", "4,096"] in lines
     assert ["broken", "failed", "failed", "failed"] in lines
@@ -209,8 +212,8 @@ def test_the_terminal_shows_the_headline_metric_at_every_size(measured, runs, pi
 
 def test_a_headline_that_no_record_has_is_shown_as_missing(measured, runs):
     spec = measured.experiments["transfer"].model_copy(update={"headline": "nn_error_at_3"})
-    groups = group_runs([measured], runs)["measured", "transfer"]
-    assert measure_tables(spec, groups)[0].columns[0].best == best_groups(spec, groups) == []
+    groups = group_runs([plan_of(measured)], runs)["measured", "transfer"]
+    assert measure_tables(spec, groups)[0].columns[0].best == []
 
 
 def test_the_best_has_all_its_seeds(measured, runs):

@@ -5,7 +5,7 @@ import shutil
 import pandas as pd
 import pytest
 
-from eigenbench.bench.suites.suite_file import load_suite
+from eigenbench.bench.jobs.plan import load_plan
 from eigenbench.project_files import project_folder
 from eigenbench.reporting.reference_results import main, merge
 from eigenbench.reproduction.reference import default_reference_folder
@@ -17,12 +17,12 @@ REFERENCE = default_reference_folder() / "comparison"
 
 
 @pytest.fixture(scope="module")
-def suite():
-    return load_suite(SUITE)
+def plan():
+    return load_plan(SUITE)
 
 
 @pytest.mark.slow
-def test_a_part_taken_out_and_merged_again_gives_the_reference(suite, tmp_path):
+def test_a_part_taken_out_and_merged_again_gives_the_reference(plan, tmp_path):
     """The ranks over all experiments are computed again, from the committed results."""
     reports, folder = tmp_path / "reports", tmp_path / "reference"
     shutil.copytree(REFERENCE, folder)
@@ -36,14 +36,14 @@ def test_a_part_taken_out_and_merged_again_gives_the_reference(suite, tmp_path):
     for name in ("ranks.csv", "pairs.csv"):
         (folder / name).unlink()
 
-    assert merge(suite, reports, folder) == ["vowel"]
+    assert merge(plan, reports, folder) == ["vowel"]
 
     for path in REFERENCE.iterdir():
         assert (folder / path.name).read_bytes() == path.read_bytes(), path.name
 
 
 @pytest.mark.slow
-def test_some_methods_of_a_dataset_replace_their_own_results_alone(suite, tmp_path):
+def test_some_methods_of_a_dataset_replace_their_own_results_alone(plan, tmp_path):
     reports, folder = tmp_path / "reports", tmp_path / "reference"
     shutil.copytree(REFERENCE, folder)
     reports.mkdir()
@@ -57,7 +57,7 @@ def test_some_methods_of_a_dataset_replace_their_own_results_alone(suite, tmp_pa
     board.loc[board["method"] != "gem", "without_result"] = "5 of 5 seeds without a record"
     board.to_csv(reports / "leaderboard.csv", index=False)
 
-    merge(suite, reports, folder)
+    merge(plan, reports, folder)
 
     assert (folder / "leaderboard.csv").read_bytes() == (REFERENCE / "leaderboard.csv").read_bytes()
 

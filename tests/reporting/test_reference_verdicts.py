@@ -8,12 +8,14 @@ import statistics
 from pathlib import Path
 
 import pytest
+from record_files import plan_of
 
+from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.published import PublishedComparison, comparison_csv
-from eigenbench.reporting.reference_verdicts import reference_comparisons, shipped_suites, verdicts_page
+from eigenbench.reporting.reference_verdicts import reference_comparisons, shipped_plans, verdicts_page
 from eigenbench.reproduction.receipt import MachineCounts
 from eigenbench.reproduction.reference import EARLIER_KEYS
 
@@ -24,13 +26,13 @@ REFERENCE = REPOSITORY / "reports" / "reference"
 
 
 @pytest.fixture(scope="module")
-def suites() -> list[Suite]:
-    return list(shipped_suites())
+def plans() -> list[SuitePlan]:
+    return list(shipped_plans())
 
 
 @pytest.fixture(scope="module")
-def rows(suites) -> list[PublishedComparison]:
-    return reference_comparisons(suites)
+def rows(plans) -> list[PublishedComparison]:
+    return reference_comparisons(plans)
 
 
 def test_the_committed_verdicts_are_those_of_the_references(rows):
@@ -41,8 +43,8 @@ def test_the_committed_verdicts_are_those_of_the_references(rows):
     assert page == verdicts_page(rows, MachineCounts()), remedy
 
 
-def test_every_published_number_has_a_verdict(rows, suites):
-    assert len(rows) == sum(len(spec.published) for suite in suites for spec in suite.experiments.values())
+def test_every_published_number_has_a_verdict(rows, plans):
+    assert len(rows) == sum(len(spec.published) for plan in plans for spec in plan.suite.experiments.values())
     assert all(row.outcome or row.verdict.startswith("not run (") for row in rows)
 
 
@@ -123,14 +125,11 @@ def record(small, make_record):
 
 
 def key_of(suite: Suite) -> str:
-    from eigenbench.bench.jobs.plan import plan_suite
-    from eigenbench.datasets import load_catalogue
-
-    return plan_suite(suite, load_catalogue()).runs[0].key
+    return plan_of(suite).runs[0].key
 
 
 def verdicts(suite: Suite, folder: Path) -> list[str]:
-    return [row.verdict for row in reference_comparisons([suite], folder)]
+    return [row.verdict for row in reference_comparisons([plan_of(suite)], folder)]
 
 
 def test_a_run_by_other_settings_gives_no_verdict_but_is_shown(small, record, tmp_path):

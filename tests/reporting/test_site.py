@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 import pytest
 from html_page import Page
+from record_files import plan_of
 
 from eigenbench.bench.records.record import Failure
 from eigenbench.bench.suites.parts import Deviation
@@ -40,7 +41,7 @@ def build(tmp_path, suite, suite_path, records):
     def build(name="reports", chosen=records, **options) -> str:
         options = {"suite_paths": {"quick": suite_path}, **options}
         shown = options.pop("shown", suite)
-        return render([shown], chosen, reports_dir=tmp_path / name, **options).page.read_text(
+        return render([plan_of(shown)], chosen, reports_dir=tmp_path / name, **options).page.read_text(
             encoding="utf-8"
         )
 
@@ -50,7 +51,7 @@ def build(tmp_path, suite, suite_path, records):
 @pytest.fixture(scope="module")
 def report(tmp_path_factory, suite, suite_path, records) -> Report:
     folder = tmp_path_factory.mktemp("reports")
-    return render([suite], records, reports_dir=folder, suite_paths={"quick": suite_path})
+    return render([plan_of(suite)], records, reports_dir=folder, suite_paths={"quick": suite_path})
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +117,7 @@ def test_runs_are_linked_to_their_records_and_logs(tmp_path, suite, suite_path, 
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("log")
     places = {"reports_dir": tmp_path / "reports/a b", "results_dir": results_dir, "logs_dir": logs}
-    report = render([suite], few, suite_paths={"quick": suite_path}, **places)
+    report = render([plan_of(suite)], few, suite_paths={"quick": suite_path}, **places)
     links = [link for link in Page(report.page.read_text(encoding="utf-8")).values("href") if "../" in link]
     found = {(report.page.parent / link).resolve() for link in links}
     assert {path for path in found if path.name == "record.json"} == set(results_dir.rglob("record.json"))
@@ -125,7 +126,7 @@ def test_runs_are_linked_to_their_records_and_logs(tmp_path, suite, suite_path, 
 
 def test_the_first_screen_says_what_is_best_and_whether_that_is_significant(page, suite, records):
     for name in suite.experiments:
-        board = leaderboard(suite, name, records)
+        board = leaderboard(plan_of(suite), name, records)
         assert f"{name} {best_label(board)}" in page.text
         others = board[board["rank"].notna()].iloc[1:]
         n_tied = int(others["tied"].fillna(False).sum())
@@ -165,7 +166,7 @@ def test_parameters_that_all_seeds_have_stand_once_and_others_with_their_seeds(m
 
 
 def test_the_tie_group_of_a_grid_is_bold(text, suite, records):
-    boards = [leaderboard(suite, name, records) for name in suite.experiments]
+    boards = [leaderboard(plan_of(suite), name, records) for name in suite.experiments]
     tied = [100 * mean for mean in boards[1].loc[boards[1]["tied"].fillna(False), "mean"]]
     shown = re.findall(r'<span class="best">([^<]+)</span>', text)
     assert shown[0] == "108"
@@ -288,7 +289,7 @@ def read_only():
 
 def test_a_read_only_folder_is_named(suite, few, suite_path, read_only):
     with pytest.raises(ReportError, match=f"{read_only}: cannot write the report .*writable"):
-        render([suite], few, reports_dir=read_only, suite_paths={"quick": suite_path})
+        render([plan_of(suite)], few, reports_dir=read_only, suite_paths={"quick": suite_path})
 
 
 def test_deviations_from_the_paper_are_a_table(build, suite, few):

@@ -7,6 +7,7 @@ import io
 
 import numpy as np
 import pytest
+from record_files import plan_of
 
 from eigenbench.bench.records.record import Failure
 from eigenbench.bench.suites.suite import Suite
@@ -57,7 +58,7 @@ def runs(make_record):
 
 
 def compared(suite, records):
-    (found,) = suite_ranks(suite, group_runs([suite], records))
+    (found,) = suite_ranks(suite, group_runs([plan_of(suite)], records))
     return found
 
 
@@ -97,7 +98,7 @@ def test_few_datasets_are_refused_and_one_makes_no_comparison(make_suite, runs):
     suite = make_suite(DATASETS[:4])
     assert compared(suite, runs(suite)).refusal.startswith("4 datasets are too few")
     alone = make_suite(DATASETS[:1])
-    assert suite_ranks(alone, group_runs([alone], runs(alone))) == []
+    assert suite_ranks(alone, group_runs([plan_of(alone)], runs(alone))) == []
 
 
 def test_a_dataset_without_any_result_is_left_out_and_named(make_suite, runs):
@@ -113,7 +114,9 @@ def test_the_tables_and_the_page_have_everything(make_suite, runs, tmp_path):
     suite = make_suite()
     path = tmp_path / "many.yaml"
     path.write_text("title: Many\n", encoding="utf-8")
-    report = render([suite], runs(suite), reports_dir=tmp_path / "reports", suite_paths={"many": path})
+    report = render(
+        [plan_of(suite)], runs(suite), reports_dir=tmp_path / "reports", suite_paths={"many": path}
+    )
     ranks = list(csv.DictReader(io.StringIO((tmp_path / "reports/ranks.csv").read_text("utf-8"))))
     pairs = list(csv.DictReader(io.StringIO((tmp_path / "reports/pairs.csv").read_text("utf-8"))))
     assert [line["competitor"] for line in ranks] == [f"{name} + LinearSVC" for name in METHODS]
@@ -135,7 +138,9 @@ def test_experiments_of_other_methods_each_are_not_said_to_have_no_result(make_s
     path = tmp_path / "many.yaml"
     path.write_text("title: Many\n", encoding="utf-8")
     records = [one for one in runs(make_suite(("digits", "mnist"))) if one.experiment == "digits"]
-    page = render([suite], records, reports_dir=tmp_path / "reports", suite_paths={"many": path}).page
+    page = render(
+        [plan_of(suite)], records, reports_dir=tmp_path / "reports", suite_paths={"many": path}
+    ).page
     text = page.read_text(encoding="utf-8")
     assert "no method is planned with the same classifier on all of digits, mnist." in text
     assert "Without any result" not in text

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
+from record_files import plan_of
 from rich.console import Console
 
 from eigenbench.reporting.replicates import group_runs
@@ -20,7 +21,9 @@ def pipe(monkeypatch) -> Console:
 
 
 def test_the_summary_fits_in_a_pipe(suite, records, pipe):
-    print_summary([suite], group_runs([suite], records), report=Path("reports/index.html"), console=pipe)
+    print_summary(
+        [suite], group_runs([plan_of(suite)], records), report=Path("reports/index.html"), console=pipe
+    )
     text = pipe.file.getvalue()
     lines = text.splitlines()
     assert "\x1b" not in text
@@ -31,7 +34,7 @@ def test_the_summary_fits_in_a_pipe(suite, records, pipe):
 
 
 def test_every_published_number_has_a_line(suite, records, pipe):
-    print_comparison([suite], group_runs([suite], records), pipe)
+    print_comparison([suite], group_runs([plan_of(suite)], records), pipe)
     lines = pipe.file.getvalue().splitlines()
     gem = next(line for line in lines if line.startswith("GEM "))
     assert gem.split() == ["GEM", "test", "errors", "108", "111", "[92.3,", "133.5]", "1", "reproduced"]
@@ -41,7 +44,7 @@ def test_every_published_number_has_a_line(suite, records, pipe):
 
 def test_brackets_in_names_are_not_markup(suite, make_record, pipe):
     runs = [make_record("digits", "gem", "LinearSVC", seed, method="[red]x[/red]") for seed in range(3)]
-    print_summary([suite], group_runs([suite], runs), report=Path("[bold]/index.html"), console=pipe)
+    print_summary([suite], group_runs([plan_of(suite)], runs), report=Path("[bold]/index.html"), console=pipe)
     text = pipe.file.getvalue()
     assert "[red]x[/red]" in text
     assert "[bold]/index.html" in text
@@ -49,14 +52,14 @@ def test_brackets_in_names_are_not_markup(suite, make_record, pipe):
 
 def test_a_long_report_path_is_not_broken(suite, pipe):
     path = Path("/".join(["a-long-folder-name"] * 8)) / "index.html"
-    print_summary([suite], group_runs([suite], []), report=path, console=pipe)
+    print_summary([suite], group_runs([plan_of(suite)], []), report=path, console=pipe)
     assert f"Report:     {path}" in pipe.file.getvalue().splitlines()
 
 
 def test_a_terminal_without_unicode_is_no_error(suite, monkeypatch):
     ascii_only = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr("sys.stdout", ascii_only)
-    print_comparison([suite], group_runs([suite], []))
+    print_comparison([suite], group_runs([plan_of(suite)], []))
     ascii_only.flush()
     assert b"Dropout: not run (a neural network, only quoted)" in ascii_only.buffer.getvalue()
 
@@ -68,8 +71,8 @@ def test_a_mean_over_some_seeds_says_so_and_is_not_the_best(suite, make_record, 
     runs += [
         make_record("digits", "gem", "LinearSVC", seed, metrics={"test_error": 0.5}) for seed in range(3)
     ]
-    print_comparison([suite], group_runs([suite], runs), pipe)
-    print_summary([suite], group_runs([suite], runs), report=Path("r"), console=pipe)
+    print_comparison([suite], group_runs([plan_of(suite)], runs), pipe)
+    print_summary([suite], group_runs([plan_of(suite)], runs), report=Path("r"), console=pipe)
     lines = [line.split() for line in pipe.file.getvalue().splitlines()]
     [shown] = [line for line in lines if line[:1] == ["pca"] and "reproduced" in line][:1]
     assert shown[-4:] == ["2", "of", "3", "reproduced"]
@@ -80,5 +83,5 @@ def test_a_mean_over_some_seeds_says_so_and_is_not_the_best(suite, make_record, 
 
 def test_no_best_run_without_all_its_seeds(suite, make_record, pipe):
     runs = [make_record("digits", "pca", "LinearSVC", 0)]
-    print_summary([suite], group_runs([suite], runs), report=Path("r"), console=pipe)
+    print_summary([suite], group_runs([plan_of(suite)], runs), report=Path("r"), console=pipe)
     assert "none with all seeds" in pipe.file.getvalue()

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.records.sealed_json import write_sealed
+from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.reproduction.receipt import (
     RECEIPTS,
     MachineCounts,
@@ -23,7 +25,9 @@ pytestmark = pytest.mark.workflow
 
 @pytest.fixture
 def receipt(suite, records, reference_dir, write) -> Receipt:
-    return compare_with_reference(suite, write(records), load_reference("small", reference_dir))
+    return compare_with_reference(
+        plan_suite(suite, load_catalogue()), write(records), load_reference("small", reference_dir)
+    )
 
 
 def test_what_is_written_is_read(receipt, tmp_path):

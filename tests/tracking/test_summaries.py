@@ -21,8 +21,10 @@ from mlflow.pyfunc import scoring_server
 from scipy.stats import t as student_t
 from sklearn.datasets import load_digits
 
+from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.records.record import read_record
 from eigenbench.bench.suites.suite import Suite
+from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.reporting.leaderboard import OVER_SEEDS, leaderboard
 from eigenbench.tracking import import_records
 from eigenbench.tracking.receipts import receipt_is_current, write_receipt
@@ -138,7 +140,12 @@ def test_the_tie_group_is_that_of_the_leaderboard(bring, suite, results, store_u
     of_three["experiments"]["main"]["methods"]["random"] = {"steps": ["RandomDirections"]}
     compared = Suite.model_validate(of_three)
     done = bring(paths, compared)
-    board = leaderboard(compared, "main", [read_record(path) for path in paths], results.folder)
+    board = leaderboard(
+        plan_suite(compared, catalogue_of(compared)),
+        "main",
+        [read_record(path) for path in paths],
+        results.folder,
+    )
     assert set(board["compared_over"]) == {OVER_SEEDS}
     client = MlflowClient(store_uri)
     shown = {}

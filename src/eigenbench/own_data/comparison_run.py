@@ -295,7 +295,7 @@ OMITTED = (
 def rank(workspace: Workspace) -> pd.DataFrame:
     """Rank all methods by the records that are there, as `eigenbench.reporting.leaderboard` does."""
     inputs = read_inputs([workspace.suite], workspace.results)
-    return leaderboard(inputs.suites[0], EXPERIMENT, inputs.records, workspace.results)
+    return leaderboard(inputs.plans[0], EXPERIMENT, inputs.records, workspace.results)
 
 
 def columns_of(board: pd.DataFrame) -> pd.DataFrame:

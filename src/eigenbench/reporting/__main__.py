@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         inputs = read_inputs(options.suite, options.results_dir)
         report = render(
-            inputs.suites,
+            inputs.plans,
             inputs.records,
             reports_dir=options.reports_dir,
             suite_paths=inputs.suite_paths,

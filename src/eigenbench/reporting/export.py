@@ -273,13 +273,13 @@ def export_suite(
         if unknown := [ending for ending in chosen if ending not in known]:
             raise ReportError(f"no format {unknown[0]!r}; there are: {', '.join(known)}")
     inputs = read_inputs([suite_path], results_dir)
-    (suite,) = inputs.suites
+    suite = inputs.suites[0]
     if not inputs.records:
         raise ReportError(
             f"no current record of {suite.name} in {results_dir}: run snakemake {suite.name}, "
             "or name --results-dir"
         )
-    groups = group_runs([suite], inputs.records, results_dir=results_dir)
+    groups = group_runs(inputs.plans, inputs.records, results_dir=results_dir)
     text = suite_path.read_text(encoding="utf-8")
     (view,) = sections.suite_views(
         [suite], groups, leaderboards([suite], groups), {suite.name: (suite_path.name, text)}

@@ -1,4 +1,4 @@
-"""Find and read what the report is made of: suite files and run records."""
+"""Inputs of a report: suites with their plans, and the current record of each run."""
 
 from __future__ import annotations
 
@@ -6,20 +6,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.jobs.plan import SuitePlan, load_plan
 from eigenbench.bench.records.record import Record, RecordError, read_record
 from eigenbench.bench.suites.suite import Suite, SuiteError
-from eigenbench.bench.suites.suite_file import catalogue_of, load_suite, suite_files
+from eigenbench.bench.suites.suite_file import suite_files
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """Suites with their files, the current record of each run, and what could not be read."""
+class ReportInputs:
+    """Plans of suites with their files, the current record of each run, and errors of what is unreadable."""
 
-    suites: list[Suite]
+    plans: list[SuitePlan]
     suite_paths: dict[str, Path]
     records: list[Record]
     unreadable: list[str]
+
+    @property
+    def suites(self) -> list[Suite]:
+        """The suites."""
+        return [plan.suite for plan in self.plans]
 
 
 def read_inputs(
@@ -27,7 +32,7 @@ def read_inputs(
     results_dir: Path,
     *,
     all_suites_in: Path | None = None,
-) -> Inputs:
+) -> ReportInputs:
     """Read suites and their records.
 
     A record that cannot be read is reported, not fatal. Records of runs that the suite does not ask for,
@@ -48,35 +53,29 @@ def read_inputs(
     SuiteError
         If a file of ``suite_paths`` is not a valid suite.
     """
-    suites = {suite.name: (suite, path) for path in suite_paths for suite in [load_suite(path)]}
+    plans = {path: load_plan(path) for path in suite_paths}
     unreadable: list[str] = []
-    for path in _other_suites(all_suites_in, results_dir, suites):
+    for path in _other_suites(all_suites_in, results_dir, {plan.suite.name for plan in plans.values()}):
         try:
-            suites[path.stem] = (load_suite(path), path)
+            plans[path] = load_plan(path)
         except SuiteError as error:
             unreadable.append(str(error))
     records = []
-    for suite, _ in suites.values():
-        for run in plan_suite(suite, catalogue_of(suite)).runs:
-            path = results_dir / run.record
-            if path.exists():
-                try:
-                    record = read_record(path)
-                except RecordError as error:
-                    unreadable.append(" ".join(str(error).split()))
-                else:
-                    records += [record] if record.run_key == run.key else []
-    return Inputs(
-        suites=[suite for suite, _ in suites.values()],
-        suite_paths={name: path for name, (_, path) in suites.items()},
-        records=records,
-        unreadable=unreadable,
-    )
+    for run in (run for plan in plans.values() for run in plan.runs):
+        path = results_dir / run.record
+        if path.exists():
+            try:
+                record = read_record(path)
+            except RecordError as error:
+                unreadable.append(" ".join(str(error).split()))
+            else:
+                records += [record] if record.run_key == run.key else []
+    paths = {plan.suite.name: path for path, plan in plans.items()}
+    return ReportInputs(list(plans.values()), paths, records, unreadable)
 
 
 def _other_suites(folder: Path | None, results_dir: Path, known: Iterable[str]) -> Iterator[Path]:
     """Return the suite files of a folder that are not known yet and have records."""
-    known = set(known)
     for path in suite_files(folder) if folder else ():
         if path.stem not in known and any((results_dir / path.stem).glob("**/record.json")):
             yield path

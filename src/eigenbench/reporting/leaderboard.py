@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import Suite
@@ -72,14 +73,14 @@ STANDINGS = ("rank", *COMPARED, "compared_over")
 
 
 def leaderboard(
-    suite: Suite, experiment: str, records: Sequence[Record], results_dir: Path | None = None
+    plan: SuitePlan, experiment: str, records: Sequence[Record], results_dir: Path | None = None
 ) -> pd.DataFrame:
     """Rank the methods of one experiment by its headline metric, from records and stored predictions.
 
     Parameters
     ----------
-    suite : Suite
-        Its runs as planned give the lines.
+    plan : SuitePlan
+        Its runs give the lines.
     experiment : str
         Name of the experiment in the suite.
     records : sequence of Record
@@ -106,8 +107,8 @@ def leaderboard(
     KeyError
         If the suite has no such experiment.
     """
-    groups = group_runs([suite], records, results_dir=results_dir)[suite.name, experiment]
-    return leaderboard_of_groups(suite, experiment, groups)
+    groups = group_runs([plan], records, results_dir=results_dir)[plan.suite.name, experiment]
+    return leaderboard_of_groups(plan.suite, experiment, groups)
 
 
 def leaderboard_of_groups(suite: Suite, experiment: str, groups: Sequence[RunGroup]) -> pd.DataFrame:

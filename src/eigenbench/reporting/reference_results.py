@@ -10,15 +10,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from eigenbench.atomic_files import replacing_entries
-from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.jobs.plan import SuitePlan, load_plan
 from eigenbench.bench.records.record import Failure, Record
 from eigenbench.bench.suites.suite import Suite
-from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.reporting.leaderboard import WITHOUT_RECORD
 from eigenbench.reporting.replicates import group_runs
 from eigenbench.reporting.suite_ranks import SuiteRanks, pairs_csv, ranks_csv, suite_ranks
@@ -27,33 +27,28 @@ from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_fo
 _FAILURE = Failure(stage="reference", type="FailedThere", message="failed where the reference was made")
 
 
-def ranks_of_results(suite: Suite, folder: Path) -> list[SuiteRanks]:
+def ranks_of_results(plan: SuitePlan, folder: Path) -> list[SuiteRanks]:
     """Compare the methods of a suite over its datasets from the result files of a folder alone.
 
     Ranks need a value of each run and no predictions. Experiments without any result are left out.
 
     Parameters
     ----------
-    suite : Suite
-        Its plan says which runs belong together.
+    plan : SuitePlan
+        Plan of the suite.
     folder : Path
         With one or more ``results*.csv``.
     """
-    results = pd.concat(map(_read, sorted(folder.glob("results*.csv"))))
-    by_key = dict(tuple(results.groupby("run_key")))
+    by_key = dict(tuple(pd.concat(map(_read, sorted(folder.glob("results*.csv")))).groupby("run_key")))
     records = [
-        Record(
-            **run.identity,
-            deterministic=False,
-            **_measured(by_key[run.key]),
-        )
-        for run in plan_suite(suite, catalogue_of(suite)).runs
+        Record(**run.identity, deterministic=False, **_measured(by_key[run.key]))
+        for run in plan.runs
         if run.key in by_key
     ]
     found = {record.experiment for record in records}
-    experiments = {name: spec for name, spec in suite.experiments.items() if name in found}
-    part = suite.model_copy(update={"experiments": experiments})
-    return suite_ranks(part, group_runs([part], records))
+    experiments = {name: spec for name, spec in plan.suite.experiments.items() if name in found}
+    part = replace(plan, suite=plan.suite.model_copy(update={"experiments": experiments}))
+    return suite_ranks(part.suite, group_runs([part], records))
 
 
 def _measured(rows: pd.DataFrame) -> dict:
@@ -65,13 +60,13 @@ def _measured(rows: pd.DataFrame) -> dict:
     return {"status": "ok", "metrics": metrics, **seconds}
 
 
-def merge(suite: Suite, reports: Path, folder: Path) -> list[str]:
+def merge(plan: SuitePlan, reports: Path, folder: Path) -> list[str]:
     """Replace what a report says of a suite in the folder of its reference, and rank anew.
 
     Parameters
     ----------
-    suite : Suite
-        The suite.
+    plan : SuitePlan
+        Plan of the suite.
     reports : Path
         Folder with ``results.csv`` and ``leaderboard.csv`` of a report.
     folder : Path
@@ -87,10 +82,11 @@ def merge(suite: Suite, reports: Path, folder: Path) -> list[str]:
     ValueError
         If the report has no result of the suite.
     """
+    suite = plan.suite
     results = _read(reports / "results.csv").query("suite == @suite.name")
     if results.empty:
         raise ValueError(f"{reports / 'results.csv'}: no result of suite {suite.name!r}")
-    kept = _kept(suite, folder, results)
+    kept = _kept(plan, folder, results)
     parts = dict(tuple(results.groupby("dataset")))
     for dataset, rows in parts.items():
         name = f"results_{dataset}.csv"
@@ -100,22 +96,22 @@ def merge(suite: Suite, reports: Path, folder: Path) -> list[str]:
             _write(new / name, rows)
         if not (boards := _boards(suite, reports, folder)).empty:
             _write(new / "leaderboard.csv", boards)
-    if ranks := ranks_of_results(suite, folder):
+    if ranks := ranks_of_results(plan, folder):
         with replacing_entries(folder) as new:
             (new / "ranks.csv").write_text(ranks_csv(ranks), encoding="utf-8")
             (new / "pairs.csv").write_text(pairs_csv(ranks), encoding="utf-8")
     return list(parts)
 
 
-def _kept(suite: Suite, folder: Path, results: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def _kept(plan: SuitePlan, folder: Path, results: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return what stays of the result files of a folder beside new results, by name of file.
 
     Of the methods that have new results only other runs stay that the suite still asks for.
     """
     methods = ["dataset", "method", "classifier"]
     new = pd.MultiIndex.from_frame(results[methods])
-    asked = {run.key for run in plan_suite(suite, catalogue_of(suite)).runs} - set(results["run_key"])
-    present = present_keys(suite.name, folder.parent / EARLIER_KEYS)
+    asked = {run.key for run in plan.runs} - set(results["run_key"])
+    present = present_keys(plan.suite.name, folder.parent / EARLIER_KEYS)
     found = {}
     for path in sorted(folder.glob("results*.csv")):
         old = _read(path)
@@ -158,12 +154,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--reports", type=Path, default=Path("reports"), help="folder of the report")
     options = parser.parse_args(arguments)
     try:
-        suite = load_suite(options.suite)
-        datasets = merge(suite, options.reports, default_reference_folder() / suite.name)
+        plan = load_plan(options.suite)
+        datasets = merge(plan, options.reports, default_reference_folder() / plan.suite.name)
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"{suite.name}: {', '.join(datasets)}", file=sys.stderr)
+    print(f"{plan.suite.name}: {', '.join(datasets)}", file=sys.stderr)
     return 0
 
 

@@ -11,11 +11,10 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
-from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.jobs.plan import SuitePlan, load_plan
 from eigenbench.bench.records.record import DatasetInfo, Failure, Record
 from eigenbench.bench.records.runs import Run
-from eigenbench.bench.suites.suite import Suite
-from eigenbench.bench.suites.suite_file import catalogue_of, load_suite, suite_files
+from eigenbench.bench.suites.suite_file import catalogue_of, suite_files
 from eigenbench.datasets.catalogue import Catalogue, Entry
 from eigenbench.project_files import project_folder
 from eigenbench.reporting.formatting import metric_style
@@ -29,7 +28,6 @@ from eigenbench.reporting.published import (
 from eigenbench.reporting.replicates import group_runs
 from eigenbench.reproduction.receipt import MachineCounts
 from eigenbench.reproduction.reference import (
-    Reference,
     ReferenceRun,
     ReproductionError,
     default_reference_folder,
@@ -50,7 +48,7 @@ _HEADER = (
 
 
 def reference_comparisons(
-    suites: Sequence[Suite], reference_dir: Path | None = None
+    plans: Sequence[SuitePlan], reference_dir: Path | None = None
 ) -> list[PublishedComparison]:
     """Compare every published number with the reference results, as reports do with the records of runs.
 
@@ -60,8 +58,8 @@ def reference_comparisons(
 
     Parameters
     ----------
-    suites : sequence of Suite
-        Whose numbers to compare.
+    plans : sequence of SuitePlan
+        Of the suites whose numbers to compare.
     reference_dir : Path, optional
         Folder of the reference; by default the one that comes with eigenbench.
 
@@ -71,24 +69,24 @@ def reference_comparisons(
         In the order of the suites. One without a result says why: no run yet, data that have to be supplied,
         or other settings than those of the suite, then with what they gave.
     """
-    records = [record for suite in suites for record in reference_records(suite, reference_dir)]
-    return [_with_earlier_value(row) for row in compare_all_published(suites, group_runs(suites, records))]
+    records = [record for plan in plans for record in reference_records(plan, reference_dir)]
+    compared = compare_all_published([plan.suite for plan in plans], group_runs(plans, records))
+    return [_with_earlier_value(row) for row in compared]
 
 
-def reference_records(suite: Suite, reference_dir: Path | None = None) -> list[Record]:
+def reference_records(plan: SuitePlan, reference_dir: Path | None = None) -> list[Record]:
     """Return a record for each run that a suite asks for, as far as the reference knows it.
 
     A run that the reference has by other settings is ``not_run``, with the metrics that these gave.
     """
     try:
-        reference = load_reference(suite.name, reference_dir)
+        runs = load_reference(plan.suite.name, reference_dir).runs
     except ReproductionError:
-        reference = Reference(suite.name, [])
-    catalogue = catalogue_of(suite)
-    plan = plan_suite(suite, catalogue)
-    by_key = {run.run_key: run for run in reference.runs}
+        runs = []
     asked = {run.key for run in plan.runs}
-    others = {run.name: run for run in reference.runs if run.run_key not in asked}
+    by_key = {run.run_key: run for run in runs}
+    others = {run.name: run for run in runs if run.run_key not in asked}
+    catalogue = catalogue_of(plan.suite)
     return [_record(run, by_key, others, catalogue) for run in plan.runs]
 
 
@@ -201,14 +199,14 @@ def _table(lines: Sequence[Sequence[str]]) -> str:
     return "".join("| " + " | ".join(line) + " |\n" for line in inert)
 
 
-def shipped_suites() -> Iterator[Suite]:
-    """Yield the suites that come with eigenbench, by name."""
-    return (load_suite(path) for path in suite_files(project_folder() / "config" / "suites"))
+def shipped_plans() -> Iterator[SuitePlan]:
+    """Yield the plans of the suites that come with eigenbench, by name."""
+    return (load_plan(path) for path in suite_files(project_folder() / "config" / "suites"))
 
 
 def main() -> None:
     """Write ``comparison.csv`` into the folder of the reference, and the page into ``docs``."""
-    rows = reference_comparisons(list(shipped_suites()))
+    rows = reference_comparisons(list(shipped_plans()))
     pages = {
         default_reference_folder() / "comparison.csv": comparison_csv(rows),
         project_folder() / "docs" / "verdicts.md": verdicts_page(rows, MachineCounts()),

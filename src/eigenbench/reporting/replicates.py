@@ -1,4 +1,4 @@
-"""Records by method and classifier: the runs of one group differ only in the seed."""
+"""Replicates: the runs of one method and classifier that differ only in the seed, and their means."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 
-from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
-from eigenbench.bench.suites.suite import ExperimentSpec, Suite
-from eigenbench.bench.suites.suite_file import catalogue_of
+from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.comparison.one_dataset import interval_over_seeds, interval_over_splits
-from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.reporting.estimates import (
     OVER_ROWS,
     ROWS_AND_SEEDS,
@@ -26,8 +24,6 @@ from eigenbench.reporting.estimates import (
 )
 from eigenbench.reporting.formatting import lower_is_better
 from eigenbench.reporting.row_metrics import RunMetrics, read_run_metrics
-
-_GroupKey = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -176,11 +172,7 @@ Groups = dict[tuple[str, str], list[RunGroup]]
 
 
 def group_runs(
-    suites: Iterable[Suite],
-    records: Iterable[Record],
-    *,
-    results_dir: Path | None = None,
-    catalogue: Catalogue | None = None,
+    plans: Iterable[SuitePlan], records: Iterable[Record], *, results_dir: Path | None = None
 ) -> Groups:
     """Group records by (suite, experiment) into groups, in the order of the suite files.
 
@@ -189,39 +181,34 @@ def group_runs(
 
     Parameters
     ----------
-    suites : iterable of Suite
-        Whose runs to group.
+    plans : iterable of SuitePlan
+        Of the suites whose runs to group.
     records : iterable of Record
         In any order.
     results_dir : Path, optional
         The folder of the results, for statistics from predictions; without it they rest on the records.
-    catalogue : Catalogue, optional
-        Of the datasets; by default those of each suite.
     """
-    by_key: dict[_GroupKey, list[Record]] = {}
-    for record in records:
-        key = (record.suite, record.experiment, record.method, record.classifier)
-        by_key.setdefault(key, []).append(record)
+    by_key: dict[tuple[str, str], dict[tuple[str, str], list[Record]]] = {}
+    for record in sorted(
+        records, key=lambda record: (record.method, record.classifier, record.seed, record.run_key)
+    ):
+        of_experiment = by_key.setdefault((record.suite, record.experiment), {})
+        of_experiment.setdefault((record.method, record.classifier), []).append(record)
     by_experiment: Groups = {}
-    for suite in suites:
-        plan = plan_suite(suite, catalogue or catalogue_of(suite))
-        for name, experiment in suite.experiments.items():
+    for plan in plans:
+        for name, experiment in plan.suite.experiments.items():
             n_seeds = {
                 (method.spec.method, classifier): len(method.seeds)
                 for method in plan.of(name)
                 for classifier in method.classifiers
             }
-            known = sorted(key[2:] for key in by_key if key[:2] == (suite.name, name))
-            n_seeds |= {pair: len(experiment.seeds) for pair in known if pair not in n_seeds}
-            by_experiment[suite.name, name] = [
-                RunGroup(*pair, _ordered(by_key.get((suite.name, name, *pair), [])), count, results_dir)
+            known = by_key.get((plan.suite.name, name), {})
+            n_seeds = dict.fromkeys([*n_seeds, *known], len(experiment.seeds)) | n_seeds
+            by_experiment[plan.suite.name, name] = [
+                RunGroup(*pair, tuple(known.get(pair, ())), count, results_dir)
                 for pair, count in n_seeds.items()
             ]
     return by_experiment
-
-
-def _ordered(records: Iterable[Record]) -> tuple[Record, ...]:
-    return tuple(sorted(records, key=lambda record: (record.seed, record.run_key)))
 
 
 def headline_direction(experiment: ExperimentSpec) -> bool:
@@ -230,27 +217,6 @@ def headline_direction(experiment: ExperimentSpec) -> bool:
         if number.metric == experiment.headline:
             return number.lower_is_better
     return lower_is_better(experiment.headline)
-
-
-def best_groups(experiment: ExperimentSpec, groups: Iterable[RunGroup]) -> list[RunGroup]:
-    """Return the groups with the best mean headline metric, as `best_of` does."""
-    return best_of(groups, experiment.headline, lower=headline_direction(experiment))
-
-
-def best_of(groups: Iterable[RunGroup], metric: str, *, lower: bool) -> list[RunGroup]:
-    """Return the groups with the least mean of a metric, or the greatest: one, or several in a tie.
-
-    A mean over fewer seeds than planned is never the best: those that failed might have changed it.
-    """
-    means = [
-        (found.mean, group)
-        for group in groups
-        if (found := group.estimate(metric)) is not None
-        and not group.seeds_note(metric)
-        and found.mean == found.mean
-    ]
-    best = (min if lower else max)((mean for mean, _ in means), default=None)
-    return [group for mean, group in means if mean == best]
 
 
 def find_group(groups: Iterable[RunGroup], method: str, classifier: str | None) -> RunGroup | None:

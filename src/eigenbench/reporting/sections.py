@@ -1,4 +1,4 @@
-"""What each section of the page shows, computed from suites and records; the template only lays it out."""
+"""Sections of the page, computed from suites and records; the template only lays them out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -25,14 +26,7 @@ from eigenbench.reporting.leaderboard import leaderboard_notes, ranked_label, ti
 from eigenbench.reporting.measurements import MeasureTable, measure_tables
 from eigenbench.reporting.parameters import SearchView, search_of
 from eigenbench.reporting.published import PublishedComparison, compare_published, verdict_counts
-from eigenbench.reporting.replicates import (
-    Groups,
-    RunGroup,
-    best_groups,
-    find_group,
-    headline_direction,
-    status_counts,
-)
+from eigenbench.reporting.replicates import Groups, RunGroup, find_group, headline_direction, status_counts
 from eigenbench.reporting.suite_ranks import SuiteRanks, suite_ranks
 
 #: Larger confusion matrices are left to the dashboard.
@@ -50,24 +44,63 @@ class ConfusionView:
 
 @dataclass(frozen=True)
 class ExperimentView:
-    """Everything that the page shows of one experiment."""
+    """Everything that the page shows of one experiment.
 
-    anchor: str
-    suite_name: str
+    Attributes
+    ----------
+    suite, name : Suite, str
+        The suite, and the experiment's name in it.
+    groups : list of RunGroup
+        Its runs, by method and classifier.
+    board : DataFrame
+        Its leaderboard.
+    """
+
+    suite: Suite
     name: str
-    spec: ExperimentSpec
-    headline: MetricStyle
-    lower_is_better: bool
-    comparisons: list[PublishedComparison]
     groups: list[RunGroup]
-    best: list[RunGroup]
     board: pd.DataFrame
-    measures: list[MeasureTable]
-    pictures: list[CaptionedFigure]
-    exhibits: list[ExhibitGroup]
-    confusions: list[ConfusionView]
-    searches: list[SearchView]
-    metrics: list[str]
+
+    @property
+    def anchor(self) -> str:
+        """The start of every identifier of the experiment, unique on the page."""
+        return f"{self.suite.name}-{self.name}"
+
+    @property
+    def spec(self) -> ExperimentSpec:
+        """The experiment in its suite."""
+        return self.suite.experiments[self.name]
+
+    @property
+    def title(self) -> str:
+        """The title from the suite file, else the experiment's name."""
+        return self.spec.title or self.name
+
+    @property
+    def headline(self) -> MetricStyle:
+        """The style of the metric that ranks the methods."""
+        return metric_style(self.spec.headline)
+
+    @property
+    def lower_is_better(self) -> bool:
+        """The direction of the headline metric."""
+        return headline_direction(self.spec)
+
+    @cached_property
+    def comparisons(self) -> list[PublishedComparison]:
+        """The published numbers, each beside what was measured."""
+        return compare_published(self.suite, self.name, self.groups)
+
+    @property
+    def headline_results(self) -> dict[str, str]:
+        """The best method, the significance of its lead, and the share of published numbers reproduced."""
+        share = reproduced_share(self.comparisons) if self.comparisons else ""
+        return {"best": best_label(self.board), "significant": significance(self.board), "reproduced": share}
+
+    @cached_property
+    def best(self) -> list[RunGroup]:
+        """The best group and those that cannot be distinguished from it."""
+        return tied_with_best(self.groups, self.board)
 
     @property
     def board_lines(self) -> list[dict[str, Any]]:
@@ -76,24 +109,47 @@ class ExperimentView:
 
     @property
     def board_notes(self) -> list[str]:
-        """What is to be said of the leaderboard; runs without a result have a table of their own."""
+        """Notes on the leaderboard; runs without a result have a table of their own."""
         return leaderboard_notes(self.board, failures=False)
 
-    @property
-    def headline_results(self) -> dict[str, str]:
-        """What is best, whether that is significant, and how many published numbers came out."""
-        found = {"best": best_label(self.board), "significant": significance(self.board)}
-        return found | {"reproduced": reproduced_share(self.comparisons) if self.comparisons else ""}
+    @cached_property
+    def measures(self) -> list[MeasureTable]:
+        """The tables of what a protocol measured."""
+        return measure_tables(self.spec, self.groups) if self.spec.protocol else []
 
-    def runs_link(self, method: str, classifier: str | None) -> str:
-        """Return where the runs of a method and classifier begin in the table of all; empty without any."""
-        group = find_group(self.groups, method, classifier or None)
-        return f"#{self.anchor}-runs-{self.groups.index(group)}" if group and group.records else ""
+    @cached_property
+    def pictures(self) -> list[CaptionedFigure]:
+        """The figures."""
+        return experiment_figures(self.spec, self.groups, self.anchor)
+
+    @cached_property
+    def exhibits(self) -> list[ExhibitGroup]:
+        """The figures of what protocols exhibit."""
+        return exhibit_groups(self.groups, self.anchor)
 
     @property
-    def title(self) -> str:
-        """The title from the suite file, else the experiment's name."""
-        return self.spec.title or self.name
+    def all_pictures(self) -> list[CaptionedFigure]:
+        """The figures, then the exhibits."""
+        return [*self.pictures, *(picture for group in self.exhibits for picture in group.pictures)]
+
+    @property
+    def confusions(self) -> list[ConfusionView]:
+        """The confusion matrices of the best group and of those with a published number."""
+        first = [group for group in self.groups if group.label == best_label(self.board)]
+        compared = [row.group for row in self.comparisons if row.group and row.estimate]
+        shown = {group.label: group for group in [*first, *compared]}
+        return [matrix for group in shown.values() if (matrix := _confusion(group))]
+
+    @property
+    def searches(self) -> list[SearchView]:
+        """The hyperparameter searches."""
+        return [search for group in self.groups if (search := search_of(group))]
+
+    @property
+    def metrics(self) -> list[str]:
+        """Every metric that a run has."""
+        names = {metric for group in self.groups for record in group.finished for metric in record.metrics}
+        return sorted(names, key=by_size)
 
     @property
     def methods(self) -> list[str]:
@@ -109,19 +165,19 @@ class ExperimentView:
         """Return one field of the grid."""
         return find_group(self.groups, method, classifier)
 
+    def runs_link(self, method: str, classifier: str | None) -> str:
+        """Return where the runs of a method and classifier begin in the table of all; empty without any."""
+        group = find_group(self.groups, method, classifier or None)
+        return f"#{self.anchor}-runs-{self.groups.index(group)}" if group and group.records else ""
+
     @property
     def runs(self) -> list[Record]:
         """Every run, in the order of the grid."""
         return [record for group in self.groups for record in group.records]
 
     @property
-    def all_pictures(self) -> list[CaptionedFigure]:
-        """The figures, then the exhibits."""
-        return [*self.pictures, *(picture for group in self.exhibits for picture in group.pictures)]
-
-    @property
     def interval_note(self) -> str:
-        """How the intervals of the grid were made."""
+        """The kinds of the intervals of the grid."""
         kinds = {found.interval for group in self.groups if (found := group.estimate(self.spec.headline))}
         return " or ".join(kind for kind in KINDS if kind in kinds)
 
@@ -189,7 +245,7 @@ def suite_views(
             suite,
             [_ranks(found, place) for place, found in enumerate(suite_ranks(suite, groups))],
             [
-                _experiment(suite, name, groups[suite.name, name], boards[suite.name, name])
+                ExperimentView(suite, name, groups[suite.name, name], boards[suite.name, name])
                 for name in suite.experiments
             ],
             *files[suite.name],
@@ -202,35 +258,6 @@ def _ranks(found: SuiteRanks, place: int) -> RanksView:
     anchor = f"{found.suite}-ranks-{place}"
     pictures = [] if found.refusal else ranking_figures(found, anchor)
     return RanksView(anchor, metric_style(found.metric), found, pictures)
-
-
-def _experiment(suite: Suite, name: str, groups: list[RunGroup], board: pd.DataFrame) -> ExperimentView:
-    spec = suite.experiments[name]
-    anchor = f"{suite.name}-{name}"
-    comparisons = compare_published(suite, name, groups)
-    first = best_groups(spec, groups)[:1]
-    compared = [row.group for row in comparisons if row.group and row.estimate]
-    shown = list({group.label: group for group in [*first, *compared]}.values())
-    names = {metric for group in groups for record in group.finished for metric in record.metrics}
-    metrics = sorted(names, key=by_size)
-    return ExperimentView(
-        anchor=anchor,
-        suite_name=suite.name,
-        name=name,
-        spec=spec,
-        headline=metric_style(spec.headline),
-        lower_is_better=headline_direction(spec),
-        comparisons=comparisons,
-        groups=groups,
-        best=tied_with_best(groups, board),
-        board=board,
-        measures=measure_tables(spec, groups) if spec.protocol else [],
-        pictures=experiment_figures(spec, groups, anchor),
-        exhibits=exhibit_groups(groups, anchor),
-        confusions=[matrix for group in shown if (matrix := _confusion(group))],
-        searches=[search for group in groups if (search := search_of(group))],
-        metrics=metrics,
-    )
 
 
 def _confusion(group: RunGroup) -> ConfusionView | None:

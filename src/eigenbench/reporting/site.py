@@ -15,9 +15,9 @@ import jinja2
 from markupsafe import Markup
 
 from eigenbench.atomic_files import replacing_entries
+from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import Run
-from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting import formatting, sections
 from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
@@ -68,7 +68,7 @@ class ReportError(RuntimeError):
 
 
 def render(
-    suites: Sequence[Suite],
+    plans: Sequence[SuitePlan],
     records: Sequence[Record],
     *,
     reports_dir: Path,
@@ -87,7 +87,7 @@ def render(
 
     Parameters
     ----------
-    suites : sequence of Suite
+    plans : sequence of SuitePlan
         What to show, in this order.
     records : sequence of Record
         The runs, in any order; those of other suites or experiments are left out.
@@ -117,13 +117,14 @@ def render(
     ReportError
         If the folder is read-only or full; the old files stay as they were.
     """
+    suites = [plan.suite for plan in plans]
     known = {(suite.name, name) for suite in suites for name in suite.experiments}
     records = sorted(
         (record for record in records if (record.suite, record.experiment) in known),
         key=lambda record: (record.suite, record.experiment, record.seed, record.run_key),
     )
     files = {suite.name: _suite_file(suite_paths[suite.name]) for suite in suites}
-    groups = group_runs(suites, records, results_dir=results_dir)
+    groups = group_runs(plans, records, results_dir=results_dir)
     boards = leaderboards(suites, groups)
     views = sections.suite_views(suites, groups, boards, files)
     ranks = [one.found for view in views for one in view.ranks]

@@ -14,25 +14,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Environment, Record, RecordError, read_record
 from eigenbench.bench.records.runs import Run
-from eigenbench.bench.suites.suite import Suite
-from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.reproduction.noise import ROUNDING, Noise, is_time_or_memory, noise_of
 from eigenbench.reproduction.receipt import ComparedRun, ComparedValue, Receipt, RunVerdict, ValueVerdict
 from eigenbench.reproduction.reference import Reference, ReferenceRun
 
 
 def compare_with_reference(
-    suite: Suite, results_dir: Path, reference: Reference, receipts: Iterable[Receipt] = ()
+    plan: SuitePlan, results_dir: Path, reference: Reference, receipts: Iterable[Receipt] = ()
 ) -> Receipt:
     """Compare every run that a suite asks for with the reference run of its name.
 
     Parameters
     ----------
-    suite : Suite
-        The suite.
+    plan : SuitePlan
+        Plan of the suite.
     results_dir : Path
         The folder that holds the suite's folder of records.
     reference : Reference
@@ -54,14 +52,14 @@ def compare_with_reference(
     origins = _known_origins(receipts, reference.digest)
     environments: list[Environment] = []
     runs = []
-    for run in plan_suite(suite, catalogue_of(suite)).runs:
+    for run in plan.runs:
         record = _record_of(run, results_dir)
         if isinstance(record, str):
             runs.append(_compared(run, "missing", record))
             continue
         if record.environment is not None and record.environment not in environments:
             environments.append(record.environment)
-        fraction = suite.experiments[run.experiment].validation.fraction
+        fraction = plan.suite.experiments[run.experiment].validation.fraction
         noise = partial(
             noise_of,
             record=record,
@@ -73,7 +71,7 @@ def compare_with_reference(
         sha256 = record.dataset_info.sha256 if record.dataset_info else None
         runs.append(compared.model_copy(update={"environment": index, "dataset_sha256": sha256}))
     return Receipt(
-        suite=suite.name,
+        suite=plan.suite.name,
         reference=reference.digest,
         eigenbench=version("eigenbench"),
         made=datetime.now(UTC).isoformat(timespec="seconds"),

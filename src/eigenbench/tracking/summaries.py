@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
+from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.reporting.estimates import Estimate
 from eigenbench.reporting.formatting import MetricStyle, lower_is_better, metric_style
 from eigenbench.reporting.leaderboard import standings
@@ -152,7 +154,9 @@ def summarize(
     spec = suite.experiments.get(experiment) if suite else None
     comparisons: list[PublishedComparison] = []
     if suite is not None and spec is not None:
-        groups = group_runs([suite], records, results_dir=results_dir)[suite.name, experiment]
+        groups = group_runs([plan_suite(suite, catalogue_of(suite))], records, results_dir=results_dir)[
+            suite.name, experiment
+        ]
         comparisons = compare_published(suite, experiment, groups)
     else:
         groups = _groups_of(records)

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
+from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.records.record import Failure
+from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reproduction.receipt import Receipt
 from eigenbench.reproduction.reference import load_reference
@@ -22,7 +24,12 @@ def changed(record, **metrics):
 @pytest.fixture
 def compare(suite, reference_dir, write):
     def comparing(records, receipts=()) -> Receipt:
-        return compare_with_reference(suite, write(records), load_reference("small", reference_dir), receipts)
+        return compare_with_reference(
+            plan_suite(suite, load_catalogue()),
+            write(records),
+            load_reference("small", reference_dir),
+            receipts,
+        )
 
     return comparing
 
