@@ -19,9 +19,7 @@ BOARD = "details:has(> summary:text-is('Leaderboard')) table"
 @pytest.fixture(scope="module")
 def address(tmp_path_factory, suite, suite_path, records) -> str:
     folder = tmp_path_factory.mktemp("reports")
-    return render(
-        [plan_of(suite)], records, reports_dir=folder, suite_paths={"quick": suite_path}
-    ).page.as_uri()
+    return render([plan_of(suite)], records, reports_dir=folder, suite_paths={"quick": suite_path}).as_uri()
 
 
 @pytest.fixture

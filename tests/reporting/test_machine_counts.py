@@ -24,7 +24,7 @@ def page(tmp_path, suite, suite_path, few):
             reports_dir=tmp_path / "reports",
             suite_paths={"quick": suite_path},
             reference_dir=reference_dir,
-        ).page
+        )
         return Page(path.read_text(encoding="utf-8")).text
 
     return page_text

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.reporting import ReportError
 from eigenbench.reporting.inputs import read_inputs
-from eigenbench.reporting.site import ReportError, render
+from eigenbench.reporting.site import render
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -17,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         inputs = read_inputs(options.suite, options.results_dir)
-        report = render(
+        page = render(
             inputs.plans,
             inputs.records,
             reports_dir=options.reports_dir,
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     for line in inputs.unreadable:
         print(f"left out of the report: {line}", file=sys.stderr)
-    print(f"wrote {report.page}", file=sys.stderr)
+    print(f"wrote {page}", file=sys.stderr)
     return 0
 
 

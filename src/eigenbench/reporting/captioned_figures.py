@@ -1,4 +1,4 @@
-"""The pictures of one experiment, each with its caption and a description in words."""
+"""Figures of experiments and suites, each with its caption and a description in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from operator import attrgetter
 
 from markupsafe import Markup
 
@@ -52,14 +52,6 @@ class ExhibitGroup:
     pictures: list[CaptionedFigure]
 
 
-class _Drawn(NamedTuple):
-    key: str
-    drawing: Drawing | None
-    caption: str
-    alt: str
-    wide: bool
-
-
 def experiment_figures(
     spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str
 ) -> list[CaptionedFigure]:
@@ -67,70 +59,55 @@ def experiment_figures(
 
     ``anchor`` begins every identifier, and is unique on the page.
     """
-    drawn = [] if split_size(spec.headline)[1] else [*_against_costs(spec, groups, anchor)]
-    drawn += _over_sizes(groups, anchor) if spec.protocol else [_learning(groups, anchor)]
-    return [
-        CaptionedFigure(one.key, one.drawing, one.caption, one.alt, one.wide) for one in drawn if one.drawing
-    ]
+    found = [] if split_size(spec.headline)[1] else _against_costs(spec, groups, anchor)
+    return found + (_over_sizes(groups, anchor) if spec.protocol else _learning(groups, anchor))
 
 
 def ranking_figures(ranks: SuiteRanks, anchor: str) -> list[CaptionedFigure]:
     """Draw a comparison over datasets: the critical-difference diagram, and cost against rank."""
-    by_rank, by_time = f"{anchor}-critical-differences", f"{anchor}-time"
-    drawn = [
-        _Drawn(
-            by_rank,
-            critical_differences(ranks),
-            f"Mean ranks over {ranks.n_datasets} datasets, 1 is best. Bars join competitors whose mean ranks "
-            "differ by less than Nemenyi's critical difference at 5 %.",
-            "Critical-difference diagram; the mean ranks are in the table of this section.",
-            True,
-        ),
-        _Drawn(
-            by_time,
-            rank_against_seconds(ranks),
-            "Mean rank against the time to fit, geometric mean over datasets. The line is the Pareto front: "
-            "nothing is both faster and of a better rank than its members, which are named.",
-            "Scatter plot of mean rank against time; the numbers are in the table of this section.",
-            True,
-        ),
-    ]
-    return [
-        CaptionedFigure(one.key, one.drawing, one.caption, one.alt, one.wide) for one in drawn if one.drawing
-    ]
+    return _drawn(
+        f"{anchor}-critical-differences",
+        critical_differences(ranks),
+        f"Mean ranks over {ranks.n_datasets} datasets, 1 is best. Bars join competitors whose mean ranks "
+        "differ by less than Nemenyi's critical difference at 5 %.",
+        "Critical-difference diagram; the mean ranks are in the table of this section.",
+        wide=True,
+    ) + _drawn(
+        f"{anchor}-time",
+        rank_against_seconds(ranks),
+        "Mean rank against the time to fit, geometric mean over datasets. The line is the Pareto front: "
+        "nothing is both faster and of a better rank than its members, which are named.",
+        "Scatter plot of mean rank against time; the numbers are in the table of this section.",
+        wide=True,
+    )
 
 
-def _against_costs(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str) -> tuple[_Drawn, _Drawn]:
+def _drawn(
+    key: str, drawing: Drawing | None, caption: str, alt: str, *, wide: bool = False
+) -> list[CaptionedFigure]:
+    """Return a figure as a list of one; an empty list where there is nothing to draw."""
+    return [CaptionedFigure(key, drawing, caption, alt, wide)] if drawing else []
+
+
+def _against_costs(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str) -> list[CaptionedFigure]:
     label = metric_style(spec.headline).label
     work = "fit" if spec.protocol else "fit the embedding and train the classifier"
     reach = "features" if spec.protocol else "features that reach the classifier"
     shifted = ", and classifiers of one method are shifted slightly" if len(spec.classifiers) > 1 else ""
-    partial = _partial_note(groups)
     joined = " Methods whose names differ only in a final number are joined." if has_families(groups) else ""
-
-    by_time, by_dimension = f"{anchor}-time", f"{anchor}-dimension"
-
-    def dimension(record: Record) -> float | None:
-        return record.dimension
-
+    notes = joined + _partial_note(groups)
     seconds = "fitting time (s)" if spec.protocol else "embedding + training time (s)"
-    return (
-        _Drawn(
-            by_time,
-            error_against(groups, spec.headline, total_seconds, seconds),
-            f"{sentence(label)} against the time to {work}, means over seeds; "
-            f"bars are 95 % intervals.{joined}{partial}",
-            f"Scatter plot of {label} against total time; the numbers are in the tables of this section.",
-            False,
-        ),
-        _Drawn(
-            by_dimension,
-            error_against(groups, spec.headline, dimension, "features", dodge=True),
-            f"{sentence(label)} against the number of {reach}; bars are 95 % intervals{shifted}."
-            f"{joined}{partial}",
-            f"Scatter plot of {label} against dimension; the numbers are in the tables of this section.",
-            False,
-        ),
+    in_tables = "the numbers are in the tables of this section."
+    return _drawn(
+        f"{anchor}-time",
+        error_against(groups, spec.headline, total_seconds, seconds),
+        f"{sentence(label)} against the time to {work}, means over seeds; bars are 95 % intervals.{notes}",
+        f"Scatter plot of {label} against total time; {in_tables}",
+    ) + _drawn(
+        f"{anchor}-dimension",
+        error_against(groups, spec.headline, attrgetter("dimension"), "features", dodge=True),
+        f"{sentence(label)} against the number of {reach}; bars are 95 % intervals{shifted}.{notes}",
+        f"Scatter plot of {label} against dimension; {in_tables}",
     )
 
 
@@ -142,34 +119,28 @@ def _partial_note(groups: Sequence[RunGroup]) -> str:
     return f" Not over all seeds: {', '.join(partial)}." if partial else ""
 
 
-def _learning(groups: Sequence[RunGroup], anchor: str) -> _Drawn:
-    key = f"{anchor}-learning-curves"
-    return _Drawn(
-        key,
+def _learning(groups: Sequence[RunGroup], anchor: str) -> list[CaptionedFigure]:
+    return _drawn(
+        f"{anchor}-learning-curves",
         learning_curves(groups),
         "Learning curves of the first seed of each method.",
         "Line plots of training curves; the values are in the run records and in the dashboard.",
-        True,
+        wide=True,
     )
 
 
-def _over_sizes(groups: Sequence[RunGroup], anchor: str) -> list[_Drawn]:
+def _over_sizes(groups: Sequence[RunGroup], anchor: str) -> list[CaptionedFigure]:
     names = dict.fromkeys(name for group in groups for record in group.finished for name in record.curves)
-    keys = {
-        name: f"{anchor}-curve-{number}-{re.sub('[^A-Za-z0-9]+', '-', name)}"
-        for number, name in enumerate(names, start=1)
-    }
-    return [
-        _Drawn(
-            key,
+    found = []
+    for number, name in enumerate(names, start=1):
+        found += _drawn(
+            f"{anchor}-curve-{number}-{re.sub('[^A-Za-z0-9]+', '-', name)}",
             mean_curves(groups, name),
             f"{sentence(curve_label(name))}: means over seeds; shades are 95 % intervals, cut at the axes."
             f"{_partial_note(groups)}",
             f"Line plot of {curve_label(name)}, one line per method; the values are in the run records.",
-            False,
         )
-        for name, key in keys.items()
-    ]
+    return found
 
 
 def exhibit_groups(groups: Sequence[RunGroup], anchor: str) -> list[ExhibitGroup]:

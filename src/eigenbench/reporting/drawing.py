@@ -1,4 +1,4 @@
-"""What all pictures share: one style, colours for everybody, axes that suit the numbers, files out."""
+"""Drawing of figures: one style, colours for everybody, axes that suit the numbers, files out."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from typing import Any, Literal
 import matplotlib
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
@@ -58,7 +56,6 @@ _STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "legend.frameon": False,
     "pdf.fonttype": 42,
-    "savefig.facecolor": "white",
     "svg.fonttype": "none",
     "text.color": INK,
     "text.parse_math": False,
@@ -90,46 +87,32 @@ class Drawing:
 
         The same input gives the same bytes. ``key`` makes every identifier in the element unique on the page.
         """
-        stream = io.StringIO()
-        with _style(key):
-            figure = Figure(figsize=self.size, dpi=_EMBEDDED_DPI, layout="constrained")
-            canvas = FigureCanvasSVG(figure)
-            self.draw(figure)
-            # savefig would lay out and draw everything twice.
-            canvas.print_svg(stream, metadata={"Date": None, "Creator": None})
-        text = compact(stream.getvalue(), key, f"width:{self.size[0] * 96:.0f}px")
-        return Markup(text.replace(INK, "currentColor"))
+        text = self._file("svg", {"Date": None, "Creator": None}, key).decode()
+        return Markup(compact(text, key, f"width:{self.size[0] * 96:.0f}px").replace(INK, "currentColor"))
 
     def png(self) -> bytes:
         """Return a PNG file, black on white, of 144 pixels an inch."""
-        stream = io.BytesIO()
-        with _style():
-            figure = Figure(figsize=self.size, dpi=_PNG_DPI, layout="constrained", facecolor="white")
-            canvas = FigureCanvasAgg(figure)
-            self.draw(figure)
-            # savefig would lay out and draw everything twice.
-            canvas.print_png(stream, metadata={"Software": None})
-        return stream.getvalue()
+        return self._file("png", {"Software": None})
 
     def pdf(self) -> bytes:
         """Return a PDF file, black on white, with its fonts."""
+        return self._file("pdf", {"CreationDate": None, "Creator": None, "Producer": None})
+
+    def _file(self, ending: str, metadata: dict[str, None], key: str | None = None) -> bytes:
         stream = io.BytesIO()
-        with _style():
+        style = {**matplotlib.rcParamsDefault, **_STYLE, "svg.hashsalt": key}
+        with matplotlib.rc_context(style):
             figure = Figure(figsize=self.size, layout="constrained")
-            FigureCanvasAgg(figure)
             self.draw(figure)
-            metadata = {"CreationDate": None, "Creator": None, "Producer": None}
-            figure.savefig(stream, format="pdf", dpi=_PNG_DPI, metadata=metadata)
+            paper = "none" if ending == "svg" else "white"
+            dpi = _EMBEDDED_DPI if ending == "svg" else _PNG_DPI
+            figure.savefig(stream, format=ending, dpi=dpi, metadata=metadata, facecolor=paper)
         return stream.getvalue()
-
-
-def _style(key: str | None = None) -> Any:
-    return matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE, "svg.hashsalt": key})
 
 
 def hover_id(method: str, text: str = "") -> str:
     """Return the ``gid`` that gives an artist a method to filter it by, and a text on hover."""
-    return f"tip:{method.replace(' ', '_')} {text}"
+    return f"hover:{method.replace(' ', '_')} {text}"
 
 
 def marker_style(index: int) -> MarkerStyle:

@@ -11,7 +11,7 @@ import pandas as pd
 from eigenbench.atomic_files import replacing_entries
 from eigenbench.reporting import ReportError, sections
 from eigenbench.reporting.captioned_figures import CaptionedFigure
-from eigenbench.reporting.formatting import metric_style, probability, seconds, sentence
+from eigenbench.reporting.formatting import probability, seconds, sentence
 from eigenbench.reporting.inputs import read_inputs
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
 from eigenbench.reporting.published import PublishedComparison, comparison_csv
@@ -115,32 +115,12 @@ def paper_tables(view: SuiteView) -> Iterator[PaperTable]:
 
 
 def _published(suite: str, rows: Sequence[PublishedComparison]) -> PaperTable:
-    columns = {
-        "Source": [row.number.source for row in rows],
-        "Dataset": [row.dataset for row in rows],
-        "Method": [row.number.label or row.method for row in rows],
-        "Metric": [metric_style(row.number.metric).heading for row in rows],
-        "Published": [metric_style(row.number.metric).exact(row.number.value) for row in rows],
-        "Tolerance": [
-            metric_style(row.number.metric).exact(row.number.tolerance) if row.estimate else NONE
-            for row in rows
-        ],
-        "Measured": [
-            metric_style(row.number.metric).measured(row.estimate.mean if row.estimate else None)
-            for row in rows
-        ],
-        "95 % interval": [
-            metric_style(row.number.metric).interval(row.estimate.low, row.estimate.high) or NONE
-            if row.estimate
-            else NONE
-            for row in rows
-        ],
-        "Seeds": [str(row.estimate.n_seeds) if row.estimate else "0" for row in rows],
-        "Verdict": [row.verdict for row in rows],
-    }
+    columns = pd.DataFrame(
+        [{"Source": row.number.source, "Dataset": row.dataset, **row.cells} for row in rows]
+    )
     caption = f"Published beside measured, {suite}: mean over seeds, and the verdict against the tolerance."
     numeric = ("Published", "Tolerance", "Measured", "Seeds")
-    return PaperTable(f"{suite}-published", caption, pd.DataFrame(columns), numeric, (), comparison_csv(rows))
+    return PaperTable(f"{suite}-published", caption, columns, numeric, (), comparison_csv(rows))
 
 
 def _leaderboard(experiment: ExperimentView) -> PaperTable:

@@ -239,7 +239,7 @@ def _error_curve(axes: Axes, curve: Sequence[_Point], look: MarkerStyle) -> None
     for point in curve:
         gid = hover_id(point.method, point.text)
         ends: dict[str, Any] = {"marker": "_", "markersize": 4.0, "linewidth": 1.0}
-        axes.plot([point.x, point.x], [point.low, point.high], color=colour, gid=gid, **ends)
+        axes.plot(2 * [point.x], [point.low, point.high], color=colour, gid=hover_id(point.method), **ends)
         axes.plot(point.x, point.y, linestyle="none", markersize=5.5, gid=gid, **look)
 
 

@@ -11,6 +11,7 @@ from eigenbench.bench.suites.parts import PublishedNumber
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.estimates import Estimate
+from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.replicates import Groups, RunGroup, find_group
 from eigenbench.reproduction.receipt import MachineCounts
 
@@ -75,6 +76,21 @@ class PublishedComparison:
         if self.outcome is None:
             return f"not run ({self.why})"
         return f"{self.outcome} ({self.seeds_note})" if self.seeds_note else self.outcome
+
+    @property
+    def cells(self) -> dict[str, str]:
+        """The texts of a table: what was published, what was measured, and the verdict; – where none is."""
+        style, found = metric_style(self.number.metric), self.estimate
+        return {
+            "Method": self.number.label or self.method,
+            "Metric": style.heading,
+            "Published": style.exact(self.number.value),
+            "Tolerance": style.exact(self.number.tolerance) if found else "–",
+            "Measured": style.measured(found.mean if found else None),
+            "95 % interval": style.interval(found.low, found.high) or "–" if found else "–",
+            "Seeds": self.seeds_note.removesuffix(" seeds") or str(found.n_seeds) if found else "–",
+            "Verdict": self.verdict,
+        }
 
     @property
     def imprecise(self) -> bool:

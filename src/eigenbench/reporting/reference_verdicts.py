@@ -178,19 +178,14 @@ def _by_paper(rows: Sequence[PublishedComparison]) -> dict[str, dict[str, list[P
 
 
 def _cells(row: PublishedComparison, machines: MachineCounts) -> tuple[str, ...]:
-    style, found = metric_style(row.number.metric), row.estimate
-    method = row.group.label if row.group else row.method
-    return (
-        f"{row.suite}/{row.experiment}" + ("" if row.dataset == row.experiment else f" on {row.dataset}"),
-        method,
-        style.heading,
-        style.exact(row.number.value),
-        style.measured(found.mean) if found else "",
-        style.interval(found.low, found.high).replace(",", " –", 1).strip("[]") if found else "",
-        str(found.n_seeds) if found else "",
-        f"**{row.verdict}**" if row.outcome == "off" else row.verdict,
-        machines_text(machines, row) if found else "",
+    cells = row.cells | {"Method": row.group.label if row.group else row.method}
+    if row.outcome == "off":
+        cells["Verdict"] = f"**{row.verdict}**"
+    del cells["Tolerance"]
+    experiment = f"{row.suite}/{row.experiment}" + (
+        "" if row.dataset == row.experiment else f" on {row.dataset}"
     )
+    return experiment, *cells.values(), machines_text(machines, row) if row.estimate else ""
 
 
 def _table(lines: Sequence[Sequence[str]]) -> str:

@@ -18,7 +18,7 @@ from eigenbench.atomic_files import replacing_entries
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import Run
-from eigenbench.reporting import formatting, sections
+from eigenbench.reporting import ReportError, formatting, sections
 from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
 from eigenbench.reporting.parameters import parameters_of
@@ -29,42 +29,6 @@ from eigenbench.reproduction.receipt import MachineCounts
 
 #: The folder of the figures, in the folder of the report.
 FIGURES = "figures"
-
-
-@dataclass(frozen=True)
-class FigureFile:
-    """One figure of the page as an SVG file of its own.
-
-    Attributes
-    ----------
-    path : Path
-        ``<reports_dir>/figures/<suite>-<experiment>-<what>.svg``.
-    suite, experiment : str
-        What it is of; no experiment for what is over the datasets of a suite.
-    title : str
-        The method of an exhibit; empty for other figures.
-    caption, description : str
-        As on the page.
-    """
-
-    path: Path
-    suite: str
-    experiment: str
-    title: str
-    caption: str
-    description: str
-
-
-@dataclass(frozen=True)
-class Report:
-    """What was written: the page and its figures."""
-
-    page: Path
-    figures: list[FigureFile]
-
-
-class ReportError(RuntimeError):
-    """The report could not be written; the message names the folder."""
 
 
 def render(
@@ -78,7 +42,7 @@ def render(
     title: str = "eigenbench report",
     unreadable: Sequence[str] = (),
     reference_dir: Path | None = None,
-) -> Report:
+) -> Path:
     """Write the report of some suites.
 
     The page is one file that needs no network, and forbids itself to use one; without scripts it is whole,
@@ -109,8 +73,8 @@ def render(
 
     Returns
     -------
-    Report
-        The page, ``reports_dir/index.html``, and its figures in ``reports_dir/figures``.
+    Path
+        The page, ``reports_dir/index.html``; its figures are in ``reports_dir/figures``.
 
     Raises
     ------
@@ -154,22 +118,7 @@ def render(
             f"{reports_dir}: cannot write the report ({error.strerror or error}); make the folder "
             "writable or free space, then run snakemake again. The run records are not affected."
         ) from error
-    return Report(reports_dir / "index.html", _figure_files(reports_dir, views))
-
-
-def _figure_files(reports_dir: Path, views: Sequence[sections.SuiteView]) -> list[FigureFile]:
-    return [
-        FigureFile(
-            reports_dir / FIGURES / f"{picture.key}.svg",
-            view.suite.name,
-            experiment,
-            picture.title,
-            picture.caption,
-            picture.alt,
-        )
-        for view in views
-        for experiment, picture in view.pictures
-    ]
+    return reports_dir / "index.html"
 
 
 def _page(

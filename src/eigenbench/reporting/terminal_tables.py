@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pandas import isna
 from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -17,7 +16,7 @@ from rich.text import Text
 
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting.formatting import MetricStyle, metric_style, seconds, sentence
-from eigenbench.reporting.leaderboard import TIED, leaderboard_notes, leaderboard_of_groups, leaderboards
+from eigenbench.reporting.leaderboard import TIED, leaderboard_notes, leaderboards
 from eigenbench.reporting.measurements import MeasureTable, measure_tables
 from eigenbench.reporting.published import PublishedComparison, compare_all_published, verdict_counts
 from eigenbench.reporting.replicates import Groups, RunGroup, status_counts
@@ -68,8 +67,7 @@ def print_summary(
     rows = compare_all_published(suites, groups)
     if rows:
         print_comparison(suites, groups, console)
-    console.print(_best_table(suites, groups))
-    console.print()
+    print_leaderboards(list(leaderboards(suites, groups).values()), console, limit=_N_BEST)
     own = [record for found in groups.values() for group in found for record in group.records]
     runs = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in status_counts(own).items())
     verdicts = ", ".join(f"{count} {name}" for name, count in verdict_counts(rows).items())
@@ -93,22 +91,17 @@ def _print_source(rows: Sequence[PublishedComparison], console: Console) -> None
     """Print the numbers of one source, then why some were not run."""
     first = rows[0]
     table = text_table(f"{first.experiment}, on {first.dataset}. Published: {first.number.source}")
-    table.add_column("method", overflow="fold")
-    table.add_column("metric")
-    for heading in ("published", "measured", "95 % interval", "seeds"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
+    columns = [name for name in first.cells if name != "Tolerance"]
+    for name in columns:
+        text = name in ("Method", "Metric", "Verdict")
+        table.add_column(
+            name.lower(), justify="left" if text else "right", no_wrap=name not in ("Method", "Metric")
+        )
     for row in rows:
-        style, found = metric_style(row.number.metric), row.estimate
         outcome = row.outcome or "not run"
+        shown = row.cells | {"Verdict": outcome}
         table.add_row(
-            Text(row.number.label or row.method),
-            Text(style.heading),
-            style.exact(row.number.value),
-            style.measured(found.mean if found else None),
-            Text(style.interval(found.low, found.high) if found else ""),
-            row.seeds_note.removesuffix(" seeds") or str(found.n_seeds) if found else "",
-            Text(outcome, style=_COLOURS[outcome]),
+            *(Text(shown[name], style=_COLOURS[outcome] if name == "Verdict" else "") for name in columns)
         )
     console.print(table)
     for row in rows:
@@ -132,46 +125,6 @@ def _measured(measures: MeasureTable, groups: Sequence[RunGroup]) -> Table:
             row.append(Text(text, style="bold" if group in column.best else ""))
         table.add_row(*row)
     return table
-
-
-def _best_table(suites: Sequence[Suite], groups: Groups) -> Table:
-    """Tabulate the first lines of each leaderboard."""
-    table = text_table("Best runs of each experiment; = not distinguishable from the best")
-    table.add_column("experiment", overflow="fold", min_width=10)
-    table.add_column("#", justify="right", no_wrap=True)
-    table.add_column("method", no_wrap=True)
-    for heading in ("mean", "95 % interval", "time (s)"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for suite in suites:
-        for name, experiment in suite.experiments.items():
-            heading = metric_style(experiment.headline).heading
-            for place, row in enumerate(_best_rows(suite, name, groups[suite.name, name])):
-                table.add_row(Text("" if place else f"{name}\n{heading}"), *row)
-    return table
-
-
-def _best_rows(suite: Suite, name: str, groups: Sequence[RunGroup]) -> list[list[Text]]:
-    experiment = suite.experiments[name]
-    style = metric_style(experiment.headline)
-    board = leaderboard_of_groups(suite, name, groups)
-    ranked = board[board["rank"].notna()]
-    if ranked.empty:
-        if board["mean"].notna().any():
-            outcome = "none with all seeds"
-        else:
-            outcome = "no value" if any(group.finished for group in groups) else "none finished"
-        return [[Text(""), Text(outcome), Text("–"), Text(""), Text("–")]]
-    shown = list(zip(rank_texts(ranked), ranked.to_dict("records"), strict=True))[:_N_BEST]
-    return [
-        [
-            rank,
-            Text("\n".join(filter(None, (line["method"], line["classifier"])))),
-            Text(style.measured(line["mean"])),
-            Text(style.interval(*(None if isna(line[end]) else line[end] for end in ("ci_low", "ci_high")))),
-            Text(seconds(None if isna(line["seconds"]) else line["seconds"])),
-        ]
-        for rank, line in shown
-    ]
 
 
 def leaderboard_table(board: pd.DataFrame, *, limit: int | None = None) -> RenderableType:
@@ -218,10 +171,10 @@ def _common_classifier(board: pd.DataFrame) -> str:
     return str(counts.index[0]) if 2 * counts.iloc[0] > len(board) else ""
 
 
-def print_leaderboards(boards: Sequence[pd.DataFrame], console: Console) -> None:
-    """Print leaderboards with a blank line after each."""
+def print_leaderboards(boards: Sequence[pd.DataFrame], console: Console, *, limit: int | None = None) -> None:
+    """Print leaderboards with a blank line after each; of each so many lines, by default all."""
     for board in boards:
-        console.print(leaderboard_table(board))
+        console.print(leaderboard_table(board, limit=limit))
         console.print()
 
 
