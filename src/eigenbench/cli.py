@@ -26,8 +26,7 @@ from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.datasets.errors import DatasetError
 from eigenbench.datasets.own_catalogue import load_with_own
 from eigenbench.own_data.command import compare
-from eigenbench.own_data.skeletons.command import new
-from eigenbench.own_data.skeletons.kinds import SkeletonError
+from eigenbench.own_data.skeletons.writing import SkeletonError, new
 from eigenbench.project_files import project_folder, snakemake_command
 
 app = typer.Typer(

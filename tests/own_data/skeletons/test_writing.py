@@ -6,8 +6,7 @@ import sys
 import pytest
 
 from eigenbench.datasets.own_catalogue import load_with_own
-from eigenbench.own_data.skeletons.kinds import Kind, SkeletonError
-from eigenbench.own_data.skeletons.writing import write_skeleton
+from eigenbench.own_data.skeletons.writing import Kind, SkeletonError, write_skeleton
 
 
 def contents(folder):

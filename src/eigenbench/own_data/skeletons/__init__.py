@@ -1,1 +1,1 @@
-"""What ``eigenbench new`` writes: the beginnings of methods, datasets, suites and protocols of one's own."""
+"""Beginnings of methods, datasets, suites and protocols of one's own, which ``eigenbench new`` writes."""

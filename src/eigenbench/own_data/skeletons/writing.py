@@ -1,21 +1,58 @@
-"""Write the beginning of a method, a dataset, a suite or a protocol into a folder of the user's."""
+"""The command ``eigenbench new``: the beginning of a part of one's own, and its test."""
 
 from __future__ import annotations
 
 import keyword
 import re
+from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
+import typer
 
 from eigenbench.atomic_files import replacing_file
 from eigenbench.datasets.catalogue import load_catalogue
 from eigenbench.datasets.errors import DatasetError
 from eigenbench.datasets.own_catalogue import OWN_CATALOGUE
-from eigenbench.own_data.skeletons.kinds import Kind, SkeletonError
+
+
+class Kind(StrEnum):
+    """A part that can be begun."""
+
+    METHOD = "method"
+    DATASET = "dataset"
+    SUITE = "suite"
+    PROTOCOL = "protocol"
+
+
+#: Further steps of a part that is to come with eigenbench: what its tests ask for.
+_TO_CONTRIBUTE = {
+    Kind.METHOD: "an export in src/eigenbench/__init__.py, a name in bench/registry.py, a recipe in "
+    "bench/suites/recipes.py, a suite of config/suites, and results for its page in docs/methods",
+    Kind.DATASET: "licence, citation and sums in config/datasets.yaml, a suite of config/suites, and "
+    "its name in docs/start.md where a package index does not give it",
+    Kind.SUITE: "a place in config/suites, and results in reports/reference if it has published numbers",
+    Kind.PROTOCOL: "a name in bench/protocols/available.py, and a suite of config/suites",
+}
+
+
+class SkeletonError(ValueError):
+    """Nothing was written; the message says why, and what to do."""
+
+
+def new(
+    kind: Annotated[Kind, typer.Argument(help="The part to begin.")],
+    name: Annotated[str, typer.Argument(help="Its name: small letters, digits, underscores.")],
+    folder: Annotated[Path, typer.Option(help="Folder of your suites, datasets and parts.")] = Path(),
+) -> None:
+    """Begin a method, dataset, suite or protocol of your own: a file that works, and its test.
+
+    No file that is there is changed, but for a catalogue, to which a dataset is added.
+    """
+    for path in write_skeleton(kind, name, folder):
+        typer.echo(path)
+    typer.echo(f"To bring it into eigenbench itself, add {_TO_CONTRIBUTE[kind]}.", err=True)
 
 
 def write_skeleton(kind: Kind, name: str, folder: Path) -> list[Path]:
@@ -45,21 +82,12 @@ def write_skeleton(kind: Kind, name: str, folder: Path) -> list[Path]:
     """
     module = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     _check_name(kind, name, module, folder)
-    names = {"name": module, "cls": _class_name(name)}
-    test = folder / f"test_{module}.py"
-    match kind:
-        case Kind.DATASET:
-            contents = {folder / f"{module}.csv": _rows(), test: _rendered("test_dataset.py", names)}
-        case Kind.SUITE:
-            contents = {
-                folder / f"{module}.yaml": _rendered("suite.yaml", names),
-                test: _rendered("test_suite.py", names),
-            }
-        case _:
-            contents = {
-                folder / f"{module}.py": _rendered(f"{kind}.py", names),
-                test: _rendered(f"test_{kind}.py", names),
-            }
+    names = {"name": module, "cls": "".join(part[:1].upper() + part[1:] for part in name.split("_"))}
+    ending = {Kind.DATASET: "csv", Kind.SUITE: "yaml"}.get(kind, "py")
+    contents = {
+        folder / f"{module}.{ending}": _rendered(f"{kind}.{ending}", names),
+        folder / f"test_{module}.py": _rendered(f"test_{kind}.py", names),
+    }
     if there := [path for path in contents if path.exists()]:
         raise SkeletonError(f"{there[0]} is there already: choose another name, or remove it")
     if kind is Kind.DATASET:
@@ -82,11 +110,9 @@ def _check_name(kind: Kind, name: str, module: str, folder: Path) -> None:
         raise SkeletonError(f"a module {module!r} is installed: choose another name")
 
 
-def _class_name(name: str) -> str:
-    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
-
-
 def _rendered(template: str, names: dict[str, Any]) -> str:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=PackageLoader("eigenbench.own_data.skeletons"),
         undefined=StrictUndefined,
@@ -112,10 +138,3 @@ def _extended(catalogue: Path, name: str, names: dict[str, Any]) -> str:
             f"{catalogue} does not end with its datasets, each indented by two blanks: add by hand\n{entry}"
         )
     return f"{text}\n{entry}"
-
-
-def _rows() -> str:
-    """Return twenty rows of each of three classes, to be replaced by the user's."""
-    rng = np.random.RandomState(0)
-    rows = [f"{x + k:.3f},{y - k:.3f},{'abc'[k]}" for k in range(3) for x, y in rng.randn(20, 2).round(3)]
-    return "\n".join(rows) + "\n"
