@@ -36,8 +36,7 @@ from sklearn.decomposition import TruncatedSVD
 from eigenbench import PLST, CompressedSensing, LabelEmbeddingClassifier, Rembrandt
 from eigenbench.datasets import load
 from eigenbench.datasets.planted_labels import PlantedLabels
-from eigenbench.methods.metrics.ranking import RankingScores, inverse_propensities
-from eigenbench.methods.metrics.top_k import TopK, predict_top_k
+from eigenbench.methods.metrics.ranking import RankingScores, TopK, inverse_propensities, predict_top_k
 from eigenbench.methods.peers.napkinxc_plt import NapkinXCPLT
 from eigenbench.methods.peers.vowpal_wabbit import VowpalWabbitLOMTree, VowpalWabbitOAA
 

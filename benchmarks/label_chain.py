@@ -33,8 +33,7 @@ from eigenbench import LabelEmbeddingClassifier, Rembrandt
 from eigenbench.datasets.planted_labels import PlantedLabels, recipe_of
 from eigenbench.datasets.planted_structure import captured_energy
 from eigenbench.datasets.storage import resolve_data_dir
-from eigenbench.methods.metrics.ranking import RankingScores, inverse_propensities
-from eigenbench.methods.metrics.top_k import TopK
+from eigenbench.methods.metrics.ranking import RankingScores, TopK, inverse_propensities
 
 RIDGE = 10.0
 """In mean diagonal entries of the Gram matrix, as in label_embeddings.py."""

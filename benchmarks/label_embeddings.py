@@ -39,7 +39,7 @@ from eigenbench.methods.embeddings.labels.compressed_sensing import CompressedSe
 from eigenbench.methods.embeddings.labels.label_matrix import target_matrix
 from eigenbench.methods.embeddings.labels.plst import PLST
 from eigenbench.methods.embeddings.labels.rembrandt import Rembrandt
-from eigenbench.methods.linalg.randomized_eigen import leading_eigenpairs
+from eigenbench.methods.linalg.eigenproblems import leading_eigenpairs
 
 RIDGE = 10.0
 """In mean diagonal entries of the Gram matrix: of 0.1, 1 and 10, what found most of a small planted set."""

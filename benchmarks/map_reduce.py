@@ -25,7 +25,7 @@ from joblib import parallel_config
 from sklearn.frozen import FrozenEstimator
 
 from eigenbench import ClassMoments, RandomDirections, SecondOrderLogistic
-from eigenbench.methods.linalg import accumulation
+from eigenbench.methods.linalg import map_reduce
 
 WORKERS = (1, 2, 4)
 
@@ -83,7 +83,7 @@ def measure(name: str, task: Callable[[], object], backend: str, rows: int) -> N
 def workers_of(backend: str, workers: int) -> Iterator[list[int]]:
     """Configure joblib and count the bytes of tasks and sums."""
     moved: list[int] = []
-    original = accumulation.Parallel
+    original = map_reduce.Parallel
 
     class Counting(original):  # type: ignore[misc, valid-type]
         def __call__(self, jobs):
@@ -93,7 +93,7 @@ def workers_of(backend: str, workers: int) -> Iterator[list[int]]:
                 moved.append(len(pickle.dumps(part)))
                 yield part
 
-    accumulation.Parallel = Counting
+    map_reduce.Parallel = Counting
     try:
         if backend == "loky":
             with parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
@@ -110,7 +110,7 @@ def workers_of(backend: str, workers: int) -> Iterator[list[int]]:
             ):
                 yield moved
     finally:
-        accumulation.Parallel = original
+        map_reduce.Parallel = original
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ from eigenbench.bench.jobs.pipelines import build
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.steps import Step
 from eigenbench.methods.classifiers.label_losses import Targets, independent_loss, multinomial_loss
-from eigenbench.methods.classifiers.label_threshold import choose_threshold
 from eigenbench.methods.classifiers.logistic_decoder import WhitenedFeatures, prior_logits, second_moment
+from eigenbench.methods.classifiers.many_labels import choose_threshold
 from eigenbench.methods.embeddings.labels.label_matrix import class_indicators
 from eigenbench.methods.model_file import load_model, save_model
 

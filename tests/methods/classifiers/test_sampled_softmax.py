@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from eigenbench import LabelEmbeddingClassifier, Rembrandt
 from eigenbench.datasets.planted_labels import PlantedLabels
 from eigenbench.methods.classifiers.label_losses import class_targets, multinomial_loss
-from eigenbench.methods.classifiers.sampled_softmax import SampledDescent
+from eigenbench.methods.classifiers.logistic_decoder import SampledDescent
 
 N_LABELS = 300
 

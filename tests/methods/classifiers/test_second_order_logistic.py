@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.linear_model import LogisticRegression
 
 from eigenbench import SecondOrderLogistic
-from eigenbench.methods.classifiers.early_stopping import hold_out
+from eigenbench.methods.classifiers.streamed import hold_out
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

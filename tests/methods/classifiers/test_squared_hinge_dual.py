@@ -6,9 +6,8 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from eigenbench.methods.classifiers import squared_hinge_dual
-from eigenbench.methods.classifiers.squared_hinge import SquaredHinge
-from eigenbench.methods.classifiers.squared_hinge_dual import SquaredHingeDual, inner_products
+from eigenbench.methods.classifiers import squared_hinge
+from eigenbench.methods.classifiers.squared_hinge import SquaredHinge, SquaredHingeDual, inner_products
 
 
 def signs(y):
@@ -38,7 +37,7 @@ def test_the_optimum_is_that_of_linear_svc(wide, C, monkeypatch):
     X, y = wide
     peer = LinearSVC(C=C, dual=True, tol=1e-10, max_iter=1_000_000).fit(X, y)
     for few_rows in (30, 1000):
-        monkeypatch.setattr(squared_hinge_dual, "_FEW_ROWS", few_rows)
+        monkeypatch.setattr(squared_hinge, "_FEW_ROWS", few_rows)
         assert_same_machines(X, y, C, peer)
 
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from eigenbench import Rembrandt
-from eigenbench.methods.linalg.conjugate_gradients import conjugate_gradients
+from eigenbench.methods.linalg.ridge_system import conjugate_gradients
 from eigenbench.methods.linalg.row_products import LabelledRows
 
 

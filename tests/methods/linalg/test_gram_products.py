@@ -5,9 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from eigenbench.methods.linalg import gram_products
-from eigenbench.methods.linalg.gram_products import GramProducts
-from eigenbench.methods.linalg.row_products import LabelledRows
+from eigenbench.methods.linalg import row_products
+from eigenbench.methods.linalg.row_products import GramProducts, LabelledRows
 
 N, D = 90, 50
 
@@ -33,8 +32,8 @@ def labelled(X, **options):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("weights", [None, np.random.RandomState(2).randint(1, 4, N).astype(float)])
 def test_products_are_those_of_centred_rows(monkeypatch, X, n_frequent, fit_intercept, n_jobs, weights):
-    monkeypatch.setattr(gram_products, "FREQUENT_BYTES", n_frequent * D * X.dtype.itemsize)
-    monkeypatch.setattr(gram_products, "_DENSE_RATE", 100 * D)
+    monkeypatch.setattr(row_products, "FREQUENT_BYTES", n_frequent * D * X.dtype.itemsize)
+    monkeypatch.setattr(row_products, "_DENSE_RATE", 100 * D)
     rows = labelled(X, fit_intercept=fit_intercept, n_jobs=n_jobs, weights=weights)
     gram = GramProducts(rows)
     dense = X.toarray().astype(float)
@@ -55,12 +54,12 @@ def test_columns_are_ordered_by_how_many_values_they_have(X):
 
 
 def test_rows_are_not_copied_where_they_are_too_many(monkeypatch, X):
-    monkeypatch.setattr(gram_products, "FREQUENT_BYTES", 0)
+    monkeypatch.setattr(row_products, "FREQUENT_BYTES", 0)
     rows = labelled(X)
     P = np.random.RandomState(1).randn(D, 3).astype(X.dtype)
-    monkeypatch.setattr(gram_products, "COPY_BYTES", X.data.nbytes + X.indices.nbytes)
+    monkeypatch.setattr(row_products, "COPY_BYTES", X.data.nbytes + X.indices.nbytes)
     copied = GramProducts(rows)
-    monkeypatch.setattr(gram_products, "COPY_BYTES", X.data.nbytes + X.indices.nbytes - 1)
+    monkeypatch.setattr(row_products, "COPY_BYTES", X.data.nbytes + X.indices.nbytes - 1)
     as_they_are = GramProducts(rows)
     assert not isinstance(copied.order, slice)
     assert_array_equal(P[as_they_are.order], P)

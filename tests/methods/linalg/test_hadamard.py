@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import hadamard
 
-from eigenbench.methods.linalg.hadamard import (
+from eigenbench.methods.embeddings.kernel_features.frequencies import (
     SubsampledHadamard,
     hadamard_projections,
     hadamard_signs,

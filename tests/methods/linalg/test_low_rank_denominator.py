@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from eigenbench.methods.linalg.generalized_eigen import SharedDenominator, TooFewRows
-from eigenbench.methods.linalg.low_rank_denominator import LowRankDenominator
+from eigenbench.methods.linalg.eigenproblems import LowRankDenominator, SharedDenominator, TooFewRows
 
 
 def some_rows(n, d=60, seed=0):

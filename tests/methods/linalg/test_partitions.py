@@ -6,6 +6,7 @@ import signal
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 
 from eigenbench import (
@@ -114,18 +115,23 @@ def test_files_in_an_object_store(rows, expected):
         ClassMoments.of_partitions(partitions)
 
 
-def test_dask_collections(rows, expected):
+def dask_collections(rows):
     array = pytest.importorskip("dask.array")
     frame = pytest.importorskip("dask.dataframe")
     X, y = rows
-    pair = array.from_array(X, chunks=(50, D)), array.from_array(y, chunks=50)
-    assert_same(ClassMoments.of_partitions(pair), expected)
     table = pd.DataFrame(X, columns=list("abcde")).assign(label=y)
-    assert_same(ClassMoments.of_partitions(frame.from_pandas(table, npartitions=7), target="label"), expected)
+    pair = array.from_array(X, chunks=(50, D)), array.from_array(y, chunks=50)
+    return pair, frame.from_pandas(table, npartitions=7)
+
+
+def test_dask_collections(rows, expected):
+    pair, frame = dask_collections(rows)
+    assert_same(ClassMoments.of_partitions(pair), expected)
+    assert_same(ClassMoments.of_partitions(frame, target="label"), expected)
     with pytest.raises(PartitionError, match="rechunk"):
-        ClassMoments.of_partitions((pair[0], array.from_array(y, chunks=60)))
+        ClassMoments.of_partitions((pair[0], pair[1].rechunk(60)))
     with pytest.raises(PartitionError, match="'z' is not a column"):
-        ClassMoments.of_partitions(frame.from_pandas(table, npartitions=2), target="z")
+        ClassMoments.of_partitions(frame, target="z")
 
 
 def test_what_is_made_of_moments(parquet, rows):
@@ -229,20 +235,34 @@ def test_a_block_of_another_width_is_named(rows):
         ClassMoments.of_partitions([(X, y), (X[:, :3], y)])
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    distributed = pytest.importorskip("distributed", reason="needs pip install 'eigenbench[dask]'")
-    import dask
+@pytest.mark.parametrize(("backend", "workers"), [("threading", 3), ("loky", 2)])
+def test_workers_of_any_backend(parquet, expected, backend, workers):
+    with parallel_config(backend, n_jobs=workers):
+        assert_same(ClassMoments.of_partitions(parquet, target="label"), expected)
 
+
+@pytest.fixture(scope="module")
+def dask_cluster():
+    distributed = pytest.importorskip("distributed", reason="needs pip install 'eigenbench[dask]'")
     options = {"processes": True, "host": "127.0.0.1", "dashboard_address": None}
-    # All tasks are sent at once, so that Dask counts a worker's death for many that only wait there.
-    settings = {"allowed-failures": 1, "worker-saturation": "inf"}
     with (
-        dask.config.set({f"distributed.scheduler.{name}": value for name, value in settings.items()}),
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
+
+
+@pytest.fixture
+def cluster(dask_cluster):
+    dask_cluster.wait_for_workers(2)
+    with parallel_config("dask"):
+        yield
+
+
+def test_dask_collections_on_workers(cluster, rows, expected):
+    pair, frame = dask_collections(rows)
+    assert_same(ClassMoments.of_partitions(pair), expected)
+    assert_same(ClassMoments.of_partitions(frame.persist(), target="label"), expected)
 
 
 def test_two_worker_processes_give_the_moments_of_one_pass(cluster, parquet, rows, expected):
@@ -287,7 +307,7 @@ def test_a_partition_whose_worker_dies_twice_is_named(cluster, parquet, expected
         yield X, y
 
     partitions = Partitions.of(parquet, target="label")
-    with pytest.raises(PartitionError, match=r"part-07\.parquet.*: 2 workers died that were given"):
+    with pytest.raises(PartitionError, match=r"part-07\.parquet: 2 workers died that read it"):
         partitions.sum(ClassMoments, prepare).save(moments)
     assert deaths.read_bytes() == b"xx"
     assert not list(tmp_path.glob("*moments*"))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from eigenbench.methods.linalg.randomized_eigen import leading_eigenpairs
+from eigenbench.methods.linalg.eigenproblems import leading_eigenpairs
 
 
 @pytest.mark.parametrize("n_iter", [0, 1, 2])

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from sklearn import config_context, get_config
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from eigenbench.methods.linalg.row_threads import RowThreads, row_threads
+from eigenbench.methods.linalg.row_blocks import RowThreads, row_threads
 
 
 def blas_threads():

@@ -9,10 +9,15 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.metrics import f1_score, hamming_loss, ndcg_score
 
 from eigenbench.methods.metrics import multilabel
-from eigenbench.methods.metrics.decisions import BY_LABEL, DECISION_METRICS, DecisionScores
-from eigenbench.methods.metrics.multilabel import score_multilabel
-from eigenbench.methods.metrics.ranking import RankingScores, hits, inverse_propensities
-from eigenbench.methods.metrics.top_k import TopK, predict_top_k, top_k
+from eigenbench.methods.metrics.multilabel import BY_LABEL, DECISION_METRICS, DecisionScores, score_multilabel
+from eigenbench.methods.metrics.ranking import (
+    RankingScores,
+    TopK,
+    hits,
+    inverse_propensities,
+    predict_top_k,
+    top_k,
+)
 
 KS = (1, 3, 5)
 
@@ -99,7 +104,7 @@ def test_a_threshold_is_the_best_for_its_metric():
 
 def test_thresholds_of_labels_have_the_largest_expected_f1(monkeypatch):
     truth, scores = problem()
-    monkeypatch.setattr("eigenbench.methods.metrics.top_k._MOST_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("eigenbench.methods.metrics.ranking._MOST_ROWS_AT_ONCE", 7)
     result = scored(truth, scores)
     steps = np.arange(1, 100) / 100
     for label, found in enumerate(result.thresholds[BY_LABEL]):
@@ -169,7 +174,7 @@ def test_rankings_and_propensities_are_those_of_napkinxc():
 def test_blocks_change_nothing(monkeypatch):
     truth, scores = problem()
     whole = scored(truth, scores)
-    monkeypatch.setattr("eigenbench.methods.metrics.top_k._MOST_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("eigenbench.methods.metrics.ranking._MOST_ROWS_AT_ONCE", 7)
     blocks = scored(truth, scores)
     assert whole.thresholds == blocks.thresholds
     for name in whole.metrics.keys() - {"examples_per_second"}:

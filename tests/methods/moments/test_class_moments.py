@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from eigenbench import GEM, ClassMoments, FisherLDA
-from eigenbench.methods.linalg import rows_by_class
 from eigenbench.methods.moments import class_sums
 
 FIELDS = ("classes", "counts", "sums", "second_moments")
@@ -278,7 +277,7 @@ def test_constant_features_and_single_rows_are_exact_in_single_precision():
 @pytest.fixture
 def little_room(monkeypatch):
     """Rows of many classes wait in a buffer that holds 100 of them."""
-    monkeypatch.setattr(rows_by_class, "WAITING_BYTES", 100 * 5 * 4)
+    monkeypatch.setattr(class_sums, "WAITING_BYTES", 100 * 5 * 4)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])

@@ -176,7 +176,7 @@ def _in_dual(
     mapped: NDArray[Any], signs: NDArray[Any], data: UnitRows, Cs: tuple[float, ...], tol: float
 ) -> tuple[NDArray[Any], float, float]:
     """Do the same from the inner products of the rows."""
-    from eigenbench.methods.classifiers.squared_hinge_dual import SquaredHingeDual, inner_products
+    from eigenbench.methods.classifiers.squared_hinge import SquaredHingeDual, inner_products
 
     gram = inner_products(mapped)
     part = SquaredHingeDual(gram[: data.n_fit, : data.n_fit], signs[: data.n_fit])
@@ -234,7 +234,7 @@ def _kernel_machine(C: float, degree: int, a: float, n_rows: int) -> Any:
     """
     from sklearn.svm import SVC
 
-    from eigenbench.methods.embeddings.kernel_features.spherical_kernels import spherical_polynomial_kernel
+    from eigenbench.methods.embeddings.kernel_features.spherical_density import spherical_polynomial_kernel
 
     if n_rows <= _MAX_KERNEL_ROWS:
         return SVC(C=C, kernel=partial(spherical_polynomial_kernel, degree=degree, a=a))

@@ -11,12 +11,11 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils._param_validation import Interval
 
-from eigenbench.methods.classifiers.early_stopping import hold_out
-from eigenbench.methods.classifiers.partitioned_rows import PartitionedFit, PartitionedRows
+from eigenbench.methods.classifiers.partitioned_fit import PartitionedFit, PartitionedRows
 from eigenbench.methods.classifiers.score_calibration import ScoreCalibration, fit_calibration
 from eigenbench.methods.classifiers.simplex import project_rows_to_simplex
-from eigenbench.methods.classifiers.streamed import StreamedClassifier
-from eigenbench.methods.linalg.accumulation import accumulate
+from eigenbench.methods.classifiers.streamed import StreamedClassifier, hold_out
+from eigenbench.methods.linalg.map_reduce import accumulate
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks, row_slices
 

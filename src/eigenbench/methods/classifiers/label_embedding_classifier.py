@@ -16,11 +16,10 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import validate_data
 
-from eigenbench.methods.classifiers.early_stopping import EarlyStopping
 from eigenbench.methods.classifiers.label_losses import LOSSES, PROBABILITIES, LabelLoss, Targets
-from eigenbench.methods.classifiers.label_threshold import choose_threshold
 from eigenbench.methods.classifiers.logistic_decoder import (
     LOGIT_BYTES,
+    SampledDescent,
     StochasticDescent,
     WhitenedFeatures,
     descend,
@@ -28,7 +27,7 @@ from eigenbench.methods.classifiers.logistic_decoder import (
     prior_logits,
     second_moment,
 )
-from eigenbench.methods.classifiers.many_labels import ManyLabelClassifier
+from eigenbench.methods.classifiers.many_labels import ManyLabelClassifier, choose_threshold
 from eigenbench.methods.classifiers.row_weights import (
     CLASS_WEIGHTS,
     checked_weights,
@@ -36,7 +35,7 @@ from eigenbench.methods.classifiers.row_weights import (
     routing_to,
     with_class_weights,
 )
-from eigenbench.methods.classifiers.sampled_softmax import SampledDescent
+from eigenbench.methods.classifiers.streamed import EarlyStopping
 from eigenbench.methods.embeddings.labels.label_matrix import is_indicator, label_matrix
 from eigenbench.methods.embeddings.labels.rembrandt import Rembrandt
 from eigenbench.methods.embeddings.labels.spectral_label_embedding import LabelEmbedding

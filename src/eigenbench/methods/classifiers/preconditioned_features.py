@@ -9,8 +9,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
-from eigenbench.methods.linalg.row_blocks import BLOCK_BYTES, dense_block, row_slices
-from eigenbench.methods.linalg.row_threads import RowThreads
+from eigenbench.methods.linalg.row_blocks import BLOCK_BYTES, RowThreads, dense_block, row_slices
 
 #: Fewer rows than this are not worth a thread.
 SMALLEST_SHARE = 128

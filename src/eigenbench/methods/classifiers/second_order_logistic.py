@@ -14,10 +14,9 @@ from scipy.optimize import minimize
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from eigenbench.methods.classifiers.early_stopping import EarlyStopping
-from eigenbench.methods.classifiers.partitioned_rows import PartitionedFit, PartitionedRows
-from eigenbench.methods.classifiers.streamed import StreamedClassifier
-from eigenbench.methods.linalg.accumulation import accumulate
+from eigenbench.methods.classifiers.partitioned_fit import PartitionedFit, PartitionedRows
+from eigenbench.methods.classifiers.streamed import EarlyStopping, StreamedClassifier
+from eigenbench.methods.linalg.map_reduce import accumulate
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks
 

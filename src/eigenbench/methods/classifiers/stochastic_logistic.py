@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from eigenbench.methods.classifiers.early_stopping import EarlyStopping
 from eigenbench.methods.classifiers.label_losses import Targets, class_targets, multinomial_loss
 from eigenbench.methods.classifiers.logistic_decoder import (
     Descended,
@@ -23,18 +22,18 @@ from eigenbench.methods.classifiers.logistic_decoder import (
     mean_loss,
     prior_logits,
 )
-from eigenbench.methods.classifiers.partitioned_rows import PartitionedFit, PartitionedRows
-from eigenbench.methods.classifiers.preconditioned_features import PreconditionedFeatures, mapped_rows
-from eigenbench.methods.classifiers.shuffled_partitions import (
+from eigenbench.methods.classifiers.partitioned_fit import (
     HeldOut,
     HeldOutLoss,
+    PartitionedFit,
+    PartitionedRows,
     SampledGram,
     shuffled_chunks,
 )
-from eigenbench.methods.classifiers.streamed import StreamedClassifier
+from eigenbench.methods.classifiers.preconditioned_features import PreconditionedFeatures, mapped_rows
+from eigenbench.methods.classifiers.streamed import EarlyStopping, StreamedClassifier
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
-from eigenbench.methods.linalg.row_blocks import row_slices
-from eigenbench.methods.linalg.row_threads import RowThreads, row_threads
+from eigenbench.methods.linalg.row_blocks import RowThreads, row_slices, row_threads
 
 #: Rows of a minibatch for many rows: enough for the two triangular solves of a step to cost little.
 LARGEST_BATCH = 2048

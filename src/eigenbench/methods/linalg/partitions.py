@@ -1,4 +1,4 @@
-"""Labelled rows that no memory holds: pieces that are read one at a time, here or by Dask workers."""
+"""Labelled rows that no memory holds: pieces that are read one at a time, by one process or many."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import logging
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
+from joblib import delayed, effective_n_jobs
 
-from eigenbench.methods.linalg.accumulation import Accumulator
+from eigenbench.methods.linalg.map_reduce import SECONDS_BETWEEN_REPORTS, Sum, merged
 from eigenbench.methods.linalg.partition_files import PartitionError, file_readers
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks
 
 logger = logging.getLogger(__name__)
 
-#: Sums that one task of the tree merges.
-MERGED_AT_ONCE = 8
+#: Tasks for each worker into which partitions are grouped, which bounds the sums that are sent and merged.
+TASKS_PER_WORKER = 8
 
-_SECONDS_BETWEEN_REPORTS = 5.0
-
-Sum = TypeVar("Sum", bound=Accumulator)
+#: Workers that a task may cost. Dask's ``allowed-failures``, 3 by default, has to be larger.
+ATTEMPTS = 2
 
 
 class Reader(Protocol):
@@ -30,7 +30,7 @@ class Reader(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name in messages."""
 
     def __call__(self) -> Iterator[tuple[Any, Any]]:
         """Yield its rows and labels, block by block."""
@@ -39,10 +39,9 @@ class Reader(Protocol):
 class Partitions:
     """Labelled rows in pieces, over which sums are made piece by piece.
 
-    With a ``distributed.Client`` at hand, or for Dask collections, every piece is read and summed by a task
-    of Dask, and the sums are merged by a tree of tasks: Dask's scheduler says where, repeats the tasks of a
-    worker that is lost, and gives up on a piece that has cost several workers. Otherwise the pieces are read
-    one after the other in this process.
+    Inside ``joblib.parallel_config(...)`` with more than one worker (loky, threads, or a Dask cluster with
+    ``"dask"``) a worker reads its pieces and sends back their sum alone. Dask repeats the tasks of a worker
+    that is lost. Otherwise the pieces are read one after the other in this process.
 
     Parameters
     ----------
@@ -114,7 +113,7 @@ class Partitions:
                 yield X, y
 
     def name(self, number: int) -> str:
-        """Return what messages call a partition."""
+        """Return the name of a partition in messages."""
         return self._readers[number].name
 
     def __getitem__(self, some: slice) -> Partitions:
@@ -131,7 +130,7 @@ class Partitions:
         """
         if feature_map is None:
             return self
-        return Partitions([_mapped_reader(reader, feature_map) for reader in self._readers])
+        return Partitions([_Mapped(reader, feature_map) for reader in self._readers])
 
     def sum(
         self,
@@ -150,7 +149,7 @@ class Partitions:
             Maps rows, labels and the place of a block (number of the partition, number in it) to arguments
             for calls of the accumulator's ``add``; one call with (X, y) by default. Can be pickled.
         label : str
-            What is summed, for the progress lines; none are logged without it.
+            Name of the sum, for the progress lines; none are logged without it.
 
         Returns
         -------
@@ -160,90 +159,81 @@ class Partitions:
         Raises
         ------
         PartitionError
-            If a partition is missing, damaged or of another kind than the first, or if the workers die that
-            are given it, more often than Dask allows; the message names it. No sum is returned then.
+            If a partition is missing, damaged or of another kind than the first, or if two workers of Dask
+            died that read it; the message names it. No sum is returned then.
         """
-        if any(isinstance(reader, _DaskPiece) for reader in self._readers) or _dask_client():
-            return self._sum_by_dask(start, prepare, label)
+        workers = min(effective_n_jobs(None), len(self))
+        if workers > 1:
+            return self._sum_by_workers(start, prepare, label, TASKS_PER_WORKER * workers)
         total, reported = start(), time.monotonic()
         for number, reader in enumerate(self._readers):
-            if label and (number == 0 or time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS):
+            if label and (number == 0 or time.monotonic() - reported > SECONDS_BETWEEN_REPORTS):
                 reported = time.monotonic()
                 logger.info("%s: partition %d/%d, %s", label, number + 1, len(self), reader.name)
-            _add_all(total, reader.name, reader(), number, prepare)
+            _add_all(total, reader, number, prepare)
         return total
 
-    def _sum_by_dask(self, start: Callable[[], Sum], prepare: Any, label: str) -> Sum:
-        from dask import delayed
-
-        sum_piece, merge = delayed(_sum_piece, pure=False), delayed(_merged, pure=False)
-        names: dict[str, str] = {}
-        sums = []
-        for number, reader in enumerate(self._readers):
-            piece = reader.piece if isinstance(reader, _DaskPiece) else reader
-            key = f"{reader.name} {uuid.uuid4().hex}"
-            names[key] = reader.name
-            sums.append(sum_piece(reader.name, piece, number, start, prepare, dask_key_name=key))
-        while len(sums) > 1:
-            sums = [merge(start, sums[i : i + MERGED_AT_ONCE]) for i in range(0, len(sums), MERGED_AT_ONCE)]
-        total: Sum = _computed(sums[0], names)
-        if label:
-            logger.info("%s: %d partitions on Dask", label, len(self))
+    def _sum_by_workers(self, start: Callable[[], Sum], prepare: Any, label: str, most: int) -> Sum:
+        groups = np.array_split(np.arange(len(self)), min(most, len(self)))
+        tasks = [
+            _PartialSum(self._readers[group[0] : group[-1] + 1], group[0], start, prepare) for group in groups
+        ]
+        total: Sum = merged((delayed(task)() for task in tasks), label, [task.name for task in tasks])
         return total
 
 
-def _computed(task: Any, names: Mapping[str, str]) -> Any:
-    """Return what a task gives; ``names`` are those of the partitions by the keys of their tasks."""
-    try:
-        return task.compute()
-    except Exception as error:
-        if type(error).__name__ != "KilledWorker":
-            raise
-        raise PartitionError(_killed(error, names)) from error
+class _PartialSum:
+    """Task of a sum over some partitions, in turn.
 
-
-def _killed(error: Any, names: Mapping[str, str]) -> str:
-    """Say which partitions were with all the workers over whose deaths Dask gave up a task.
-
-    Dask counts a death against every task that the worker was given, so it may blame one that only waited.
+    It has no arguments: joblib would scatter them, and Dask loses scattered data with a worker. It counts how
+    often Dask has begun it, because joblib waits without end for a task that Dask gives up.
     """
-    deaths = [
-        set(event["processing-tasks"])
-        for _, event in _dask_client().get_events("all")
-        if isinstance(event, dict) and error.task in event.get("processing-tasks", ())
-    ]
-    shared = set.intersection({error.task, *names}, *deaths)
-    found = [name for key, name in names.items() if key in shared]
-    given = "this partition" if len(found) == 1 else "these partitions: one of them is the cause"
-    return (
-        f"{', '.join(found) or 'a sum of several partitions'}: {error.allowed_failures + 1} workers died that"
-        f" were given {given if found else 'it'}, of too little memory for instance. {error}"
-    )
+
+    def __init__(self, readers: Sequence[Reader], first: int, start: Callable[[], Any], prepare: Any) -> None:
+        self.name = " to ".join(dict.fromkeys(readers[place].name for place in (0, -1)))
+        self._readers, self._first, self._start, self._prepare = readers, first, start, prepare
+        self._key = uuid.uuid4().hex
+
+    def __call__(self) -> Any:
+        if _on_dask_worker():
+            self._count_attempt()
+        total = self._start()
+        for number, reader in enumerate(self._readers, self._first):
+            _add_all(total, reader, number, self._prepare)
+        return total
+
+    def _count_attempt(self) -> None:
+        from distributed import get_client
+
+        client: Any = get_client()
+        earlier = client.get_metadata([self._key], 0)
+        if earlier == ATTEMPTS:
+            raise PartitionError(
+                f"{self.name}: {ATTEMPTS} workers died that read it. Give them more memory, or take it out."
+            )
+        client.set_metadata([self._key], earlier + 1)
 
 
-def _sum_piece(name: str, piece: Any, number: int, start: Callable[[], Sum], prepare: Any) -> Sum:
-    total = start()
-    _add_all(total, name, piece() if callable(piece) else [piece], number, prepare)
-    return total
+def _on_dask_worker() -> bool:
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return False
+    try:
+        distributed.get_worker()
+    except ValueError:
+        return False
+    return True
 
 
-def _merged(start: Callable[[], Sum], sums: list[Sum]) -> Sum:
-    """Merge into a new sum: Dask may repeat the task, and then needs the parts as they were."""
-    total = start()
-    for part in sums:
-        total.merge(part)
-    return total
-
-
-def _add_all(total: Any, name: str, blocks: Iterable[Any], number: int, prepare: Any) -> None:
-    for place, (X, y) in enumerate(blocks):
+def _add_all(total: Any, reader: Reader, number: int, prepare: Any) -> None:
+    for place, (X, y) in enumerate(reader()):
         if not len(y):
             continue
         try:
             for arguments in [(X, y)] if prepare is None else prepare(X, y, (number, place)):
                 total.add(*arguments)
         except (TypeError, ValueError) as error:
-            raise PartitionError(f"{name}: {error}") from error
+            raise PartitionError(f"{reader.name}: {error}") from error
 
 
 class _Block:
@@ -264,10 +254,17 @@ class _DaskPiece:
     """A piece of a Dask collection: a task that gives (X, y)."""
 
     def __init__(self, name: str, piece: Any) -> None:
-        self.name, self.piece = name, piece
+        self.name, self._piece = name, piece
 
     def __call__(self) -> Iterator[tuple[Any, Any]]:
-        yield self.piece.compute()
+        if not _on_dask_worker():
+            yield self._piece.compute()
+            return
+        from distributed import worker_client
+
+        with worker_client():
+            pair = self._piece.compute()
+        yield pair
 
 
 class _Mapped:
@@ -278,29 +275,9 @@ class _Mapped:
 
     def __call__(self) -> Iterator[tuple[Any, Any]]:
         for X, y in self._reader():
-            yield from _features(self._feature_map, X, y)
-
-
-def _mapped_reader(reader: Reader, feature_map: Any) -> Reader:
-    if not isinstance(reader, _DaskPiece):
-        return _Mapped(reader, feature_map)
-    from dask import delayed
-
-    return _DaskPiece(reader.name, delayed(_mapped_pair)(feature_map, reader.piece))
-
-
-def _features(feature_map: Any, X: Any, y: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    if len(y):
-        for rows, features in FeatureBlocks(X, feature_map):
-            yield features, y[rows]
-
-
-def _mapped_pair(feature_map: Any, pair: tuple[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
-    parts = list(_features(feature_map, *pair))
-    if not parts:
-        return pair
-    features, labels = zip(*parts, strict=True)
-    return np.concatenate(features), np.concatenate(labels)
+            if len(y):
+                for rows, features in FeatureBlocks(X, self._feature_map):
+                    yield features, y[rows]
 
 
 def _frame_readers(frame: Any, target: Any) -> list[_DaskPiece]:
@@ -343,15 +320,3 @@ def _pair(rows: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 def _is_dask(source: Any) -> bool:
     return hasattr(source, "__dask_graph__") and hasattr(source, "to_delayed")
-
-
-def _dask_client() -> Any:
-    """Return the client of a Dask cluster that this thread works with, None without one."""
-    if "distributed" not in sys.modules:
-        return None
-    from distributed import default_client
-
-    try:
-        return default_client()  # type: ignore[no-untyped-call]
-    except ValueError:
-        return None

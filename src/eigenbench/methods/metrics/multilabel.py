@@ -1,4 +1,4 @@
-"""Score a fitted multilabel model on labelled rows, in blocks."""
+"""Metrics of multilabel models on labelled rows, in blocks: decisions by thresholds, and rankings."""
 
 from __future__ import annotations
 
@@ -10,9 +10,128 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from eigenbench.methods.metrics.decisions import THRESHOLDS, DecisionScores, Thresholds
-from eigenbench.methods.metrics.ranking import RankingScores, hits
-from eigenbench.methods.metrics.top_k import TopK, predict_top_k
+from eigenbench.methods.metrics.ranking import RankingScores, TopK, hits, predict_top_k
+
+#: Thresholds on probabilities among which one is chosen.
+THRESHOLDS: NDArray[np.float64] = np.arange(1, 100) / 100
+
+#: The metrics of decisions by one threshold for all labels, and whether larger values are better.
+DECISION_METRICS = {"hamming_loss": False, "micro_f1": True, "macro_f1": True, "macro_f1_present": True}
+
+#: Macro F1 where each label has a threshold of its own.
+BY_LABEL = "macro_f1_by_label"
+
+#: Thresholds by metric: one for all labels, or one for each.
+Thresholds = dict[str, float | list[float]]
+
+
+class DecisionScores:
+    """Counts of true and predicted labels, by label and threshold, over blocks of rows.
+
+    Needs memory for two counts and a sum for each label and threshold, however many rows there are. Labels
+    that are not among those given for a row count as not predicted.
+
+    Parameters
+    ----------
+    n_labels : int
+        Number of labels c.
+    thresholds : array of float, optional
+        Ascending.
+    """
+
+    def __init__(self, n_labels: int, thresholds: NDArray[np.float64] = THRESHOLDS):
+        self.n_labels = n_labels
+        self.thresholds = np.asarray(thresholds, dtype=np.float64)
+        shape = (len(self.thresholds), n_labels)
+        self._reached = np.zeros(shape, dtype=np.int32)
+        self._correct = np.zeros(shape, dtype=np.int32)
+        self._mass = np.zeros(shape)
+        self._mass_below = np.zeros(n_labels)
+        self._support = np.zeros(n_labels, dtype=np.int64)
+        self._n_rows = 0
+
+    def update(self, truth: csr_array, best: TopK, hit: NDArray[np.bool_] | None = None) -> None:
+        """Add a block: its indicator (n, c), its best labels, and `hits` of these if known."""
+        hit = hits(truth, best.labels) if hit is None else hit
+        # The last threshold that the score reaches; what reaches it reaches all before.
+        level = np.searchsorted(self.thresholds, best.scores.astype(np.float64), side="right") - 1
+        counted = (level >= 0) & (best.labels >= 0)
+        place = level * self.n_labels + best.labels
+        for counts, chosen in ((self._reached, counted), (self._correct, counted & hit)):
+            np.add.at(counts.reshape(-1), place[chosen], 1)
+        np.add.at(self._mass.reshape(-1), place[counted], best.scores[counted])
+        below = (level < 0) & (best.labels >= 0)
+        np.add.at(self._mass_below, best.labels[below], best.scores[below])
+        self._support += np.bincount(truth.indices, minlength=self.n_labels)
+        self._n_rows += truth.shape[0]
+
+    def curves(self) -> dict[str, NDArray[np.float64]]:
+        """Return each metric of `DECISION_METRICS` at every threshold.
+
+        ``hamming_loss``: share of the n x c decisions that are wrong. ``micro_f1``: 2 TP / (2 TP + FP + FN),
+        counted over all labels together; ``macro_f1``: the mean over labels of their own, where a label
+        that is neither true nor predicted anywhere counts as 0; ``macro_f1_present``: that over the labels
+        that are true in some row.
+        """
+        predicted, correct = _at_least(self._reached), _at_least(self._correct)
+        both = predicted + self._support
+        per_label = 2 * correct / np.maximum(both, 1)
+        present = self._support > 0
+        return {
+            "hamming_loss": (both - 2 * correct).sum(axis=1) / (self._n_rows * self.n_labels),
+            "micro_f1": 2 * correct.sum(axis=1) / np.maximum(both.sum(axis=1), 1),
+            "macro_f1": per_label.mean(axis=1),
+            "macro_f1_present": per_label[:, present].sum(axis=1) / max(present.sum(), 1),
+        }
+
+    def best_thresholds(self) -> Thresholds:
+        """Return for each metric the threshold that is best for it, the lowest of several.
+
+        Those of ``macro_f1_by_label`` have the largest expected F1 by the scores alone, taken as
+        probabilities [1]_: what single labels of few rows would call for is mostly noise.
+
+        References
+        ----------
+        .. [1] Z. C. Lipton, C. Elkan and B. Naryanaswamy, "Optimal thresholding of classifiers to maximize F1
+           measure", ECML PKDD 2014.
+        """
+        return {
+            **{
+                name: float(self.thresholds[np.argmax(curve) if DECISION_METRICS[name] else np.argmin(curve)])
+                for name, curve in self.curves().items()
+            },
+            BY_LABEL: self.thresholds[self._largest_expected_f1()].tolist(),
+        }
+
+    def _largest_expected_f1(self) -> NDArray[np.intp]:
+        """Return the index of each label's threshold."""
+        reached, mass = _at_least(self._reached), _at_least(self._mass)
+        expected = 2 * mass / np.maximum(reached + mass[0] + self._mass_below, np.finfo(float).tiny)
+        return np.argmax(expected, axis=0)
+
+    def metrics(self, thresholds: Thresholds) -> dict[str, float]:
+        """Return each metric at its threshold, and at 0.5 as ``<metric>_at_half``."""
+        found = {}
+        for name, curve in self.curves().items():
+            found[name] = float(curve[self._index(thresholds[name])])
+            found[f"{name}_at_half"] = float(curve[self._index(0.5)])
+        found[BY_LABEL] = self._macro_f1_by_label(thresholds[BY_LABEL])
+        return found
+
+    def _macro_f1_by_label(self, thresholds: float | list[float]) -> float:
+        places = [self._index(threshold) for threshold in np.broadcast_to(thresholds, self.n_labels)]
+        own = places, np.arange(self.n_labels)
+        correct, both = _at_least(self._correct)[own], _at_least(self._reached)[own] + self._support
+        return float(np.mean(2 * correct / np.maximum(both, 1)))
+
+    def _index(self, threshold: float | list[float]) -> int:
+        return int(np.argmin(np.abs(self.thresholds - threshold)))
+
+
+def _at_least(counts: NDArray[Any]) -> NDArray[Any]:
+    """Return sums (thresholds, c) over what reaches each threshold, from those over what reaches no next."""
+    return np.cumsum(counts[::-1], axis=0)[::-1]
+
 
 #: Labels of each row that are looked at: all of them for most datasets.
 DEPTH = 1024
@@ -45,7 +164,7 @@ def score_multilabel(
     Parameters
     ----------
     model : classifier
-        See `eigenbench.methods.metrics.top_k.predict_top_k`; scores are probabilities.
+        See `eigenbench.methods.metrics.ranking.predict_top_k`; scores are probabilities.
     X : array or sparse array of shape (n, d)
         The rows.
     Y : csr_array of shape (n, c)

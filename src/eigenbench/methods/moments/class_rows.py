@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from eigenbench.methods.linalg.generalized_eigen import TooFewRows
+from eigenbench.methods.linalg.eigenproblems import TooFewRows
 from eigenbench.methods.linalg.row_blocks import dense_block, row_slices
-from eigenbench.methods.linalg.rows_by_class import class_runs
-from eigenbench.methods.moments.class_sums import label_array
+from eigenbench.methods.moments.class_sums import class_runs, label_array
 from eigenbench.methods.moments.second_moments import SecondMoments
 
 logger = logging.getLogger(__name__)

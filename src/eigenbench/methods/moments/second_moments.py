@@ -1,4 +1,4 @@
-"""What follows from the count, the sum and the second moment of a class."""
+"""Second moments of classes, packed triangles, and shifts that keep small variances."""
 
 from __future__ import annotations
 
@@ -7,6 +7,131 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lapack
+
+
+def packed_size(order: int) -> int:
+    """Return how many numbers the triangle of a matrix of this order has, d(d + 1)/2."""
+    return order * (order + 1) // 2
+
+
+def packed_product(rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Return the triangle of ``rows.T @ rows``, n·d² flops at the rate of matrix products.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d), float32 or float64
+        C-contiguous rows, at least one.
+    out : ndarray of shape (d(d + 1)/2,), optional
+        An earlier result for the same d and type, which is overwritten.
+
+    Returns
+    -------
+    ndarray of shape (d(d + 1)/2,)
+        In the type of the rows. Sums and multiples of triangles are the triangles of sums and multiples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenbench.methods.moments.second_moments import packed_product, unpacked
+    >>> unpacked(packed_product(np.array([[1.0, 2.0], [0.0, 1.0]])))
+    array([[1., 2.],
+           [2., 5.]])
+    """
+    n, d = rows.shape
+    sfrk = lapack.ssfrk if rows.dtype == np.float32 else lapack.dsfrk
+    if out is None:
+        out = np.empty(packed_size(d), dtype=rows.dtype)
+    return sfrk(d, n, 1.0, rows.T, 0.0, out, overwrite_c=1)
+
+
+def packed(matrix: np.ndarray) -> np.ndarray:
+    """Return the triangle of a symmetric matrix (d, d), float64."""
+    return lapack.dtrttf(matrix)[0]
+
+
+def unpacked(triangle: np.ndarray) -> np.ndarray:
+    """Return the symmetric matrix (d, d), float64, of a triangle (d(d + 1)/2,)."""
+    order = int((np.sqrt(8 * len(triangle) + 1) - 1) / 2)
+    matrix, _ = lapack.dtfttr(order, triangle.astype(np.float64, copy=False))
+    matrix = matrix.T
+    _mirror_lower(matrix)
+    return matrix
+
+
+def _mirror_lower(matrix: np.ndarray) -> None:
+    """Copy the lower triangle of a square matrix to its upper triangle, in tiles that fit in cache."""
+    size, tile = len(matrix), 256
+    for start in range(0, size, tile):
+        stop = min(start + tile, size)
+        corner = matrix[start:stop, start:stop]
+        corner[:] = np.tril(corner) + np.tril(corner, -1).T
+        matrix[start:stop, stop:] = matrix[stop:, start:stop].T
+
+
+#: A feature of float32 rows whose mean is larger than this, in standard deviations, has rows shifted first.
+LARGE_MEAN = 10.0
+
+
+def one_shift(rows: np.ndarray, total: np.ndarray) -> np.ndarray | None:
+    """Return what to subtract from float32 rows of this sum before products are made, None for nothing.
+
+    Raw products of a feature of mean m and variance v keep v to about m²/v times the rounding of their type.
+    """
+    if rows.dtype != np.float32:
+        return None
+    mean = total / len(rows)
+    variance = _mean_squares(rows) - mean**2
+    return _rounded(mean, variance) if _is_large(mean, variance).any() else None
+
+
+def class_shifts(rows: np.ndarray, totals: np.ndarray, counts: np.ndarray) -> np.ndarray | None:
+    """Return what to subtract from the float32 rows of each class, (c, d), None for nothing.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+        The rows of all classes.
+    totals : ndarray of shape (c, d)
+        Their sums.
+    counts : ndarray of shape (c,)
+        Their numbers, at least 1.
+
+    Notes
+    -----
+    Only features that need it are shifted. With less than two rows a class there is one shift for all.
+    """
+    if rows.dtype != np.float32:
+        return None
+    if len(rows) < 2 * len(totals):
+        shift = one_shift(rows, totals.sum(axis=0))
+        return None if shift is None else np.broadcast_to(shift, totals.shape)
+    means = totals / counts[:, None]
+    within = len(rows) * _mean_squares(rows) - counts @ means**2
+    variance = within / max(1, len(rows) - len(totals))
+    large = _is_large(means, variance).any(axis=0)
+    return np.where(large, _rounded(means, variance), np.float32(0)) if large.any() else None
+
+
+def moved_by(shift: np.ndarray, total: np.ndarray, n: float) -> np.ndarray:
+    """Return the second moment of n rows of this sum less that of the rows minus a shift."""
+    half = np.outer(total - 0.5 * n * shift, shift)
+    return half + half.T
+
+
+def _mean_squares(rows: np.ndarray) -> np.ndarray:
+    return np.einsum("nd,nd->d", rows, rows, dtype=np.float64) / len(rows)
+
+
+def _is_large(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    return mean**2 > LARGE_MEAN**2 * variance
+
+
+def _rounded(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Return the mean to within a standard deviation, with few digits: subtracting it is almost exact."""
+    least = (np.finfo(np.float32).eps * mean) ** 2 + np.finfo(np.float64).tiny
+    step = 2.0 ** np.floor(0.5 * np.log2(np.maximum(variance, least)))
+    return (step * np.rint(mean / step)).astype(np.float32)
 
 
 class SecondMoments:

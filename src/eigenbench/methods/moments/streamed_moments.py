@@ -9,13 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from eigenbench.methods.linalg.packed_symmetric import packed_size, unpacked
 from eigenbench.methods.linalg.partitions import Partitions
 from eigenbench.methods.linalg.row_blocks import row_slices
-from eigenbench.methods.moments.class_moments import ClassMoments
+from eigenbench.methods.moments.class_moments import ClassMoments, PooledMoments
 from eigenbench.methods.moments.class_sums import label_array
-from eigenbench.methods.moments.pooled_moments import PooledMoments
-from eigenbench.methods.moments.second_moments import SecondMoments
+from eigenbench.methods.moments.second_moments import SecondMoments, packed_size, unpacked
 
 logger = logging.getLogger(__name__)
 

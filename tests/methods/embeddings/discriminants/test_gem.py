@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 
 from eigenbench import GEM, CalibratedLeastSquares, ClassMoments, SignedPowers
-from eigenbench.methods.linalg import generalized_eigen
+from eigenbench.methods.linalg import eigenproblems
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ def test_the_matrix_free_path_equals_the_dense_path(monkeypatch):
     y = np.repeat([0, 1, 2], 300)
     X[y == 1] = X[y == 1] @ (np.eye(120) + 0.05 * rng.randn(120, 120))
     dense = GEM(gamma=0.01, top=6).fit(X, y)
-    monkeypatch.setattr(generalized_eigen, "DENSE_LIMIT", 0)
+    monkeypatch.setattr(eigenproblems, "DENSE_LIMIT", 0)
     free = GEM(gamma=0.01, top=6).fit(X, y)
     assert_allclose(free.eigenvalues_, dense.eigenvalues_, rtol=1e-10)
     assert_allclose(free.detectors_, dense.detectors_, atol=1e-5 * np.abs(dense.detectors_).max())
@@ -154,7 +154,7 @@ def test_the_matrix_free_path_equals_the_dense_path(monkeypatch):
 def test_the_iteration_handles_repeated_and_zero_eigenvalues():
     values = np.r_[[5.0, 5.0, 5.0, 1.0], np.zeros(196)]
     Q = linalg.qr(np.random.RandomState(1).randn(200, 200))[0]
-    found, vectors = generalized_eigen.block_krylov(
+    found, vectors = eigenproblems.block_krylov(
         lambda V: Q @ (values[:, None] * (Q.T @ V)), 200, 5, rng=np.random.RandomState(0)
     )
     assert_allclose(found, [5, 5, 5, 1, 0], atol=1e-10)
@@ -164,9 +164,7 @@ def test_the_iteration_handles_repeated_and_zero_eigenvalues():
 def test_the_iteration_reports_no_convergence():
     spectrum = np.linspace(1, 1.001, 400)[:, None]
     with pytest.raises(linalg.LinAlgError, match="no convergence"):
-        generalized_eigen.block_krylov(
-            lambda V: spectrum * V, 400, 3, rng=np.random.RandomState(0), max_iter=3
-        )
+        eigenproblems.block_krylov(lambda V: spectrum * V, 400, 3, rng=np.random.RandomState(0), max_iter=3)
 
 
 def test_more_features_than_rows_and_a_class_with_one_example():

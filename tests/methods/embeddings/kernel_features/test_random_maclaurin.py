@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from eigenbench.methods.embeddings.kernel_features.random_maclaurin import RandomMaclaurin
-from eigenbench.methods.embeddings.kernel_features.spherical_kernels import (
+from eigenbench.methods.embeddings.kernel_features.spherical_density import (
     maclaurin_coefficients,
     spherical_polynomial_kernel,
 )

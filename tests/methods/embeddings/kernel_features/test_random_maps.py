@@ -10,8 +10,8 @@ from eigenbench.methods.embeddings.kernel_features.craft import CRAFT
 from eigenbench.methods.embeddings.kernel_features.random_fourier import RandomFourierFeatures
 from eigenbench.methods.embeddings.kernel_features.random_maclaurin import RandomMaclaurin
 from eigenbench.methods.embeddings.kernel_features.spherical import SphericalRandomFeatures
+from eigenbench.methods.embeddings.kernel_features.spherical_density import spherical_polynomial_kernel
 from eigenbench.methods.embeddings.kernel_features.spherical_hermite import SphericalHermiteFeatures
-from eigenbench.methods.embeddings.kernel_features.spherical_kernels import spherical_polynomial_kernel
 from eigenbench.methods.embeddings.kernel_features.tensor_sketch import TensorSketch
 
 UNBIASED = [

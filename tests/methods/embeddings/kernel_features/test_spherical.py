@@ -6,8 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from eigenbench.methods.embeddings.kernel_features.frequencies import orthogonal_directions
 from eigenbench.methods.embeddings.kernel_features.spherical import SphericalRandomFeatures
-from eigenbench.methods.embeddings.kernel_features.spherical_density import fit_radial_density
-from eigenbench.methods.embeddings.kernel_features.spherical_kernels import spherical_polynomial
+from eigenbench.methods.embeddings.kernel_features.spherical_density import (
+    fit_radial_density,
+    spherical_polynomial,
+)
 
 ORIGINAL = {"directions": "independent", "phases": "random"}
 FAST = {"n_gaussians": 4, "n_starts": 1}

@@ -11,9 +11,9 @@ from eigenbench.methods.embeddings.kernel_features.spherical_density import (
     _Mixture,
     fit_radial_density,
     sphere_quadrature,
+    spherical_polynomial,
     spherical_wave,
 )
-from eigenbench.methods.embeddings.kernel_features.spherical_kernels import spherical_polynomial
 
 Z = np.linspace(0, 2, 201)
 UNIFORM = np.full(201, 1 / 201)

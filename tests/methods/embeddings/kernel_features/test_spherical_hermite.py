@@ -5,13 +5,13 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import special
 
+from eigenbench.methods.embeddings.kernel_features.spherical_density import spherical_polynomial_kernel
 from eigenbench.methods.embeddings.kernel_features.spherical_hermite import (
     SphericalHermiteFeatures,
     _coefficients,
     _polynomials,
     _shares,
 )
-from eigenbench.methods.embeddings.kernel_features.spherical_kernels import spherical_polynomial_kernel
 from eigenbench.methods.embeddings.kernel_features.tensor_sketch import TensorSketch
 
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from eigenbench.methods.embeddings.kernel_features.spherical_kernels import (
+from eigenbench.methods.embeddings.kernel_features.spherical_density import (
     maclaurin_coefficients,
     spherical_polynomial,
     spherical_polynomial_kernel,

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.kernel_approximation import PolynomialCountSketch
 
 from eigenbench.methods.embeddings.kernel_features.random_map import BLOCK_BYTES
-from eigenbench.methods.embeddings.kernel_features.spherical_kernels import spherical_polynomial_kernel
+from eigenbench.methods.embeddings.kernel_features.spherical_density import spherical_polynomial_kernel
 from eigenbench.methods.embeddings.kernel_features.tensor_sketch import TensorSketch
 
 

@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 
-from eigenbench.methods.embeddings.constraints.constraint_operators import ConstraintOperators
-from eigenbench.methods.embeddings.constraints.equivalence_constraints import (
+from eigenbench.methods.embeddings.constraints.constraint_operators import (
+    ConstraintOperators,
     largest_distance,
 )
 from eigenbench.methods.embeddings.constraints.gram_coordinates import GramCoordinates

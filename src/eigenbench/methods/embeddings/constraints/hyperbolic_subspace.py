@@ -15,23 +15,27 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from eigenbench.methods.embeddings.constraints.constraint_operators import ConstraintOperators
-from eigenbench.methods.embeddings.constraints.equivalence_constraints import (
+from eigenbench.methods.embeddings.constraints.constraint_operators import (
+    ConstraintOperators,
     check_pairs,
     incidence_matrix,
     longest_difference,
 )
-from eigenbench.methods.embeddings.constraints.eta_selection import Subspace, alternate, scan_etas
 from eigenbench.methods.embeddings.constraints.gram_coordinates import GramCoordinates, kernel_matrix
 from eigenbench.methods.embeddings.constraints.margin_risk import (
     PairDistances,
     eta_from_threshold,
     projection_risk_bound,
 )
-from eigenbench.methods.embeddings.constraints.positive_eigenspace import PositiveEigenspaces
+from eigenbench.methods.embeddings.constraints.positive_eigenspace import (
+    PositiveEigenspaces,
+    Subspace,
+    alternate,
+    scan_etas,
+)
 from eigenbench.methods.embeddings.row_transformer import RowTransformer
+from eigenbench.methods.linalg.eigenproblems import make_peaks_positive
 from eigenbench.methods.linalg.row_blocks import row_slices
-from eigenbench.methods.linalg.signs import make_peaks_positive
 
 #: Values of η₋₁ among which the risk on the training pairs decides by default.
 ETA_GRID = tuple(np.geomspace(0.005, 1, 12).round(4).tolist())

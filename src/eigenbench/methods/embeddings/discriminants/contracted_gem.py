@@ -15,9 +15,9 @@ from sklearn.utils.validation import _check_sample_weight, check_array
 from eigenbench.methods.embeddings.discriminants.detector_embedding import DetectorEmbedding
 from eigenbench.methods.embeddings.discriminants.gem import GEM
 from eigenbench.methods.embeddings.discriminants.sir import slice_codes
-from eigenbench.methods.linalg.accumulation import accumulate
+from eigenbench.methods.linalg.eigenproblems import make_peaks_positive
+from eigenbench.methods.linalg.map_reduce import accumulate
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks
-from eigenbench.methods.linalg.signs import make_peaks_positive
 from eigenbench.methods.moments import ClassMoments
 
 #: What is smaller than this, relative to the target, is taken for zero.

@@ -19,8 +19,7 @@ from eigenbench.methods.embeddings.discriminants.pairs import (
     nearest_pairs,
     select_pairs,
 )
-from eigenbench.methods.linalg.generalized_eigen import SharedDenominator
-from eigenbench.methods.linalg.low_rank_denominator import LowRankDenominator
+from eigenbench.methods.linalg.eigenproblems import LowRankDenominator, SharedDenominator
 from eigenbench.methods.moments import AnyMoments
 from eigenbench.methods.moments.class_rows import ClassRows, solved_from_rows
 from eigenbench.methods.moments.second_moments import SecondMoments

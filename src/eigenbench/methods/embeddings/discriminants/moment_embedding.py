@@ -10,9 +10,8 @@ from scipy import linalg
 from sklearn.utils.validation import _check_sample_weight
 
 from eigenbench.methods.embeddings.row_transformer import LinearEmbedding, MomentFit
-from eigenbench.methods.linalg.generalized_eigen import SharedDenominator
+from eigenbench.methods.linalg.eigenproblems import SharedDenominator, make_peaks_positive
 from eigenbench.methods.linalg.row_blocks import ROW_TYPES
-from eigenbench.methods.linalg.signs import make_peaks_positive
 from eigenbench.methods.moments import AnyMoments, PooledMoments
 from eigenbench.methods.moments.streamed_moments import moments_within_memory
 

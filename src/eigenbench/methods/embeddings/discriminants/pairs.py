@@ -9,7 +9,7 @@ from scipy import linalg
 from scipy.spatial.distance import cdist
 
 from eigenbench.methods.embeddings.discriminants.moment_embedding import add_ridge
-from eigenbench.methods.linalg.generalized_eigen import SharedDenominator
+from eigenbench.methods.linalg.eigenproblems import SharedDenominator
 from eigenbench.methods.linalg.row_blocks import row_slices
 from eigenbench.methods.moments import AnyMoments
 

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 from eigenbench.methods.embeddings.discriminants.detector_embedding import LabelDetectors
 from eigenbench.methods.embeddings.discriminants.gem import class_denominator
 from eigenbench.methods.embeddings.discriminants.pairs import all_pairs, nearest_pairs
-from eigenbench.methods.linalg.generalized_eigen import SharedDenominator, TooFewRows
+from eigenbench.methods.linalg.eigenproblems import SharedDenominator, TooFewRows
 from eigenbench.methods.moments import ClassMoments
 from eigenbench.methods.moments.class_rows import ClassRows
 

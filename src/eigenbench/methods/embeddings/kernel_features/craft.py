@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from eigenbench.methods.embeddings.kernel_features.frequencies import SubsampledHadamard, next_power_of_two
 from eigenbench.methods.embeddings.kernel_features.random_maclaurin import RandomMaclaurin
+from eigenbench.methods.embeddings.kernel_features.random_map import PolynomialKernelMap
 from eigenbench.methods.embeddings.kernel_features.tensor_sketch import TensorSketch
-from eigenbench.methods.embeddings.kernel_features.unit_rows import PolynomialKernelMap
-from eigenbench.methods.linalg.hadamard import SubsampledHadamard, next_power_of_two
 
 
 class CRAFT(PolynomialKernelMap):

@@ -1,4 +1,4 @@
-"""Directions and radii of random frequency vectors, and the trigonometric features made of them."""
+"""Directions and radii of random frequencies, fast Hadamard transforms, and trigonometric features."""
 
 from __future__ import annotations
 
@@ -7,9 +7,155 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import hadamard
 from sklearn.utils.extmath import safe_sparse_dot
 
-from eigenbench.methods.linalg.hadamard import hadamard_projections, hadamard_signs
+#: Largest factor applied as one matrix product; a product of this size runs at the speed of memory.
+_RADIX = 64
+
+
+def next_power_of_two(number: int) -> int:
+    """Return the smallest power of two that is at least ``number`` ≥ 1."""
+    return 1 << (number - 1).bit_length()
+
+
+def walsh_hadamard(X: np.ndarray) -> np.ndarray:
+    r"""Apply the orthonormal Walsh-Hadamard transform to every row.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, width), float32 or float64
+        The rows; ``width`` is a power of two.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, width)
+        ``X @ H / sqrt(width)`` with H Sylvester's Hadamard matrix, in the type of X. Applying it twice
+        gives X back.
+
+    Raises
+    ------
+    ValueError
+        If the width is not a power of two.
+
+    Notes
+    -----
+    H is a Kronecker power, so factors of up to 64 columns are applied as matrix products: at most
+    128·⌈log_64(width)⌉ flops per entry, and no more than log_64(width) passes over memory.
+
+    Examples
+    --------
+    >>> walsh_hadamard(np.array([[1.0, 0.0], [1.0, 1.0]])).round(4).tolist()
+    [[0.7071, 0.7071], [1.4142, 0.0]]
+    """
+    n_rows, width = X.shape
+    if width & (width - 1) or width == 0:
+        raise ValueError(f"the width of a Walsh-Hadamard transform is a power of two, got {width}.")
+    result, inner = X, 1
+    while inner < width:
+        radix = min(_RADIX, width // inner)
+        factor = hadamard(radix).astype(X.dtype) / X.dtype.type(np.sqrt(radix))
+        if inner == 1:
+            result = result.reshape(-1, radix) @ factor
+        else:
+            result = factor @ result.reshape(-1, radix, inner)
+        inner *= radix
+    return result.reshape(n_rows, width) if inner > 1 else X.copy()
+
+
+class SubsampledHadamard:
+    r"""Subsampled randomized Hadamard transform (SRHT): a fast projection that keeps inner products.
+
+    A row z of width E, padded with zeros to a power of two E', becomes
+    :math:`\sqrt{E'/D}\, S H \Delta z`: random signs Δ, the orthonormal Walsh-Hadamard transform H and D
+    coordinates S drawn without replacement [1]_. The expected inner product of two results is the inner
+    product of the rows; with D = E' the map is orthogonal.
+
+    Parameters
+    ----------
+    n_inputs : int
+        Width E of the rows.
+    n_components : int
+        Width D ≤ E' of the result.
+    rng : RandomState
+        Source of the signs and coordinates.
+
+    References
+    ----------
+    .. [1] N. Ailon and B. Chazelle, "The Fast Johnson-Lindenstrauss Transform and Approximate Nearest
+       Neighbors", SIAM J. Comput. 39 (2009); J. A. Tropp, "Improved Analysis of the Subsampled Randomized
+       Hadamard Transform", Adv. Adapt. Data Anal. 3 (2011).
+
+    Examples
+    --------
+    >>> srht = SubsampledHadamard(4, 4, np.random.RandomState(0))
+    >>> z = np.array([[3.0, 0.0, 4.0, 0.0]])
+    >>> float(np.linalg.norm(srht.apply(z)).round(6))
+    5.0
+    """
+
+    def __init__(self, n_inputs: int, n_components: int, rng: np.random.RandomState) -> None:
+        self.n_inputs = n_inputs
+        width = next_power_of_two(n_inputs)
+        self.signs = rng.choice(np.array([-1, 1], dtype=np.int8), size=n_inputs)
+        self.chosen = np.sort(rng.permutation(width)[:n_components])
+        self.width = width
+
+    def apply(self, Z: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Project rows of shape (n_rows, E) to (n_rows, D), in their type."""
+        padded = np.zeros((Z.shape[0], self.width), dtype=Z.dtype)
+        np.multiply(Z, self.signs, out=padded[:, : self.n_inputs], casting="same_kind")
+        out = np.take(walsh_hadamard(padded), self.chosen, axis=1, out=out, mode="clip")
+        out *= Z.dtype.type(np.sqrt(self.width / self.chosen.size))
+        return out
+
+
+def hadamard_signs(n_inputs: int, n_directions: int, rng: np.random.RandomState) -> np.ndarray:
+    """Draw the signs of the blocks that :func:`hadamard_projections` needs.
+
+    Returns
+    -------
+    ndarray of shape (n_blocks, 3, width), int8
+        Random signs; ``width`` is the next power of two of ``n_inputs`` and there are enough blocks of it
+        for ``n_directions``.
+    """
+    width = next_power_of_two(n_inputs)
+    shape = (-(-n_directions // width), 3, width)
+    return rng.choice(np.array([-1, 1], dtype=np.int8), size=shape)
+
+
+def hadamard_projections(X: np.ndarray, signs: np.ndarray, out: np.ndarray) -> None:
+    r"""Project rows on structured, nearly uniform unit directions in O(log d) operations per projection.
+
+    Block by block the rows are mapped by :math:`H \Delta_3 H \Delta_2 H \Delta_1` [1]_, an orthogonal matrix
+    whose rows stand for directions drawn from the sphere.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, d)
+        The rows.
+    signs : ndarray of shape (n_blocks, 3, width), int8
+        From :func:`hadamard_signs`.
+    out : ndarray of shape (n_rows, n_directions)
+        Receives the projections, scaled by √(width/d): in the mean their square is ‖x‖²/d, as for
+        directions uniform on the sphere of the d inputs.
+
+    References
+    ----------
+    .. [1] F. X. Yu et al., "Orthogonal Random Features", NIPS 2016, section 4.
+    """
+    n_blocks, _, width = signs.shape
+    inputs = X.shape[1]
+    scale = X.dtype.type(np.sqrt(width / inputs))
+    padded = np.zeros((X.shape[0], width), dtype=X.dtype)
+    for block in range(n_blocks):
+        columns = slice(block * width, min((block + 1) * width, out.shape[1]))
+        padded[:, :inputs] = X
+        padded[:, inputs:] = 0
+        rows = padded
+        for diagonal in signs[block]:
+            rows = walsh_hadamard(np.multiply(rows, diagonal, dtype=X.dtype))
+        np.multiply(rows[:, : columns.stop - columns.start], scale, out=out[:, columns])
 
 
 def independent_directions(n: int, d: int, rng: np.random.RandomState) -> np.ndarray:

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.polynomial.polynomial import polyval
 from sklearn.utils.extmath import safe_sparse_dot
 
-from eigenbench.methods.embeddings.kernel_features.spherical_kernels import maclaurin_coefficients
-from eigenbench.methods.embeddings.kernel_features.unit_rows import (
+from eigenbench.methods.embeddings.kernel_features.random_map import (
     KnownProductMoments,
     PolynomialKernelMap,
     unit_cosines,
     unit_squared_products,
 )
+from eigenbench.methods.embeddings.kernel_features.spherical_density import maclaurin_coefficients
 
 
 class RandomMaclaurin(KnownProductMoments, PolynomialKernelMap):

@@ -1,15 +1,19 @@
-"""What the random feature maps share: scikit-learn's interface, and bounded row blocks."""
+"""Bases of the random feature maps: scikit-learn's interface, bounded row blocks, unit rows."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.methods.embeddings.row_transformer import RowTransformer
 from eigenbench.methods.linalg.row_blocks import row_slices
@@ -111,3 +115,149 @@ class RandomMap(ClassNamePrefixFeaturesOutMixin, RowTransformer):
     @abstractmethod
     def _map_block(self, block: Any, arrays: Any, out: np.ndarray) -> None:
         """Write the features of a block, dense or CSR, into ``out``."""
+
+
+#: How far the norm of a row may be from 1 with ``rows="check"``; float32 rounding stays well below it.
+NORM_TOLERANCE = 1e-4
+
+
+def check_unit_rows(X: Any, first_row: int = 0) -> None:
+    """Raise when a row does not have unit length.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_rows, d)
+        The rows.
+    first_row : int
+        Number of the first row, for the message.
+
+    Raises
+    ------
+    ValueError
+        Naming the first row whose norm differs from 1 by more than ``NORM_TOLERANCE``, and its norm.
+    """
+    norms = row_norms(X)
+    wrong = np.flatnonzero(~(np.abs(norms - 1) <= NORM_TOLERANCE))
+    if wrong.size:
+        raise ValueError(
+            f"row {first_row + wrong[0]} has norm {norms[wrong[0]]:.6g}, but rows='check' asks for unit "
+            "rows: scale the rows to length 1 or use rows='normalize'."
+        )
+
+
+def unit_rows(X: Any) -> tuple[Any, np.ndarray]:
+    """Scale rows to unit length.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_rows, d)
+        The rows; left as they are.
+
+    Returns
+    -------
+    scaled : ndarray or CSR matrix of shape (n_rows, d)
+        A scaled copy in the type of X; zero rows stay zero.
+    zero : ndarray of int
+        The numbers of the zero rows.
+    """
+    # Dividing by the largest entry first keeps the squares from over- and underflowing.
+    largest = np.ravel(abs(X).max(axis=1).toarray() if sparse.issparse(X) else np.abs(X).max(axis=1))
+    zero = np.flatnonzero(largest == 0)
+    largest[zero] = 1
+    scaled = _divide_rows(X, largest)
+    norms = row_norms(scaled)
+    norms[zero] = 1
+    return _divide_rows(scaled, norms, copy=False), zero
+
+
+def unit_cosines(X: Any, Y: Any) -> np.ndarray:
+    """Return the cosines of the angles between rows, clipped to [-1, 1], in float64 of shape (n, m)."""
+    X, Y = (unit_rows(rows.astype(np.float64))[0] for rows in (X, Y))
+    return np.clip(safe_sparse_dot(X, Y.T, dense_output=True), -1.0, 1.0)
+
+
+def unit_squared_products(X: Any, Y: Any) -> np.ndarray:
+    """Return the sums of x_i² y_i² of rows at unit length, in float64 of shape (n, m)."""
+    X, Y = (unit_rows(rows.astype(np.float64))[0] for rows in (X, Y))
+    X, Y = ((rows.multiply(rows).tocsr() if sparse.issparse(rows) else rows**2) for rows in (X, Y))
+    return safe_sparse_dot(X, Y.T, dense_output=True)
+
+
+def _divide_rows(X: Any, divisors: np.ndarray, copy: bool = True) -> Any:
+    if sparse.issparse(X):
+        result = X.copy() if copy else X
+        result.data /= np.repeat(divisors, np.diff(X.indptr)).astype(X.dtype, copy=False)
+        return result
+    return np.divide(X, divisors[:, None], out=None if copy else X)
+
+
+class UnitRowMap(RandomMap):
+    """Base of the random feature maps that act on unit rows, whose ``_map_block`` gets such rows.
+
+    Rows are scaled to length 1, or those of another length are refused; a zero row, which has no direction,
+    gets zero features.
+    """
+
+    rows: str
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RandomMap._parameter_constraints,
+        "rows": [StrOptions({"normalize", "check"})],
+    }
+
+    def _check_rows(self, X: Any, first_row: int = 0) -> None:
+        if self.rows == "check":
+            check_unit_rows(X, first_row)
+
+    def _map_rows(self, block: Any, arrays: Any, out: np.ndarray) -> None:
+        if self.rows == "check":
+            self._map_block(block, arrays, out)
+            return
+        block, zero = unit_rows(block)
+        self._map_block(block, arrays, out)
+        out[zero] = 0
+
+
+class PolynomialKernelMap(UnitRowMap):
+    """Base of the maps for the kernel (1 − ‖x − y‖²/a²)^p on the sphere, by default of integer degree p."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **UnitRowMap._parameter_constraints,
+        "degree": [Interval(Integral, 1, None, closed="left")],
+        "a": [Interval(Real, 2, None, closed="left")],
+    }
+
+
+class KnownProductMoments:
+    """Mixin of maps whose inner products have known moments over the draws of the map."""
+
+    def _moments_are_known(self) -> bool:
+        return True
+
+    @abstractmethod
+    def _product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the moments for a fitted map, by the formula of the class."""
+
+    @available_if(lambda estimator: estimator._moments_are_known())  # type: ignore[untyped-decorator]
+    def product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of the product of two feature rows over draws of the map.
+
+        Parameters
+        ----------
+        X, Y : {array-like, sparse matrix} of shape (n, d) and (m, d)
+            Rows, taken at unit length; none may be zero.
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (n, m), float64
+            Of ``transform(X) @ transform(Y).T``. Costs O(n m d).
+
+        Raises
+        ------
+        NotFittedError
+            If the map has not been drawn.
+        ValueError
+            If a row is zero.
+        """
+        check_is_fitted(self)
+        return self._product_moments(X, Y)

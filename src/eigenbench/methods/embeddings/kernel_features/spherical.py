@@ -15,13 +15,16 @@ from eigenbench.methods.embeddings.kernel_features.frequencies import (
     draw_phases,
     trigonometric_features,
 )
-from eigenbench.methods.embeddings.kernel_features.spherical_density import fit_radial_density, spherical_wave
-from eigenbench.methods.embeddings.kernel_features.spherical_kernels import spherical_polynomial
-from eigenbench.methods.embeddings.kernel_features.unit_rows import (
+from eigenbench.methods.embeddings.kernel_features.random_map import (
     KnownProductMoments,
     PolynomialKernelMap,
     unit_cosines,
     unit_rows,
+)
+from eigenbench.methods.embeddings.kernel_features.spherical_density import (
+    fit_radial_density,
+    spherical_polynomial,
+    spherical_wave,
 )
 
 _GRID_POINTS = 201

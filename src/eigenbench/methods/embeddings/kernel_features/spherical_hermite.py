@@ -11,8 +11,11 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from eigenbench.methods.embeddings.kernel_features.frequencies import orthogonal_directions
-from eigenbench.methods.embeddings.kernel_features.random_map import BLOCK_BYTES
-from eigenbench.methods.embeddings.kernel_features.unit_rows import PolynomialKernelMap, unit_rows
+from eigenbench.methods.embeddings.kernel_features.random_map import (
+    BLOCK_BYTES,
+    PolynomialKernelMap,
+    unit_rows,
+)
 from eigenbench.methods.linalg.row_blocks import row_slices
 
 _SAMPLE_ROWS = 256

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import fft, sparse
 
-from eigenbench.methods.embeddings.kernel_features.random_map import BLOCK_BYTES
-from eigenbench.methods.embeddings.kernel_features.unit_rows import (
+from eigenbench.methods.embeddings.kernel_features.random_map import (
+    BLOCK_BYTES,
     KnownProductMoments,
     PolynomialKernelMap,
     unit_cosines,

@@ -16,13 +16,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
-from eigenbench.methods.embeddings.labels.label_matrix import target_matrix
-from eigenbench.methods.embeddings.labels.moment_products import MomentProducts
+from eigenbench.methods.embeddings.labels.label_matrix import MomentProducts, target_matrix
 from eigenbench.methods.embeddings.row_transformer import LinearEmbedding, MomentFit
-from eigenbench.methods.linalg.accumulation import accumulate
-from eigenbench.methods.linalg.conjugate_gradients import StreamedRidge
-from eigenbench.methods.linalg.randomized_eigen import leading_eigenpairs
-from eigenbench.methods.linalg.ridge_system import DOUBLE_PRECISION_LIMIT, RidgeSystem
+from eigenbench.methods.linalg.eigenproblems import leading_eigenpairs
+from eigenbench.methods.linalg.map_reduce import accumulate
+from eigenbench.methods.linalg.ridge_system import DOUBLE_PRECISION_LIMIT, RidgeSystem, StreamedRidge
 from eigenbench.methods.linalg.row_blocks import ROW_TYPES, FeatureBlocks
 from eigenbench.methods.linalg.row_products import LabelledRows
 from eigenbench.methods.moments import AnyMoments

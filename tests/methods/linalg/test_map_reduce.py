@@ -8,7 +8,7 @@ from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 
 from eigenbench import GEM, CalibratedLeastSquares, ClassMoments, SecondOrderLogistic, SignedPowers
-from eigenbench.methods.linalg.accumulation import _MappedRows, _Shard, accumulate
+from eigenbench.methods.linalg.map_reduce import _MappedRows, _Shard, accumulate
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks
 
 pytestmark = pytest.mark.workflow

@@ -1,10 +1,10 @@
-"""Sums over row blocks: a loop in this process, or a map-reduce over the workers of a joblib backend."""
+"""The map-reduce of all sums over rows: blocks or partitions, the workers of a joblib backend, a merge."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -16,7 +16,8 @@ from eigenbench.methods.linalg.row_blocks import FeatureBlocks
 
 logger = logging.getLogger(__name__)
 
-_SECONDS_BETWEEN_REPORTS = 5.0
+#: Least time between progress lines.
+SECONDS_BETWEEN_REPORTS = 5.0
 
 #: MB of features that a loky worker keeps at most: it is replaced when it has grown by 300 MB.
 _LOKY_CACHE = 200.0
@@ -51,7 +52,7 @@ def accumulate(blocks: FeatureBlocks, start: Callable[[], Sum], *rows: Any, labe
     *rows : arrays of length n_rows
         Each ``add`` gets their rows that belong to the block.
     label : str
-        What is summed, for the progress lines; none are logged without it.
+        Name of the sum, for the progress lines; none are logged without it.
 
     Returns
     -------
@@ -75,14 +76,28 @@ def accumulate(blocks: FeatureBlocks, start: Callable[[], Sum], *rows: Any, labe
         )
         for shard in shards
     )
+    return merged(jobs, label, [f"row {shard[-1] + 1}/{blocks.n_rows}" for shard in shards])
+
+
+def merged(jobs: Iterable[Any], label: str, names: Sequence[str]) -> Any:
+    """Run jobs that give a sum each on joblib's workers, and merge the sums in the order of the jobs.
+
+    Parameters
+    ----------
+    jobs : iterable
+        Made by ``joblib.delayed``, in the order of their rows.
+    label, names
+        For the progress lines: of the whole, and of each job.
+    """
     total: Any = None
-    for index, part in enumerate(Parallel(return_as="generator")(jobs)):
+    sums = Parallel(return_as="generator", batch_size=1, pre_dispatch="n_jobs")(jobs)
+    for name, part in zip(names, sums, strict=True):
         if total is None:
             total = part
         else:
             total.merge(part)
         if label:
-            logger.info("%s: row %d/%d", label, shards[index][-1] + 1, blocks.n_rows)
+            logger.info("%s: %s", label, name)
     return total
 
 
@@ -90,7 +105,7 @@ def _sum_over(blocks: FeatureBlocks, total: Sum, rows: Any, label: str) -> Sum:
     reported = time.monotonic()
     for here, block in blocks:
         total.add(block, *(array[here] for array in rows))
-        if label and (time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS or here.stop == blocks.n_rows):
+        if label and (time.monotonic() - reported > SECONDS_BETWEEN_REPORTS or here.stop == blocks.n_rows):
             reported = time.monotonic()
             logger.info("%s: row %d/%d", label, here.stop, blocks.n_rows)
     return total
@@ -122,7 +137,7 @@ class _MappedRows:
 
 @dataclass(frozen=True)
 class _Shard:
-    """What a worker needs to make the features of its rows."""
+    """Rows of a worker, and all that it needs to make their features."""
 
     key: tuple[str, int]
     rows: Any

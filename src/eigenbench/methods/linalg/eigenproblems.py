@@ -1,18 +1,34 @@
-"""Top generalized eigenvectors of many symmetric matrices against one shared denominator."""
+"""Leading eigenpairs: against a shared denominator, from few rows, or from products alone."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import numpy as np
 from scipy import linalg
 
-from eigenbench.methods.linalg.signs import make_peaks_positive
+logger = logging.getLogger(__name__)
+
+
+def make_peaks_positive(vectors: np.ndarray) -> np.ndarray:
+    """Make the entry of largest absolute value of every column (d, m) positive, in place; return the array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> make_peaks_positive(np.array([[1.0, 2.0], [-3.0, 1.0]])).tolist()
+    [[-1.0, 2.0], [3.0, 1.0]]
+    """
+    peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    vectors *= np.where(peaks < 0, -1, 1).astype(vectors.dtype)
+    return vectors
+
 
 #: From this size on, the few wanted vectors come from a block Krylov iteration, not a dense reduction.
 DENSE_LIMIT = 1000
 
-#: Eigenvalues of products of rows, relative to the largest, that are zero but for rounding.
+#: Rounding of eigenvalues of products of rows, relative to the largest, and of ridges, relative to the trace.
 _ROUNDING = 1e-10
 
 
@@ -204,3 +220,126 @@ def block_krylov(
     raise linalg.LinAlgError(
         f"no convergence to {tol:g} in {max_iter} iterations (residual {norms.max():g})."
     )
+
+
+class LowRankDenominator:
+    r"""Solve :math:`E^\top E\, v = \lambda\, (F^\top F + g I)\, v` from the rows E and F.
+
+    With :math:`A = F F^\top + g I = L L^\top` the inverse of the denominator is
+    :math:`\frac{1}{g} (I - F^\top A^{-1} F)`, and the nonzero λ are those of the m × m matrix
+    :math:`\frac{1}{g} (E E^\top - T^\top T)` with :math:`T = L^{-1} F E^\top`.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, d), float64
+        Rows of the denominator.
+    g : float
+        What is added to its diagonal.
+
+    Raises
+    ------
+    TooFewRows
+        If g is too small beside the trace of FᵀF for this form of the inverse to be exact.
+
+    Notes
+    -----
+    n²·d + n³/3 flops, and n² numbers.
+    """
+
+    def __init__(self, F: np.ndarray, g: float) -> None:
+        gram = linalg.blas.dsyrk(1.0, F.T, trans=1, lower=1)
+        if not g > _ROUNDING * np.trace(gram):
+            raise TooFewRows("the ridge of the denominator is too small beside its rows")
+        gram.flat[:: len(gram) + 1] += g
+        self._F, self._g = F, g
+        self._factor = linalg.cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
+
+    def top(self, E: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the largest eigenvalues, descending, and their vectors with vᵀ(FᵀF + gI)v = 1.
+
+        Parameters
+        ----------
+        E : ndarray of shape (m, d), float64
+            Rows of the numerator.
+        n_vectors : int
+            How many.
+
+        Returns
+        -------
+        eigenvalues : ndarray of shape (n_vectors,)
+        vectors : ndarray of shape (d, n_vectors)
+            The entry of largest size in each column is positive.
+
+        Raises
+        ------
+        TooFewRows
+            If the numerator has a smaller rank than ``n_vectors``.
+
+        Notes
+        -----
+        2m·n·d + m²·d + m·n² + m²·n + about 2m³ flops.
+        """
+        T = linalg.solve_triangular(self._factor, self._F @ E.T, lower=True, check_finite=False)
+        inner = linalg.blas.dsyrk(1.0, E.T, trans=1, lower=1)
+        inner = linalg.blas.dsyrk(-1 / self._g, T, trans=1, beta=1 / self._g, c=inner, lower=1)
+        values, U = top_of_gram(inner, n_vectors)
+        weights = linalg.solve_triangular(self._factor, T @ U, lower=True, trans="T", check_finite=False)
+        vectors = E.T @ U - self._F.T @ weights
+        return values, make_peaks_positive(vectors / (self._g * np.sqrt(values)))
+
+
+def leading_eigenpairs(
+    apply: Callable[[np.ndarray], np.ndarray],
+    size: int,
+    k: int,
+    *,
+    oversampling: int,
+    n_iter: int,
+    rng: np.random.RandomState,
+    dtype: np.dtype | type = np.float64,
+    first: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k largest eigenvalues of an operator that is known by its products alone.
+
+    Parameters
+    ----------
+    apply : callable
+        Returns M @ Q for Q of shape (size, w) in ``dtype``.
+    size : int
+        Order of M.
+    k : int
+        Number of eigenpairs, at most ``size``.
+    oversampling : int
+        Directions beyond k that are carried along; fewer where ``size`` leaves no room.
+    n_iter : int
+        Number of power iterations; M is applied ``n_iter + 1`` times.
+    rng : RandomState
+        Source of the Gaussian start.
+    dtype : numpy dtype
+        Type of the matrices given to ``apply``.
+    first : callable, optional
+        Used in place of ``apply`` on the random start when power iterations follow. It may be less exact.
+
+    Returns
+    -------
+    eigenvalues : ndarray of shape (k,), float64
+        Descending. They approach the true ones from below.
+    vectors : ndarray of shape (size, k), float64
+        Orthonormal columns; the entry of largest absolute value of each is positive.
+
+    Notes
+    -----
+    With Q an orthonormal basis of the range after the power iterations, the result is the singular value
+    decomposition of MQ, which is half an iteration better than diagonalising QᵀMQ. It is taken from a QR
+    factorisation: (MQ)ᵀMQ would square the condition number. Beside ``apply``: about 4·size·w² flops for
+    each application and 24·size·w bytes, w = k + oversampling.
+    """
+    image = rng.standard_normal((size, min(k + oversampling, size)))
+    for iteration in range(n_iter + 1):
+        basis, _ = linalg.qr(image, mode="economic", overwrite_a=True, check_finite=False)
+        product = first if first is not None and iteration == 0 < n_iter else apply
+        image = np.asarray(product(basis.astype(dtype)), dtype=np.float64)
+        logger.info("subspace iteration %d/%d", iteration + 1, n_iter + 1)
+    factor, triangle = linalg.qr(image, mode="economic", overwrite_a=True, check_finite=False)
+    rotation, values, _ = linalg.svd(triangle, overwrite_a=True, check_finite=False)
+    return values[:k], make_peaks_positive(factor @ rotation[:, :k])
