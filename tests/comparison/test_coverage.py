@@ -18,7 +18,12 @@ from simulation import (
     seeds_on_rows_rate,
 )
 
-from eigenbench.comparison.mean_intervals import Interval, rows_and_seeds, rows_and_splits, wilson
+from eigenbench.comparison.mean_intervals import (
+    Interval,
+    rows_and_seeds,
+    rows_and_splits,
+    wilson,
+)
 from eigenbench.comparison.one_dataset import compare_over_seeds
 from eigenbench.comparison.row_metric import RowMetric
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
+
+from eigenbench.comparison.row_metric import RowMetric
+from eigenbench.comparison.sampling_units import SamplingUnits, interaction_variance
+
+#: Further splits that the variance from test rows counts for in the variance between splits.
+_PRIOR_SPLITS = 4
 
 
 @dataclass(frozen=True)
@@ -180,6 +187,103 @@ def rows_and_splits(errors: ArrayLike, *, n_train: int, n_test: int, level: floa
     return _score_interval(p, p * (1 - p) / variance, quantile)
 
 
+def mean_interval(
+    runs: Mapping[int, RowMetric],
+    *,
+    test_rows: Mapping[int, ArrayLike] | None = None,
+    groups: Mapping[int, ArrayLike] | None = None,
+    level: float = 0.95,
+) -> Interval:
+    """Bound the mean of a metric over the seeds of one method.
+
+    On one test set, the variance of the mean is that from test rows, or whole groups of them, plus what the
+    values of the seeds vary beyond it: a table of two ways with crossed random effects [1]_, with
+    Satterthwaite's degrees of freedom.
+
+    With splits drawn anew, the variance between splits is averaged with its expectation from test rows alone,
+    which counts for four further splits, and multiplied by ``1 / S + r / (1 - r)``, where r is the share of
+    test rows that two splits have in common [2]_. The interval is never narrower than from test rows alone.
+
+    Shares of wrong rows get Wilson's interval with as many independent rows as have this variance [3]_, other
+    metrics Student's t.
+
+    Parameters
+    ----------
+    runs : mapping of int to RowMetric
+        By seed.
+    test_rows : mapping of int to array of int, shape (n_test,), optional
+        Number in the dataset of each test row, by seed, where each seed draws a split; None for one test set.
+    groups : mapping of int to array, shape (n_test,), optional
+        Group of each test row, by seed, where rows of one group are alike.
+    level : float, default=0.95
+        Confidence.
+
+    Returns
+    -------
+    Interval
+        In the unit of the metric.
+
+    Raises
+    ------
+    ValueError
+        If there is no run, or row numbers or groups do not fit the runs.
+
+    References
+    ----------
+    .. [1] S. R. Searle, G. Casella and C. E. McCulloch, "Variance components", Wiley 1992, chapter 4.
+    .. [2] C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52 (2003).
+    .. [3] C. Franco, R. J. A. Little, T. A. Louis and E. V. Slud, "Comparative study of confidence intervals
+       for proportions in complex sample surveys", Journal of Survey Statistics and Methodology 7 (2019).
+
+    Examples
+    --------
+    >>> wrong = [np.arange(300) < n_wrong for n_wrong in (20, 24, 22)]
+    >>> found = mean_interval({seed: RowMetric(rows[:, None]) for seed, rows in enumerate(wrong)})
+    >>> f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    '0.073 [0.049, 0.109]'
+    """
+    if not runs:
+        raise ValueError("no run to estimate a mean from")
+    units = SamplingUnits.of({seed: run.n_rows for seed, run in runs.items()}, test_rows, groups)
+    values = np.array([run.value for run in runs.values()])
+    influence = np.array([units.influence(seed, run) for seed, run in runs.items()])
+    bessel, freedom_of_units = 1.0, np.inf
+    if groups is not None:
+        bessel, freedom_of_units = units.n_units / max(1, units.n_units - 1), max(1, units.n_units - 1)
+    from_units = bessel * np.sum(influence.mean(axis=0) ** 2)
+    found = [(from_units, freedom_of_units)]
+    spread = np.var(values, ddof=1) if len(values) > 1 else 0.0
+    if test_rows is not None and len(runs) > 1:
+        expected = bessel * np.mean(np.sum(influence**2, axis=1))
+        freedom = len(runs) - 1 + _PRIOR_SPLITS
+        moderated = (_PRIOR_SPLITS * expected + (len(runs) - 1) * spread) / freedom
+        common = units.overlap / (1 - units.overlap) if units.overlap < 1 else np.inf
+        found.append((moderated * (1 / len(runs) + common), freedom))
+    elif spread > 0:
+        excess = max(0.0, spread - interaction_variance(influence)) / len(runs)
+        total = from_units + excess
+        few = (spread / len(runs)) ** 2 / (len(runs) - 1) if excess else 0.0
+        found = [(total, total**2 / (from_units**2 / freedom_of_units + few) if few else freedom_of_units)]
+    first = next(iter(runs.values()))
+    scale = first.scale if first.is_share else None
+    ends = [_interval(float(values.mean()), *one, level, scale, units.n_units) for one in found]
+    return Interval(float(values.mean()), min(one.low for one in ends), max(one.high for one in ends))
+
+
+def _interval(
+    mean: float, variance: float, freedom: float, level: float, scale: float | None, n_units: int
+) -> Interval:
+    """Bound a share by Wilson's interval, in its scale, and any other mean by Student's t."""
+    quantile = float(stats.t.ppf((1 + level) / 2, freedom))
+    if scale is None:
+        half_width = quantile * math.sqrt(variance)
+        return Interval(mean, mean - half_width, mean + half_width)
+    share = mean / scale
+    n_rows = share * (1 - share) / (variance / scale**2) if variance > 0 else n_units
+    found = _score_interval(share, n_rows, quantile)
+    return Interval(mean, scale * found.low, scale * found.high)
+
+
 def corrected_variance(values: NDArray[np.float64], *, n_train: int, n_test: int) -> float:
     """Return the variance of the mean over splits drawn from one dataset, by Nadeau and Bengio (2003)."""
     if n_train < 1 or n_test < 1:
@@ -206,4 +310,4 @@ def _score_interval(p: float, n: float, quantile: float) -> Interval:
     centre = (p + shift / 2) / (1 + shift)
     half_width = math.sqrt(shift * (p * (1 - p) + shift / 4)) / (1 + shift)
     low, high = max(0.0, centre - half_width), min(1.0, centre + half_width)
-    return Interval(p, min(p, low), max(p, high))
+    return Interval(p, float(min(p, low)), float(max(p, high)))

@@ -313,6 +313,20 @@ def win_tie_loss(errors: pd.DataFrame, *, margin: float = 0.0) -> pd.DataFrame:
     return pd.DataFrame({"wins": wins, "ties": len(differences) - wins - losses, "losses": losses})
 
 
+def least_holm_p(n_methods: int, n_datasets: int) -> float:
+    """Return the smallest p-value that `wilcoxon_holm` can give, corrected for all pairs.
+
+    Where it is above the level, the corrected p-values say nothing and should not be shown.
+
+    Examples
+    --------
+    >>> least_holm_p(3, 6), least_holm_p(3, 8)
+    (0.09375, 0.0234375)
+    """
+    n_pairs = n_methods * (n_methods - 1) // 2
+    return min(1.0, n_pairs * 2.0 ** (1 - n_datasets))
+
+
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Correct p-values for their number, by Holm (1979); NaN, where there was no test, stays NaN.
 

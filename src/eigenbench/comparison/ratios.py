@@ -1,0 +1,130 @@
+"""Ratios of errors over datasets, with a region of practical equivalence.
+
+Errors of datasets differ by orders of magnitude, so differences do not add up, but logarithms of ratios do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from eigenbench.comparison.ranks import RefusedComparison, complete_table, pairwise_differences
+
+#: Ratios from 1 / 1.1 to 1.1 make no practical difference.
+EQUIVALENCE = 0.10
+
+
+def error_ratios(errors: pd.DataFrame, *, level: float = 0.95, power: float = 0.8) -> pd.DataFrame:
+    """Compute the geometric mean over datasets of the ratio of errors, for each pair of methods.
+
+    The interval is Student's t for the mean of the logarithms over datasets.
+
+    Parameters
+    ----------
+    errors : DataFrame
+        Errors, datasets x methods, none negative; infinite where a run failed. An error of zero counts as
+        half of the smallest positive one on its dataset. For scores take 1 minus the score.
+    level : float, default=0.95
+        Confidence of each interval, by itself.
+    power : float, default=0.8
+        Probability with which the ``detectable`` ratio would be found.
+
+    Returns
+    -------
+    DataFrame
+        One line per pair ``(first, second)``: ``ratio`` of the error of the first to the second, ``low``,
+        ``high``, and ``detectable``: the ratio above 1 that these datasets find. NaN where a run of
+        the pair failed.
+
+    Raises
+    ------
+    RefusedComparison
+        If there are fewer than five datasets or two methods, or an error is missing or negative.
+
+    Examples
+    --------
+    >>> pca = np.array([0.10, 0.20, 0.30, 0.25, 0.15, 0.22])
+    >>> gem = pca * [0.8, 0.9, 0.85, 0.8, 0.9, 0.95]
+    >>> error_ratios(pd.DataFrame({"gem": gem, "pca": pca})).round(2)
+                  ratio  low  high  detectable
+    first second
+    gem   pca      0.86  0.8  0.93         1.1
+    """
+    logarithms = log_errors(errors)
+    finite = np.isfinite(logarithms).all()
+    differences = pairwise_differences(logarithms)
+    differences.loc[:, [not (finite[first] and finite[second]) for first, second in differences]] = np.nan
+    n_datasets = len(differences)
+    mean, error = differences.mean(), differences.std(ddof=1) / np.sqrt(n_datasets)
+    quantile = stats.t.ppf((1 + level) / 2, n_datasets - 1)
+    found = {
+        "ratio": mean,
+        "low": mean - quantile * error,
+        "high": mean + quantile * error,
+        "detectable": (quantile + stats.t.ppf(power, n_datasets - 1)) * error,
+    }
+    return np.exp(pd.DataFrame(found))
+
+
+def log_errors(errors: pd.DataFrame) -> pd.DataFrame:
+    """Take logarithms of errors; differences of two methods are then logarithms of ratios.
+
+    Parameters
+    ----------
+    errors : DataFrame
+        As for `error_ratios`.
+
+    Returns
+    -------
+    DataFrame
+        Natural logarithms, infinite where a run failed: what `eigenbench.comparison.bayesian` takes with
+        ``rope=np.log(1 + EQUIVALENCE)``.
+
+    Raises
+    ------
+    RefusedComparison
+        As by `error_ratios`.
+
+    Examples
+    --------
+    >>> errors = pd.DataFrame({"gem": [0.0, 0.2, 0.1, 0.3, 0.2], "pca": [0.02, 0.2, 0.2, 0.3, 0.2]})
+    >>> np.exp(log_errors(errors)["gem"]).round(3).tolist()
+    [0.01, 0.2, 0.1, 0.3, 0.2]
+    """
+    table = complete_table(errors)
+    negative = (table < 0).to_numpy()
+    if negative.any():
+        row, column = np.argwhere(negative)[0]
+        raise RefusedComparison(
+            f"The error of {table.columns[column]!r} on {table.index[row]!r} is {table.iat[row, column]:g}: "
+            "only errors that are not negative have ratios; take 1 minus a score."
+        )
+    least = table.where(table > 0).min(axis=1).fillna(1.0) / 2
+    return np.log(table.where(table > 0, least, axis=0))
+
+
+def equivalence(ratios: pd.DataFrame) -> pd.Series:
+    """Classify each pair of methods by the interval of its ratio.
+
+    Parameters
+    ----------
+    ratios : DataFrame
+        From `error_ratios`.
+
+    Returns
+    -------
+    Series
+        ``"first better"`` or ``"second better"`` where the interval lacks 1, ``"equivalent"`` where it lies
+        within 10 %, ``"open"`` otherwise. A small difference that is sure counts as one.
+
+    Examples
+    --------
+    >>> ends = {"low": [0.75, 0.94, 0.7, np.nan], "high": [0.97, 1.08, 1.2, np.nan]}
+    >>> equivalence(pd.DataFrame(ends)).tolist()
+    ['first better', 'equivalent', 'open', 'open']
+    """
+    low, high = ratios["low"], ratios["high"]
+    within = (low >= 1 / (1 + EQUIVALENCE)) & (high <= 1 + EQUIVALENCE)
+    verdicts = np.select([high < 1, low > 1, within], ["first better", "second better", "equivalent"], "open")
+    return pd.Series(verdicts, index=ratios.index)

@@ -1,0 +1,124 @@
+"""Tukey's studentized range, and variances moderated over methods."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from scipy.special import digamma, ndtr, polygamma
+
+#: Degrees of freedom that count as infinite.
+_MANY = 1e6
+#: A variance below this share of the median one is taken as that share: it is zero by rounding of counts.
+_LEAST_SHARE = 1e-3
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
+#: Quantiles of a standard error by the cube of their place: nodes are dense where it comes out small.
+_PLACES, _SHARES = ((_NODES + 1) / 2) ** 3, 3 * ((_NODES + 1) / 2) ** 2 * _WEIGHTS / 2
+#: A standard normal variable from -8 to 8.
+_NORMAL, _DENSITY = 8 * _NODES, 8 * _WEIGHTS * stats.norm.pdf(8 * _NODES)
+
+
+def moderated_variances(
+    variances: ArrayLike, freedom: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Shrink the variances of methods towards a common one, as far as they are alike.
+
+    The variances are taken as draws from a scaled inverse chi-squared distribution, whose two parameters are
+    estimated from the mean and the spread of their logarithms [1]_. Where they differ by no more than chance,
+    the common variance serves for all.
+
+    Parameters
+    ----------
+    variances : array of float, shape (m,)
+        Sample variance of each method.
+    freedom : array of float, shape (m,)
+        Degrees of freedom of each.
+
+    Returns
+    -------
+    variances, freedom : array of float64, shape (m,)
+        As they are for fewer than three methods. Degrees of freedom are never more than the sum over methods.
+
+    References
+    ----------
+    .. [1] G. K. Smyth, "Linear models and empirical Bayes methods for assessing differential expression in
+       microarray experiments", Statistical Applications in Genetics and Molecular Biology 3 (2004).
+
+    Examples
+    --------
+    >>> variances, freedom = moderated_variances([1.0, 1.2, 0.9, 20.0], [4, 4, 4, 4])
+    >>> variances.round(2), freedom.round(1)
+    (array([ 1.21,  1.34,  1.14, 13.75]), array([6.1, 6.1, 6.1, 6.1]))
+    """
+    given = np.asarray(variances, dtype=np.float64)
+    own = np.broadcast_to(np.asarray(freedom, dtype=np.float64), given.shape)
+    positive = given[given > 0]
+    if len(given) < 3 or not len(positive):
+        return given, own
+    logs = np.log(np.maximum(given, _LEAST_SHARE * np.median(positive)))
+    logs = logs - digamma(own / 2) + np.log(own / 2)
+    spread = logs.var(ddof=1) - polygamma(1, own / 2).mean()
+    if spread <= 0:
+        return np.full(given.shape, np.average(given, weights=own)), np.full(given.shape, own.sum())
+    prior_freedom = 2 * _inverse_trigamma(spread)
+    prior = np.exp(logs.mean() + digamma(prior_freedom / 2) - np.log(prior_freedom / 2))
+    moderated = (prior_freedom * prior + own * given) / (prior_freedom + own)
+    return moderated, np.minimum(prior_freedom + own, own.sum())
+
+
+def _inverse_trigamma(value: float) -> float:
+    """Solve ``trigamma(x) = value`` by Newton's method, which converges from below."""
+    x = 0.5 + 1 / value
+    for _ in range(50):
+        trigamma = polygamma(1, x)
+        x += trigamma * (1 - trigamma / value) / polygamma(2, x)
+    return float(x)
+
+
+def range_p_value(statistic: ArrayLike, n_methods: int, freedom: ArrayLike) -> NDArray[np.float64]:
+    """Return the probability that the studentized range of equal methods is larger.
+
+    As ``scipy.stats.studentized_range.sf`` to four decimals, but for many standard errors at once, which is
+    some hundred times faster.
+
+    Parameters
+    ----------
+    statistic : array of float, shape (...)
+        Differences of two means, over the standard error of one mean.
+    n_methods : int
+        Number of means.
+    freedom : array of float, shape (...)
+        Degrees of freedom of the standard error; may be infinite.
+
+    Examples
+    --------
+    >>> range_p_value(4.0, 8, np.inf).round(4)
+    np.float64(0.088)
+    """
+    values, freedom = np.broadcast_arrays(np.asarray(statistic, dtype=np.float64), freedom)
+    degrees = np.minimum(freedom, _MANY)[..., None]
+    scales = np.sqrt(stats.chi2.ppf(_PLACES, degrees) / degrees)
+    return np.sum(_SHARES * _normal_range_sf(values[..., None] * scales, n_methods), axis=-1)
+
+
+def _normal_range_sf(width: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return the probability that n standard normal variables span more than a width."""
+    inside = ndtr(_NORMAL) - ndtr(_NORMAL - width[..., None])
+    return np.maximum(0, 1 - n * np.sum(_DENSITY * inside ** (n - 1), axis=-1))
+
+
+def range_quantile(probability: float, n_methods: int, freedom: ArrayLike) -> NDArray[np.float64]:
+    """Return the studentized range that equal methods exceed with a probability, for each of some errors.
+
+    Examples
+    --------
+    >>> range_quantile(0.05, 8, [20, np.inf]).round(2)
+    array([4.77, 4.29])
+    """
+    degrees, places = np.unique(np.asarray(freedom, dtype=np.float64), return_inverse=True)
+    low, high = np.full(degrees.shape, -5.0), np.full(degrees.shape, 12.0)
+    for _ in range(36):
+        middle = (low + high) / 2
+        beyond = range_p_value(np.exp(middle), n_methods, degrees) > probability
+        low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
+    return np.exp(high)[places].reshape(np.shape(freedom))
