@@ -136,7 +136,8 @@ def json_text(value: Any) -> str:
 def _flush(path: Path) -> None:
     """Wait until a file or folder is on the disk, readable by everybody."""
     path.chmod(_FOLDER_MODE if path.is_dir() else _FILE_MODE)
-    handle = os.open(path, os.O_RDONLY)
+    # Windows flushes only what is open for writing.
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(handle)
     finally:

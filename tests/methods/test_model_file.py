@@ -121,6 +121,14 @@ def test_a_forged_name_is_refused(tmp_path, module, name):
         load_model(tmp_path / "model.skops")
 
 
+def test_a_model_of_0_1_0_is_refused_in_one_sentence(tmp_path):
+    forge(tmp_path / "old.skops", __module__="eigenbench.embeddings.signed_powers", __class__="SignedPowers")
+    with pytest.raises(
+        ModelFileError, match=r"old\.skops: saved by eigenbench 0\.1\.0, whose type .*SignedPowers has moved"
+    ):
+        load_model(tmp_path / "old.skops")
+
+
 @pytest.mark.parametrize("keep", [0, 50, -30])
 def test_a_damaged_file_is_named(tmp_path, keep):
     path = tmp_path / "model.skops"

@@ -17,6 +17,11 @@ _TRUSTED_PACKAGES = tuple(
     for name in ("classifiers", "embeddings", "linalg", "peers", "preprocessing")
 )
 
+#: Packages of 0.1.0 whose classes have moved into `eigenbench.methods`.
+_MOVED_PACKAGES = tuple(
+    f"eigenbench.{name}." for name in ("classifiers", "embeddings", "linalg", "peers", "preprocessing")
+)
+
 #: Parts of models of scikit-learn and LightGBM that skops does not trust by itself. They are made of arrays
 #: and numbers, or, a booster, of the text of its trees.
 _TRUSTED_TYPES = frozenset(
@@ -78,10 +83,15 @@ def load_model(path: Path, trusted: Iterable[str] = ()) -> Any:
     Raises
     ------
     ModelFileError
-        Naming the file and the types that are not trusted, or what is damaged.
+        Naming the file and the types that are not trusted, or what is damaged; also for files of 0.1.0.
     """
     try:
         found = skops.io.get_untrusted_types(file=path)
+        if old := [name for name in found if name.startswith(_MOVED_PACKAGES)]:
+            raise ModelFileError(
+                f"{path}: saved by eigenbench 0.1.0, whose type {old[0]} has moved: load it with"
+                " eigenbench==0.1.0, or fit the model again"
+            )
         packages = (*_TRUSTED_PACKAGES, *(f"{name}." for name in trusted))
         refused = sorted(name for name in found if not _is_trusted(name, packages))
         if refused:

@@ -64,13 +64,13 @@ def test_every_method_finds_the_same_with_memory_for_a_few_classes(rows, five_cl
 def test_no_more_classes_are_held_than_memory_is_given_for(rows, monkeypatch):
     X, y = rows
     held = []
-    original = streamed_moments.SomeMoments.__init__
+    original = streamed_moments.HeldMoments.__init__
 
     def counting(self, every, triangles):
         held.append(sum(triangle.nbytes for triangle in triangles.values()))
         original(self, every, triangles)
 
-    monkeypatch.setattr(streamed_moments.SomeMoments, "__init__", counting)
+    monkeypatch.setattr(streamed_moments.HeldMoments, "__init__", counting)
     megabytes = 7 * 4 * D * (D + 1) / 2 / 2**20
     NeighborhoodGEM(top=1).fit_moments(StreamedMoments.of(X, y, megabytes=megabytes, dtype=np.float32))
     assert len(held) >= N_CLASSES / 7

@@ -123,7 +123,7 @@ class PartitionedFit:
         self.feature_map_ = self.feature_map
         if self.feature_map_ is not None:
             _check_fitted(self.feature_map_)
-        found = partitions.sum(_Survey, partial(_surveyed, self.feature_map_), label="labels")
+        found = partitions.sum(_LabelSurvey, partial(_surveyed, self.feature_map_), label="labels")
         check_classification_targets(found.classes)
         self._set_classes(found.classes)  # type: ignore[attr-defined]
         self.n_features_in_ = found.n_inputs
@@ -165,7 +165,7 @@ class _Preparation:
         return X, codes, marks
 
 
-class _Survey:
+class _LabelSurvey:
     """Labels, number of rows and shape of features."""
 
     def __init__(self) -> None:
@@ -174,12 +174,12 @@ class _Survey:
         self.dtype = np.dtype(np.float32)
 
     def add(self, labels: np.ndarray, n_rows: int, n_inputs: int, probe: np.ndarray) -> None:
-        part = _Survey()
+        part = _LabelSurvey()
         part.classes, part.n_rows, part.n_inputs = labels, n_rows, n_inputs
         part.n_features, part.dtype = probe.shape[1], probe.dtype
         self.merge(part)
 
-    def merge(self, other: _Survey) -> None:
+    def merge(self, other: _LabelSurvey) -> None:
         if not other.n_rows:
             return
         if self.n_rows and self.n_inputs != other.n_inputs:

@@ -1,4 +1,4 @@
-"""What the transformers of this package share: checks of rows, linear maps, fits from class moments."""
+"""Bases of the transformers of this package: checks of rows, linear maps, fits from class moments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well an embedding of labels agrees with a graph of them: whether nearest neighbours are siblings."""
+"""Agreement of an embedding of labels with a graph of them: nearest neighbours that are siblings."""
 
 from __future__ import annotations
 

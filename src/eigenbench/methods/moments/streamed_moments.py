@@ -107,13 +107,13 @@ class StreamedMoments:
         **options
             ``megabytes``, also of every Dask worker, and ``dtype``.
         """
-        return cls(PartitionedRows(Partitions.of(source, target=target)), **options)
+        return cls(RereadPartitions(Partitions.of(source, target=target)), **options)
 
     def total(self) -> np.ndarray:
         """Return the second moment Σ x xᵀ over all rows of all classes, (d, d), undivided."""
         return self._pooled.total()
 
-    def parts(self, needs: np.ndarray) -> Iterator[tuple[np.ndarray, SomeMoments]]:
+    def parts(self, needs: np.ndarray) -> Iterator[tuple[np.ndarray, HeldMoments]]:
         """Yield which problems can be solved, and moments that hold their classes.
 
         Parameters
@@ -125,7 +125,7 @@ class StreamedMoments:
         ------
         problems : ndarray
             Rows of ``needs``; every one comes once, those with classes in common together.
-        moments : SomeMoments
+        moments : HeldMoments
             Second moments of these classes, until the next group is asked for.
         """
         held: dict[int, np.ndarray] = {}
@@ -136,7 +136,7 @@ class StreamedMoments:
             missing = np.setdiff1d(wanted, list(held))
             if missing.size:
                 held |= dict(zip(missing.tolist(), self._read(self.classes[missing]), strict=True))
-            yield problems, SomeMoments(self, held)
+            yield problems, HeldMoments(self, held)
             done += len(problems)
             logger.info("moments of %d classes held; problem %d/%d", len(wanted), done, len(needs))
 
@@ -151,7 +151,7 @@ class StreamedMoments:
         return found.triangles
 
 
-class SomeMoments(SecondMoments):
+class HeldMoments(SecondMoments):
     """Class moments with the second moments of some classes."""
 
     def __init__(self, every: StreamedMoments, triangles: dict[int, np.ndarray]) -> None:
@@ -173,7 +173,7 @@ class SomeMoments(SecondMoments):
         return unpacked(self._triangles[int(i)])
 
 
-class PartitionedRows:
+class RereadPartitions:
     """Rows in partitions; see `RowSource`."""
 
     def __init__(self, partitions: Partitions) -> None:

@@ -1,4 +1,4 @@
-"""What hyperbolic PCA learns from pairs of rows, wherever the pairs come from."""
+"""Base of hyperbolic PCA: the subspace found from pairs of rows, wherever the pairs come from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What GEM and its other forms share: projections on detectors."""
+"""Bases of GEM and its other forms: projections on detectors."""
 
 from __future__ import annotations
 

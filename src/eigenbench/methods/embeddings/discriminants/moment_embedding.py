@@ -1,4 +1,4 @@
-"""What the linear embeddings share that follow from class moments alone."""
+"""Base of the linear embeddings that follow from class moments alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which ordered pairs of classes an all-pairs method looks at."""
+"""Ordered pairs of classes for methods that compare classes in pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the label embeddings share: labels of either kind, ridge regression on the embedded labels."""
+"""Bases of the label embeddings: labels of either kind, ridge regression on the embedded labels."""
 
 from __future__ import annotations
 
