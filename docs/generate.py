@@ -28,12 +28,14 @@ SECTIONS = {
 
 #: Modules whose public functions and classes are documented one by one.
 MODULES = {
+    "eigenbench.comparison.differences": "Comparison: differences on one dataset",
     "eigenbench.comparison.ties": "Comparison: ties with the best",
     "eigenbench.comparison.paired": "Comparison: two methods",
     "eigenbench.comparison.mean_intervals": "Comparison: intervals",
     "eigenbench.comparison.ranks": "Comparison: ranks over datasets",
-    "eigenbench.comparison.bayesian": "Comparison: regions of practical equivalence",
-    "eigenbench.comparison.pareto": "Comparison: error against cost",
+    "eigenbench.comparison.rank_intervals": "Comparison: uncertainty of ranks",
+    "eigenbench.comparison.ratios": "Comparison: ratios of errors and equivalence",
+    "eigenbench.comparison.diagram": "Comparison: data of figures",
     "eigenbench.methods.metrics.ranking": "Metrics of rankings",
     "eigenbench.methods.metrics.multilabel": "Metrics of multilabel predictions",
     "eigenbench.methods.metrics.label_graph": "Metrics of label graphs",

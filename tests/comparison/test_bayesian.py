@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table import table
 
-from eigenbench.comparison.bayesian import bayesian_signed_rank
 from eigenbench.comparison.ranks import RefusedComparison
+from eigenbench.comparison.ratios import bayesian_signed_rank
 
 
 def plain_probabilities(differences, rope, n_samples, seed):
@@ -85,7 +85,7 @@ def test_a_failed_run_is_a_loss_and_two_are_a_tie():
 
 def test_blocks_of_samples_do_not_change_them(monkeypatch):
     whole = bayesian_signed_rank(table(), rope=0.01, n_samples=300)
-    monkeypatch.setattr("eigenbench.comparison.bayesian._BLOCK", 1000)
+    monkeypatch.setattr("eigenbench.comparison.ratios._BLOCK", 1000)
     assert bayesian_signed_rank(table(), rope=0.01, n_samples=300).equals(whole)
 
 

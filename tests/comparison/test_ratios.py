@@ -4,9 +4,14 @@ import pytest
 from scipy import stats
 from table import table
 
-from eigenbench.comparison.bayesian import bayesian_signed_rank
 from eigenbench.comparison.ranks import RefusedComparison
-from eigenbench.comparison.ratios import EQUIVALENCE, equivalence, error_ratios, log_errors
+from eigenbench.comparison.ratios import (
+    EQUIVALENCE,
+    bayesian_signed_rank,
+    equivalence,
+    error_ratios,
+    log_errors,
+)
 
 
 def test_the_ratio_is_the_geometric_mean_with_the_interval_of_its_logarithm():

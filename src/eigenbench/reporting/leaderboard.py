@@ -14,9 +14,9 @@ from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import Suite
+from eigenbench.comparison.diagram import pareto_front
 from eigenbench.comparison.one_dataset import COLUMNS as COMPARED
 from eigenbench.comparison.one_dataset import compare_over_seeds, compare_over_splits, compare_values
-from eigenbench.comparison.pareto import pareto_front
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.parameters import edge_note
 from eigenbench.reporting.replicates import (

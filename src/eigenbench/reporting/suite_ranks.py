@@ -10,9 +10,7 @@ import numpy as np
 import pandas as pd
 
 from eigenbench.bench.suites.suite import Suite
-from eigenbench.comparison.bayesian import bayesian_signed_rank
-from eigenbench.comparison.diagram import CriticalDifferenceDiagram, critical_difference_diagram
-from eigenbench.comparison.pareto import pareto_front
+from eigenbench.comparison.diagram import CriticalDifferenceDiagram, critical_difference_diagram, pareto_front
 from eigenbench.comparison.ranks import (
     Friedman,
     RefusedComparison,
@@ -23,6 +21,7 @@ from eigenbench.comparison.ranks import (
     wilcoxon_holm,
     win_tie_loss,
 )
+from eigenbench.comparison.ratios import bayesian_signed_rank
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.replicates import Groups, RunGroup, headline_direction, total_seconds
