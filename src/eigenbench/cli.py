@@ -22,9 +22,8 @@ from eigenbench.bench.registry import COMPONENTS, near_match, offered_components
 from eigenbench.bench.suites.recipes import RECIPES
 from eigenbench.bench.suites.suite import SuiteError
 from eigenbench.bench.suites.suite_file import load_suite, suite_files
-from eigenbench.datasets.catalogue import Catalogue
+from eigenbench.datasets.catalogue import Catalogue, load_with_own
 from eigenbench.datasets.errors import DatasetError
-from eigenbench.datasets.own_catalogue import load_with_own
 from eigenbench.own_data.command import compare
 from eigenbench.own_data.skeletons.writing import SkeletonError, new
 from eigenbench.project_files import project_folder, snakemake_command

@@ -42,7 +42,7 @@ with atheris.instrument_imports(include=["eigenbench.datasets.readers", "eigenbe
     from eigenbench.datasets.readers.multilabel_text import read_lshtc, read_xmc
     from eigenbench.datasets.readers.pgm import read_pgm_tar
     from eigenbench.datasets.readers.pickled_arrays import unpickle_arrays
-    from eigenbench.datasets.readers.printed import print_characters
+    from eigenbench.datasets.readers.printed import read_printed
     from eigenbench.datasets.readers.r_data import read_r_matrix, read_r_mldr
     from eigenbench.datasets.readers.sparse_text import read_svmlight, read_vw
     from eigenbench.datasets.readers.table import read_table
@@ -85,7 +85,7 @@ TARGETS = {
     "parquet": (_scanned, test_letters.parquet()),
     "strokes": (_strokes, b'{"a": [[[[1, 2.5], [3, 4]]]]}'),
     "font": (
-        partial(print_characters, style=test_fuzz.STYLE, alphabet=test_fuzz.STYLE.train),
+        partial(read_printed, options=test_fuzz.STYLE, part="train"),
         test_fuzz.FONT,
     ),
     "zip": (lambda path: list(zip_members(path, "*", 1 << 16)), test_fuzz.zip_file(8)),

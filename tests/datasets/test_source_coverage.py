@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from eigenbench.datasets import load_catalogue
-from eigenbench.datasets.source_kinds import (
+from eigenbench.datasets.sources import (
     FolderSource,
     InstalledSource,
     MirrorSource,

@@ -10,14 +10,8 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from eigenbench.datasets.errors import CatalogueError
 from eigenbench.datasets.formats import AnyFormat, PartitionsFormat, PrintedFormat
-from eigenbench.datasets.source_kinds import (
-    AnySource,
-    FolderSource,
-    MirrorSource,
-    PartitionsSource,
-    PathSource,
-)
-from eigenbench.datasets.split_kinds import (
+from eigenbench.datasets.sources import AnySource, FolderSource, MirrorSource, PartitionsSource, PathSource
+from eigenbench.datasets.splits import (
     AnySplit,
     FirstSplit,
     FoldSplit,
@@ -31,6 +25,8 @@ from eigenbench.project_files import project_folder
 
 DatasetName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Part = Literal["train", "test", "all"]
+#: Name of the user's own catalogue in a folder of suites; no suite can have it.
+OWN_CATALOGUE = "datasets.yaml"
 #: In place of a licence, citation or homepage.
 NOT_STATED = "not stated"
 
@@ -318,6 +314,34 @@ def _load(path: Path, _modified_ns: int) -> Catalogue:
         return Catalogue.model_validate({"path": str(path), **content}, context=context)
     except ValidationError as error:
         raise CatalogueError(_explain(path, error)) from None
+
+
+def own_catalogue(suites_dir: Path) -> Path | None:
+    """Return the path of the catalogue in a folder of suites, None where there is none."""
+    path = suites_dir / OWN_CATALOGUE
+    return path if path.is_file() else None
+
+
+def load_with_own(suites_dir: Path) -> Catalogue:
+    """Return the catalogue that comes with eigenbench together with that of a folder of suites.
+
+    A name that both have means the folder's own dataset.
+
+    Parameters
+    ----------
+    suites_dir : Path
+        Folder of suite files.
+
+    Raises
+    ------
+    CatalogueError
+        As `load_catalogue` raises it.
+    """
+    path = own_catalogue(suites_dir)
+    if path is None:
+        return load_catalogue()
+    own = load_catalogue(path)
+    return own.model_copy(update={"datasets": {**load_catalogue().datasets, **own.datasets}})
 
 
 def _explain(path: Path, error: ValidationError) -> str:

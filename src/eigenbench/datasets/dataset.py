@@ -1,4 +1,4 @@
-"""Open a prepared dataset, split into training and test rows."""
+"""Datasets for estimators: prepared arrays, split into training and test rows."""
 
 import os
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from eigenbench.datasets.card import CARD, GROUPS, LABEL_EDGES, Card, read_card
 from eigenbench.datasets.errors import MalformedData, prepare_again
 from eigenbench.datasets.partition_records import TRAINING_FILES, read_training_files
-from eigenbench.datasets.split_kinds import FoldSplit, RandomSplit, SampledSplit
-from eigenbench.datasets.splits import draw_split
+from eigenbench.datasets.splits import FoldSplit, RandomSplit, SampledSplit, draw_split
+from eigenbench.datasets.storage import prepared_folder, resolve_data_dir
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,6 +122,42 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled
     if LABEL_EDGES in card.arrays:
         blocks["label_edges"] = _map(folder / LABEL_EDGES)
     return Dataset(name=card.name, target=card.target, classes=list(card.classes), card=card, **blocks)
+
+
+def load(name: str, *, data_dir: str | os.PathLike[str] | None = None, split_seed: int = 0) -> Dataset:
+    """Return a dataset of the catalogue, fetched and prepared when it isn't yet.
+
+    Parameters
+    ----------
+    name : str
+        Dataset name, see ``eigenbench list datasets``.
+    data_dir : path-like, optional
+        Default: ``$EIGENBENCH_DATA``, else the user's cache folder.
+    split_seed : int, default=0
+        Draws the split of a dataset without an official one; ignored by the others.
+
+    Returns
+    -------
+    Dataset
+        See `open_prepared`.
+
+    Raises
+    ------
+    DatasetError
+        As `prepare` and `open_prepared` raise them.
+
+    Examples
+    --------
+    >>> from eigenbench.datasets import load
+    >>> load("digits")
+    Dataset('digits', train (1347, 64), test (450, 64), 10 classes)
+    """
+    from eigenbench.datasets.preparing import prepare
+    from eigenbench.datasets.up_to_date import is_current
+
+    if not is_current(name, data_dir, remember=True):
+        prepare(name, data_dir=data_dir)
+    return open_prepared(prepared_folder(resolve_data_dir(data_dir), name), split_seed=split_seed)
 
 
 def _damaged(folder: Path, card: Card) -> str | None:

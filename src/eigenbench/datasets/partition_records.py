@@ -19,7 +19,7 @@ class PartitionRecord(StrictModel):
     sha256: Sha256
 
 
-class Listing(StrictModel):
+class PartitionList(StrictModel):
     """The partitions of one part of a dataset, in the order of their names."""
 
     files: tuple[PartitionRecord, ...]

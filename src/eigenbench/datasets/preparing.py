@@ -10,18 +10,25 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from eigenbench.datasets.assembly import check_rows, encode_labels, stored_features
-from eigenbench.datasets.card import CARD, GROUPS, LABEL_EDGES, ArrayRecord, Card, read_card
+from eigenbench.datasets.card import (
+    CARD,
+    GROUPS,
+    LABEL_EDGES,
+    ArrayRecord,
+    Card,
+    Manifest,
+    RawFileOrigin,
+    read_card,
+)
 from eigenbench.datasets.catalogue import Catalogue, Entry, Part, load_catalogue
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.fetching import fetch
 from eigenbench.datasets.file_sums import STAMPS, FileSums
-from eigenbench.datasets.manifest import Manifest, RawFileOrigin
 from eigenbench.datasets.partition_records import partition_sum
 from eigenbench.datasets.preparing_partitions import prepare_partitions
 from eigenbench.datasets.readers import Rows, read_part
 from eigenbench.datasets.readers.base import Matrix
-from eigenbench.datasets.split_kinds import FirstSplit, FoldSplit, RandomSplit, SampledSplit
-from eigenbench.datasets.splits import draw_split
+from eigenbench.datasets.splits import FirstSplit, FoldSplit, RandomSplit, SampledSplit, draw_split
 from eigenbench.datasets.storage import (
     CHUNK,
     atomic_writer,
@@ -84,7 +91,7 @@ def prepare(
     entry = (catalogue or load_catalogue()).entry(name)
     data = resolve_data_dir(data_dir)
     folder = prepared_folder(data, name)
-    if is_current(name, data, catalogue) and (card := read_card(folder)) is not None:
+    if is_current(name, data, catalogue, remember=True) and (card := read_card(folder)) is not None:
         return card
     manifest = fetch(name, data_dir=data, catalogue=catalogue, progress=progress)
     if progress:

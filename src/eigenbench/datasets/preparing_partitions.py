@@ -15,7 +15,7 @@ from eigenbench.datasets.card import ArrayRecord
 from eigenbench.datasets.catalogue import Entry, Part
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.formats import PartitionsFormat
-from eigenbench.datasets.partition_records import TRAINING_FILES, Listing, TrainingFiles
+from eigenbench.datasets.partition_records import TRAINING_FILES, PartitionList, TrainingFiles
 from eigenbench.datasets.readers.base import natural_key
 from eigenbench.datasets.storage import HashingWriter, atomic_writer
 from eigenbench.datasets.training_files import labelled_blocks
@@ -69,8 +69,8 @@ def prepare_partitions(name: str, entry: Entry, raw: Path, folder: Path) -> Prep
     Memory: one block of rows, and the labels of the test rows.
     """
     assert isinstance(entry.format, PartitionsFormat)
-    lists: dict[Part, Listing] = {
-        part: Listing.model_validate_json((raw / files[0]).read_bytes())
+    lists: dict[Part, PartitionList] = {
+        part: PartitionList.model_validate_json((raw / files[0]).read_bytes())
         for part, files in entry.parts.items()
     }
     names = {part: [record.name for record in listing.files] for part, listing in lists.items()}

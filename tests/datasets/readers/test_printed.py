@@ -8,7 +8,7 @@ from scipy.ndimage import center_of_mass, rotate, zoom
 
 from eigenbench.datasets import MalformedData
 from eigenbench.datasets.formats import Alphabet, PrintedFormat
-from eigenbench.datasets.readers.printed import print_characters
+from eigenbench.datasets.readers.printed import read_printed
 
 FONT = Path(find_spec("matplotlib").submodule_search_locations[0]) / "mpl-data/fonts/ttf/DejaVuSans-Bold.ttf"
 LETTERS = Alphabet(characters="Rfk", images=4)
@@ -20,7 +20,7 @@ def style(**changes):
 
 
 def images(alphabet=LETTERS, **changes):
-    rows = print_characters(FONT, style=style(**changes), alphabet=alphabet)
+    rows = read_printed(FONT, options=style(train=alphabet, **changes), part="train")
     side = changes.get("size", 28)
     return rows.features.reshape(-1, side, side).astype(float)
 
@@ -30,7 +30,7 @@ def correlation(a, b):
 
 
 def test_rows_labels_and_order():
-    rows = print_characters(FONT, style=style(rotated=True), alphabet=LETTERS)
+    rows = read_printed(FONT, options=style(rotated=True), part="test")
     assert rows.features.shape == (12, 784)
     assert rows.features.dtype == np.uint8
     assert rows.labels.tolist() == list("RRRRffffkkkk")
@@ -104,7 +104,7 @@ def test_another_file_than_a_font_is_refused(tmp_path):
     path = tmp_path / "font.ttf"
     path.write_bytes(FONT.read_bytes()[:100])
     with pytest.raises(MalformedData, match=r"font\.ttf, file: not a font"):
-        print_characters(path, style=style(), alphabet=LETTERS)
+        read_printed(path, options=style(), part="train")
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,7 @@ from eigenbench.bench.registry import near_match
 from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.suite import Config, SuiteError
 from eigenbench.bench.suites.suite_file import load_suite, suite_files, validate_config
-from eigenbench.datasets.catalogue import load_catalogue
-from eigenbench.datasets.own_catalogue import load_with_own, own_catalogue
+from eigenbench.datasets.catalogue import load_catalogue, load_with_own, own_catalogue
 
 #: Threads that a job on a large dataset takes at most; beyond, memory bandwidth limits.
 _MAX_THREADS = 8

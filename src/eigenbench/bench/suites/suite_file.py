@@ -13,8 +13,7 @@ from eigenbench.bench.registry import near_match
 from eigenbench.bench.suites.parts import SuiteModel
 from eigenbench.bench.suites.steps import Step
 from eigenbench.bench.suites.suite import Config, SettingsError, Suite, SuiteError
-from eigenbench.datasets.catalogue import Catalogue, load_catalogue
-from eigenbench.datasets.own_catalogue import OWN_CATALOGUE, load_with_own
+from eigenbench.datasets.catalogue import OWN_CATALOGUE, Catalogue, load_catalogue, load_with_own
 from eigenbench.datasets.plain_yaml import PlainYamlError, read_yaml
 
 _MAX_ERRORS = 20

@@ -37,5 +37,5 @@ def read_planted_labels(path: Path) -> Rows:
         problem = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
         raise MalformedData(path.name, "recipe", problem) from error
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=TEMPORARY_PREFIX) as folder:
-        X, Y = recipe.open(Path(folder))
+        X, Y = recipe.write(Path(folder))
         return Rows(X, Y.astype(np.uint8))

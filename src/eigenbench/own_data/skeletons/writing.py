@@ -12,9 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from eigenbench.atomic_files import replacing_file
-from eigenbench.datasets.catalogue import load_catalogue
+from eigenbench.datasets.catalogue import OWN_CATALOGUE, load_catalogue
 from eigenbench.datasets.errors import DatasetError
-from eigenbench.datasets.own_catalogue import OWN_CATALOGUE
 
 
 class Kind(StrEnum):
