@@ -106,7 +106,7 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled
         if groups is not None:
             blocks["train_groups"] = groups[train]
     elif TRAINING_FILES in card.arrays:
-        from eigenbench.datasets.training_files import partitions_of
+        from eigenbench.datasets.partitioned import partitions_of
 
         blocks = {block: _read(folder, card, block) for block in ("X_test", "y_test")}
         blocks |= {"X_train": partitions_of(read_training_files(folder / TRAINING_FILES)), "y_train": None}

@@ -4,13 +4,13 @@ import errno
 import hashlib
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from eigenbench.atomic_files import replacing_file
 from eigenbench.datasets.errors import DatasetError, InsufficientSpace, MalformedData, StorageError
 
 CHUNK = 1 << 20
@@ -79,7 +79,7 @@ def make_folder(folder: Path) -> Path:
     """Create ``folder`` with its parents and clear it of what interrupted runs left a day ago or more."""
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        for leftover in folder.glob(f"{TEMPORARY_PREFIX}*"):
+        for leftover in (*folder.glob(f"{TEMPORARY_PREFIX}*"), *folder.glob(".*.tmp")):
             with suppress(FileNotFoundError):
                 if time.time() - leftover.stat().st_mtime > _ABANDONED_AFTER_S:
                     shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
@@ -145,34 +145,11 @@ def atomic_writer(path: Path, limit: int | None = None) -> Iterator[HashingWrite
     HashingWriter
         The sink; raise inside the block to discard everything.
     """
-    temporary: Path | None = None
-    try:
-        with storage_errors(path.parent):
-            handle, temporary_name = tempfile.mkstemp(prefix=TEMPORARY_PREFIX, dir=path.parent)
-            temporary = Path(temporary_name)
-            with os.fdopen(handle, "wb") as stream:
-                yield HashingWriter(stream, path.name, limit)
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.chmod(0o644)
-            temporary.replace(path)
-            _fsync_folder(path.parent)
-    except BaseException:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        raise
+    with storage_errors(path.parent), replacing_file(path) as temporary, temporary.open("wb") as stream:
+        yield HashingWriter(stream, path.name, limit)
 
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` whole or not at all."""
     with atomic_writer(path) as sink:
         sink.write(data)
-
-
-def _fsync_folder(folder: Path) -> None:
-    with suppress(OSError):  # some file systems can't sync a folder; the rename itself is still atomic
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
