@@ -36,6 +36,7 @@ with atheris.instrument_imports(include=["eigenbench.datasets.readers", "eigenbe
     from eigenbench.datasets.decoding import decode
     from eigenbench.datasets.readers.arff import read_arff
     from eigenbench.datasets.readers.audio import parse_phones, parse_recording
+    from eigenbench.datasets.readers.delimited import read_table
     from eigenbench.datasets.readers.idx import read_idx_array
     from eigenbench.datasets.readers.letters import _scanned, _strokes
     from eigenbench.datasets.readers.matlab import read_mat
@@ -45,7 +46,6 @@ with atheris.instrument_imports(include=["eigenbench.datasets.readers", "eigenbe
     from eigenbench.datasets.readers.printed import read_printed
     from eigenbench.datasets.readers.r_data import read_r_matrix, read_r_mldr
     from eigenbench.datasets.readers.sparse_text import read_svmlight, read_vw
-    from eigenbench.datasets.readers.table import read_table
     from eigenbench.datasets.storage import HashingWriter
 
 

@@ -65,7 +65,7 @@ class Expectation(StrictModel):
     exact_rows: bool = True
 
 
-class Entry(StrictModel):
+class CatalogueEntry(StrictModel):
     """One dataset.
 
     Attributes
@@ -141,7 +141,7 @@ class Entry(StrictModel):
         return min(n_test, split.max_test) if isinstance(split, SampledSplit) else n_test
 
     @model_validator(mode="after")
-    def _has_checked_sources(self) -> "Entry":
+    def _has_checked_sources(self) -> "CatalogueEntry":
         for name, file in self.files.items():
             if (file.sha256 is None) != (file.bytes is None):
                 raise ValueError(f"file {name}: sha256 and bytes go together")
@@ -158,7 +158,7 @@ class Entry(StrictModel):
         return self
 
     @model_validator(mode="after")
-    def _is_wholly_partitioned(self) -> "Entry":
+    def _is_wholly_partitioned(self) -> "CatalogueEntry":
         kinds = {
             isinstance(source, PartitionsSource) for file in self.files.values() for source in file.sources
         }
@@ -173,7 +173,7 @@ class Entry(StrictModel):
         return self
 
     @model_validator(mode="after")
-    def _is_consistent(self) -> "Entry":
+    def _is_consistent(self) -> "CatalogueEntry":
         wanted = {"train", "test"} if self.split.kind in ("official", "sampled") else {"all"}
         if set(self.parts) != wanted or set(self.expect.rows) != wanted:
             raise ValueError(f"split {self.split.kind!r} needs parts and expect.rows for {sorted(wanted)}")
@@ -236,7 +236,7 @@ class Catalogue(StrictModel):
     """
 
     path: str
-    datasets: dict[DatasetName, Entry]
+    datasets: dict[DatasetName, CatalogueEntry]
 
     @field_validator("datasets", mode="before")
     @classmethod
@@ -253,7 +253,7 @@ class Catalogue(StrictModel):
                 whole[name] = sample.of_entry(entries[sample.of])
         return whole
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> CatalogueEntry:
         """Return the entry of a dataset, or raise `CatalogueError` with the nearest name."""
         if name not in self.datasets:
             raise CatalogueError(

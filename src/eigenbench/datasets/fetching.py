@@ -14,7 +14,7 @@ from eigenbench.datasets.catalogue import Catalogue, RawFile, load_catalogue
 from eigenbench.datasets.decoding import decode
 from eigenbench.datasets.errors import ChecksumMismatch, DatasetUnavailable, MalformedData
 from eigenbench.datasets.file_sums import FileSums
-from eigenbench.datasets.sources.base import Source, SourceUnavailable, StagingArea
+from eigenbench.datasets.sources.source import Source, SourceUnavailable, StagingArea
 from eigenbench.datasets.storage import (
     TEMPORARY_PREFIX,
     atomic_writer,

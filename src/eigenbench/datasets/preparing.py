@@ -19,14 +19,14 @@ from eigenbench.datasets.card import (
     RawFileOrigin,
     read_card,
 )
-from eigenbench.datasets.catalogue import Catalogue, Entry, Part, load_catalogue
+from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry, Part, load_catalogue
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.fetching import fetch
 from eigenbench.datasets.file_sums import STAMPS, FileSums
 from eigenbench.datasets.partition_records import partition_sum
 from eigenbench.datasets.partitioned import prepare_partitions
-from eigenbench.datasets.readers import Rows, read_part
-from eigenbench.datasets.readers.base import Matrix, natural_key
+from eigenbench.datasets.readers import RawRows, read_part
+from eigenbench.datasets.readers.raw_rows import Matrix, natural_key
 from eigenbench.datasets.splits import FirstSplit, FoldSplit, RandomSplit, SampledSplit, draw_split
 from eigenbench.datasets.storage import (
     CHUNK,
@@ -119,7 +119,7 @@ def prepare(
     return card
 
 
-def _check_rows(entry: Entry, part: Part, rows: Rows) -> None:
+def _check_rows(entry: CatalogueEntry, part: Part, rows: RawRows) -> None:
     """Raise `MalformedData` unless the counts are the catalogue's and every value is finite."""
     file = entry.parts[part][0]
     found = rows.features.shape
@@ -142,7 +142,7 @@ def _check_rows(entry: Entry, part: Part, rows: Rows) -> None:
 
 
 def _encode_labels(
-    name: str, entry: Entry, parts: Mapping[Part, Rows]
+    name: str, entry: CatalogueEntry, parts: Mapping[Part, RawRows]
 ) -> tuple[tuple[str, ...], dict[Part, Matrix]]:
     """Return the class names, and per part the class codes or the indicator matrix.
 
@@ -169,7 +169,7 @@ def _encode_labels(
     return tuple(str(value) for value in values), dict(zip(labels, blocks, strict=True))
 
 
-def _stored_features(entry: Entry, part: Part, features: Matrix) -> Matrix:
+def _stored_features(entry: CatalogueEntry, part: Part, features: Matrix) -> Matrix:
     """Return the features as CSR or dense, in the type that the catalogue names."""
     if entry.sparse:
         return csr_array(features, dtype=np.float32)
@@ -182,7 +182,9 @@ def _stored_features(entry: Entry, part: Part, features: Matrix) -> Matrix:
     return small
 
 
-def _prepare_partitions(name: str, entry: Entry, raw: Path, folder: Path, manifest: Manifest) -> Card:
+def _prepare_partitions(
+    name: str, entry: CatalogueEntry, raw: Path, folder: Path, manifest: Manifest
+) -> Card:
     make_folder(folder)
     _discard(folder)
     found = prepare_partitions(name, entry, raw, folder)
@@ -238,7 +240,7 @@ def _index_dtype(matrix: csr_array) -> type:
     return np.int32 if max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max else np.int64
 
 
-def _write_graph(name: str, folder: Path, parts: Mapping[Part, Rows]) -> dict[str, ArrayRecord]:
+def _write_graph(name: str, folder: Path, parts: Mapping[Part, RawRows]) -> dict[str, ArrayRecord]:
     """Write the graph of the labels, which all parts must share, if the files have one."""
     (names, edges), *others = ((rows.label_names, rows.label_edges) for rows in parts.values())
     if edges is None:
@@ -248,7 +250,7 @@ def _write_graph(name: str, folder: Path, parts: Mapping[Part, Rows]) -> dict[st
     return {LABEL_EDGES: _write_array(folder / LABEL_EDGES, edges)}
 
 
-def _groups(name: str, entry: Entry, parts: Mapping[Part, Rows]) -> np.ndarray | None:
+def _groups(name: str, entry: CatalogueEntry, parts: Mapping[Part, RawRows]) -> np.ndarray | None:
     """Return the groups of the rows if the split keeps them together."""
     if not (isinstance(entry.split, FoldSplit) and entry.split.grouped):
         return None
@@ -271,7 +273,9 @@ def _write_array(path: Path, array: np.ndarray) -> ArrayRecord:
     return ArrayRecord(sha256=sink.sha256, bytes=sink.size, shape=array.shape, dtype=str(array.dtype))
 
 
-def _part_sizes(entry: Entry, targets: Mapping[Part, Matrix], groups: np.ndarray | None) -> tuple[int, int]:
+def _part_sizes(
+    entry: CatalogueEntry, targets: Mapping[Part, Matrix], groups: np.ndarray | None
+) -> tuple[int, int]:
     """Return the numbers of training and test rows."""
     if isinstance(entry.split, RandomSplit | SampledSplit | FoldSplit):
         train, test = draw_split(entry.split, 0, *targets.values(), groups=groups)
@@ -281,7 +285,7 @@ def _part_sizes(entry: Entry, targets: Mapping[Part, Matrix], groups: np.ndarray
 
 def _card(
     name: str,
-    entry: Entry,
+    entry: CatalogueEntry,
     classes: tuple[str, ...],
     sizes: tuple[int, int],
     manifest: Manifest,

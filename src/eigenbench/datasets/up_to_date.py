@@ -6,11 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from eigenbench.datasets.card import CARD, Card, FileRecord, read_card, read_records
-from eigenbench.datasets.catalogue import Catalogue, Entry, RawFile, load_catalogue
+from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry, RawFile, load_catalogue
 from eigenbench.datasets.errors import AlteredData, MalformedData, prepare_again
 from eigenbench.datasets.file_sums import FileSums
 from eigenbench.datasets.partition_records import TRAINING_FILES, partition_sum, read_training_files
-from eigenbench.datasets.sources.base import SourceUnavailable
+from eigenbench.datasets.sources.source import SourceUnavailable
 from eigenbench.datasets.storage import prepared_folder, raw_folder, resolve_data_dir
 
 _FORMAT_VERSION = 2
@@ -75,7 +75,7 @@ def _verified_card(folder: Path, sums: FileSums) -> Card:
     return card
 
 
-def recipe_of(entry: Entry) -> str:
+def recipe_of(entry: CatalogueEntry) -> str:
     """Return the hash of what determines arrays and card: the entry without its sources, and our format."""
     # What is left out here does not change the arrays; new keys of this kind keep old data valid.
     what = entry.model_dump_json(
@@ -144,7 +144,7 @@ def is_current(
     return current
 
 
-def _own_files_are_unchanged(entry: Entry, card: Card, folder: Path, sums: FileSums) -> bool:
+def _own_files_are_unchanged(entry: CatalogueEntry, card: Card, folder: Path, sums: FileSums) -> bool:
     used, records = {origin.name: origin.sha256 for origin in card.sources}, read_records(folder)
     return all(
         (record := records.get(file)) is not None

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.own_data.arff import read_arff_table
+from eigenbench.own_data.arff_table import read_arff_table
 from eigenbench.own_data.images import read_image_folder
 from eigenbench.own_data.table import OwnDataError, UserTable, split_columns, table_of
 

@@ -67,7 +67,7 @@ _READING = {
     ".parquet": ("import pandas", 'pandas.read_parquet("new.parquet")'),
     ".feather": ("import pandas", 'pandas.read_feather("new.feather")'),
     ".arff": (
-        "from eigenbench.own_data.arff import read_arff_table",
+        "from eigenbench.own_data.arff_table import read_arff_table",
         'read_arff_table("new.arff")',
     ),
     "": ("from eigenbench.own_data.images import read_image_folder", 'read_image_folder("new")[0]'),

@@ -119,7 +119,7 @@ def _record(
     )
 
 
-def _dataset_info(name: str, entry: Entry) -> DatasetInfo | None:
+def _dataset_info(name: str, entry: CatalogueEntry) -> DatasetInfo | None:
     """Return what the catalogue knows of the rows of a split; None where that is not their number."""
     if entry.n_test is None:
         return None

@@ -4,10 +4,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eigenbench.datasets.catalogue import Entry, Part
+from eigenbench.datasets.catalogue import CatalogueEntry, Part
 from eigenbench.datasets.readers.arff import read_arff
 from eigenbench.datasets.readers.arrays import read_arrays
-from eigenbench.datasets.readers.base import Rows
+from eigenbench.datasets.readers.delimited import read_table
 from eigenbench.datasets.readers.gisette import read_gisette_rebuilt
 from eigenbench.datasets.readers.hmc import read_hmc
 from eigenbench.datasets.readers.idx import read_emnist, read_idx
@@ -20,13 +20,13 @@ from eigenbench.datasets.readers.pickled_arrays import read_pickled_arrays
 from eigenbench.datasets.readers.planted import read_planted_labels
 from eigenbench.datasets.readers.printed import read_printed
 from eigenbench.datasets.readers.r_data import read_r_frame, read_r_matrix, read_r_mldr
+from eigenbench.datasets.readers.raw_rows import RawRows
 from eigenbench.datasets.readers.sparse_text import read_svmlight, read_vw
 from eigenbench.datasets.readers.speech_corpus import read_speech_corpus
-from eigenbench.datasets.readers.table import read_table
 
-__all__ = ["READERS", "Rows", "read_part"]
+__all__ = ["READERS", "RawRows", "read_part"]
 
-READERS: dict[str, Callable[..., Rows]] = {
+READERS: dict[str, Callable[..., RawRows]] = {
     "arff": read_arff,
     "arrays": read_arrays,
     "emnist": read_emnist,
@@ -53,7 +53,7 @@ READERS: dict[str, Callable[..., Rows]] = {
 """The reader of each format that the catalogue can name."""
 
 
-def read_part(entry: Entry, part: Part, paths: Sequence[Path]) -> Rows:
+def read_part(entry: CatalogueEntry, part: Part, paths: Sequence[Path]) -> RawRows:
     """Read the files of one part of a dataset with the reader that its catalogue entry names.
 
     A reader takes its format's options as keywords, or the format as ``options``. It can also ask for the

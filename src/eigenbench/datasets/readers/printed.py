@@ -9,7 +9,7 @@ from scipy.ndimage import gaussian_filter
 
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.formats import Alphabet, PrintedFormat
-from eigenbench.datasets.readers.base import Rows
+from eigenbench.datasets.readers.raw_rows import RawRows
 
 _OVERSAMPLING = 4
 """Pixels of the drawing, in each direction, that are averaged into one of the image."""
@@ -18,7 +18,7 @@ _TRUNCATE = 3.0
 """Standard deviations after which the smoothing ends."""
 
 
-def read_printed(path: Path, *, options: PrintedFormat, part: Literal["train", "test"]) -> Rows:
+def read_printed(path: Path, *, options: PrintedFormat, part: Literal["train", "test"]) -> RawRows:
     """Draw every character of a part's alphabet many times.
 
     A character is drawn once, large. Each image shows it rotated about its centre of mass and scaled, with
@@ -39,7 +39,7 @@ def read_printed(path: Path, *, options: PrintedFormat, part: Literal["train", "
 
     Returns
     -------
-    Rows
+    RawRows
         uint8 grey levels (ink is 255), one image per row in row-major order, character after character;
         labels are the characters.
 
@@ -68,7 +68,7 @@ def read_printed(path: Path, *, options: PrintedFormat, part: Literal["train", "
         raise MalformedData(path.name, "outlines", f"not drawable ({error})") from error
     blocks = [_draw_all(path, ink, options, alphabet, character, missing) for character, ink in inks.items()]
     labels = np.repeat(np.array(list(alphabet.characters), dtype=np.str_), alphabet.images)
-    return Rows(np.concatenate(blocks), labels)
+    return RawRows(np.concatenate(blocks), labels)
 
 
 def _ink(font: ImageFont.FreeTypeFont, character: str) -> Image.Image:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from eigenbench.datasets.archives import tar_members
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.audio import parse_phones, parse_recording, phone_states
-from eigenbench.datasets.readers.base import Rows
 from eigenbench.datasets.readers.cepstra import frame_centres, mel_cepstra, with_context, with_derivatives
+from eigenbench.datasets.readers.raw_rows import RawRows
 
 #: Eleven frames: this one and five on either side.
 CONTEXT_RADIUS = 5
@@ -40,7 +40,7 @@ _LOWEST_RATE = 8000
 
 def read_speech_corpus(
     path: Path, *, part: Literal["train", "test"], test_speakers: Literal["core_test", "development"]
-) -> Rows:
+) -> RawRows:
     """Turn the recordings of one subset of speakers into frames.
 
     Parameters
@@ -56,7 +56,7 @@ def read_speech_corpus(
 
     Returns
     -------
-    Rows
+    RawRows
         float32 features, 429 a frame: 13 mel cepstra with first and second derivatives, of eleven frames
         around the row's. Labels ``aa_1`` to ``zh_3``: the phone at the middle of the frame and which third
         of it. Frames that no phone covers are left out. Rows are in the order of the names of the files.
@@ -86,7 +86,7 @@ def read_speech_corpus(
         with_context(frames, CONTEXT_RADIUS, rows)
         start, stop = stop, stop + int(covered.sum())
         features[start:stop] = rows[covered]
-    return Rows(features, np.concatenate([labels[covered] for _, labels, covered, _ in utterances]))
+    return RawRows(features, np.concatenate([labels[covered] for _, labels, covered, _ in utterances]))
 
 
 @dataclass(frozen=True)

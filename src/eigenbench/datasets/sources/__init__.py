@@ -8,7 +8,7 @@ from eigenbench.datasets.sources.folder import FolderSource
 from eigenbench.datasets.sources.installed import InstalledSource
 from eigenbench.datasets.sources.mirror import MirrorSource
 from eigenbench.datasets.sources.package import PackageSource
-from eigenbench.datasets.sources.partitions import PartitionsSource
+from eigenbench.datasets.sources.partition_list import PartitionsSource
 from eigenbench.datasets.sources.path import PathSource
 from eigenbench.datasets.sources.sdist import SdistSource
 from eigenbench.datasets.sources.url import UrlSource

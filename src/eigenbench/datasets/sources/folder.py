@@ -11,7 +11,7 @@ from pydantic import Field
 
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.file_sums import FileSums, stamp_of
-from eigenbench.datasets.sources.base import (
+from eigenbench.datasets.sources.source import (
     RelativePath,
     Source,
     SourceUnavailable,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from eigenbench.datasets.sources.base import RelativePath, Source, SourceUnavailable, StagingArea, readable
+from eigenbench.datasets.sources.source import RelativePath, Source, SourceUnavailable, StagingArea, readable
 
 
 class InstalledSource(Source):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from eigenbench.datasets.archives import copy_tar_member
 from eigenbench.datasets.file_sums import FileSums
-from eigenbench.datasets.sources.base import (
+from eigenbench.datasets.sources.source import (
     RelativePath,
     Source,
     SourceUnavailable,

@@ -9,7 +9,13 @@ from typing import Annotated
 from pydantic import Field
 
 from eigenbench.datasets.archives import copy_zip_member, pack_tar, zip_members
-from eigenbench.datasets.sources.base import RelativePath, Requirement, Source, SourceUnavailable, StagingArea
+from eigenbench.datasets.sources.source import (
+    RelativePath,
+    Requirement,
+    Source,
+    SourceUnavailable,
+    StagingArea,
+)
 from eigenbench.datasets.storage import atomic_writer
 
 

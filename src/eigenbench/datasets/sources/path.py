@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import ValidationInfo, field_validator
 
 from eigenbench.datasets.file_sums import FileSums
-from eigenbench.datasets.sources.base import RelativePath, Source, StagingArea, readable
+from eigenbench.datasets.sources.source import RelativePath, Source, StagingArea, readable
 
 
 class PathSource(Source):

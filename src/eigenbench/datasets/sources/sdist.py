@@ -11,7 +11,13 @@ from pydantic import Field
 
 from eigenbench.datasets.archives import copy_tar_member
 from eigenbench.datasets.errors import ChecksumMismatch
-from eigenbench.datasets.sources.base import RelativePath, Requirement, Source, SourceUnavailable, StagingArea
+from eigenbench.datasets.sources.source import (
+    RelativePath,
+    Requirement,
+    Source,
+    SourceUnavailable,
+    StagingArea,
+)
 from eigenbench.datasets.sources.url import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, transfer_once
 from eigenbench.datasets.storage import sha256_of
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, model_validator
 
 from eigenbench.datasets.archives import copy_zip_member
-from eigenbench.datasets.sources.base import RelativePath, Source, SourceUnavailable, StagingArea
+from eigenbench.datasets.sources.source import RelativePath, Source, SourceUnavailable, StagingArea
 from eigenbench.datasets.storage import atomic_writer
 
 CONNECT_TIMEOUT_S = 10.0

@@ -13,7 +13,7 @@ from eigenbench.datasets.partition_records import (
     filesystem_of,
     partition_sum,
 )
-from eigenbench.datasets.sources.base import Source, SourceUnavailable, StagingArea
+from eigenbench.datasets.sources.source import Source, SourceUnavailable, StagingArea
 
 
 def _readable_place(pattern: str) -> str:
