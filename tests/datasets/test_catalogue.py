@@ -166,6 +166,34 @@ def test_yaml_tags_that_would_run_code_are_refused(tmp_path):
         load_catalogue(path)
 
 
+def nested(levels):
+    """Mappings that are merged into each other, each with every one before it."""
+    lines = ["a0: &a0 {k0: 1}"]
+    lines += [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}], k{n}: 1}}" for n in range(1, levels)]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("datasets: {t: {scale: " + "9" * 6000 + "}}", "line 1: .* is not a number"),
+        (nested(8), "line [5-8]: more than 50000 values, with aliases written out"),
+        ("datasets:\n  t: {title: a}\n  t: {title: b}", "line 3: the key 't' is given twice"),
+        ("datasets: " + "[" * 40 + "]" * 40, "more than 24 levels"),
+        ("datasets: {t: {title: 2024-01-01}}", "is a date"),
+        ("datasets: {7: {}}", "the key 7 is not a text"),
+        ("# " + "x" * 2**20, "more than 1048576 bytes"),
+    ],
+)
+def test_a_catalogue_is_guarded_as_a_suite_is(tmp_path, text, problem):
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    with pytest.raises(CatalogueError, match=problem) as caught:
+        load_catalogue(path)
+    assert "c.yaml" in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
 def test_an_edited_catalogue_is_read_again(tmp_path):
     path = write(tmp_path / "c.yaml", one=table_entry({"mirror": "a.csv"}))
     assert set(load_catalogue(path).datasets) == {"one"}

@@ -24,12 +24,12 @@ _EXPORTS = {
     "StorageError": "errors",
     "fetch": "fetching",
     "is_current": "up_to_date",
-    "load": "dataset",
+    "load": "preparing",
     "load_catalogue": "catalogue",
     "open_prepared": "dataset",
     "prepare": "preparing",
     "resolve_data_dir": "storage",
-    "verify_prepared": "up_to_date",
+    "verify_prepared": "card",
 }
 
 __all__ = sorted(_EXPORTS)

@@ -5,11 +5,11 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from eigenbench.datasets.errors import CatalogueError
 from eigenbench.datasets.formats import AnyFormat, PartitionsFormat, PrintedFormat
+from eigenbench.datasets.plain_yaml import PlainYamlError, read_yaml
 from eigenbench.datasets.sources import AnySource, FolderSource, MirrorSource, PartitionsSource, PathSource
 from eigenbench.datasets.splits import (
     AnySplit,
@@ -302,11 +302,10 @@ def load_catalogue(path: str | Path | None = None) -> Catalogue:
 
 @cache
 def _load(path: Path, _modified_ns: int) -> Catalogue:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        content = yaml.load(path.read_bytes(), Loader=loader)
-    except yaml.YAMLError as error:
-        raise CatalogueError(f"{path}: not valid YAML: {error}") from error
+        content = read_yaml(path)
+    except PlainYamlError as error:
+        raise CatalogueError(str(error)) from None
     if not isinstance(content, dict):
         raise CatalogueError(f"{path}: expected a mapping with the key 'datasets'")
     try:

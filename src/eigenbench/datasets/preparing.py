@@ -20,6 +20,7 @@ from eigenbench.datasets.card import (
     read_card,
 )
 from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry, Part, load_catalogue
+from eigenbench.datasets.dataset import Dataset, open_prepared
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.fetching import fetch
 from eigenbench.datasets.file_sums import STAMPS, FileSums
@@ -117,6 +118,39 @@ def prepare(
     card = _card(name, entry, classes, sizes, manifest, arrays)
     _finish(folder, card, FileSums(folder))
     return card
+
+
+def load(name: str, *, data_dir: str | os.PathLike[str] | None = None, split_seed: int = 0) -> Dataset:
+    """Return a dataset of the catalogue, fetched and prepared when it isn't yet.
+
+    Parameters
+    ----------
+    name : str
+        Dataset name, see ``eigenbench list datasets``.
+    data_dir : path-like, optional
+        Default: ``$EIGENBENCH_DATA``, else the user's cache folder.
+    split_seed : int, default=0
+        Draws the split of a dataset without an official one; ignored by the others.
+
+    Returns
+    -------
+    Dataset
+        See `open_prepared`.
+
+    Raises
+    ------
+    DatasetError
+        As `prepare` and `open_prepared` raise them.
+
+    Examples
+    --------
+    >>> from eigenbench.datasets import load
+    >>> load("digits")
+    Dataset('digits', train (1347, 64), test (450, 64), 10 classes)
+    """
+    if not is_current(name, data_dir, remember=True):
+        prepare(name, data_dir=data_dir)
+    return open_prepared(prepared_folder(resolve_data_dir(data_dir), name), split_seed=split_seed)
 
 
 def _check_rows(entry: CatalogueEntry, part: Part, rows: RawRows) -> None:

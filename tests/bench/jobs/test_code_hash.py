@@ -294,7 +294,6 @@ def test_comments_docstrings_and_layout_do_not_count_and_statements_do(text, sam
     assert (code_digest(text) == code_digest(PLAIN)) == same
 
 
-<<<<<<< HEAD:tests/bench/jobs/test_code_hash.py
 def test_the_hash_depends_on_every_module_that_it_covers(monkeypatch):
     modules = ["eigenbench.bench.jobs.scoring"]
     before = code_hash(modules)
@@ -304,13 +303,6 @@ def test_the_hash_depends_on_every_module_that_it_covers(monkeypatch):
             hashing, "_module_digest", lambda name, edited=edited: "" if name == edited else real(name)
         )
         assert code_hash(modules) != before, edited
-=======
-def test_names_that_a_package_imports_on_first_use_are_followed_one_by_one(edited):
-    hash_of(edited, "from eigenbench.datasets import open_prepared\n")
-    found = closure_of(["eigenbench.bench.jobs.scoring"])
-    assert {"eigenbench.datasets", "eigenbench.datasets.dataset"} <= found
-    assert "eigenbench.datasets.dataset" not in found
->>>>>>> ea17983 (Datasets: each source a model that obtains its file, readers asked by their signatures, one module for what is current):tests/bench/jobs/test_import_closure.py
 
 
 @pytest.mark.parametrize(
