@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import yaml
@@ -5,6 +8,7 @@ from small_table import table_entry
 
 from eigenbench.datasets import CatalogueError, load_catalogue
 from eigenbench.datasets.catalogue import default_catalogue_path
+from eigenbench.datasets.sources import InstalledSource, PackageSource, SdistSource, UrlSource
 from eigenbench.datasets.splits import draw_split
 
 PRINTED = {
@@ -224,3 +228,29 @@ def test_a_sample_takes_all_but_title_and_split_from_another_dataset(tmp_path):
 def test_a_sample_of_nothing_is_refused(tmp_path, entry):
     with pytest.raises(CatalogueError, match=r"c\.yaml: datasets"):
         load_catalogue(write(tmp_path / "c.yaml", few=entry))
+
+
+def test_the_documents_name_what_a_package_index_does_not_give():
+    index = (PackageSource, SdistSource, InstalledSource)
+    others = {
+        name
+        for name, entry in load_catalogue().datasets.items()
+        if not all(any(isinstance(s, index) for s in file.sources) for file in entry.files.values())
+    }
+    page = (Path(__file__).parents[2] / "docs" / "start.md").read_text(encoding="utf-8")
+    (sentence,) = re.findall(r"A package index is enough.*?says what to put where", page, re.DOTALL)
+    assert set(re.findall(r"`([a-z][a-z0-9_]*)`", sentence)) == others
+
+
+def test_a_dataset_that_only_a_mirror_gives_says_what_to_do():
+    own = [e for e in load_catalogue().datasets.values() if any(f.sha256 is None for f in e.files.values())]
+    assert len(own) > 3
+    for entry in own:
+        assert re.match("Get|Download|Accept", entry.supplied or ""), entry.title
+
+
+def test_addresses_of_repositories_name_a_commit():
+    for entry in load_catalogue().datasets.values():
+        for source in (source for file in entry.files.values() for source in file.sources):
+            if isinstance(source, UrlSource) and "raw.githubusercontent.com" in source.url:
+                assert re.fullmatch("[0-9a-f]{40}", source.url.split("/")[5]), source.url

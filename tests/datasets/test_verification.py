@@ -18,7 +18,6 @@ from eigenbench.datasets import (
     fetch,
     file_sums,
     is_current,
-    open_prepared,
     prepare,
     verify_prepared,
 )
@@ -364,13 +363,3 @@ def test_names_that_are_no_text_are_packed_too(mirror):
     before = fetch("t", catalogue=catalogue, progress=False).files[0]
     (mirror / "words" / os.fsdecode(b"\xff.csv")).write_text("1,x\n")
     assert fetch("t", catalogue=catalogue, progress=False).files[0].sha256 != before.sha256
-
-
-def test_the_prepared_rows_are_those_of_the_edited_file(mirror):
-    (mirror / "table.csv").write_bytes(TABLE)
-    prepared_values(PLAIN)
-    (mirror / "table.csv").write_bytes(EDITED)
-    prepared_values(PLAIN)
-    data = open_prepared(folder())
-    assert 99 in np.concatenate([data.X_train, data.X_test])[:, 0]
-    assert data.card.sources[0].sha256 == sha256(EDITED)
