@@ -12,7 +12,7 @@ from pathlib import Path
 from eigenbench.datasets.card import MANIFEST, FileRecord, Manifest, read_records
 from eigenbench.datasets.catalogue import Catalogue, RawFile, load_catalogue
 from eigenbench.datasets.decoding import decode
-from eigenbench.datasets.errors import ChecksumMismatch, DatasetUnavailable, MalformedData
+from eigenbench.datasets.errors import ChecksumMismatch, DatasetUnavailable, MalformedData, StorageError
 from eigenbench.datasets.file_sums import FileSums
 from eigenbench.datasets.sources.source import Source, SourceUnavailable, StagingArea
 from eigenbench.datasets.storage import (
@@ -94,16 +94,20 @@ def fetch(
     data = resolve_data_dir(data_dir)
     folder = make_folder(raw_folder(data, name))
     earlier, sums = read_records(folder), FileSums(folder)
-    with _staging_area(folder, name, progress, sums) as staging:
-        records = tuple(
-            _keep(folder / file, raw, earlier, sums)
-            or _copy_from_another(folder / file, raw, catalogue, sums)
-            or _fetch_file(folder / file, raw, staging, sums, entry.supplied)
-            for file, raw in entry.files.items()
-        )
-    manifest = Manifest(dataset=name, files=records)
-    if {record.name: record for record in records} != earlier:
-        write_atomically(folder / MANIFEST, manifest.model_dump_json(indent=2).encode())
+    records = {file: _keep(folder / file, raw, earlier, sums) for file, raw in entry.files.items()}
+    if absent := [file for file, record in records.items() if record is None]:
+        with _staging_area(folder, name, progress, sums) as staging:
+            for file in absent:
+                path, raw = folder / file, entry.files[file]
+                records[file] = _copy_from_another(path, raw, catalogue, sums) or _fetch_file(
+                    path, raw, staging, sums, entry.supplied
+                )
+    found = {file: record for file, record in records.items() if record is not None}
+    manifest = Manifest(dataset=name, files=tuple(found.values()))
+    if found != earlier:
+        # A folder that is complete and can't be written, such as one that a group shares, is used as it is.
+        with suppress(*[] if absent else [StorageError]):
+            write_atomically(folder / MANIFEST, manifest.model_dump_json(indent=2).encode())
     sums.save()
     return manifest
 
