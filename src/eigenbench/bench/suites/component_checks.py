@@ -65,7 +65,7 @@ def check_parameters(suite: Suite, path: Path) -> None:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where in a suite something is checked."""
+    """A place in a suite that is checked."""
 
     text: str
     folder: Path | None

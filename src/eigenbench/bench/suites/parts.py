@@ -208,7 +208,7 @@ class PublishedNumber(SuiteModel):
 
 
 class Deviation(SuiteModel):
-    """What a suite does otherwise than the paper, and why."""
+    """A difference of a suite from its paper, and its reason."""
 
     paper: str = Field(min_length=1)
     here: str = Field(min_length=1)
