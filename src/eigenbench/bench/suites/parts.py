@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from eigenbench.bench.protocols.base import Several
-from eigenbench.bench.registry import COMPONENTS, NAMES, find_component, near_match
+from eigenbench.bench.registry import COMPONENTS, NAMES, find_component, near_match, sklearn_estimators
 from eigenbench.bench.suites import steps
 
 
@@ -142,7 +142,7 @@ class ClassifierSpec(SuiteModel):
         try:
             kind = find_component(self.component).kind
         except KeyError:
-            hint = near_match(self.component, known)
+            hint = near_match(self.component, [*known, *sklearn_estimators()])
             raise ValueError(
                 f"unknown classifier {self.component!r}.{hint} Known: {', '.join(known)}, "
                 "scikit-learn's classes, and import paths, package.module:Class"

@@ -113,6 +113,8 @@ def _explain(error: ValidationError, known: Iterable[str], prefix: tuple[str, ..
             lines += _explain(cause.error, cause.keys, location)
         elif item["type"] == "extra_forbidden":
             lines.append(f"{place}: {_unknown_key(location[-1], known)}")
+        elif item["type"] in ("tuple_type", "list_type") and not isinstance(item["input"], dict):
+            lines.append(f"{place}: write a list, [{item['input']}] (found {item['input']!r:.80})")
         else:
             given = item["input"]
             found = "" if isinstance(given, dict | list | tuple | BaseModel) else f" (found {given!r:.80})"
