@@ -47,8 +47,7 @@ fitted = SphericalRandomFeatures(degree, a, 2048, random_state=0).fit(X)
 print(f"floor: {fitted.fit_error_:.1e}")
 
 # %%
-# `CRAFT` projects a wide map to few features, here to 512 of the kernel :math:`\\alpha (q + x^\\top y)^p`, which is the
-# same kernel.
+# `CRAFT` projects a wide map to few features, here to 512.
 
 compact = CRAFT(degree, a, 512, random_state=0).fit_transform(X)
 print(f"CRAFT, 512 features: {np.mean((compact @ compact.T - exact) ** 2):.1e}")
