@@ -242,17 +242,9 @@ def held_classes(n_features: int, megabytes: float, dtype: Any = np.float64) -> 
 def class_groups(needs: np.ndarray, capacity: int) -> Iterator[np.ndarray]:
     """Cut problems into groups that need few classes together, and few that the group before had not.
 
-    Parameters
-    ----------
-    needs : ndarray of shape (p, r)
-        Positions of the classes that each problem needs.
-    capacity : int
-        The largest number of classes of a group; one problem may need more.
-
-    Yields
-    ------
-    ndarray
-        Positions of the problems of a group, ascending.
+    ``needs`` (p, r): positions of the classes that each problem needs.
+    ``capacity``: the largest number of classes of a group; one problem may need more.
+    Yields: positions of the problems of a group, ascending.
 
     Examples
     --------

@@ -20,25 +20,14 @@ class PairDistances:
     over pairs of :math:`f_\gamma(r (c^2 - D^2))`, where r = ±1 and :math:`f_\gamma(t)` is 1 for t ≤ 0, 0 for
     t ≥ γ and linear between. Margin 0 stands for the plain error rate; D = c is an error there.
 
-    Parameters
-    ----------
-    positive, negative : array-like of shape (n,), float64
-        Squared distances of the two kinds of pairs, at least one of each.
-    balanced : bool, default=True
-        Give both kinds total weight 1/2 (the risk with respect to :math:`\bar\rho` of [1]_, section 3);
-        otherwise every pair weighs the same.
+    ``positive``, ``negative`` (n,), float64: squared distances of the two kinds of pairs, at least one of
+    each.
+    ``balanced``: give both kinds total weight 1/2 (the risk with respect to :math:`\bar\rho` of [1]_,
+    section 3); otherwise every pair weighs the same.
 
-    Attributes
-    ----------
-    positive, negative : ndarray
-        The squared distances in ascending order.
-    weights : tuple of float
-        Total weight of the positive and of the negative pairs; they add up to 1.
-
-    Raises
-    ------
-    ValueError
-        If one kind has no pair, or a distance is not finite.
+    Attributes: ``positive``, ``negative``: the squared distances in ascending order.
+    ``weights``: total weight of the positive and of the negative pairs; they add up to 1.
+    Raises `ValueError` if one kind has no pair, or a distance is not finite.
 
     Notes
     -----
@@ -78,23 +67,10 @@ class PairDistances:
     def from_labels(cls, X: Any, y: Any, *, balanced: bool = True) -> PairDistances:
         """Take all pairs of different rows.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Points, for example the output of a fitted embedding.
-        y : array-like of shape (n,)
-            Their labels.
-        balanced : bool, default=True
-            As for the class.
-
-        Returns
-        -------
-        PairDistances
-
-        Raises
-        ------
-        ValueError
-            If there is only one label, or no label is shared by two rows.
+        ``X`` (n, d): points, for example the output of a fitted embedding.
+        ``y`` (n,): their labels.
+        ``balanced``: as for the class.
+        Raises `ValueError` if there is only one label, or no label is shared by two rows.
 
         Notes
         -----
@@ -123,33 +99,18 @@ class PairDistances:
     def risk(self, threshold: Any, margin: float = 0.0) -> np.ndarray:
         """Return the empirical margin risk.
 
-        Parameters
-        ----------
-        threshold : float or ndarray
-            Thresholds c ≥ 0 on the distance.
-        margin : float, default=0.0
-            Margin γ ≥ 0 on the squared distance.
-
-        Returns
-        -------
-        ndarray of the shape of ``threshold``
-            Values in [0, 1].
+        ``threshold``: thresholds c ≥ 0 on the distance.
+        ``margin``: margin γ ≥ 0 on the squared distance.
+        Returns: values in [0, 1].
         """
         return self._risk_at(np.square(np.asarray(threshold, dtype=np.float64)), margin)
 
     def best_threshold(self, margin: float = 0.0) -> tuple[float, float]:
         """Return the threshold c of the smallest risk, and that risk: the exact minimum over all c > 0.
 
-        Parameters
-        ----------
-        margin : float, default=0.0
-            Margin γ ≥ 0. With margin 0 the error rate is constant between neighbouring distances, and c² is
-            in the middle of the best such interval.
-
-        Returns
-        -------
-        threshold : float
-        risk : float
+        ``margin``: margin γ ≥ 0. With margin 0 the error rate is constant between neighbouring
+        distances, and c² is in the middle of the best such interval.
+        Returns: ``threshold``; ``risk``.
 
         Notes
         -----
@@ -218,16 +179,9 @@ def etas_from_threshold(threshold: float, margin: float) -> tuple[float, float]:
     :math:`1 + \eta_r (c^2 - D^2)` is the smallest function that is affine in the squared distance D² and
     nowhere below the margin function (Maurer 2005, section 6).
 
-    Parameters
-    ----------
-    threshold : float
-        Threshold c in (0, 1) on the distance.
-    margin : float
-        Margin γ > 0.
-
-    Returns
-    -------
-    eta_negative, eta_positive : float
+    ``threshold``: threshold c in (0, 1) on the distance.
+    ``margin``: margin γ > 0.
+    Returns: ``eta_negative, eta_positive``.
 
     Examples
     --------
@@ -246,17 +200,9 @@ def etas_from_threshold(threshold: float, margin: float) -> tuple[float, float]:
 def eta_from_threshold(threshold: float, margin: float) -> float:
     r"""Return η₋₁ relative to η₁ = −1 for a threshold, with the limits at 0 and 1 included.
 
-    Parameters
-    ----------
-    threshold : float
-        Threshold c in [0, 1] on the distance.
-    margin : float
-        Margin γ > 0.
-
-    Returns
-    -------
-    float
-        :math:`-\eta_{-1}/\eta_1` of :func:`etas_from_threshold`, between γ and 1/γ for γ ≤ 1.
+    ``threshold``: threshold c in [0, 1] on the distance.
+    ``margin``: margin γ > 0.
+    Returns: :math:`-\eta_{-1}/\eta_1` of :func:`etas_from_threshold`, between γ and 1/γ for γ ≤ 1.
 
     Examples
     --------
@@ -277,24 +223,14 @@ def operator_risk_bound(
     every c, the risk is at most
     :math:`\hat R_\gamma + n^{-1/2} (2 (\|T\|_{HS} + \|T\|_\infty)/\gamma + \sqrt{\ln(1/\delta)/2})`.
 
-    Parameters
-    ----------
-    risk : float
-        Empirical margin risk at the margin.
-    n_pairs : int
-        Number of independent pairs. For all pairs of m labelled rows use m (section 6 of [1]_).
-    hilbert_schmidt, operator_norm : float
-        The largest Hilbert–Schmidt and operator norms of the class: root of the sum of the squared
-        eigenvalues, and largest eigenvalue. √d and 1 for projections on d dimensions.
-    margin : float
-        Margin γ > 0, chosen before the data is seen.
-    delta : float
-        Probability δ in (0, 1) that the bound fails.
-
-    Returns
-    -------
-    float
-        The bound; it says nothing where it exceeds 1.
+    ``risk``: empirical margin risk at the margin.
+    ``n_pairs``: number of independent pairs. For all pairs of m labelled rows use m (section 6 of [1]_).
+    ``hilbert_schmidt``, ``operator_norm``: the largest Hilbert–Schmidt and operator norms of the class:
+    root of the sum of the squared eigenvalues, and largest eigenvalue. √d and 1 for projections on d
+    dimensions.
+    ``margin``: margin γ > 0, chosen before the data is seen.
+    ``delta``: probability δ in (0, 1) that the bound fails.
+    Returns: the bound; it says nothing where it exceeds 1.
 
     Notes
     -----
