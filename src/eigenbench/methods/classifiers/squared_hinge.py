@@ -43,13 +43,6 @@ class SquaredHinge:
        linear SVMs", JMLR 6, 2005.
     .. [2] R.-E. Fan, K.-W. Chang, C.-J. Hsieh, X.-R. Wang and C.-J. Lin, "LIBLINEAR: a library for large
        linear classification", JMLR 9, 2008.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = signs = np.array([[-1.0], [1.0]])
-    >>> SquaredHinge(rows, signs).minimise(C=1.0)[0].round(3).tolist()
-    [0.8]
     """
 
     def __init__(self, features: np.ndarray, signs: np.ndarray) -> None:
@@ -225,14 +218,6 @@ class SquaredHingeDual:
     ----------
     .. [1] O. Chapelle, "Training a support vector machine in the primal", Neural Computation 19, 2007,
        section 4.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = signs = np.array([[-1.0], [1.0]])
-    >>> coefficients = SquaredHingeDual(inner_products(rows), signs).minimise(C=1.0)
-    >>> (rows.T @ coefficients).round(3).tolist()
-    [[0.8]]
     """
 
     def __init__(self, gram: np.ndarray, signs: np.ndarray) -> None:

@@ -12,14 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 def make_peaks_positive(vectors: np.ndarray) -> np.ndarray:
-    """Make the entry of largest absolute value of every column (d, m) positive, in place; return the array.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> make_peaks_positive(np.array([[1.0, 2.0], [-3.0, 1.0]])).tolist()
-    [[-1.0, 2.0], [3.0, 1.0]]
-    """
+    """Make the entry of largest absolute value of every column (d, m) positive, in place; return the array."""
     peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     vectors *= np.where(peaks < 0, -1, 1).astype(vectors.dtype)
     return vectors

@@ -29,11 +29,6 @@ def row_slices(n_rows: int, bytes_per_row: int, block_bytes: int = BLOCK_BYTES) 
     ``bytes_per_row``: size of one row of the widest array that is made for a block.
     ``block_bytes``: target size of a block; a block has at least one row.
     Returns: slices of near-equal length that cover ``0 .. n_rows`` in order.
-
-    Examples
-    --------
-    >>> row_slices(5, bytes_per_row=8, block_bytes=16)
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
     if n_rows == 0:
         return []
@@ -71,13 +66,6 @@ class FeatureBlocks:
     Attributes: ``n_rows``, ``n_features``: shape of the feature matrix.
     ``dtype``: float32 or float64, the type of the blocks.
     ``token``: identifies this object among all, also those of other processes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> blocks = FeatureBlocks(np.eye(3, dtype=np.float32), None)
-    >>> [(rows, block.shape) for rows, block in blocks]
-    [(slice(0, 3, None), (3, 3))]
     """
 
     def __init__(self, X: Any, feature_map: Any, *, cache_size: float = 0.0) -> None:

@@ -59,16 +59,6 @@ class LabelledRows:
     ``gram`` costs 4·nnz(X)·w flops (dense X: 4·n·d·w), ``cross`` and ``cross_transposed``
     2·(nnz(X) + nnz(Y))·w. Sparse products are limited by memory traffic and about half as fast again when
     columns are ordered by falling frequency. Creation reads the data once.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> X, Y = np.array([[1.0, 2.0], [3.0, 5.0]]), sparse.csr_array(np.eye(2))
-    >>> rows = LabelledRows.of(X, Y, fit_intercept=False)
-    >>> rows.cross(np.eye(2))
-    array([[1., 3.],
-           [2., 5.]])
     """
 
     def __init__(

@@ -24,15 +24,7 @@ WAITING_SHARE = 0.25
 
 
 def class_runs(codes: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield every class that occurs, ascending, and the positions of its rows in order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenbench.methods.moments.class_sums import class_runs
-    >>> [(code, rows.tolist()) for code, rows in class_runs(np.array([7, 2, 7]))]
-    [(2, [1]), (7, [0, 2])]
-    """
+    """Yield every class that occurs, ascending, and the positions of its rows in order."""
     order = np.argsort(codes, kind="stable")
     present, starts = np.unique(codes[order], return_index=True)
     yield from zip(present.tolist(), np.split(order, starts)[1:], strict=True)

@@ -22,14 +22,6 @@ def packed_product(rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarra
     ``out`` (d(d + 1)/2,): an earlier result for the same d and type, which is overwritten.
     Result of shape (d(d + 1)/2,): in the type of the rows. Sums and multiples of triangles are the
     triangles of sums and multiples.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenbench.methods.moments.second_moments import packed_product, unpacked
-    >>> unpacked(packed_product(np.array([[1.0, 2.0], [0.0, 1.0]])))
-    array([[1., 2.],
-           [2., 5.]])
     """
     n, d = rows.shape
     sfrk = lapack.ssfrk if rows.dtype == np.float32 else lapack.dsfrk

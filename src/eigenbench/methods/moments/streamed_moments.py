@@ -245,14 +245,6 @@ def class_groups(needs: np.ndarray, capacity: int) -> Iterator[np.ndarray]:
     ``needs`` (p, r): positions of the classes that each problem needs.
     ``capacity``: the largest number of classes of a group; one problem may need more.
     Yields: positions of the problems of a group, ascending.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenbench.methods.moments.streamed_moments import class_groups
-    >>> needs = np.array([[0, 1], [2, 3], [1, 0], [0, 2]])
-    >>> [group.tolist() for group in class_groups(needs, 3)]
-    [[0, 2, 3], [1]]
     """
     waiting = np.arange(len(needs))
     held = np.zeros(needs.max(initial=-1) + 1, dtype=bool)

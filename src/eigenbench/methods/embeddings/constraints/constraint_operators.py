@@ -75,14 +75,6 @@ class ConstraintOperators:
     References
     ----------
     .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", 2005.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenbench.methods.embeddings.constraints.constraint_operators import ConstraintOperators
-    >>> both = ConstraintOperators.from_labelled_rows(np.array([[0.0], [1.0], [3.0]]), np.array([0, 0, 1]))
-    >>> round(both.positive.item(), 6), round(both.negative.item(), 6)
-    (0.5, 3.25)
     """
 
     negative: np.ndarray

@@ -53,14 +53,6 @@ class GramCoordinates:
     -----
     Cholesky factorisation with pivoting: n·r² flops, and rank deficiency (repeated points, linear kernels of
     few features) only makes r smaller.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenbench.methods.embeddings.constraints.gram_coordinates import GramCoordinates
-    >>> coordinates = GramCoordinates.from_gram(np.array([[1.0, 2.0], [2.0, 4.0]]))
-    >>> coordinates.rows.ravel().tolist()
-    [1.0, 2.0]
     """
 
     rows: np.ndarray

@@ -36,16 +36,6 @@ class PairDistances:
     References
     ----------
     .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", 2005.
-
-    Examples
-    --------
-    >>> from eigenbench.methods.embeddings.constraints.margin_risk import PairDistances
-    >>> pairs = PairDistances([0.0, 0.04], [0.36, 0.5, 0.01])
-    >>> round(float(pairs.risk(0.5)), 3)
-    0.167
-    >>> threshold, risk = pairs.best_threshold(margin=0.1)
-    >>> round(threshold**2, 2), round(risk, 3)
-    (0.14, 0.167)
     """
 
     def __init__(self, positive: Any, negative: Any, *, balanced: bool = True) -> None:
@@ -182,12 +172,6 @@ def etas_from_threshold(threshold: float, margin: float) -> tuple[float, float]:
     ``threshold``: threshold c in (0, 1) on the distance.
     ``margin``: margin γ > 0.
     Returns: ``eta_negative, eta_positive``.
-
-    Examples
-    --------
-    >>> from eigenbench.methods.embeddings.constraints.margin_risk import etas_from_threshold
-    >>> etas_from_threshold(0.5, margin=0.01)
-    (1.3333333333333333, -4.0)
     """
     if not 0 < threshold < 1:
         raise ValueError(f"the threshold c must lie strictly between 0 and 1, got {threshold}.")
@@ -203,12 +187,6 @@ def eta_from_threshold(threshold: float, margin: float) -> float:
     ``threshold``: threshold c in [0, 1] on the distance.
     ``margin``: margin γ > 0.
     Returns: :math:`-\eta_{-1}/\eta_1` of :func:`etas_from_threshold`, between γ and 1/γ for γ ≤ 1.
-
-    Examples
-    --------
-    >>> from eigenbench.methods.embeddings.constraints.margin_risk import eta_from_threshold
-    >>> [round(eta_from_threshold(c, margin=0.01), 3) for c in (0, 0.5, 1)]
-    [0.01, 0.333, 100.0]
     """
     square = threshold**2
     return max(square, margin) / max(1 - square, margin)
@@ -239,12 +217,6 @@ def operator_risk_bound(
     References
     ----------
     .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", 2005.
-
-    Examples
-    --------
-    >>> from eigenbench.methods.embeddings.constraints.margin_risk import operator_risk_bound
-    >>> round(operator_risk_bound(0.1, 10**6, hilbert_schmidt=3, operator_norm=1, margin=0.1, delta=0.05), 4)
-    0.1812
     """
     if not margin > 0:
         raise ValueError(f"the bound needs a margin above 0, got {margin}.")
@@ -260,12 +232,6 @@ def projection_risk_bound(
     """Bound the expected risk of a projection on ``n_components`` dimensions (Theorem 1 of Maurer, 2005).
 
     The case ‖P‖_HS = √d and ‖P‖ = 1 of :func:`operator_risk_bound`, which explains the parameters.
-
-    Examples
-    --------
-    >>> from eigenbench.methods.embeddings.constraints.margin_risk import projection_risk_bound
-    >>> round(projection_risk_bound(0.1, 10**6, n_components=9, margin=0.1, delta=0.05), 4)
-    0.1812
     """
     return operator_risk_bound(
         risk,

@@ -40,15 +40,6 @@ class PositiveEigenspaces:
     slow down an iteration on T̂ itself, are mapped near zero. One Cholesky factorisation, k³/3 flops, and
     O(k²d) per step. An iteration starts from the vectors of the one before. λ_max(T̂(η))/η does not fall with
     η, so a result bounds the spectrum for every smaller η: a falling sequence is the fastest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenbench.methods.embeddings.constraints.constraint_operators import ConstraintOperators
-    >>> from eigenbench.methods.embeddings.constraints.positive_eigenspace import PositiveEigenspaces
-    >>> solve = PositiveEigenspaces(ConstraintOperators(np.diag([2.0, 1.0]), np.diag([0.0, 1.0])), 2)
-    >>> [solve(eta)[0].tolist() for eta in (3.0, 0.5)]
-    [[6.0, 2.0], [1.0]]
     """
 
     def __init__(self, operators: ConstraintOperators, n_components: int, *, tol: float = 1e-12) -> None:

@@ -18,13 +18,7 @@ Pairs = np.ndarray
 
 
 def all_pairs(n_classes: int) -> Pairs:
-    """Return every ordered pair of different classes, k(k − 1) of them.
-
-    Examples
-    --------
-    >>> all_pairs(3).tolist()
-    [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]]
-    """
+    """Return every ordered pair of different classes, k(k − 1) of them."""
     numerator, denominator = np.nonzero(~np.eye(n_classes, dtype=bool))
     return np.column_stack([numerator, denominator])
 
@@ -76,15 +70,6 @@ def nearest_pairs(moments: AnyMoments, gamma: float, n_pairs: int) -> Pairs:
     ``n_pairs``: how many, at most k(k − 1). Every class gets its nearest before any gets its second
     nearest, and of a round that is not complete the closest pairs are kept.
     Result of shape (n_pairs, 2): numerator and denominator class positions, round by round.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenbench import ClassMoments
-    >>> from eigenbench.methods.embeddings.discriminants.pairs import nearest_pairs
-    >>> positions = np.array([[0.0], [1.0], [3.0]])
-    >>> nearest_pairs(ClassMoments().update(positions, [0, 1, 2]), 0.0, 4).tolist()
-    [[0, 1], [1, 0], [2, 1], [1, 2]]
     """
     n_classes = len(moments.classes)
     neighbours, distances = nearest_classes(moments, gamma, -(-n_pairs // n_classes))

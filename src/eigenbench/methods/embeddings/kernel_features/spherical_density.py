@@ -18,11 +18,6 @@ def spherical_polynomial(z: Any, degree: float, a: float) -> np.ndarray:
     ``degree``: the power p ≥ 1.
     ``a``: the scale a ≥ 2.
     Returns: k(z), in [0, 1].
-
-    Examples
-    --------
-    >>> spherical_polynomial([0.0, 2.0], degree=3, a=4.0).tolist()
-    [1.0, 0.421875]
     """
     squared = np.square(np.asarray(z, dtype=np.float64) / a)
     return np.maximum(0.0, 1.0 - squared) ** degree
@@ -43,12 +38,6 @@ def spherical_polynomial_kernel(X: Any, Y: Any, degree: float = 7, a: float = 4.
     ----------
     .. [1] J. Pennington, F. X. Yu and S. Kumar, "Spherical Random Features for Polynomial Kernels",
        NIPS 2015.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> spherical_polynomial_kernel(np.eye(2), np.eye(2), degree=1, a=2.0).tolist()
-    [[1.0, 0.5], [0.5, 1.0]]
     """
     kernel = safe_sparse_dot(X, Y.T, dense_output=True)
     q = a**2 / 2 - 1
@@ -67,11 +56,6 @@ def maclaurin_coefficients(degree: int, a: float) -> np.ndarray:
     ``degree``: the power p ≥ 1.
     ``a``: the scale a ≥ 2.
     Result of shape (degree + 1,), float64: a_0 … a_p; they sum to 1.
-
-    Examples
-    --------
-    >>> maclaurin_coefficients(2, 2.0).round(3).tolist()
-    [0.25, 0.5, 0.25]
     """
     return stats.binom.pmf(np.arange(degree + 1), degree, 2 / a**2)
 

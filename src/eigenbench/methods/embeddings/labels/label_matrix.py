@@ -28,13 +28,6 @@ def label_matrix(Y: Any, dtype: Any) -> tuple[sparse.csr_array, np.ndarray]:
     stored zeros are shared; ``classes`` (c,): the sorted class labels, or the column numbers of an
     indicator matrix.
     Raises `ValueError` if a vector is not made of class labels, or a matrix holds anything but 0 and 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> indicators, classes = label_matrix(np.array(["b", "a"]), np.float32)
-    >>> classes.tolist(), indicators.toarray().tolist()
-    (['a', 'b'], [[0.0, 1.0], [1.0, 0.0]])
     """
     if not is_indicator(Y):
         y = column_or_1d(Y, warn=True)
