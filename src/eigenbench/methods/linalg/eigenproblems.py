@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 def make_peaks_positive(vectors: np.ndarray) -> np.ndarray:
-    """Make the entry of largest absolute value of every column (d, m) positive, in place; return the array."""
+    """Make the entry of largest size of every column (d, m) positive, in place; return the array."""
     peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     vectors *= np.where(peaks < 0, -1, 1).astype(vectors.dtype)
     return vectors
