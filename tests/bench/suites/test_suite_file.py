@@ -120,6 +120,9 @@ def test_the_suite_of_these_tests_is_valid(tmp_path):
             "'PCA' is given twice",
         ),
         ("plain:", "search:", "main.methods", "'search' is the name of a folder of results"),
+        ("plain:", "features.skops:", "main.methods", "is the name of a file of results"),
+        ("ridge:", "Record.json:", "main.classifiers", "is the name of a file of results"),
+        ("kernel:", "tracked.json:", "experiments", "is the name of a file of results"),
         ("plain:", "Seed-7:", "main.methods", "'Seed-7' is the name of a folder of results"),
         ("plain:", "GEM:", "main.methods", "'gem' and 'GEM' are the same folder"),
         ("plain:", "gem.:", "main.methods", "'gem' and 'gem.' are the same folder"),
@@ -227,7 +230,7 @@ def test_files_that_hold_no_suite(tmp_path, data, words):
 
 
 def test_a_file_whose_name_cannot_be_a_folder_is_refused(tmp_path):
-    for name in ("a b.yaml", "search.yaml", "seed-1.yaml"):
+    for name in ("a b.yaml", "search.yaml", "seed-1.yaml", "report.yaml", "train.yaml", "paper.yaml"):
         (tmp_path / name).write_text(SUITE)
         with pytest.raises(SuiteError, match=r"\.yaml: name: "):
             load_suite(tmp_path / name)
