@@ -7,7 +7,6 @@ import csv
 import gzip
 import lzma
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pandas as pd
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.own_data.arff_table import read_arff_table
 from eigenbench.own_data.images import read_image_folder
+from eigenbench.own_data.svmlight_rows import read_svmlight
 from eigenbench.own_data.table import OwnDataError, UserTable, split_columns, table_of
 
 #: Characters of a text file from which the delimiter is found.
@@ -59,7 +59,8 @@ def read_user_file(
             raise OwnDataError(f"there is no file {path}")
         kind = _kind_of(path)
         if kind in _SVMLIGHT:
-            return _of_svmlight(_without_columns(path, target, group, _read_svmlight), like)
+            _refuse_columns(path, target, group)
+            return read_svmlight(path, like, _COMPRESSED.get(path.suffix.lower(), open))
         if kind in _LABELLED:
             return _without_columns(path, target, group, _LABELLED[kind])
         if kind not in _TABLES:
@@ -102,9 +103,13 @@ def _first_line(error: BaseException) -> str:
 def _without_columns(
     path: Path, target: Sequence[str], group: str | None, read: Callable[[Path], tuple[Any, Any]]
 ) -> UserTable:
+    _refuse_columns(path, target, group)
+    return table_of(path.name, *read(path))
+
+
+def _refuse_columns(path: Path, target: Sequence[str], group: str | None) -> None:
     if target or group:
         raise OwnDataError(f"{path.name} has no columns with names: leave --target and --group out")
-    return table_of(path.name, *read(path))
 
 
 def _read_csv(path: Path, delimiters: str = _DELIMITERS) -> pd.DataFrame:
@@ -135,28 +140,6 @@ def _delimiter(sample: str, delimiters: str) -> str:
 
 def _read_tsv(path: Path) -> pd.DataFrame:
     return _read_csv(path, "\t")
-
-
-def _read_svmlight(path: Path) -> tuple[Any, Any]:
-    from sklearn.datasets import load_svmlight_file
-    from sklearn.preprocessing import MultiLabelBinarizer
-
-    try:
-        return load_svmlight_file(str(path), zero_based=True)
-    except ValueError:
-        X, labels = load_svmlight_file(str(path), multilabel=True, zero_based=True)
-    binarizer = MultiLabelBinarizer().fit(labels)
-    names = [f"{label:g}" for label in binarizer.classes_]
-    return X, pd.DataFrame(binarizer.transform(labels), columns=names)
-
-
-def _of_svmlight(table: UserTable, like: UserTable | None) -> UserTable:
-    """Leave out a column 0 that no row has, and bring test rows to the columns of the training rows."""
-    first = int(not table.features[:, [0]].nnz) if like is None else like.first_column
-    features = table.features[:, first:]
-    if like is not None:
-        features.resize((features.shape[0], like.features.shape[1]))
-    return replace(table, features=features, first_column=first)
 
 
 def _read_npz(path: Path) -> tuple[Any, Any]:
