@@ -112,7 +112,7 @@ class CatalogueEntry(StrictModel):
 
     @property
     def partitioned(self) -> bool:
-        """Whether the training rows stay in partitions."""
+        """True where the training rows stay in partitions."""
         return isinstance(self.format, PartitionsFormat)
 
     @property

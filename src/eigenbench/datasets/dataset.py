@@ -166,7 +166,7 @@ class CodedFile:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name in messages."""
         return self.reader.name
 
     def __call__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:

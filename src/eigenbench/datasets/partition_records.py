@@ -1,4 +1,4 @@
-"""Which partitions a dataset has, with their sums; nothing here needs numerics or reads rows."""
+"""Records of the partitions of a dataset, with their sums; nothing here reads rows."""
 
 import hashlib
 from pathlib import Path

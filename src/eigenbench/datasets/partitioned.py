@@ -27,7 +27,7 @@ _REMEDY = "put the files right and run the same command again"
 
 
 class PreparedPartitions(NamedTuple):
-    """What the card says of a dataset in partitions."""
+    """Facts for the card of a dataset in partitions."""
 
     classes: tuple[str, ...]
     n_train: int

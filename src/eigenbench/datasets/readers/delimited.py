@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyarrow import Table
 
 _BLOCK_BYTES = 1 << 24
-"""What is parsed at a time; also the most that a line may have."""
+"""Bytes that are parsed at a time; also the most that a line may have."""
 
 _ARROW_ROW = re.compile(r"Row #(\d+): ")
 
