@@ -39,6 +39,7 @@ _EXPORTS = {
     "VCA": "eigenbench.methods.embeddings.discriminants.vca",
     "compare": "eigenbench.own_data.python",
     "load_model": "eigenbench.methods.model_file",
+    "read_table": "eigenbench.own_data.files",
 }
 
 __all__ = sorted(_EXPORTS)

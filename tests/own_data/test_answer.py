@@ -11,7 +11,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
-from eigenbench.datasets.catalogue import load_with_own
+from eigenbench.datasets.own_catalogue import load_with_own
 from eigenbench.own_data.compared_methods import chosen_methods
 from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.problem import make_problem
@@ -115,9 +115,9 @@ def own_file(folder, kind):
 def test_the_three_lines_read_a_new_file_of_the_same_kind(tmp_path, monkeypatch, kind):
     problem = make_problem(read_user_file(*own_file(tmp_path, kind)), n_folds=2)
     monkeypatch.chdir(tmp_path)
-    reading, _, use = how_to_use(Workspace(tmp_path), problem).splitlines()
+    *imports, use = how_to_use(Workspace(tmp_path), problem).splitlines()
     names = {}
-    exec(reading, names)
+    exec("\n".join(imports), names)
     rows = eval(re.search(r"\.predict\((.*)\)\)$", use)[1], names)
     found = rows.toarray() if problem.sparse else problem.encoder.transform(rows)
     np.testing.assert_array_equal(found, problem.matrix.toarray() if problem.sparse else problem.matrix)

@@ -19,17 +19,17 @@ _EXPORTS = {
     "DatasetUnavailable": "errors",
     "InsufficientSpace": "errors",
     "MalformedData": "errors",
-    "Manifest": "card",
+    "Manifest": "manifest",
     "SourceWarning": "fetching",
     "StorageError": "errors",
     "fetch": "fetching",
     "is_current": "up_to_date",
-    "load": "preparing",
+    "load": "loading",
     "load_catalogue": "catalogue",
     "open_prepared": "dataset",
     "prepare": "preparing",
     "resolve_data_dir": "storage",
-    "verify_prepared": "card",
+    "verify_prepared": "verification",
 }
 
 __all__ = sorted(_EXPORTS)

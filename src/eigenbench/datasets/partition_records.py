@@ -1,4 +1,4 @@
-"""Records of the partitions of a dataset, with their sums; nothing here reads rows."""
+"""Which partitions a dataset has, with their sums; nothing here needs numerics or reads rows."""
 
 import hashlib
 from pathlib import Path
@@ -19,7 +19,7 @@ class PartitionRecord(StrictModel):
     sha256: Sha256
 
 
-class PartitionList(StrictModel):
+class Listing(StrictModel):
     """The partitions of one part of a dataset, in the order of their names."""
 
     files: tuple[PartitionRecord, ...]

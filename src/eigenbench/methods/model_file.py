@@ -12,9 +12,13 @@ import skops.io
 from eigenbench.atomic_files import replacing_file
 
 #: Packages whose classes a model may be made of.
-_TRUSTED_PACKAGES = tuple(
-    f"eigenbench.methods.{name}."
-    for name in ("classifiers", "embeddings", "linalg", "peers", "preprocessing")
+_TRUSTED_PACKAGES = (
+    "eigenbench.methods.classifiers.",
+    "eigenbench.methods.embeddings.",
+    "eigenbench.methods.linalg.",
+    "eigenbench.methods.peers.",
+    "eigenbench.methods.preprocessing.",
+    "eigenbench.own_data.table_encoder.",
 )
 
 #: Packages of 0.1.0 whose classes have moved into `eigenbench.methods`.

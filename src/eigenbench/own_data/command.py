@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from eigenbench.own_data.column_values import Kind
     from eigenbench.own_data.comparison_run import ComparisonResult, Options
     from eigenbench.own_data.problem import Problem
 
 _TABLE = "The comparison"
+_FILE = "The file"
 _METHODS = "The methods"
 
 
@@ -20,7 +22,8 @@ def compare(
     file: Annotated[
         Path,
         typer.Argument(
-            help="CSV, TSV, Parquet, Feather, ARFF, npz, svmlight, or a folder of images by class."
+            help="CSV or other text, Parquet, Feather, Excel, JSON lines, ARFF, npz, svmlight, or a folder "
+            "of images by class."
         ),
     ],
     target: Annotated[
@@ -66,6 +69,26 @@ def compare(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for the answer.", show_default="300, with --search 3600")
     ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave these columns out.", rich_help_panel=_FILE),
+    ] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option(help="COLUMN=number, COLUMN=date or COLUMN=category.", rich_help_panel=_FILE),
+    ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(help="Decimal sign, . or ,", show_default="found in the file", rich_help_panel=_FILE),
+    ] = None,
+    header: Annotated[
+        bool,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first row names the columns; else they are 1, 2, ….",
+            rich_help_panel=_FILE,
+        ),
+    ] = True,
     seed: Annotated[int, typer.Option(help="Draws the folds and all else.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Cores.", show_default="all")] = None,
     out: Annotated[
@@ -93,8 +116,10 @@ def compare(
         raise OwnDataError("--group makes folds, and --test needs none: leave one out")
     options = Options(_names(methods), _names(exclude), metric, time_limit, search, seed, jobs, suite)
     columns = target or ()
-    table = read_user_file(file, columns, group)
-    problem = make_problem(table, None if test is None else read_user_file(test, columns, like=table), cv)
+    left_out = _names(drop)
+    table = read_user_file(file, columns, group, drop=left_out, header=header)
+    tested = None if test is None else read_user_file(test, columns, drop=left_out, header=header, like=table)
+    problem = make_problem(table, tested, cv, decimal=decimal, kinds=_kinds(types))
     for line in problem.describe():
         typer.echo(line)
     if dry_run:
@@ -107,7 +132,7 @@ def compare(
     folder = out or Path(f"eigenbench-{file.resolve().stem}")
     with Progress() as progress:
         outcome = run_comparison(problem, folder, options, seen=progress.seen, ranked=progress.ranked)
-    _say_end(outcome, problem)
+    _say_end(outcome, problem, header)
     if outcome.end is WorkflowEnd.INTERRUPTED:
         raise typer.Exit(130)
     if outcome.winner is None:
@@ -117,6 +142,23 @@ def compare(
 def _names(given: list[str] | None) -> list[str]:
     """Return the names of an option that is given several times, or once with commas."""
     return [name for names in given or () for part in names.split(",") if (name := part.strip())]
+
+
+def _kinds(given: list[str] | None) -> dict[str, Kind]:
+    """Return the kinds of columns that ``--types`` names."""
+    from eigenbench.own_data.column_values import KINDS
+    from eigenbench.own_data.table import OwnDataError, unknown
+
+    kinds: dict[str, Kind] = {}
+    for part in _names(given):
+        column, sign, named = part.rpartition("=")
+        if not sign:
+            raise OwnDataError(f"--types {part}: write COLUMN=KIND, with KIND of {', '.join(KINDS)}")
+        found = [kind for kind in KINDS if kind == named]
+        if not found:
+            raise OwnDataError(f"--types {part}: {unknown('kind', named, KINDS)}")
+        kinds[column] = found[0]
+    return kinds
 
 
 def _say_plan(problem: Problem, options: Options) -> None:
@@ -130,7 +172,7 @@ def _say_plan(problem: Problem, options: Options) -> None:
     typer.echo(f"{methods.count} methods{tried}{folds}, ranked by {metric}: {', '.join(methods.names)}")
 
 
-def _say_end(outcome: ComparisonResult, problem: Problem) -> None:
+def _say_end(outcome: ComparisonResult, problem: Problem, header: bool) -> None:
     from eigenbench.own_data.winner import how_to_use
     from eigenbench.own_data.workflow import WorkflowEnd
 
@@ -145,7 +187,9 @@ def _say_end(outcome: ComparisonResult, problem: Problem) -> None:
         assert outcome.winner is not None
         name = " + ".join((outcome.winner["method"], outcome.winner["classifier"]))
         typer.echo(f"\n{name}, fitted on all rows, is saved. To use it on a new file:\n")
-        typer.echo("\n".join(f"    {line}" for line in how_to_use(workspace, problem).splitlines()))
+        typer.echo(
+            "\n".join(f"    {line}" for line in how_to_use(workspace, problem, header=header).splitlines())
+        )
     typer.echo(f"\nTable:      {workspace.leaderboard}")
     typer.echo(f"Report:     {workspace.folder / 'reports' / 'index.html'}")
     typer.echo(f"Dashboard:  cd {workspace.folder} && eigenbench ui")

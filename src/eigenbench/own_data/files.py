@@ -2,42 +2,80 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
-import gzip
 import lzma
+import zipfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.own_data.arff_table import read_arff_table
+from eigenbench.own_data.arff import read_arff_table
+from eigenbench.own_data.delimited_text import COMPRESSED, read_delimited
 from eigenbench.own_data.images import read_image_folder
-from eigenbench.own_data.svmlight_rows import read_svmlight
-from eigenbench.own_data.table import OwnDataError, UserTable, split_columns, table_of
+from eigenbench.own_data.table import OwnDataError, UserTable, split_columns, table_of, unknown
 
-#: Characters of a text file from which the delimiter is found.
-_SAMPLE = 1 << 16
 
-_DELIMITERS = ",;\t|"
+def read_table(path: str | Path, *, header: bool = True) -> pd.DataFrame:
+    """Read a table as ``eigenbench compare`` does, so that a saved model gets the columns that it knows.
 
-_COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    Parameters
+    ----------
+    path : path-like
+        Text with commas, semicolons, tabs, bars or blanks between fields (``.csv``, ``.txt``, ``.tsv``, also
+        ``.gz``, ``.bz2``, ``.xz``, ``.zip``), Parquet, Feather, Excel (``.xlsx``), JSON lines (``.jsonl``) or
+        ARFF.
+    header : bool, default=True
+        Whether the first row of a text names the columns; else they are called 1, 2, ….
+
+    Returns
+    -------
+    DataFrame
+        Columns of text files hold texts: a model from ``eigenbench compare`` knows what they mean.
+
+    Raises
+    ------
+    OwnDataError
+        In one sentence, what is wrong with the file.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> path = Path(mkdtemp()) / "data.csv"
+    >>> _ = path.write_text("size;kind\\n1,5;x\\n2,0;y\\n")
+    >>> read_table(path)["size"].tolist()
+    ['1,5', '2,0']
+    """
+    path = Path(path)
+    return _reading(path, lambda: _frame(path, header))
 
 
 def read_user_file(
-    path: Path, target: Sequence[str] = (), group: str | None = None, *, like: UserTable | None = None
+    path: Path,
+    target: Sequence[str] = (),
+    group: str | None = None,
+    *,
+    drop: Sequence[str] = (),
+    header: bool = True,
+    like: UserTable | None = None,
 ) -> UserTable:
-    """Read a file or folder.
+    """Read a file or folder and divide it into features, targets and groups.
 
     Parameters
     ----------
     path : Path
-        CSV or TSV (also compressed), Parquet, Feather, ARFF; npz (with ``X`` and ``y``), svmlight, or a
-        folder with a folder of images for each class.
+        A table (see `read_table`); npz (with ``X`` and ``y``), svmlight, or a folder with a folder of images
+        for each class.
     target, group : sequence of str, and str, optional
         Columns of a table. The other formats say themselves what is to be predicted.
+    drop : sequence of str
+        Columns of a table to leave out.
+    header : bool
+        Whether the first row of a text names the columns.
     like : UserTable, optional
         Training rows: a svmlight file then has their first column and their number of columns, which it does
         not say itself.
@@ -52,47 +90,63 @@ def read_user_file(
     OwnDataError
         In one sentence, what is wrong with the file or the options.
     """
-    try:
-        if path.is_dir():
-            return _without_columns(path, target, group, read_image_folder)
-        if not path.exists():
-            raise OwnDataError(f"there is no file {path}")
-        kind = _kind_of(path)
-        if kind in _SVMLIGHT:
-            _refuse_columns(path, target, group)
-            return read_svmlight(path, like, _COMPRESSED.get(path.suffix.lower(), open))
-        if kind in _LABELLED:
-            return _without_columns(path, target, group, _LABELLED[kind])
-        if kind not in _TABLES:
-            known = ", ".join(f".{name}" for name in (*_TABLES, *_LABELLED, *_SVMLIGHT))
-            raise OwnDataError(f"{path.name}: its name must end in one of {known}, or be that of a folder")
-        frame = _TABLES[kind](path)
-    except OwnDataError:
-        raise
-    except UnicodeDecodeError as error:
-        raise OwnDataError(f"{path.name} is not UTF-8 at byte {error.start}: save it as UTF-8") from None
-    except pd.errors.EmptyDataError:
-        raise OwnDataError(f"{path.name} is empty") from None
-    except (
-        MalformedData,
-        OSError,
-        ValueError,
-        NotImplementedError,
-        csv.Error,
-        EOFError,
-        lzma.LZMAError,
-    ) as error:
-        raise OwnDataError(f"{path.name} can't be read: {_first_line(error)}") from error
+    kind = _kind_of(path)
+    if kind in _SVMLIGHT or kind in _LABELLED or path.is_dir():
+        if target or group or drop:
+            raise OwnDataError(f"{path.name} has no columns with names: leave --target, --group, --drop out")
+        read = read_image_folder if path.is_dir() else _LABELLED.get(kind, _read_svmlight)
+        table = _reading(path, lambda: table_of(path.name, *read(path)))
+        return _of_svmlight(table, like) if kind in _SVMLIGHT else table
+    frame = read_table(path, header=header)
     if not target:
         columns = ", ".join(map(str, frame.columns[-5:]))
         raise OwnDataError(
             f"name the column to predict with --target; the last of {path.name} are: {columns}"
         )
-    return split_columns(path.name, frame, target, group)
+    if absent := [name for name in drop if name not in frame.columns]:
+        raise OwnDataError(f"{path.name}: {unknown('column', absent[0], frame.columns)}")
+    return split_columns(path.name, frame.drop(columns=list(drop)), target, group)
+
+
+def _reading(path: Path, read: Callable[[], Any]) -> Any:
+    """Return what a function reads; raise every fault of the file as one sentence."""
+    try:
+        if not path.exists():
+            raise OwnDataError(f"there is no file {path}")
+        return read()
+    except OwnDataError:
+        raise
+    except UnicodeDecodeError as error:
+        raise OwnDataError(f"{path.name} is no text in one encoding: save it as UTF-8") from error
+    except ImportError as error:
+        raise OwnDataError(f"{path.name} needs a package: pip install {error.name or 'openpyxl'}") from error
+    except (
+        MalformedData,
+        OSError,
+        ValueError,
+        NotImplementedError,
+        EOFError,
+        KeyError,
+        csv.Error,
+        lzma.LZMAError,
+        zipfile.BadZipFile,
+    ) as error:
+        raise OwnDataError(f"{path.name} can't be read: {_first_line(error)}") from error
+
+
+def _frame(path: Path, header: bool) -> pd.DataFrame:
+    kind = _kind_of(path)
+    if kind in ("csv", "txt", "tsv"):
+        delimiters = "\t" if kind == "tsv" else ",;\t|"
+        return read_delimited(path, delimiters=delimiters, header=header)
+    if kind not in _TABLES:
+        known = ", ".join(f".{name}" for name in ("csv", "txt", "tsv", *_TABLES, *_LABELLED, *_SVMLIGHT))
+        raise OwnDataError(f"{path.name}: its name must end in one of {known}, or be a folder's")
+    return _TABLES[kind](path).rename(columns=str)
 
 
 def _kind_of(path: Path) -> str:
-    name = path.with_suffix("") if path.suffix.lower() in _COMPRESSED else path
+    name = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
     return name.suffix.lower().lstrip(".")
 
 
@@ -100,46 +154,26 @@ def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-def _without_columns(
-    path: Path, target: Sequence[str], group: str | None, read: Callable[[Path], tuple[Any, Any]]
-) -> UserTable:
-    _refuse_columns(path, target, group)
-    return table_of(path.name, *read(path))
+def _read_svmlight(path: Path) -> tuple[Any, Any]:
+    from sklearn.datasets import load_svmlight_file
+    from sklearn.preprocessing import MultiLabelBinarizer
+
+    try:
+        return load_svmlight_file(str(path), zero_based=True)
+    except ValueError:
+        X, labels = load_svmlight_file(str(path), multilabel=True, zero_based=True)
+    binarizer = MultiLabelBinarizer().fit(labels)
+    names = [f"{label:g}" for label in binarizer.classes_]
+    return X, pd.DataFrame(binarizer.transform(labels), columns=names)
 
 
-def _refuse_columns(path: Path, target: Sequence[str], group: str | None) -> None:
-    if target or group:
-        raise OwnDataError(f"{path.name} has no columns with names: leave --target and --group out")
-
-
-def _read_csv(path: Path, delimiters: str = _DELIMITERS) -> pd.DataFrame:
-    sample = _sample(path)
-    if not sample.strip():
-        raise OwnDataError(f"{path.name} is empty")
-    delimiter = _delimiter(sample, delimiters)
-    header = next(csv.reader(sample.splitlines(), delimiter=delimiter))
-    names = [name.strip() for name in header]
-    if twice := [name for name in dict.fromkeys(names) if name and names.count(name) > 1]:
-        raise OwnDataError(f"{path.name}: two columns are named {twice[0]!r}: rename one")
-    frame = pd.read_csv(path, sep=delimiter, encoding="utf-8-sig", index_col=False, low_memory=False)
-    return frame.rename(columns=lambda name: str(name).strip())
-
-
-def _sample(path: Path) -> str:
-    """Return the start of a text file."""
-    opener = _COMPRESSED.get(path.suffix.lower(), open)
-    with opener(path, "rt", encoding="utf-8-sig", newline="") as stream:
-        return stream.read(_SAMPLE)
-
-
-def _delimiter(sample: str, delimiters: str) -> str:
-    """Return the delimiter that the first line has most of."""
-    first = next(line for line in sample.splitlines() if line.strip())
-    return max(delimiters, key=first.count)
-
-
-def _read_tsv(path: Path) -> pd.DataFrame:
-    return _read_csv(path, "\t")
+def _of_svmlight(table: UserTable, like: UserTable | None) -> UserTable:
+    """Leave out a column 0 that no row has, and bring test rows to the columns of the training rows."""
+    first = int(not table.features[:, [0]].nnz) if like is None else like.first_column
+    features = table.features[:, first:]
+    if like is not None:
+        features.resize((features.shape[0], like.features.shape[1]))
+    return replace(table, features=features, first_column=first)
 
 
 def _read_npz(path: Path) -> tuple[Any, Any]:
@@ -151,11 +185,10 @@ def _read_npz(path: Path) -> tuple[Any, Any]:
 
 
 _TABLES: dict[str, Callable[[Path], pd.DataFrame]] = {
-    "csv": _read_csv,
-    "txt": _read_csv,
-    "tsv": _read_tsv,
     "parquet": pd.read_parquet,
     "feather": pd.read_feather,
+    "xlsx": partial(pd.read_excel, dtype=object),
+    "jsonl": partial(pd.read_json, lines=True, dtype=False, convert_dates=False),
     "arff": read_arff_table,
 }
 

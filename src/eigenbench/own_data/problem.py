@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse
 
-from eigenbench.methods.preprocessing.table_encoder import TableEncoder
+from eigenbench.own_data.column_values import Kind
 from eigenbench.own_data.table import OwnDataError, UserTable
+from eigenbench.own_data.table_encoder import TableEncoder
 from eigenbench.own_data.target import Target, infer_target
 
 #: Folds by default, and of more rows than so many.
@@ -115,25 +117,22 @@ class Problem:
         if self.sparse:
             lines.append(f"sparse: {self.matrix.nnz / max(1, n * d):.2%} of the values are not zero")
         if self.encoder:
-            kinds = self.encoder.kinds_
-            named = (("number", "numbers"), ("category", "categories"), ("date", "dates"))
-            counts = ", ".join(
-                f"{found} {kind if found == 1 else several}"
-                for kind, several in named
-                if (found := kinds.count(kind))
-            )
-            absent = f", {np.isnan(self.matrix).mean():.1%} of the values missing" if self.missing else ""
-            lines.append(f"columns: {counts}{absent}")
-            left_out = [f"{name!r} ({reason})" for name, reason in self.encoder.left_out_.items()]
-            if left_out:
-                more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
-                lines.append(f"left out: {', '.join(left_out[:5])}{more}")
+            lines += self.encoder.describe()
+        if self.missing:
+            lines.append(f"{np.isnan(self.matrix).mean():.1%} of the values missing")
         if self.groups is not None:
             lines.append(f"{len(np.unique(self.groups)):,} groups, each whole in one fold")
         return lines
 
 
-def make_problem(table: UserTable, test: UserTable | None = None, n_folds: int | None = None) -> Problem:
+def make_problem(
+    table: UserTable,
+    test: UserTable | None = None,
+    n_folds: int | None = None,
+    *,
+    decimal: str | None = None,
+    kinds: Mapping[str, Kind] | None = None,
+) -> Problem:
     """Make a problem of a table.
 
     Parameters
@@ -144,6 +143,8 @@ def make_problem(table: UserTable, test: UserTable | None = None, n_folds: int |
         Rows to test on, in place of folds.
     n_folds : int, optional
         Of the cross-validation; by default five, or three of more than 20,000 rows.
+    decimal, kinds : optional
+        Parameters of `TableEncoder`.
 
     Raises
     ------
@@ -158,7 +159,7 @@ def make_problem(table: UserTable, test: UserTable | None = None, n_folds: int |
         raise OwnDataError(f"{test.name} has no row with a target")
     train = table.rows(target.present[: len(table)])
     tested = None if test is None else test.rows(target.present[len(table) :])
-    matrix, encoder = _encoded(train, tested)
+    matrix, encoder = _encoded(train, tested, TableEncoder(decimal, kinds))
     if n_folds is None:
         n_folds = _FOLDS if len(train) <= _MANY_ROWS else _FOLDS_OF_MANY_ROWS
     if test is not None:
@@ -178,7 +179,9 @@ def _stacked_targets(table: UserTable, test: UserTable) -> pd.DataFrame:
     return pd.concat([table.targets, test.targets], ignore_index=True)
 
 
-def _encoded(train: UserTable, test: UserTable | None) -> tuple[Any, TableEncoder | None]:
+def _encoded(
+    train: UserTable, test: UserTable | None, encoder: TableEncoder
+) -> tuple[Any, TableEncoder | None]:
     if issparse(train.features):
         parts = [train.features] + ([] if test is None else [test.features])
         if not all(issparse(part) for part in parts) or len({part.shape[1] for part in parts}) > 1:
@@ -195,7 +198,7 @@ def _encoded(train: UserTable, test: UserTable | None) -> tuple[Any, TableEncode
             )
         return matrix, None
     try:
-        encoder = TableEncoder().fit(train.features)
+        encoder.fit(train.features)
         blocks = [encoder.transform(part.features) for part in (train, test) if part is not None]
     except (ValueError, TypeError) as error:
         raise OwnDataError(f"{train.name}: {error}") from error

@@ -109,6 +109,5 @@ def table_of(name: str, X: Any, y: Any, groups: Any = None) -> UserTable:
         raise OwnDataError(f"{name}: the lengths differ: {said}")
     if not len(targets) or not features.shape[1]:
         raise OwnDataError(f"{name} has no {'columns' if len(targets) else 'rows'}")
-    names = [str(column) for column in targets.columns]
-    targets.columns = ["target"] if names == ["0"] else names
+    targets.columns = [str(column) if str(column) != "0" else "target" for column in targets.columns]
     return UserTable(name, features, targets, groups)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from eigenbench.own_data.column_values import parse_numbers
 from eigenbench.own_data.table import OwnDataError
 
 Kind = Literal["binary", "multiclass", "many classes", "multilabel"]
@@ -98,28 +99,46 @@ def _classes(column: pd.Series) -> Target:
         words += f", imbalanced (the rarest, {name}, has {rarest:,} of {n:,} rows)"
     if single:
         words += f"; {single:,} of a single row, which is an error where it is tested"
+    alike = pd.Series(classes).astype(str).groupby(lambda place: str(classes[place]).strip().casefold())
+    if near := [names for _, names in alike if len(names) > 1]:
+        words += f"; labels {', '.join(map(_shown, near[0]))} differ by blanks or capitals only"
     return Target(kind, imbalanced, labels, (), present, words + _left_out(present))
 
 
 def _class_labels(values: pd.Series) -> np.ndarray:
-    """Return labels as whole numbers or texts; raise for numbers that are measurements."""
+    """Return labels as whole numbers or texts; raise for numbers that are measurements.
+
+    Texts are numbers only where each is written as Python writes a whole number: ``007`` and ``7`` differ.
+    """
     name = values.name
     if pd.api.types.is_datetime64_any_dtype(values) or pd.api.types.is_complex_dtype(values):
         raise OwnDataError(f"target {name!r} holds {values.dtype}, which is no class")
-    if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
+    if pd.api.types.is_bool_dtype(values):
         return values.astype(str).to_numpy(dtype=str)
+    if not pd.api.types.is_numeric_dtype(values):
+        texts = values.astype(str)
+        whole = texts.str.fullmatch(r"-?[1-9]\d{0,14}|0").all()
+        _check_classes(name, parse_numbers(texts, "."))
+        return texts.to_numpy(dtype=np.int64 if whole else str)
     numbers = values.to_numpy(dtype=np.float64)
+    _check_classes(name, pd.Series(numbers))
+    if np.abs(numbers).max() >= 2**53:
+        return values.astype(str).to_numpy(dtype=str)
+    return numbers.astype(np.int64)
+
+
+def _check_classes(name: Any, numbers: pd.Series) -> None:
+    """Raise where every value is a number, and some are fractions or too many differ for classes."""
+    if numbers.isna().any():
+        return
     broken = ~np.isfinite(numbers) | (numbers != np.round(numbers))
-    distinct = len(np.unique(numbers))
+    distinct = numbers.nunique()
     if broken.any() or (distinct > _DISTINCT_NUMBERS and len(numbers) < _ROWS_OF_EACH * distinct):
-        what = f"as {numbers[broken][0]:g}" if broken.any() else f"{distinct:,} different whole numbers"
+        what = f"as {numbers[broken].iloc[0]:g}" if broken.any() else f"{distinct:,} different whole numbers"
         raise OwnDataError(
             f"target {name!r} is real-valued ({what}), and what is compared here are classifiers: "
             "make classes of it, for example by pandas.qcut"
         )
-    if np.abs(numbers).max() >= 2**53:
-        return values.astype(str).to_numpy(dtype=str)
-    return numbers.astype(np.int64)
 
 
 def _labels(targets: pd.DataFrame) -> Target:

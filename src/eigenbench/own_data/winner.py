@@ -15,6 +15,7 @@ from eigenbench.bench.jobs.search import fit_classifier, with_candidate
 from eigenbench.bench.records.record import read_record
 from eigenbench.bench.suites.steps import Params
 from eigenbench.methods.model_file import save_model
+from eigenbench.own_data.delimited_text import COMPRESSED
 from eigenbench.own_data.problem import Problem
 from eigenbench.own_data.workspace import Workspace
 
@@ -61,31 +62,26 @@ def settings(workspace: Workspace, method: MethodPlan, classifier: str) -> Param
     return dict(searches[0][best].params)
 
 
-#: Of a file's suffix, how to read a new one of its kind: an import and the rows.
-_READING = {
-    ".tsv": ("import pandas", 'pandas.read_csv("new.tsv", sep="\\t")'),
-    ".parquet": ("import pandas", 'pandas.read_parquet("new.parquet")'),
-    ".feather": ("import pandas", 'pandas.read_feather("new.feather")'),
-    ".arff": (
-        "from eigenbench.own_data.arff_table import read_arff_table",
-        'read_arff_table("new.arff")',
-    ),
-    "": ("from eigenbench.own_data.images import read_image_folder", 'read_image_folder("new")[0]'),
-}
-
-
-def how_to_use(workspace: Workspace, problem: Problem) -> str:
-    """Return three lines of Python that load the model and use it on a new file."""
+def how_to_use(workspace: Workspace, problem: Problem, *, header: bool = True) -> str:
+    """Return lines of Python that load the model and use it on a new file."""
+    name = Path(problem.name)
+    new = f"new{''.join(name.suffixes[-2:])}" if name.suffix.lower() in COMPRESSED else f"new{name.suffix}"
+    imports, rows = [], f'read_table("{new}"{"" if header else ", header=False"})'
     if problem.sparse:
         base = f"n_features={problem.n_features}, zero_based={not problem.first_column}"
-        reading = "from sklearn.datasets import load_svmlight_file"
-        rows = f'load_svmlight_file("new.svm", {base})[0]'
-    elif problem.name.lower().endswith(".npz"):
+        imports, rows = (
+            ["from sklearn.datasets import load_svmlight_file"],
+            f'load_svmlight_file("{new}", {base})[0]',
+        )
+    elif name.suffix.lower() == ".npz":
         assert problem.encoder is not None
-        width = len(problem.encoder.columns_) + len(problem.encoder.left_out_)
-        reading, rows = "import numpy", f'numpy.load("new.npz")["X"].reshape(-1, {width})'
-    else:
-        default = ("import pandas", 'pandas.read_csv("new.csv")')
-        reading, rows = _READING.get(Path(problem.name).suffix.lower(), default)
-    load = f'load_model("{workspace.model}")'
-    return f"{reading}\nfrom eigenbench import load_model\nprint({load}.predict({rows}))"
+        imports, rows = (
+            ["import numpy"],
+            f'numpy.load("{new}")["X"].reshape(-1, {problem.encoder.n_features_in_})',
+        )
+    elif not name.suffix:
+        imports = ["from eigenbench.own_data.images import read_image_folder"]
+        rows = f'read_image_folder("{new}")[0]'
+    ours = "load_model" if imports else "load_model, read_table"
+    lines = [*imports, f"from eigenbench import {ours}"]
+    return "\n".join([*lines, f'print(load_model("{workspace.model}").predict({rows}))'])

@@ -7,17 +7,13 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from eigenbench.bench.protocols.base import Several
-from eigenbench.bench.records.runs import RESULT_FILES
-from eigenbench.bench.registry import COMPONENTS, NAMES, find_component, near_match, sklearn_estimators
+from eigenbench.bench.registry import COMPONENTS, NAMES, find_component, near_match
 from eigenbench.bench.suites import steps
 
 
 def _check_folder_name(name: str) -> str:
-    folded = name.casefold()
-    if folded == "search" or folded.startswith("seed-"):
+    if name.casefold() == "search" or name.casefold().startswith("seed-"):
         raise ValueError(f"{name!r} is the name of a folder of results: choose another")
-    if folded.rstrip(".") in RESULT_FILES:
-        raise ValueError(f"{name!r} is the name of a file of results: choose another")
     return name
 
 
@@ -146,7 +142,7 @@ class ClassifierSpec(SuiteModel):
         try:
             kind = find_component(self.component).kind
         except KeyError:
-            hint = near_match(self.component, [*known, *sklearn_estimators()])
+            hint = near_match(self.component, known)
             raise ValueError(
                 f"unknown classifier {self.component!r}.{hint} Known: {', '.join(known)}, "
                 "scikit-learn's classes, and import paths, package.module:Class"
@@ -212,7 +208,7 @@ class PublishedNumber(SuiteModel):
 
 
 class Deviation(SuiteModel):
-    """A difference of a suite from its paper, and its reason."""
+    """What a suite does otherwise than the paper, and why."""
 
     paper: str = Field(min_length=1)
     here: str = Field(min_length=1)

@@ -19,7 +19,7 @@ Matrix = Any
 
 
 @dataclass(frozen=True)
-class RawRows:
+class Rows:
     """Rows of one part of a dataset, as its file holds them.
 
     Attributes

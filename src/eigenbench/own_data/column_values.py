@@ -1,0 +1,178 @@
+"""Numbers and dates that a table holds as text: their forms, found once, and their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import date
+from decimal import Decimal
+from functools import partial
+from numbers import Real
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+Kind = Literal["number", "date", "category"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+#: Texts that stand for a missing number or date, in small letters.
+MISSING = frozenset(
+    {
+        *("", "?", "-", "--", ".", "na", "n/a", "#n/a", "nan", "null", "nil", "none", "missing", "unknown"),
+        *(r"\n", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!"),
+    }
+)
+
+#: Share of the present values that must have a form.
+SHARE = 0.95
+
+_CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|JPY)"
+_GROUPS = {".": ",", ",": r"\."}
+#: By decimal sign: a number with sign, currency or percent, and thousands in groups of three digits.
+_NUMBER = {
+    sign: re.compile(
+        rf"(?P<open>\()?(?P<minus>[-+−])?\s*{_CURRENCY}?\s*(?P<minus2>[-+−])?"
+        rf"(?P<digits>\d{{1,3}}(?:[{group}\s'’]\d{{3}})+(?:{re.escape(sign)}\d*)?"
+        rf"|\d+{re.escape(sign)}?\d*|{re.escape(sign)}\d+)"
+        rf"(?P<power>[eE][-+]?\d+)?\s*(?:%|{_CURRENCY})?\)?",
+        re.IGNORECASE,
+    )
+    for sign, group in _GROUPS.items()
+}
+#: Codes rather than numbers: zeros in front, or more digits than float64 holds.
+_CODE = re.compile(r"^[-+]?(0\d+([.,]\d+)?|\d{16,})$", re.MULTILINE)
+
+#: Days and months in either order; with names of months; the year first is ISO's.
+_DAYS = [f"{order}".replace("-", sep) for sep in "/.-" for order in ("%d-%m-%Y", "%m-%d-%Y")]
+_NAMED = ["%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y"]
+_TIMES = ["", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p"]
+_ISO = "ISO8601"
+
+#: Different texts that a format is tried on before all are.
+_SAMPLE = 200
+
+
+def infer_kind(column: pd.Series) -> tuple[Kind, list[str]]:
+    """Find what a column holds, and in which forms it may be written.
+
+    Parameters
+    ----------
+    column : Series
+        Of any type. Texts are tried as numbers, then as dates: a form counts if at least 95 % of the values
+        that are present have it. Zeros in front, as in ``00042``, and more than 15 digits are codes.
+
+    Returns
+    -------
+    kind : {"number", "date", "category"}
+        Text that is neither number nor date is a category.
+    forms : list of str
+        Of numbers written as text the possible decimal signs, ``.`` and ``,``; of dates written as text one
+        format of `pandas.to_datetime`; empty for a column that is not text, and for a category.
+    """
+    if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
+        return "date", []
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column):
+        return "number", []
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return "category", []
+    codes, distinct = pd.factorize(column)
+    of_types: tuple[tuple[Kind, Any], ...] = (("number", (Real, Decimal)), ("date", date))
+    for kind, types in of_types:
+        if len(distinct) and all(isinstance(value, types) for value in distinct):
+            return kind, []
+    texts = pd.Index([_text(value) for value in distinct], dtype=object)
+    counts = pd.Series(np.bincount(codes[codes >= 0], minlength=len(texts)), texts)
+    counts = counts[~texts.str.lower().isin(MISSING)] if len(texts) else counts
+    joined = "\n".join(counts.index)
+    if counts.empty or _CODE.search(joined):
+        return "category", []
+    tried = list(_NUMBER) if "," in joined or "." in joined else ["."]
+    signs = [sign for sign in tried if _fits(counts, partial(parse_numbers, decimal=sign))]
+    if signs:
+        return "number", signs
+    form = _date_format(counts)
+    return ("date", [form]) if form else ("category", [])
+
+
+def decimal_sign(columns: Iterable[list[str]], default: str = ".") -> str:
+    """Return the decimal sign of a table, from the signs that each of its columns of numbers allows."""
+    only = {signs[0] for signs in columns if len(signs) == 1}
+    return only.pop() if len(only) == 1 else default
+
+
+def parse_numbers(texts: Iterable[str], decimal: str) -> pd.Series:
+    """Return the numbers that texts are, as float64, NaN for those that are none.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Such as ``-1,234.50``, ``$12``, ``5 %`` (5), ``(3)`` (-3), ``1e-3``.
+    decimal : {".", ","}
+        The decimal sign; the other one may separate thousands.
+    """
+    found = pd.Series(texts, dtype=object)
+    plain = pd.to_numeric(found, errors="coerce")
+    if decimal == "." and plain.notna().all():
+        return plain.astype("float64")
+    return found.map(lambda text: _number(text, decimal)).astype("float64")
+
+
+def parse_dates(column: pd.Series, form: str) -> pd.Series:
+    """Return days since 1970 as float64, NaN where a value is no date in this form.
+
+    Parameters
+    ----------
+    column : Series
+        Of dates, or of texts.
+    form : str
+        The format of texts, from `infer_kind`; empty for a column of dates.
+    """
+    if pd.api.types.is_timedelta64_dtype(column):
+        return (column / pd.Timedelta(days=1)).astype("float64")
+    values = as_texts(column) if form and not pd.api.types.is_datetime64_any_dtype(column) else column
+    dates = pd.to_datetime(values, format=form or None, errors="coerce", utc=True)
+    return ((dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).astype("float64")
+
+
+def as_texts(column: pd.Series) -> pd.Series:
+    """Return values as texts without blanks around them; whole floats without a point; missing ones stay."""
+    codes, distinct = pd.factorize(column)
+    texts = np.array([*map(_text, distinct), np.nan], dtype=object)
+    return pd.Series(texts[codes], column.index, name=column.name)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+
+
+def _number(text: str, decimal: str) -> float:
+    found = _NUMBER[decimal].fullmatch(text)
+    if not found:
+        return np.nan
+    digits = re.sub(rf"[^\d{re.escape(decimal)}]", "", found["digits"]).replace(decimal, ".")
+    negative = found["open"] or "-" in (found["minus"] or found["minus2"] or "").replace("−", "-")
+    return float(digits + (found["power"] or "")) * (-1.0 if negative else 1.0)
+
+
+def _fits(counts: pd.Series, parse: Callable[[pd.Index], pd.Series]) -> bool:
+    """Return whether enough rows have a value; a few different texts are tried before all are."""
+    for some in (counts.iloc[:_SAMPLE], counts)[len(counts) <= _SAMPLE :]:
+        if some.to_numpy()[parse(some.index).notna().to_numpy()].sum() < SHARE * some.sum():
+            return False
+    return True
+
+
+def _date_format(counts: pd.Series) -> str | None:
+    """Return the only format that the dates have; None where there is none, or day and month may swap."""
+    forms = [_ISO, *(day + time for day in (*_DAYS, *_NAMED) for time in _TIMES)]
+    fitting = [form for form in forms if _fits(counts, partial(_parsed, form=form))]
+    if fitting and (len(fitting) == 1 or fitting[0] == _ISO or "%b" in fitting[0]):
+        return fitting[0]
+    return None
+
+
+def _parsed(texts: pd.Index, form: str) -> pd.Series:
+    return pd.to_datetime(pd.Series(texts, dtype=object), format=form, errors="coerce", utc=True)

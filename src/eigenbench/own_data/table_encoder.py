@@ -1,0 +1,290 @@
+"""Encode a user's table, with texts and dates, as a matrix of numbers and category codes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eigenbench.own_data.column_values import (
+    MISSING,
+    SHARE,
+    Kind,
+    as_texts,
+    decimal_sign,
+    infer_kind,
+    parse_dates,
+    parse_numbers,
+)
+
+#: Texts with more different values than this share of the rows, and than this number, are names or free text.
+_MOST_DISTINCT, _FEW_VALUES = 0.5, 30
+
+#: Spreads that float32 holds, and what outliers of a column that needs a unit are cut to, in units.
+_SPREADS, _FAR = (1e-30, 1e30), 1e4
+
+_FORMS = {",": "decimal comma", "ISO8601": "ISO"}
+_KINDS = (("number", "numbers"), ("category", "categories"), ("date", "dates"))
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Turn the columns of a table into float32 numbers: texts into numbers, days or codes.
+
+    A column of texts is tried as numbers (thousands, currency, percent, a decimal comma, markers of missing
+    values), then as dates, and is a category otherwise; see `eigenbench.own_data.column_values`. The forms
+    are kept, so that test rows and new files are read alike. Nothing is learned of the target, so `fit` may
+    see all rows, those of a test included.
+
+    Columns are left out where all values are equal or missing, where texts are different in nearly every
+    row, and where an unnamed column numbers the rows.
+
+    Parameters
+    ----------
+    decimal : {".", ","} or None, default=None
+        The decimal sign of texts; None finds it in the table.
+    kinds : dict, default=None
+        Names of columns that are to be of one kind: ``number``, ``date`` or ``category``.
+
+    Attributes
+    ----------
+    columns_ : list of str
+        Names of the columns that are used.
+    kinds_ : list of {"number", "date", "category"}
+        The kind of each.
+    forms_ : list of str
+        Of numbers written as text the decimal sign, of dates written as text their format; else empty.
+    categories_ : list of list of str
+        Of each column that is a category, in the order of the codes; empty for others.
+    origins_, units_ : list of float
+        Subtracted from the numbers of a column, and what they are divided by: 0 and 1 for most.
+    left_out_ : dict
+        The reason, by the name of a column that isn't used.
+    notes_ : list of str
+        What a reader should know of the columns, a line each.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"size": ["1,5", "2,0", "?"], "colour": ["red", "blue", "red"], "unit": "cm"})
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.transform(table)
+    array([[1.5, 1. ],
+           [2. , 0. ],
+           [nan, 1. ]], dtype=float32)
+    >>> encoder.left_out_
+    {'unit': 'constant'}
+    """
+
+    def __init__(self, decimal: str | None = None, kinds: Mapping[str, Kind] | None = None):
+        self.decimal = decimal
+        self.kinds = kinds
+
+    def fit(self, X: Any, y: Any = None) -> TableEncoder:
+        """Find the kind of every column.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, d)
+            The table; a data frame of polars too.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        TableEncoder
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If no column can be used, or a column has no value of the kind that `kinds` asks for.
+        """
+        table = as_table(X)
+        found = {name: self._kind_and_forms(table[name]) for name in table.columns}
+        signs = [forms for kind, forms in found.values() if kind == "number" and forms]
+        sign = self.decimal or decimal_sign(signs)
+        self.columns_, self.kinds_, self.forms_, self.categories_ = [], [], [], []
+        self.origins_, self.units_, self.left_out_ = [], [], {}
+        self.notes_: list[str] = []
+        for name, (kind, forms) in found.items():
+            form = (sign if sign in forms else forms[0]) if forms else ""
+            values = _values(table[name], kind, form)
+            if reason := _reason_to_leave_out(name, values, kind):
+                self.left_out_[name] = reason
+                continue
+            origin, unit = (0.0, 1.0) if kind == "category" else _origin_and_unit(values)
+            self.columns_.append(name)
+            self.kinds_.append(kind)
+            self.forms_.append(form)
+            self.categories_.append(sorted(values.dropna().unique()) if kind == "category" else [])
+            self.origins_.append(origin)
+            self.units_.append(unit)
+            self._note(name, table[name], values, kind)
+        if not self.columns_:
+            raise ValueError(f"no column to predict from: {_listed(self.left_out_)}")
+        self.n_features_in_ = table.shape[1]
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the numbers and codes of a table.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, d)
+            A table with the columns that are used; others don't matter.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_samples, number of columns that are used)
+            NaN for missing and infinite values, -1 for a category that `fit` did not see. What is nearer
+            to zero than 1e-30 is zero.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or more than 5 % of its values are not of its kind.
+        """
+        check_is_fitted(self)
+        table = as_table(X)
+        out = np.empty((len(table), len(self.columns_)), dtype=np.float32)
+        for place, (name, kind) in enumerate(zip(self.columns_, self.kinds_, strict=True)):
+            if name not in table.columns:
+                raise ValueError(f"the table has no column {name!r}")
+            values = _values(table[name], kind, self.forms_[place])
+            if kind == "category":
+                codes = pd.Index(self.categories_[place]).get_indexer(values).astype(np.float32)
+                out[:, place] = np.where(values.isna(), np.nan, codes)
+            else:
+                numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+                scaled = numbers / self.units_[place] - self.origins_[place] / self.units_[place]
+                out[:, place] = scaled if self.units_[place] == 1 else np.clip(scaled, -_FAR, _FAR)
+        out[np.abs(out) < _SPREADS[0]] = 0.0
+        return out
+
+    @property
+    def categorical(self) -> list[int]:
+        """The places of the columns that hold codes."""
+        return [place for place, kind in enumerate(self.kinds_) if kind == "category"]
+
+    def describe(self) -> list[str]:
+        """Return lines on the columns: how many of each kind and form, those left out, and the notes."""
+        counts = Counter(zip(self.kinds_, self.forms_, strict=True))
+        words = []
+        for kind, several in _KINDS:
+            n = sum(count for (found, _), count in counts.items() if found == kind)
+            forms = [
+                f"{count} {_FORMS.get(form, form)}"
+                for (found, form), count in counts.items()
+                if found == kind and form not in ("", ".")
+            ]
+            if n:
+                words.append(
+                    f"{n} {kind if n == 1 else several}" + (f" ({', '.join(forms)})" if forms else "")
+                )
+        lines = [f"columns: {', '.join(words)}"]
+        if self.left_out_:
+            lines.append(f"left out: {_listed(self.left_out_)}")
+        return lines + self.notes_
+
+    def _kind_and_forms(self, column: pd.Series) -> tuple[Kind, list[str]]:
+        kind, forms = infer_kind(column)
+        wanted = (self.kinds or {}).get(str(column.name), kind)
+        if wanted == "category":
+            return wanted, []
+        if wanted != kind:
+            raise ValueError(f"column {column.name!r} holds no {wanted}s, but is to be of that kind")
+        if kind == "number" and forms and self.decimal is not None and self.decimal not in forms:
+            raise ValueError(
+                f"column {column.name!r} holds no numbers with the decimal sign {self.decimal!r}"
+            )
+        return kind, forms
+
+    def _note(self, name: str, column: pd.Series, values: pd.Series, kind: Kind) -> None:
+        lost = int(values.isna().sum() - column.isna().sum()) if kind != "category" else 0
+        if lost:
+            self.notes_.append(f"{name!r}: {lost:,} texts that are no {kind} count as missing")
+        if kind == "number" and len(values) > _FEW_VALUES and _numbers_the_rows(values):
+            self.notes_.append(
+                f"{name!r} rises by one from row to row, as a row number does: if it is one, --drop it"
+            )
+
+
+def as_table(X: Any) -> pd.DataFrame:
+    """Return a table whose columns are named by texts; those of an array by their numbers."""
+    table = X.to_pandas() if hasattr(X, "to_pandas") else pd.DataFrame(X)
+    return table.set_axis([str(name) for name in table.columns], axis=1)
+
+
+def _values(column: pd.Series, kind: Kind, form: str) -> pd.Series:
+    """Return a column as texts, numbers or days.
+
+    Raises
+    ------
+    ValueError
+        If more than 5 % of the values that are present are not of the kind.
+    """
+    if kind == "category":
+        texts = as_texts(column)
+        return texts.where(texts != "")
+    values = parse_dates(column, form) if kind == "date" else _numbers(column, form)
+    wrong = values.isna() & column.notna()
+    if wrong.any() and not pd.api.types.is_numeric_dtype(column):
+        texts = as_texts(column[wrong])
+        texts = texts[~texts.str.lower().isin(MISSING)]
+        if len(texts) > (1 - SHARE) * column.notna().sum():
+            raise ValueError(f"column {column.name!r} should hold {kind}s, but holds {texts.iloc[0]!r:.60}")
+    return values
+
+
+def _numbers(column: pd.Series, form: str) -> pd.Series:
+    """Return a column as float64, without infinite values."""
+    if pd.api.types.is_numeric_dtype(column):
+        numbers = column.astype("float64")
+        return numbers.where(np.isfinite(numbers))
+    if not form:
+        return pd.to_numeric(column, errors="coerce").astype("float64").replace([np.inf, -np.inf], np.nan)
+    codes, distinct = pd.factorize(column)
+    texts = as_texts(pd.Series(distinct, dtype=object))
+    values = np.append(parse_numbers(texts, form).to_numpy(), np.nan)[codes]
+    return pd.Series(np.where(np.isfinite(values), values, np.nan), column.index)
+
+
+def _reason_to_leave_out(name: str, values: pd.Series, kind: Kind) -> str | None:
+    distinct = values.nunique()
+    if distinct == 0:
+        return "no value"
+    if distinct == 1 and not values.isna().any():
+        return "constant"
+    if kind == "number" and (not name or name.startswith("Unnamed: ")) and _numbers_the_rows(values):
+        return "row numbers"
+    if kind == "category" and distinct > max(_FEW_VALUES, _MOST_DISTINCT * len(values)):
+        return f"{distinct:,} different texts in {len(values):,} rows"
+    return None
+
+
+def _numbers_the_rows(values: pd.Series) -> bool:
+    """Return whether whole numbers rise by one from row to row."""
+    return len(values) > 1 and bool((np.diff(values.to_numpy(dtype=np.float64)) == 1).all())
+
+
+def _origin_and_unit(numbers: pd.Series) -> tuple[float, float]:
+    """Return 0 and 1 unless float32 would lose numbers: then the median, and the range of the middle half."""
+    present = numbers.dropna().to_numpy()
+    distinct = len(np.unique(present))
+    spread = float(present.max() / 2 - present.min() / 2) or abs(float(present[0]))
+    if _SPREADS[0] < spread < _SPREADS[1] and len(np.unique(present.astype(np.float32))) > 0.99 * distinct:
+        return 0.0, 1.0
+    low, origin, high = np.quantile(present / 2, [0.25, 0.5, 0.75])
+    unit = (high - low) or np.abs(present / 2 - origin).max() or 1.0
+    return float(2 * origin), float(2 * unit if np.isfinite(2 * unit) else unit)
+
+
+def _listed(reasons: dict[str, str]) -> str:
+    shown = [f"{name!r} ({reason})" for name, reason in list(reasons.items())[:5]]
+    more = len(reasons) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")

@@ -1,0 +1,93 @@
+"""Text files as programs and people write them."""
+
+import gzip
+import zipfile
+
+import pytest
+
+from eigenbench import read_table
+from eigenbench.own_data.table import OwnDataError
+
+ROWS = [["1", "2", "x"], ["3", "4", "y"]]
+HEADED = ["a", "b", "kind"]
+FILES = {
+    "plain": (b"a,b,kind\n1,2,x\n3,4,y\n", HEADED, ROWS),
+    "R": (b'"a" "b"\n"1" 1.5 "x"\n"2" 3 "y"\n', ["", "a", "b"], [["1", "1.5", "x"], ["2", "3", "y"]]),
+    "R csv": (b'"b","kind"\n"1",2,"x"\n"3",4,"y"\n', ["", "b", "kind"], ROWS),
+    "title": (b"My table\n\nmade, 2024\na,b,kind\n1,2,x\n3,4,y\n", HEADED, ROWS),
+    "comments": (b"# hello, world, x, y\na,b,kind\n1,2,x\n#skip this\n3,4,y\n", HEADED, ROWS),
+    "declared": (b"sep=;\na;b;kind\n1;2;x\n3;4;y\n", HEADED, ROWS),
+    "blanks": (b"a   b  kind\n1   2    x\n 3  4  y\n", HEADED, ROWS),
+    "quoted": (b'a;b;kind\n1;2;"x;y"\n3;4;z\n', HEADED, [["1", "2", "x;y"], ["3", "4", "z"]]),
+    "spaced": (b"a, b, kind\n1, 2, x\n3, 4, y\n", HEADED, ROWS),
+    "UTF-16": ("größe\tb\tkind\n1\t2\tx\n3\t4\ty\n".encode("utf-16"), ["größe", "b", "kind"], ROWS),
+    "Windows": ("größe,b,kind\n1,2,x\n3,4,y\n".encode("cp1252"), ["größe", "b", "kind"], ROWS),
+    "two lines": (b'a,b,kind\n1,2,"x\ny"\n\n#c\n3,4,z\n', HEADED, [["1", "2", "x\ny"], ["3", "4", "z"]]),
+    "carriage returns": (b"a,b,kind\r1,2,x\r3,4,y\r", HEADED, ROWS),
+    "error in a cell": (b"a,b,kind\n#DIV/0!,2,x\n3,4,y\n", HEADED, [["#DIV/0!", "2", "x"], ["3", "4", "y"]]),
+    "header with a sign": (b"#a,b,kind\n1,2,x\n3,4,y\n", ["#a", "b", "kind"], ROWS),
+    "zeros": (b"a,b,kind\n007,2,x\n7,4,y\n", HEADED, [["007", "2", "x"], ["7", "4", "y"]]),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_layouts(tmp_path, name):
+    content, names, rows = FILES[name]
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    table = read_table(path)
+    assert list(table.columns) == names
+    assert table.to_numpy().tolist() == rows
+
+
+def test_compressed_text(tmp_path):
+    content = FILES["plain"][0]
+    (tmp_path / "data.csv.gz").write_bytes(gzip.compress(content))
+    with zipfile.ZipFile(tmp_path / "data.csv.zip", "w") as archive:
+        archive.writestr("inner.csv", content)
+    for name in ("data.csv.gz", "data.csv.zip"):
+        assert read_table(tmp_path / name).to_numpy().tolist() == ROWS
+
+
+def test_a_field_at_the_end_of_every_row_that_is_empty_is_none(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes(b"a,b,kind\n1,2,x,\n3,4,y,\n")
+    table = read_table(path)
+    assert list(table.columns) == [*HEADED, ""]
+    assert table[""].isna().all()
+
+
+def test_many_columns(tmp_path):
+    names = [f"g{place}" for place in range(12_000)]
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join([",".join(names), ",".join("1" for _ in names)]))
+    assert list(read_table(path).columns) == names
+    path.write_text("\n".join([",".join([*names, "g11999"]), ",".join("1" for _ in [*names, 0])]))
+    with pytest.raises(OwnDataError, match="two columns are named 'g11999'"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"a,b,kind\n1,2,x\n3,4\n5,6,y\n", "line 3 has 2 fields, and most have 3"),
+        (b"a,b,kind\n1,2,x\n3,4,y,z\n5,6,y\n", "line 3 has 4 fields"),
+        (b"1,2,3\n4,5,6\n", "--no-header"),
+        (b"a,a,b\n1,2,3\n", "two columns are named 'a'"),
+        (b"", "empty"),
+    ],
+)
+def test_what_cannot_be_a_table_is_one_sentence(tmp_path, content, told):
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    with pytest.raises(OwnDataError, match=told) as caught:
+        read_table(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_without_a_header_columns_are_numbered(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes(b"1,2,x\n3,4,y\n")
+    table = read_table(path, header=False)
+    assert list(table.columns) == ["1", "2", "3"]
+    assert table.to_numpy().tolist() == ROWS
