@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
-from scipy.special import digamma, ndtr, polygamma
+from scipy.special import digamma, gammaincinv, ndtr, polygamma
 
 #: Degrees of freedom that count as infinite.
 _MANY = 1e6
@@ -95,10 +95,20 @@ def range_p_value(statistic: ArrayLike, n_methods: int, freedom: ArrayLike) -> N
     >>> range_p_value(4.0, 8, np.inf).round(4)
     np.float64(0.088)
     """
-    values, freedom = np.broadcast_arrays(np.asarray(statistic, dtype=np.float64), freedom)
-    degrees = np.minimum(freedom, _MANY)[..., None]
-    scales = np.sqrt(stats.chi2.ppf(_PLACES, degrees) / degrees)
-    return np.sum(_SHARES * _normal_range_sf(values[..., None] * scales, n_methods), axis=-1)
+    values = np.asarray(statistic, dtype=np.float64)
+    return _range_sf(values, n_methods, _standard_errors(np.asarray(freedom, dtype=np.float64)))
+
+
+def _standard_errors(freedom: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return quantiles of a standard error that is 1 on average, on a last axis."""
+    halves = np.minimum(freedom, _MANY)[..., None] / 2
+    return np.sqrt(gammaincinv(halves, _PLACES) / halves)
+
+
+def _range_sf(
+    values: NDArray[np.float64], n_methods: int, errors: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return np.asarray(np.sum(_SHARES * _normal_range_sf(values[..., None] * errors, n_methods), axis=-1))
 
 
 def _normal_range_sf(width: NDArray[np.float64], n: int) -> NDArray[np.float64]:
@@ -116,9 +126,10 @@ def range_quantile(probability: float, n_methods: int, freedom: ArrayLike) -> ND
     array([4.77, 4.29])
     """
     degrees, places = np.unique(np.asarray(freedom, dtype=np.float64), return_inverse=True)
+    errors = _standard_errors(degrees)
     low, high = np.full(degrees.shape, -5.0), np.full(degrees.shape, 12.0)
-    for _ in range(36):
+    for _ in range(28):
         middle = (low + high) / 2
-        beyond = range_p_value(np.exp(middle), n_methods, degrees) > probability
+        beyond = _range_sf(np.exp(middle), n_methods, errors) > probability
         low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
     return np.exp(high)[places].reshape(np.shape(freedom))
