@@ -225,7 +225,6 @@ def sync(
             tracking_uri=tracking_uri,
             suites=[load_suite(files[name]) for name in suites or records if name in files],
             all_models=all_models,
-            processes=2,
         )
     would = "would be " if dry_run else ""
     typer.echo(
@@ -306,7 +305,7 @@ def main() -> None:
     from eigenbench.bench.records.record import RecordError
     from eigenbench.reporting import ReportError
     from eigenbench.reproduction.reference import ReproductionError
-    from eigenbench.tracking.errors import TrackingError
+    from eigenbench.tracking.addresses import TrackingError
 
     try:
         app()

@@ -16,7 +16,6 @@ rule track:
         ENVIRONMENT
     envmodules:
         MODULE,
-    threads: lambda w: 1 if w.only else 2
     resources:
         mem_mb=1500,
         runtime=60,
@@ -33,4 +32,4 @@ rule track:
         "track {params.folder}"
     shell:
         "exec {params.python} -m eigenbench.tracking --suite {params.suite:q} {params.only:q}"
-        " --processes {threads} --results-dir {params.results:q} --reports-dir {params.reports:q} --receipt {output:q} 2> {log:q}"
+        " --results-dir {params.results:q} --reports-dir {params.reports:q} --receipt {output:q} 2> {log:q}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sqlite3
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.suites.suite import Suite, SuiteError
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
-from eigenbench.tracking.errors import TrackingError
+from eigenbench.tracking.addresses import TrackingError
 from eigenbench.tracking.importer import import_records
 from eigenbench.tracking.receipts import write_receipt
 
@@ -28,11 +27,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             tracking_uri=options.tracking_uri,
             suites=[suite] if suite else [],
             all_models=options.all_models,
-            processes=options.processes,
         )
         if options.receipt:
-            write_receipt(options.receipt, summary, options.tracking_uri)
-    except (SuiteError, TrackingError, OSError, sqlite3.Error) as error:
+            write_receipt(options.receipt, summary)
+    except (SuiteError, TrackingError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     counts = ("imported", "replaced", "unchanged")
@@ -58,7 +56,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--results-dir", type=Path, default=Path("results"))
     parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
     parser.add_argument("--all-models", action="store_true", help="store the model of every run")
-    parser.add_argument("--processes", type=int, default=1, help="how many may import into an SQLite store")
     parser.add_argument("--receipt", type=Path, help="JSON file to write when all records have been seen")
     parser.add_argument(
         "--tracking-uri", help="MLflow store; default: MLFLOW_TRACKING_URI, else sqlite:///mlflow.db"

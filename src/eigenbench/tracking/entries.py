@@ -1,4 +1,4 @@
-"""The records of an import, read once before anything is written."""
+"""The records of an import, read once before anything is written, and the account of what became of them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import hashlib
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
-from eigenbench.bench.records.record import RecordError, read_record
-from eigenbench.tracking import runs
-from eigenbench.tracking.known import Group, KnownRun, latest_run
+from eigenbench.bench.records.record import Record, RecordError, read_record
+from eigenbench.tracking.stored import RUN, Group, Key, StoredRun, latest
 
 
 @dataclass
@@ -20,7 +20,7 @@ class ImportSummary:
     Attributes
     ----------
     tracking_uri : str
-        The store, without a password.
+        The store, without secrets.
     imported, unchanged, replaced : int
         Number of records that were new, already there, and there with another content. A later record of the
         same run from another results folder counts as there.
@@ -32,6 +32,8 @@ class ImportSummary:
         ``<suite>/<experiment>/<method>/<classifier>`` to the parent of its runs.
     failed : dict
         Record path to the reason why it is not.
+    store_mark : str or None
+        The mark of an SQLite store, see `eigenbench.tracking.store.store_mark`.
     """
 
     tracking_uri: str
@@ -42,23 +44,17 @@ class ImportSummary:
     run_ids: dict[str, str] = field(default_factory=dict)
     summary_ids: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    store_mark: str | None = None
 
-    def count(self, entry: Entry, known: Iterable[KnownRun]) -> None:
+    def count(self, entry: Entry, found: Iterable[StoredRun], source: str) -> None:
         """Count a record under what the store had of it."""
-        ended = [run for run in known if run.ended]
-        if entry.current_run(ended):
+        ended = [run for run in found if run.ended]
+        if entry.shown_by(ended, source):
             self.unchanged += 1
         elif ended:
             self.replaced += 1
         else:
             self.imported += 1
-
-    def add(self, other: ImportSummary) -> None:
-        """Add what another process did."""
-        for name in ("imported", "unchanged", "replaced"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("experiment_ids", "run_ids", "summary_ids", "failed"):
-            getattr(self, name).update(getattr(other, name))
 
     def fail(self, path: Path, error: Exception) -> None:
         """Note why a record is not in the store, and say so at once."""
@@ -74,8 +70,10 @@ class Entry:
     ----------
     path : Path
         The record file.
-    suite, group, run_key
-        Which run it is.
+    suite : str
+        Its suite.
+    key : Key
+        The run that it becomes.
     sha256 : str
         Of the file.
     start_time, end_time : int
@@ -84,43 +82,50 @@ class Entry:
 
     path: Path
     suite: str
-    group: Group
-    run_key: str
+    key: Key
     sha256: str
     start_time: int
     end_time: int
 
-    @property
-    def key(self) -> tuple[str, str]:
-        """The experiment and the run key, which name a run in its suite."""
-        return self.group.experiment, self.run_key
+    @classmethod
+    def of(cls, path: Path, record: Record) -> Entry:
+        """Return the entry of a record; one without times, as of a dataset that is absent, has its file's."""
+        written = path.stat().st_mtime
+        start = _timestamp(record.started, written)
+        return cls(
+            path,
+            record.suite,
+            Key(RUN, Group(record.experiment, record.method, record.classifier), record.run_key),
+            hashlib.sha256(path.read_bytes()).hexdigest(),
+            start,
+            max(start, _timestamp(record.finished, written)),
+        )
 
-    def current_run(self, known: Iterable[KnownRun]) -> KnownRun | None:
-        """Return the run that makes importing this record unnecessary."""
-        return latest_run(
+    @property
+    def name(self) -> str:
+        """The run in an `ImportSummary`."""
+        return f"{self.suite}/{self.key.run_key}"
+
+    def shown_by(self, found: Iterable[StoredRun], source: str) -> StoredRun | None:
+        """Return the run that makes importing this record unnecessary: the same, or later from elsewhere."""
+        return latest(
             run
-            for run in known
+            for run in found
             if run.ended
-            and (run.record_sha256 == self.sha256 or (run.elsewhere and run.end_time > self.end_time))
+            and (run.content == self.sha256 or (run.source != source and run.end_time > self.end_time))
         )
 
 
-def readable(paths: Iterable[Path | str], summary: ImportSummary) -> dict[str, list[Entry]]:
+def _timestamp(text: str | None, otherwise: float) -> int:
+    return int(1000 * (datetime.fromisoformat(text).timestamp() if text else otherwise))
+
+
+def read_entries(paths: Iterable[Path | str], summary: ImportSummary) -> dict[str, list[Entry]]:
     """Return the records that can be read, by suite; the others are noted in the summary."""
     entries: dict[str, list[Entry]] = {}
     for path in sorted({Path(path) for path in paths}):
         try:
-            record = read_record(path)
-            start, end = runs.start_and_end(record, path)
-            entry = Entry(
-                path,
-                record.suite,
-                Group(record.experiment, record.method, record.classifier),
-                record.run_key,
-                hashlib.sha256(path.read_bytes()).hexdigest(),
-                start,
-                end,
-            )
+            entry = Entry.of(path, read_record(path))
         except RecordError as error:
             summary.fail(path, error)
         else:

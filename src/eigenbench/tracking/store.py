@@ -1,4 +1,4 @@
-"""The MLflow store: which one, one writer at a time, created whole or not at all."""
+"""The MLflow store: one writer at a time, made whole or not at all, and clear errors."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import contextlib
 import fcntl
 import logging
 import os
+import secrets
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from eigenbench.tracking import databases
-from eigenbench.tracking.databases import sqlite_path
-from eigenbench.tracking.errors import TrackingError, TrackingUnavailable
+from eigenbench.tracking.addresses import (
+    TrackingError,
+    TrackingUnavailable,
+    is_server,
+    shown_uri,
+    sqlite_path,
+    without_secrets,
+)
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-
-DEFAULT_URI = "sqlite:///mlflow.db"
+    from sqlalchemy import Engine
 
 # What the user has set wins. A dead server is noticed after about ten seconds, not ten minutes.
 _ENVIRONMENT = {
@@ -35,59 +39,12 @@ _ENVIRONMENT = {
     "GIT_PYTHON_REFRESH": "quiet",
 }
 
-
-def resolve_uri(tracking_uri: str | None = None) -> str:
-    """Return the store to use: the argument, ``MLFLOW_TRACKING_URI``, or ``sqlite:///mlflow.db``.
-
-    Raises
-    ------
-    TrackingError
-        For a plain folder or a ``file:`` address, which MLflow no longer accepts as a store, and for an
-        SQLite address without a file.
-    """
-    uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
-    if uri.startswith("file:") or not urlsplit(uri).scheme:
-        raise TrackingError(
-            f"MLFLOW_TRACKING_URI is {uri!r}: MLflow keeps no runs in plain folders any more; use "
-            f"sqlite:///FILE.db, postgresql://…, or the http:// address of an MLflow server"
-        )
-    if uri.startswith("sqlite:") and sqlite_path(uri) is None:
-        raise TrackingError(f"MLFLOW_TRACKING_URI is {uri!r}: name a file, as in {DEFAULT_URI}")
-    return uri
-
-
-def is_server(uri: str) -> bool:
-    """Return whether a store is a running MLflow server."""
-    return urlsplit(uri).scheme in ("http", "https")
-
-
-def shown_uri(uri: str) -> str:
-    """Return an address without its password, for messages and receipts."""
-    parts = urlsplit(uri)
-    if parts.password is None:
-        return uri
-    user, _, host = parts.netloc.rpartition("@")
-    return parts._replace(netloc=f"{user.partition(':')[0]}:***@{host}").geturl()
-
-
-def artifact_location(uri: str, suite: str) -> str | None:
-    """Return where the files of a suite's runs go.
-
-    A server decides itself (None). Otherwise they go to ``<suite>`` in the folder or address that
-    ``EIGENBENCH_ARTIFACTS`` names; by default ``mlartifacts``, beside an SQLite store's file, or in the
-    current folder.
-    """
-    if is_server(uri):
-        return None
-    if (root := os.environ.get("EIGENBENCH_ARTIFACTS", "")) and urlsplit(root).scheme:
-        return f"{root.rstrip('/')}/{suite}"
-    path = sqlite_path(uri)
-    beside = Path.cwd() if path is None else path.parent
-    return (beside / (root or "mlartifacts") / suite).as_uri()
+# Any number that every import agrees on; this one is "eigenben" in ASCII.
+_ADVISORY_LOCK = 0x656967656E62656E
 
 
 @contextlib.contextmanager
-def one_import(uri: str, results_dir: Path) -> Iterator[None]:
+def one_import(uri: str, results_dir: Path) -> Iterator[str | None]:
     """Keep other imports waiting meanwhile, and turn what goes wrong into one clear error.
 
     An SQLite store has one importer at a time. Into a database or a server several may import at once, but
@@ -100,41 +57,79 @@ def one_import(uri: str, results_dir: Path) -> Iterator[None]:
     results_dir : Path
         Where the records are.
 
+    Yields
+    ------
+    str or None
+        The mark of an SQLite store, see `store_mark`.
+
     Raises
     ------
     TrackingUnavailable
         If the store cannot be reached, read or written.
     """
     path = sqlite_path(uri)
-    lock = results_dir / ".tracking.lock" if path is None else path.with_name(f"{path.name}.lock")
-    with unavailable_on_failure(uri, results_dir), _one_at_a_time(lock):
-        yield
+    lock = results_dir / ".tracking.lock" if path is None else _lock_of(path)
+    with unavailable_on_failure(uri, results_dir), _locked(lock):
+        if path is None:
+            yield None
+            return
+        mark = store_mark(path) or secrets.token_hex(8)
+        yield mark
+        lock.write_text(f"{mark} {_state(path)}", encoding="ascii")
 
 
-@contextlib.contextmanager
-def open_store(uri: str) -> Iterator[MlflowClient]:
-    """Give a client to a store that answers; an SQLite file is made where there is none."""
+def store_mark(path: Path) -> str | None:
+    """Return the mark that imports have left of an SQLite store; None if it was written by others since.
+
+    The mark lies in the store's lock file, with size, inode and time of the store after the last import. It
+    changes when an import finds the store in another state than the import before has left it.
+    """
+    try:
+        mark, _, state = _lock_of(path).read_text(encoding="ascii").partition(" ")
+        return mark if state == _state(path) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _lock_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.lock")
+
+
+def _state(path: Path) -> str:
+    found = path.stat()
+    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+
+
+def open_store(uri: str) -> MlflowClient:
+    """Return a client of a store that answers; an SQLite file is made where there is none.
+
+    The file is made under another name first: half a schema, left by a kill, could never be used.
+    """
     prepare_environment()
     path = sqlite_path(uri)
-    if path is None:
-        yield _answering_client(uri)
-        return
-    if not (path.exists() and path.stat().st_size):
-        databases.create_sqlite_store(path, _answering_client)
-    with databases.cheap_commits(path):
-        yield _answering_client(uri)
+    if path is not None and not (path.exists() and path.stat().st_size):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f".{path.name}.new")
+        for leftover in path.parent.glob(f"{unfinished.name}*"):
+            leftover.unlink()
+        _answering_client(f"sqlite:///{unfinished}")
+        unfinished.replace(path)
+    return _answering_client(uri)
 
 
-@contextlib.contextmanager
-def read_store(uri: str, results_dir: Path) -> Iterator[MlflowClient | None]:
-    """Give a client to look a store through; None where there is none yet. Nothing is written.
+def read_store(uri: str) -> MlflowClient | None:
+    """Return a client to look a store through; None where there is none yet. Nothing is written."""
+    import sqlalchemy
 
-    Parameters and errors are those of `one_import`.
-    """
-    with unavailable_on_failure(uri, results_dir):
-        prepare_environment()
-        there = is_server(uri) or databases.has_tables(uri)
-        yield _answering_client(uri) if there else None
+    prepare_environment()
+    if not is_server(uri):
+        path = sqlite_path(uri)
+        if path is not None and not path.exists():
+            return None
+        with _engine(uri) as engine:
+            if not sqlalchemy.inspect(engine).get_table_names():
+                return None
+    return _answering_client(uri)
 
 
 @contextlib.contextmanager
@@ -145,26 +140,14 @@ def unavailable_on_failure(uri: str, results_dir: Path) -> Iterator[None]:
     except TrackingError:
         raise
     except Exception as error:
-        if not (isinstance(error, OSError) or _is_from_mlflow(error)):
+        origins = ("mlflow", "sqlalchemy", "sqlite3", "psycopg2", "requests", "urllib3")
+        if not (isinstance(error, OSError) or type(error).__module__.split(".")[0] in origins):
             raise
         raise TrackingUnavailable(
-            f"cannot use the MLflow store {shown_uri(uri)}: {explain(error, uri)}. The records are safe in "
-            f"{results_dir}; when the store can be used again, run the same snakemake command again, or "
-            f"eigenbench sync, to import them"
+            f"cannot use the MLflow store {shown_uri(uri)}: {without_secrets(str(error), uri)}. The records "
+            f"are safe in {results_dir}; when the store can be used again, run the same snakemake command "
+            f"again, or eigenbench sync, to import them"
         ) from error
-
-
-def explain(error: Exception, uri: str) -> str:
-    """Return an error's text on one line of bounded length, without the password of the store."""
-    text = " ".join(str(error).split())
-    if password := urlsplit(uri).password:
-        text = text.replace(f":{password}@", ":***@")
-    return text[:600]
-
-
-def _is_from_mlflow(error: Exception) -> bool:
-    origins = ("mlflow", "sqlalchemy", "sqlite3", "psycopg2", "requests", "urllib3")
-    return type(error).__module__.split(".")[0] in origins
 
 
 def prepare_environment() -> None:
@@ -177,14 +160,47 @@ def prepare_environment() -> None:
 def _answering_client(uri: str) -> MlflowClient:
     from mlflow import MlflowClient
 
-    with contextlib.nullcontext() if is_server(uri) else databases.first_use(uri):
+    with contextlib.nullcontext() if is_server(uri) else _first_use(uri):
         client = MlflowClient(tracking_uri=uri, registry_uri=uri)
         client.search_experiments(max_results=1)
     return client
 
 
 @contextlib.contextmanager
-def _one_at_a_time(lock: Path) -> Iterator[None]:
+def _first_use(uri: str) -> Iterator[None]:
+    """Hold a database while MLflow makes its tables, so that no two imports do it at once.
+
+    Connecting first also finds out that a database is absent; MLflow would try it again for two minutes.
+    """
+    import sqlalchemy
+
+    with _engine(uri) as engine, engine.connect() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(sqlalchemy.text(f"SELECT pg_advisory_lock({_ADVISORY_LOCK})"))
+        yield
+
+
+@contextlib.contextmanager
+def _engine(uri: str) -> Iterator[Engine]:
+    import sqlalchemy
+
+    try:
+        engine = sqlalchemy.create_engine(uri, poolclass=sqlalchemy.NullPool)
+    except ImportError as error:
+        remedy = "eigenbench[postgres]" if uri.startswith("postgres") else error.name
+        raise TrackingError(
+            f"the store needs the Python package {error.name}: pip install '{remedy}', or use an SQLite file"
+        ) from error
+    except sqlalchemy.exc.ArgumentError as error:
+        raise TrackingError(f"not the address of a database: {without_secrets(str(error), uri)}") from error
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+@contextlib.contextmanager
+def _locked(lock: Path) -> Iterator[None]:
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("ab") as handle:
         try:
@@ -192,4 +208,8 @@ def _one_at_a_time(lock: Path) -> Iterator[None]:
         except BlockingIOError:
             print(f"waiting for another import (it holds {lock})", file=sys.stderr)
             fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError as error:
+            print(
+                f"warning: {lock} cannot be locked ({error.strerror}): import once at a time", file=sys.stderr
+            )
         yield

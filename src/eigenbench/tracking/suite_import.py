@@ -1,43 +1,37 @@
-"""The import of one suite's records: what the store holds already, and the steps that add a record to it."""
+"""The import of one suite: its records, then what summarizes them."""
 
 from __future__ import annotations
 
+import random
 import shutil
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eigenbench.bench.records.record import read_record
+from eigenbench.bench.records.record import RecordError, read_record
 from eigenbench.bench.suites.suite import Suite
-from eigenbench.tracking import confusion, runs, store
-from eigenbench.tracking.artifacts import artifact_folder
-from eigenbench.tracking.checked_models import checked_model
+from eigenbench.tracking import run_content
 from eigenbench.tracking.entries import Entry, ImportSummary
-from eigenbench.tracking.exhibit_files import write_exhibits
-from eigenbench.tracking.known import (
-    PARENT_TAG,
-    SUMMARY,
-    Group,
-    KnownRun,
-    known_runs,
-    latest_run,
-    source_of,
-    started_tags,
-)
-from eigenbench.tracking.names import run_name, summary_name
-from eigenbench.tracking.summary_runs import kept_of, open_summary
+from eigenbench.tracking.models import UnfitRecord, checked_model
+from eigenbench.tracking.notes import suite_note
+from eigenbench.tracking.run_files import write_confusion, write_exhibits
+from eigenbench.tracking.stored import RUN, StoredRun, latest, source_of
+from eigenbench.tracking.suite_store import NewRun, SuiteStore
+from eigenbench.tracking.summary_import import SummaryImport
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-# Opens the dashboard on runs and metrics; without it MLflow guesses, and guesses language models.
-_EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
+# Imports that cross each other settle in two or three passes; what is refused for good is an error after all.
+_PASSES = 8
+_SECONDS_APART = 0.5
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What an import is told.
+class ImportOptions:
+    """Options of an import.
 
     Attributes
     ----------
@@ -62,12 +56,12 @@ class SuiteImport:
     ----------
     client : MlflowClient
         The store.
-    settings : Settings
-        What to do.
+    options : ImportOptions
+        The options.
     summary : ImportSummary
         What is done is counted there.
     name : str
-        The suite, which is MLflow's experiment.
+        The suite.
     entries : sequence of Entry
         Its records.
     suite : Suite or None
@@ -77,140 +71,86 @@ class SuiteImport:
     def __init__(
         self,
         client: MlflowClient,
-        settings: Settings,
+        options: ImportOptions,
         summary: ImportSummary,
         name: str,
         entries: Sequence[Entry],
         suite: Suite | None,
     ):
-        self.client, self.settings, self.summary = client, settings, summary
-        self.name, self.entries, self.suite = name, entries, suite
-        self.source = source_of(settings.results_dir)
-        self.experiment_id = summary.experiment_ids[name] = experiment_of(client, settings.uri, name)
-        self.paths = {entry.sha256: entry.path for entry in entries}
-        self.experiments = sorted({entry.group.experiment for entry in entries})
-        self.list_again()
+        self.client, self.options, self.summary = client, options, summary
+        self.name, self.entries, self.suite = name, list(entries), suite
 
-    def list_again(self) -> None:
-        """Look what the store holds now."""
-        self.known = known_runs(self.client, self.experiment_id, self.source, self.experiments)
+    def run(self, progress: Callable[[], object]) -> None:
+        """Bring the store up to date; look again after writing, until nothing is to be written.
 
-    def look_again(self) -> None:
-        """Look what the store holds now, without what several imports wrote at once."""
-        self.list_again()
-        self.remove_duplicates()
-        self.list_again()
-
-    def add(self, entry: Entry) -> None:
-        """Import one record unless the store has it, and remove its other runs.
-
-        Raises
-        ------
-        RecordError
-            If the record changes meanwhile.
-        UnfitRecord
-            If its model is not the one that it names.
+        What another import writes at the same moment is seen in the next pass, and put right there.
         """
-        found = self.known.runs.setdefault(entry.key, [])
-        kept = entry.current_run(found)
-        if kept is None:
-            kept = self._log(entry)
-        self.summary.count(entry, found)
-        for run in found:
-            if run != kept and not run.in_progress:
-                self.delete(run.run_id)
-        found[:] = [kept]
-        self.summary.run_ids[f"{self.name}/{entry.run_key}"] = kept.run_id
+        from mlflow.exceptions import MlflowException
 
-    def remove_duplicates(self) -> None:
-        """Keep one run of each record, if an import from another folder made the same one meanwhile."""
-        for (_, key), found in self.known.runs.items():
-            ended = [run for run in found if run.ended]
-            kept = latest_run(ended)
-            for run in ended:
-                if run != kept:
-                    self.delete(run.run_id)
-            if kept and f"{self.name}/{key}" in self.summary.run_ids:
-                self.summary.run_ids[f"{self.name}/{key}"] = kept.run_id
+        for passes_left in reversed(range(_PASSES)):
+            try:
+                if not self._pass(progress):
+                    return
+            except MlflowException as error:
+                if isinstance(error.__context__, OSError) or not passes_left:
+                    raise
+                time.sleep(random.uniform(0, _SECONDS_APART))
 
-    def delete(self, run_id: str) -> None:
-        """Mark a run and its models as deleted."""
-        models = self.client.search_logged_models(
-            [self.experiment_id], filter_string=f"source_run_id = '{run_id}'"
-        )
-        for found in models:
-            self.client.delete_logged_model(found.model_id)
-        self.client.delete_run(run_id)
+    def _pass(self, progress: Callable[[], object]) -> bool:
+        """Write what is missing or out of date, and return whether anything was."""
+        options, source = self.options, source_of(self.options.results_dir)
+        experiments = sorted({entry.key.group.experiment for entry in self.entries})
+        store = SuiteStore(self.client, options.uri, self.name, experiments, source)
+        self.summary.experiment_ids[self.name] = store.experiment_id
+        for entry in list(self.entries):
+            try:
+                self._bring(store, entry)
+            except (RecordError, UnfitRecord) as error:
+                self.entries.remove(entry)
+                self.summary.fail(entry.path, error)
+            progress()
+        for key, found in store.runs.items():
+            if key.kind == RUN:
+                store.keep(key, latest(run for run in found if run.ended))
+        for experiment in experiments:
+            SummaryImport(store, options, self.summary, self.suite, experiment, self.entries).bring()
+        if self.suite:
+            store.set_note(suite_note(self.suite, options.reports_dir))
+        return store.changed
 
-    def parent(self, group: Group) -> str:
-        """Return the run that summarizes a method and classifier; it is begun where there is none."""
-        summaries = self.known.summaries.setdefault(group, [])
-        kept, _ = kept_of(summaries)
-        if kept is None:
-            start = min(entry.start_time for entry in self.entries if entry.group == group)
-            kept = open_summary(
-                self.client,
-                self.experiment_id,
-                SUMMARY,
-                group,
-                summary_name(*group),
-                started_tags(self.source),
-                start,
-            )
-            summaries.append(kept)
-        return str(kept.info.run_id)
+    def _bring(self, store: SuiteStore, entry: Entry) -> None:
+        """Import one record unless the store has it."""
+        found = list(store.runs.get(entry.key, []))
+        kept = entry.shown_by(found, store.source) or self._write(store, entry)
+        if entry.name not in self.summary.run_ids:
+            self.summary.count(entry, found, store.source)
+        self.summary.run_ids[entry.name] = kept.run_id
+        store.keep(entry.key, kept)
 
-    def _log(self, entry: Entry) -> KnownRun:
+    def _write(self, store: SuiteStore, entry: Entry) -> StoredRun:
         record = read_record(entry.path)
         if record.model:
-            checked_model(entry.path, record.model, self.settings.results_dir)
-        parent = self.parent(entry.group)
-        created = self.client.create_run(
-            self.experiment_id,
-            entry.start_time,
-            tags=runs.tags(record, entry.path, entry.sha256)
-            | started_tags(self.source)
-            | {PARENT_TAG: parent},
-            run_name=run_name(*entry.group, record.seed),
-        ).info
-        runs.log_measurements(self.client, created.run_id, record, entry.end_time)
-        if record.dataset_info:
-            runs.log_dataset(self.client, created.run_id, record)
-        with artifact_folder(created.artifact_uri, self.settings.uri) as files:
-            shutil.copyfile(entry.path, files / "record.json")
+            checked_model(entry.path, record.model, self.options.results_dir)
+        info, dtype = record.dataset_info, record.model.input_dtype if record.model else None
+
+        def write_files(folder: Path) -> None:
+            shutil.copyfile(entry.path, folder / "record.json")
             if record.confusion:
-                confusion.write_table(files / "confusion.csv", record.confusion)
-                confusion.write_picture(files / "confusion.png", record.confusion)
-            write_exhibits(files, record.exhibits)
-        status = "FINISHED" if record.status == "ok" else "FAILED"
-        self.client.set_terminated(created.run_id, status, entry.end_time)
-        return KnownRun(
-            created.run_id,
-            entry.run_key,
-            entry.group,
-            str(record.seed),
-            entry.sha256,
-            ended=True,
-            elsewhere=False,
-            start_time=entry.start_time,
-            end_time=entry.end_time,
-            parent=parent,
+                write_confusion(folder, record.confusion)
+            write_exhibits(folder, record.exhibits)
+
+        return store.write(
+            NewRun(
+                entry.key,
+                entry.sha256,
+                run_content.run_name(*entry.key.group, record.seed),
+                run_content.record_tags(record, entry.path),
+                entry.start_time,
+                entry.end_time,
+                write_files,
+                ok=record.status == "ok",
+                metrics=run_content.record_metrics(record, entry.end_time),
+                params=run_content.record_params(record),
+                datasets=[run_content.dataset_input(info, dtype)] if info else [],
+            )
         )
-
-
-def experiment_of(client: MlflowClient, uri: str, suite: str) -> str:
-    """Return MLflow's experiment of a suite; it is made, or restored, where there is none."""
-    from mlflow.exceptions import MlflowException
-
-    found = client.get_experiment_by_name(suite)
-    if found is None:
-        place = store.artifact_location(uri, suite)
-        try:
-            return str(client.create_experiment(suite, artifact_location=place, tags=_EXPERIMENT_TAGS))
-        except MlflowException:
-            found = client.get_experiment_by_name(suite)  # another import has just made it
-            if found is None:
-                raise
-    if found.lifecycle_stage == "deleted":
-        client.restore_experiment(found.experiment_id)
-    return str(found.experiment_id)

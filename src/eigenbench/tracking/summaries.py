@@ -15,7 +15,7 @@ from eigenbench.reporting.formatting import MetricStyle, lower_is_better, metric
 from eigenbench.reporting.leaderboard import standings
 from eigenbench.reporting.published import PublishedComparison, compare_published
 from eigenbench.reporting.replicates import RunGroup, group_runs, headline_direction, total_seconds
-from eigenbench.tracking.known import Group
+from eigenbench.tracking.stored import Group
 
 #: A method and classifier is as good as the worst of its verdicts.
 _VERDICTS = ("off", "reproduced", "better")
@@ -176,6 +176,11 @@ def summarize(
         for group, place in zip(groups, places.to_dict("records"), strict=True)
         if group.records
     ]
+
+
+def by_rank(summaries: Iterable[Summary]) -> list[Summary]:
+    """Return summaries by rank, those without a rank last."""
+    return sorted(summaries, key=lambda item: (item.rank is None, item.rank, item.runs.label))
 
 
 def _groups_of(records: Iterable[Record]) -> list[RunGroup]:

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import TYPE_CHECKING
-from urllib.error import URLError
+from collections.abc import Iterator
+from ipaddress import ip_address
+from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 
 from eigenbench.tracking import store
-from eigenbench.tracking.errors import TrackingError, TrackingUnavailable
-from eigenbench.tracking.views import METHODS, saved_views, view_url
-
-if TYPE_CHECKING:
-    from mlflow.entities import Experiment
+from eigenbench.tracking.addresses import TrackingError, is_server, resolve_uri, shown_uri
+from eigenbench.tracking.links import table_url
 
 # For a busy machine: the server takes seconds on an idle one, and ends by itself where it cannot start.
 _STARTUP_SECONDS = 300
+_PR_SET_PDEATHSIG = 1
 
 
 def open_ui(tracking_uri: str | None = None, host: str = "127.0.0.1", port: int = 5000) -> None:
-    """Serve the dashboard until interrupted, and print links to the saved views of each suite.
+    """Serve the dashboard until interrupted, and print a link to each suite.
 
     When the store is a running MLflow server already, only print the links.
 
@@ -49,112 +46,94 @@ def open_ui(tracking_uri: str | None = None, host: str = "127.0.0.1", port: int 
     TrackingUnavailable
         If the store cannot be reached.
     """
-    uri = store.resolve_uri(tracking_uri)
-    experiments = _experiments(uri)
-    if store.is_server(uri):
-        _print_links(store.shown_uri(uri), experiments)
+    uri = resolve_uri(tracking_uri)
+    with store.unavailable_on_failure(uri, Path("results")):
+        client = store.read_store(uri)
+        if client is None:
+            raise TrackingError(
+                f"{shown_uri(uri)} does not exist: nothing has been tracked here yet. Run snakemake first, or "
+                f"change to the folder where it ran, or set MLFLOW_TRACKING_URI"
+            )
+        found = client.search_experiments(order_by=["name ASC"])
+    suites = {item.name: item.experiment_id for item in found if item.name != "Default"}
+    if is_server(uri):
+        _print_links(shown_uri(uri), suites)
         return
-    listen = _Address.of(host)
-    if not listen.ip.is_loopback:
+    family, address = _address_of(host)
+    if not ip_address(address).is_loopback:
         print(
-            f"warning: the dashboard listens on {listen.ip} and asks for no password: whoever reaches this "
+            f"warning: the dashboard listens on {address} and asks for no password: whoever reaches this "
             f"address can read and change the runs",
             file=sys.stderr,
             flush=True,
         )
-    port = _free_port(listen, port)
-    with _server(uri, str(listen.ip), port) as server:
-        base_url = listen.url(port)
-        _wait_until_up(server, base_url)
-        _print_links(base_url, experiments)
+    port = _free_port(family, address, port)
+    base_url = f"http://{f'[{address}]' if ':' in address else address}:{port}"
+    local_url = base_url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+    with _server(uri, address, port) as server:
+        _wait_until_up(server, local_url)
+        _print_links(local_url, suites)
         print("Ctrl-C stops it.", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             server.wait()
 
 
-def _experiments(uri: str) -> list[Experiment]:
-    path = store.sqlite_path(uri)
-    if path is not None and not path.exists():
-        raise TrackingError(
-            f"{path} does not exist: nothing has been tracked here yet. Run snakemake first, or change to "
-            f"the folder where it ran, or set MLFLOW_TRACKING_URI"
-        )
-    store.prepare_environment()
-    from mlflow import MlflowClient
-    from mlflow.exceptions import MlflowException
-
-    try:
-        found = MlflowClient(uri, registry_uri=uri).search_experiments(order_by=["name ASC"])
-    except MlflowException as error:
-        raise TrackingUnavailable(
-            f"cannot read the MLflow store {store.shown_uri(uri)}: {store.explain(error, uri)}"
-        ) from error
-    return [item for item in found if item.name != "Default"]
-
-
-def _print_links(base_url: str, experiments: Sequence[Experiment]) -> None:
-    if not experiments:
+def _print_links(base_url: str, suites: dict[str, str]) -> None:
+    if not suites:
         print(f"MLflow: {base_url} (no suite has been tracked there yet)", flush=True)
-    for item in experiments:
-        views = saved_views(item.tags)
-        first = METHODS if views.pop(METHODS, None) else None
-        print(f"{item.name}: {view_url(base_url, item.experiment_id, first)}", flush=True)
-        for key, title in views.items():
-            print(f"  {title}: {view_url(base_url, item.experiment_id, key)}", flush=True)
+    for name, experiment_id in suites.items():
+        methods = table_url(base_url, experiment_id, "tags.kind = 'summary'", "metrics.`rank`")
+        print(f"{name}: {methods}", flush=True)
 
 
-@dataclass(frozen=True)
-class _Address:
-    """What to listen on."""
-
-    family: socket.AddressFamily
-    ip: IPv4Address | IPv6Address
-
-    @classmethod
-    def of(cls, host: str) -> _Address:
-        try:
-            family, *_, place = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
-            return cls(family, ip_address(str(place[0])))
-        except (OSError, ValueError) as error:
-            raise TrackingError(f"--host {host}: no address to listen on ({error})") from error
-
-    def url(self, port: int) -> str:
-        """Return where a browser on this machine finds it; all addresses include the loopback one."""
-        ip = self.ip
-        if ip.is_unspecified:
-            ip = ip_address("127.0.0.1" if ip.version == 4 else "::1")
-        return f"http://{ip}:{port}" if ip.version == 4 else f"http://[{ip}]:{port}"
+def _address_of(host: str) -> tuple[socket.AddressFamily, str]:
+    try:
+        family, *_, place = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
+        return family, str(ip_address(str(place[0])))
+    except (OSError, ValueError) as error:
+        raise TrackingError(f"--host {host}: no address to listen on ({error})") from error
 
 
-def _free_port(listen: _Address, port: int) -> int:
+def _free_port(family: socket.AddressFamily, address: str, port: int) -> int:
+    reason: object = "no port is that large"
     for candidate in range(port, min(port + 100, 65536)):
-        with socket.socket(listen.family) as probe:
+        with socket.socket(family) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                probe.bind((str(listen.ip), candidate))
+                probe.bind((address, candidate))
             except OSError as error:
                 reason = error
             else:
                 return candidate
-    raise TrackingError(f"no free port on {listen.ip} from {port} on ({reason}); choose another with --port")
+    raise TrackingError(f"no free port on {address} from {port} on ({reason}); choose another with --port")
 
 
 @contextlib.contextmanager
-def _server(uri: str, host: str, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Run ``mlflow server`` in a process group of its own, and end all of it at the end."""
-    command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", uri]
-    command += ["--host", host, "--port", str(port), "--workers", "1"]
-    command += ["--uvicorn-opts", "--log-level warning"]
-    environment = os.environ | {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
-    server = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, start_new_session=True)
-    previous = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+def _server(uri: str, address: str, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """Run ``mlflow server``, which ends its own processes when it is ended, and end it with this process."""
+    command = [sys.executable, "-m", "mlflow", "server", "--host", address, "--port", str(port)]
+    command += ["--workers", "1", "--uvicorn-opts", "--log-level warning"]
+    # The address of the store may hold a password, and every user sees the words of a command.
+    quiet = {"MLFLOW_BACKEND_STORE_URI": uri, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    previous = {
+        number: signal.signal(number, lambda *_: sys.exit(0)) for number in (signal.SIGTERM, signal.SIGHUP)
+    }
+    server = subprocess.Popen(
+        command, env=os.environ | quiet, stdout=subprocess.DEVNULL, preexec_fn=_end_with_parent
+    )
     try:
         yield server
     finally:
-        signal.signal(signal.SIGTERM, previous)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(server.pid, signal.SIGTERM)
+        server.terminate()
         server.wait()
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _end_with_parent() -> None:
+    """Ask Linux to end this process when the process that began it has ended, even if that was killed."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _wait_until_up(server: subprocess.Popen[bytes], base_url: str) -> None:
@@ -163,7 +142,7 @@ def _wait_until_up(server: subprocess.Popen[bytes], base_url: str) -> None:
     while time.monotonic() < deadline:
         if server.poll() is not None:
             raise TrackingError(f"mlflow server ended with status {server.returncode}; its message is above")
-        with contextlib.suppress(URLError, OSError):
+        with contextlib.suppress(OSError):
             opener.open(f"{base_url}/health", timeout=5).close()
             return
         time.sleep(0.2)

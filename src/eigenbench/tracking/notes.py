@@ -1,21 +1,36 @@
-"""What the dashboard says in words of experiments and runs, as Markdown."""
+"""Descriptions of suites, experiments and methods in the dashboard, as Markdown."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import within_method
-from eigenbench.bench.suites.suite import ExperimentSpec
+from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.reporting.formatting import probability, seconds
 from eigenbench.reporting.replicates import reason, total_seconds
-from eigenbench.tracking.suite_notes import report_places, sources_of, table
-from eigenbench.tracking.summaries import Summary
+from eigenbench.tracking.summaries import Summary, by_rank
 
 _MOST_ROWS = 30
-_HEADING = ("95 % interval", "published", "verdict", "fit + train (s)")
+
+
+def suite_note(suite: Suite, reports_dir: Path) -> str:
+    """Describe a suite: what it reproduces, the command that runs it, and where its report is."""
+    rows = [
+        (name, spec.title or "", spec.dataset, "; ".join(_sources_of(spec)) or "–")
+        for name, spec in suite.experiments.items()
+    ]
+    return "\n\n".join(
+        [
+            f"**{suite.title}**",
+            *filter(None, [suite.description.strip()]),
+            _table(("experiment", "what", "dataset", "published in"), rows),
+            f"Run it: `snakemake {shlex.quote(suite.name)}`",
+            _report_places(suite.name, reports_dir),
+        ]
+    )
 
 
 def overview_note(
@@ -28,32 +43,23 @@ def overview_note(
             "–" if item.rank is None else f"{item.rank}{' =' * bool(item.tied)}",
             item.runs.label,
             item.style.measured(item.estimate.mean if item.estimate else None),
-            item.style.interval(item.estimate.low, item.estimate.high) if item.estimate else "",
+            item.interval or "",
             item.style.exact(item.reference.number.value) if item.reference else "",
             item.verdict or "",
             seconds(item.runs.mean(total_seconds)),
         )
-        for item in sorted(summaries, key=lambda item: (item.rank is None, item.rank, item.runs.label))
+        for item in by_rank(summaries)
     ]
-    heading = (
-        "rank",
-        "method",
-        first.style.heading,
-        "95 % interval",
-        "published",
-        "verdict",
-        "fit + train (s)",
-    )
-    direction = "Lower" if first.lower else "Higher"
+    columns = ("95 % interval", "published", "verdict", "fit + train (s)")
     return "\n\n".join(
         [
             f"**{(spec.title if spec else None) or experiment}**",
-            *[f"Published in: {source}" for source in sources_of(spec)],
-            table(heading, rows),
-            f"{direction} is better. A rank is that of the mean over all seeds; = marks what cannot be "
-            "distinguished from the best at 5 %.",
+            *[f"Published in: {source}" for source in _sources_of(spec)],
+            _table(("rank", "method", first.style.heading, *columns), rows),
+            f"{'Lower' if first.lower else 'Higher'} is better. A rank is that of the mean over all seeds; = "
+            "marks what cannot be distinguished from the best at 5 %.",
             f"Run it: `snakemake {shlex.quote(suite)}`",
-            report_places(suite, reports_dir),
+            _report_places(suite, reports_dir),
         ]
     )
 
@@ -74,31 +80,34 @@ def summary_note(
     results_dir, reports_dir : Path
         Where records and reports are.
     run_links : mapping of str to str
-        Run key to the address of the run in the dashboard.
+        Run key to the address of the run's record in the dashboard.
     model_uri : str or None
         The address of its best model.
     """
     records = summary.runs.records
-    suite = records[0].suite
     style, found = summary.style, summary.estimate
     # MLflow folds all but the first lines.
     command = f"Run it: `snakemake {_target(records, results_dir)}`"
     parts = [f"**{summary.runs.label} on {records[0].dataset}**", command]
     if found is not None:
-        interval = style.interval(found.low, found.high)
         seeds = f"{found.n_seeds} seed" + ("s" if found.n_seeds > 1 else "")
-        parts.append(
-            f"{style.heading}: mean **{style.measured(found.mean)}** over {seeds}"
-            + (f", 95 % interval {interval} ({found.interval})" if interval else "")
-        )
+        interval = f", 95 % interval {summary.interval} ({found.interval})" if summary.interval else ""
+        parts.append(f"{style.heading}: mean **{style.measured(found.mean)}** over {seeds}{interval}")
     if summary.tie_group:
         parts.append(_standing(summary))
     if summary.published:
         parts.append(_published(summary))
-    parts += [
-        table(("seed", style.heading, "fit + train (s)", "record"), _seed_rows(summary, run_links)),
-        report_places(suite, reports_dir),
+    rows = [
+        (
+            str(record.seed),
+            style.measured(record.metrics.get(summary.headline)) if record.status == "ok" else reason(record),
+            seconds(total_seconds(record)),
+            f"[record.json]({run_links[record.run_key]})",
+        )
+        for record in records[:_MOST_ROWS]
     ]
+    parts.append(_table(("seed", style.heading, "fit + train (s)", "record"), rows))
+    parts.append(_report_places(records[0].suite, reports_dir))
     if model_uri:
         parts.append(f"Serve its best model: `mlflow models serve -m {model_uri} --env-manager local`")
     return "\n\n".join(parts)
@@ -107,9 +116,9 @@ def summary_note(
 def _standing(summary: Summary) -> str:
     if summary.rank == 1:
         return f"Rank **1**: the best. Compared over {summary.compared_over}."
-    told = "cannot be distinguished from the best" if summary.tied else "is behind the best"
+    place = "cannot be distinguished from the best" if summary.tied else "is behind the best"
     p_value = "" if summary.tie_p_value is None else f", p {probability(summary.tie_p_value)}"
-    return f"Rank **{summary.rank}**: {told}. Compared over {summary.compared_over}{p_value}."
+    return f"Rank **{summary.rank}**: {place}. Compared over {summary.compared_over}{p_value}."
 
 
 def _published(summary: Summary) -> str:
@@ -123,23 +132,7 @@ def _published(summary: Summary) -> str:
         )
         for row in summary.published
     ]
-    return table(("published in", "metric", "published", "measured", "verdict"), rows)
-
-
-def _seed_rows(summary: Summary, run_links: Mapping[str, str]) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = []
-    for record in summary.runs.records[:_MOST_ROWS]:
-        value = record.metrics.get(summary.headline)
-        link = run_links.get(record.run_key)
-        rows.append(
-            (
-                str(record.seed),
-                summary.style.measured(value) if record.status == "ok" else reason(record),
-                seconds(total_seconds(record)),
-                f"[record.json]({link})" if link else "",
-            )
-        )
-    return rows
+    return _table(("published in", "metric", "published", "measured", "verdict"), rows)
 
 
 def _target(records: Sequence[Record], results_dir: Path) -> str:
@@ -150,3 +143,24 @@ def _target(records: Sequence[Record], results_dir: Path) -> str:
     all_seeds = seeds[0] if len(seeds) == 1 else f"{{{','.join(seeds)}}}"
     rest = within_method("", first.classifier).removeprefix("seed-")
     return f"{shlex.quote(str(folder))}{all_seeds}{shlex.quote(f'{rest}/record.json')}"
+
+
+def _report_places(suite: str, reports_dir: Path) -> str:
+    """Name the report of a suite: in its own folder when it was asked for by name."""
+    asked = f"`{reports_dir / suite / 'index.html'}` after `snakemake {shlex.quote(suite)}`"
+    return f"Report: {asked}, `{reports_dir / 'index.html'}` after `snakemake`"
+
+
+def _sources_of(spec: ExperimentSpec | None) -> list[str]:
+    """Return where the numbers of an experiment were published, each place once."""
+    return list(dict.fromkeys(number.source for number in spec.published)) if spec else []
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(_cell(text) for text in line)} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())

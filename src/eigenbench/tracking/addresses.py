@@ -1,0 +1,126 @@
+"""Addresses of MLflow stores: the one in use, the place of its files, and its form without secrets."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote, quote_plus, unquote
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+DEFAULT_URI = "sqlite:///mlflow.db"
+_MASK = "***"
+_LONGEST_MESSAGE = 600
+
+
+class TrackingError(RuntimeError):
+    """MLflow is set up in a way that cannot work; the message says what to change."""
+
+
+class TrackingUnavailable(TrackingError):
+    """The MLflow store cannot be reached or written now; the records are safe and can be imported later."""
+
+
+def resolve_uri(tracking_uri: str | None = None) -> str:
+    """Return the store to use: the argument, ``MLFLOW_TRACKING_URI``, or ``sqlite:///mlflow.db``.
+
+    Raises
+    ------
+    TrackingError
+        For a plain folder or a ``file:`` address, which MLflow does not accept as a store, for an SQLite
+        address without a file, and for what is no address.
+    """
+    uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
+    parts = _parsed(uri)
+    if parts is None or parts.drivername == "file":
+        raise TrackingError(
+            f"MLFLOW_TRACKING_URI is {shown_uri(uri)!r}, which is no address of a store; use "
+            f"sqlite:///FILE.db, postgresql://…, or the http:// address of an MLflow server"
+        )
+    if parts.get_backend_name() == "sqlite" and sqlite_path(uri) is None:
+        raise TrackingError(f"MLFLOW_TRACKING_URI is {shown_uri(uri)!r}: name a file, as in {DEFAULT_URI}")
+    return uri
+
+
+def is_server(uri: str) -> bool:
+    """Return whether a store is a running MLflow server."""
+    return uri.partition("://")[0] in ("http", "https")
+
+
+def sqlite_path(uri: str) -> Path | None:
+    """Return the absolute path of an SQLite store's file; None for any other store."""
+    parts = _parsed(uri)
+    if parts is None or parts.get_backend_name() != "sqlite" or parts.database in (None, "", ":memory:"):
+        return None
+    return Path(str(parts.database)).absolute()
+
+
+def shown_uri(uri: str) -> str:
+    """Return an address for messages, receipts and logs: no password, lone user name or query value.
+
+    Examples
+    --------
+    >>> shown_uri("postgresql://lab:secret@host/mlflow"), shown_uri("https://TOKEN@host/?key=1")
+    ('postgresql://lab:***@host/mlflow', 'https://***@host/?key=***')
+    """
+    parts = _parsed(uri)
+    if parts is None:
+        scheme, separator, _ = uri.partition("://")
+        return f"{scheme}://{_MASK}" if separator else uri if "@" not in uri else _MASK
+    if parts.username and parts.password is None:
+        parts = parts.set(username=_MASK)
+    if "@" in (parts.host or ""):  # what follows an @ inside a password
+        parts = parts.set(host=str(parts.host).rpartition("@")[2])
+    parts = parts.set(query=dict.fromkeys(parts.query, _MASK))
+    return parts.render_as_string(hide_password=True).replace(quote(_MASK), _MASK)
+
+
+def without_secrets(text: str, uri: str) -> str:
+    """Return a text on one line of bounded length, without the secrets of an address."""
+    text = " ".join(text.split()).replace(uri, shown_uri(uri))
+    for secret in _secrets(uri):
+        for form in (secret, quote(secret, safe=""), quote_plus(secret), unquote(secret)):
+            text = text.replace(form, _MASK)
+    return text[:_LONGEST_MESSAGE]
+
+
+def _secrets(uri: str) -> list[str]:
+    parts = _parsed(uri)
+    if parts is None:
+        return [part for part in uri.partition("://")[2].split("@")[:-1] if part]
+    values = [
+        value for found in parts.query.values() for value in ([found] if isinstance(found, str) else found)
+    ]
+    values.append(str(parts.username or "") if parts.password is None else str(parts.password))
+    values.append((parts.host or "").rpartition("@")[0])
+    return [value for value in values if len(value) > 2]
+
+
+def artifact_location(uri: str, suite: str) -> str | None:
+    """Return where the files of a suite's runs go.
+
+    A server decides itself (None). Otherwise they go to ``<suite>`` in the folder or address that
+    ``EIGENBENCH_ARTIFACTS`` names; by default ``mlartifacts``, beside an SQLite store's file, or in the
+    current folder.
+    """
+    if is_server(uri):
+        return None
+    root = os.environ.get("EIGENBENCH_ARTIFACTS", "")
+    if "://" in root:
+        return f"{root.rstrip('/')}/{suite}"
+    path = sqlite_path(uri)
+    beside = Path.cwd() if path is None else path.parent
+    return (beside / (root or "mlartifacts") / suite).as_uri()
+
+
+def _parsed(uri: str) -> URL | None:
+    """Return the parts of an address; None if it has none, as a plain folder."""
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        return make_url(uri)
+    except (ArgumentError, ValueError):
+        return None

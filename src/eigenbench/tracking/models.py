@@ -1,0 +1,167 @@
+"""Fitted pipelines as MLflow models, described without being loaded.
+
+MLflow stores the skops file as it is and, to predict, imports this module and calls `_load_pyfunc`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eigenbench.bench.records.record import REMEDY, ModelInfo, Record
+from eigenbench.tracking.run_content import signature
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import LoggedModel
+
+#: Why a model is stored: it is the best of its method and classifier, or all were asked for.
+BEST, ASKED = "best", "asked"
+
+_PAGE = 100
+# What a saved pipeline needs to be loaded, in the versions that wrote it.
+_REQUIREMENTS = ("eigenbench", "numpy", "scipy", "scikit-learn", "skops")
+
+
+class UnfitRecord(ValueError):
+    """A record that is readable, but cannot be imported."""
+
+
+class LabelPredictor:
+    """The ``predict`` that MLflow calls.
+
+    Parameters
+    ----------
+    pipeline : estimator
+        A fitted pipeline from raw inputs to labels.
+    """
+
+    def __init__(self, pipeline: Any):
+        self.pipeline = pipeline
+
+    def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> Any:
+        """Return the label of each row of (n, d) inputs; there are no parameters."""
+        return self.pipeline.predict(model_input)
+
+
+def _load_pyfunc(path: str) -> LabelPredictor:
+    from eigenbench.methods.model_file import load_model
+
+    return LabelPredictor(load_model(Path(path)))
+
+
+def stored_models(client: MlflowClient, experiment_id: str) -> list[LoggedModel]:
+    """Return all models of a suite, whole or not."""
+    found: list[LoggedModel] = []
+    token = None
+    while True:
+        page = client.search_logged_models([experiment_id], max_results=_PAGE, page_token=token)
+        found += page
+        token = page.token
+        if not token:
+            return found
+
+
+def log_model(
+    client: MlflowClient,
+    run_id: str,
+    experiment_id: str,
+    record: Record,
+    file: Path,
+    tags: Mapping[str, str],
+) -> str:
+    """Store a run's pipeline as its MLflow model, ``runs:/<run_id>/model``; it is marked as whole last.
+
+    Parameters
+    ----------
+    client : MlflowClient
+        The store.
+    run_id, experiment_id : str
+        The run that made the model.
+    record : Record
+        The run's record; its ``model`` must be set.
+    file : Path
+        The skops file.
+    tags : mapping of str to str
+        What more to say of it, as why it is stored: `BEST` or `ASKED`.
+
+    Returns
+    -------
+    str
+        The name that MLflow gave the model; ``models:/<name>`` loads it.
+    """
+    from mlflow import pyfunc
+    from mlflow.entities import LoggedModelOutput
+    from mlflow.models import Model
+
+    assert record.model is not None
+    logged = client.create_logged_model(
+        experiment_id,
+        name="model",
+        source_run_id=run_id,
+        tags={"run_key": record.run_key, "sha256": record.model.sha256, **tags},
+        params={name: str(getattr(record, name)) for name in ("dataset", "method", "classifier", "seed")},
+        model_type="classifier",
+    )
+    labels = record.confusion.labels if record.confusion else None
+    with tempfile.TemporaryDirectory(prefix="eigenbench-") as folder, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*input example")
+        pyfunc.save_model(
+            Path(folder) / "model",
+            loader_module=__name__,
+            data_path=str(file),
+            mlflow_model=Model(run_id=run_id, model_id=logged.model_id),
+            signature=signature(record.model.n_features, record.model.input_dtype),
+            pip_requirements=_requirements(record),
+            metadata={"labels": labels, "skops_sha256": record.model.sha256},
+        )
+        client.log_model_artifacts(logged.model_id, str(Path(folder) / "model"))
+    client.finalize_logged_model(logged.model_id, "READY")
+    client.log_outputs(run_id, [LoggedModelOutput(logged.model_id, step=0)])
+    return str(logged.model_id)
+
+
+def _requirements(record: Record) -> list[str]:
+    packages = record.environment.packages if record.environment else {}
+    return [f"{name}=={packages[name]}" for name in _REQUIREMENTS if name in packages] or ["eigenbench"]
+
+
+def checked_model(path: Path, info: ModelInfo, results_dir: Path) -> Path:
+    """Return the file of a record's model; if it is not the one, set record and model aside.
+
+    Raises
+    ------
+    UnfitRecord
+        If the model is missing, cannot be read, or has another SHA-256 than the record says.
+    """
+    file = results_dir / info.path
+    try:
+        with file.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    except FileNotFoundError as error:
+        raise UnfitRecord(f"{path}: its model {file} is missing; {_set_aside(path)}") from error
+    except OSError as error:
+        raise UnfitRecord(
+            f"{path}: its model {file} cannot be read ({error.strerror}); make it readable, or "
+            f"delete it, and run the same snakemake command again"
+        ) from error
+    if digest != info.sha256:
+        problem = f"its model {file} has SHA-256 {digest}, the record says {info.sha256}"
+        raise UnfitRecord(f"{path}: {problem}; {_set_aside(path, file)}")
+    return file
+
+
+def _set_aside(*paths: Path) -> str:
+    """Rename files to ``<name>.refused``, so that the workflow makes them again, and say so."""
+    try:
+        for path in paths:
+            path.replace(path.with_name(f"{path.name}.refused"))
+    except OSError as error:
+        names = " and ".join(map(str, paths))
+        return f"{names} cannot be renamed ({error.strerror}): delete what is there, then {REMEDY}"
+    names = " and ".join(f"{path}.refused" for path in paths)
+    return f"kept as {names}; {REMEDY}"

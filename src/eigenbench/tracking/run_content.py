@@ -1,0 +1,185 @@
+"""A record in MLflow's terms: the name, parameters, metrics, tags and dataset of its run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eigenbench.bench.records.record import DatasetInfo, Record
+from eigenbench.bench.records.runs import NO_CLASSIFIER
+from eigenbench.reporting.formatting import metric_style
+
+if TYPE_CHECKING:
+    from mlflow.entities import DatasetInput, Metric, Param
+    from mlflow.models import ModelSignature
+
+# The most that MLflow takes in one value, in a name and in a dataset's digest.
+_PARAM_LENGTH = 6000
+_TAG_LENGTH = 5000
+_NAME_LENGTH = 250
+_DIGEST_LENGTH = 36
+
+_COSTS = ("dimension", "fit_seconds", "train_seconds", "predict_seconds", "peak_rss_mb")
+_SHORT_NAME = 8
+_UNITS = {"%": "in percent", "s": "in seconds", "nats": "in nats"}
+_LEARNING_CURVES = {
+    "loss_curve": "training loss by iteration",
+    "validation_curve": "held-out loss by iteration",
+}
+
+
+def run_name(experiment: str, method: str, classifier: str, seed: int | None = None) -> str:
+    """Return the name of a run, or, without a seed, of a summary.
+
+    The dashboard cuts names after about 18 characters, so what distinguishes them comes first.
+
+    Examples
+    --------
+    >>> run_name("mnist", "gem", "CalibratedLeastSquares", 3), run_name("kernels", "gem", "none")
+    ('gem CLS s3 · mnist', 'gem · kernels')
+    """
+    words = [method] if classifier == NO_CLASSIFIER else [method, _short_classifier(classifier)]
+    return f"{' '.join(words if seed is None else [*words, f's{seed}'])} · {experiment}"
+
+
+def _short_classifier(name: str) -> str:
+    """Return the initials of a classifier's name, or a name that is short as it is."""
+    if len(name) <= _SHORT_NAME:
+        return name
+    return "".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]|(?:^|(?<=_))[a-z0-9]", name)) or name
+
+
+def curve_name(name: str) -> tuple[str, float]:
+    """Return the name of a record's curve, with unit and axis, and the factor to that unit.
+
+    Examples
+    --------
+    >>> curve_name("test_error"), curve_name("kernel_mse_by_features")
+    (('curves/test error in percent by step', 100.0), ('curves/kernel MSE by features', 1.0))
+    """
+    if name in _LEARNING_CURVES:
+        return f"curves/{_LEARNING_CURVES[name]}", 1.0
+    metric, _, axis = name.partition("_by_")
+    style = metric_style(metric)
+    words = [style.label, _UNITS.get(style.unit, ""), "by", axis.replace("_", " ") or "step"]
+    return f"curves/{' '.join(filter(None, words))}", style.scale
+
+
+def record_tags(record: Record, path: Path) -> dict[str, Any]:
+    """Return the tags of a run: its identity, what became of it, and where its numbers come from."""
+    names = ("run_key", "dataset", "method", "classifier", "seed", "deterministic", "status")
+    found: dict[str, Any] = {name: getattr(record, name) for name in names}
+    found["mlflow.note.content"] = _note(record, path)
+    found |= {"mlflow.source.name": "eigenbench", "mlflow.source.type": "PROJECT"}
+    if failure := record.failure:
+        found |= {f"failure_{name}": getattr(failure, name) for name in ("stage", "type", "log")}
+    if environment := record.environment:
+        facts = ("git_dirty", "code_hash", "python", "platform", "cpu", "threads")
+        found |= {name: getattr(environment, name) for name in facts}
+        found |= {f"version.{name}": version for name, version in environment.packages.items()}
+        found["mlflow.source.git.commit"] = environment.git_commit
+    return found
+
+
+def _note(record: Record, path: Path) -> str:
+    """Describe one run: what became of it, and the command that makes it again."""
+    parts = []
+    if failure := record.failure:
+        parts.append(f"**{record.status}** {failure.stage}: {failure.type}: {failure.message}")
+    parts.append(f"Run it again: `snakemake --force {shlex.quote(str(path))}`")
+    parts.append("Its record is `record.json` among the artifacts.")
+    return "\n\n".join(parts)
+
+
+def tag_values(found: Mapping[str, Any]) -> dict[str, str]:
+    """Return tags as MLflow takes them: texts of limited length, none for what is None."""
+    return {key: str(value)[:_TAG_LENGTH] for key, value in found.items() if value is not None}
+
+
+def record_metrics(record: Record, timestamp: int) -> list[Metric]:
+    """Return the metrics, costs and curves of a record."""
+    from mlflow.entities import Metric
+
+    costs = {name: getattr(record, name) for name in _COSTS}
+    final = record.metrics | {name: float(value) for name, value in costs.items() if value is not None}
+    metrics = [Metric(_allowed(name), value, timestamp, 0) for name, value in final.items()]
+    for name, points in record.curves.items():
+        curve, scale = curve_name(name)
+        metrics += [Metric(_allowed(curve), scale * value, timestamp, step) for step, value in points]
+    return metrics
+
+
+def record_params(record: Record) -> list[Param]:
+    """Return the parameters of a record, nested ones by dotted names."""
+    from mlflow.entities import Param
+
+    cell = {name: getattr(record, name) for name in ("dataset", "method", "classifier", "seed")}
+    found = cell | _flat(record.params)
+    return [Param(_allowed(name), _param_text(value)) for name, value in found.items()]
+
+
+def _flat(params: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in params.items():
+        if isinstance(value, dict) and value:
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = value
+    return flat
+
+
+def _param_text(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _PARAM_LENGTH else text[: _PARAM_LENGTH - 1] + "…"
+
+
+def _allowed(name: str) -> str:
+    """MLflow refuses names with other characters, such as the @ of precision@1."""
+    return re.sub(r"[^\w.\-/ ]", "_", name)[:_NAME_LENGTH]
+
+
+def dataset_input(info: DatasetInfo, input_dtype: str | None) -> DatasetInput:
+    """Return the dataset that a run was trained on, as MLflow shows it.
+
+    Its digest is the beginning of the SHA-256 of the prepared data; the whole sum is in the source.
+    """
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
+    source = {name: getattr(info, name) for name in ("source", "sha256", "licence", "split")}
+    profile = {
+        "num_rows": info.n_train,
+        "num_elements": info.n_train * info.n_features,
+        "columns": info.n_features,
+        "classes": info.n_classes,
+        "test_rows": info.n_test,
+    }
+    schema = None
+    if input_dtype is not None:
+        described = signature(info.n_features, input_dtype)
+        tensors = {"features": described.inputs.to_json(), "targets": described.outputs.to_json()}
+        schema = json.dumps({"mlflow_tensorspec": tensors})
+    dataset = Dataset(
+        name=info.name,
+        digest=info.sha256[:_DIGEST_LENGTH],
+        source_type="eigenbench",
+        source=json.dumps(source),
+        schema=schema,
+        profile=json.dumps(profile),
+    )
+    return DatasetInput(dataset, [InputTag("mlflow.data.context", "training")])
+
+
+def signature(n_features: int, dtype: str) -> ModelSignature:
+    """Return the signature of a pipeline: (n, n_features) inputs of a dtype to (n,) class numbers."""
+    import numpy as np
+    from mlflow.models import ModelSignature
+    from mlflow.types import Schema, TensorSpec
+
+    return ModelSignature(
+        inputs=Schema([TensorSpec(np.dtype(dtype), (-1, n_features))]),
+        outputs=Schema([TensorSpec(np.dtype(np.int64), (-1,))]),
+    )
