@@ -16,7 +16,7 @@ from PIL import Image
 from eigenbench.bench.exhibits import BaseExhibit, Boxes, Exhibit, Histogram, Images, Scatter
 from eigenbench.reporting import exhibit_plots
 from eigenbench.reporting.drawing import marker_style
-from eigenbench.tracking.exhibit_files import write_exhibits
+from eigenbench.tracking.run_files import write_exhibits
 
 SCATTER = Scatter(title="t", x=[0.0, 1.0], y=[0.5, 2.0], labels=["a", "b"], x_label="left", y_label="up")
 HISTOGRAM = Histogram(
@@ -157,7 +157,7 @@ def test_a_run_without_exhibits_does_not_load_the_plotting_library(tmp_path):
     import sys
 
     code = (
-        "import sys, pathlib, eigenbench.tracking.exhibit_files as e; "
+        "import sys, pathlib, eigenbench.tracking.run_files as e; "
         f"e.write_exhibits(pathlib.Path({str(tmp_path)!r}), []); sys.exit('matplotlib' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -40,8 +40,7 @@ def fitted() -> Any:
 def empty_store(tmp_path_factory) -> Path:
     """Return the file of a store without runs; migrating one takes seconds, copying it does not."""
     path = tmp_path_factory.mktemp("store") / "mlflow.db"
-    with open_store(f"sqlite:///{path}"):
-        pass
+    open_store(f"sqlite:///{path}")
     return path
 
 

@@ -7,74 +7,17 @@ import os
 import resource
 import signal
 import sqlite3
-import subprocess
-import sys
 
 import pytest
 from mlflow import MlflowClient
 
 from eigenbench.tracking import TrackingUnavailable, import_records
-from eigenbench.tracking.databases import cheap_commits
 
 pytestmark = pytest.mark.workflow
 
 
 def do_import(results, paths, uri):
     return import_records(paths, results_dir=results.folder, tracking_uri=uri, progress=False)
-
-
-def journal_mode(path):
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        return connection.execute("PRAGMA journal_mode").fetchone()[0]
-
-
-def test_after_an_import_the_store_is_one_file_again(results, store_uri, tmp_path):
-    do_import(results, [results.record()], store_uri)
-    assert journal_mode(tmp_path / "mlflow.db") == "delete"
-    assert list(tmp_path.glob("mlflow.db-*")) == []
-
-
-def test_an_import_while_the_dashboard_reads(results, store_uri, tmp_path):
-    """A reader keeps the store in write-ahead mode beyond the import; the next import ends it."""
-    path = tmp_path / "mlflow.db"
-    with contextlib.closing(sqlite3.connect(path)) as reader:
-        reader.execute("PRAGMA journal_mode = WAL")
-        reader.execute("BEGIN")
-        reader.execute("SELECT * FROM runs").fetchall()
-        do_import(results, [results.record(0)], store_uri)
-        assert journal_mode(path) == "wal"
-    do_import(results, [results.record(1)], store_uri)
-    assert journal_mode(path) == "delete"
-    assert len(MlflowClient(store_uri).search_runs(["1"], "tags.kind = 'run'")) == 2
-
-
-WRITE_AND_DIE = """
-import os, signal
-from pathlib import Path
-import sqlalchemy
-from eigenbench.tracking.databases import cheap_commits
-
-path = Path("mlflow.db").absolute()
-with cheap_commits(path), sqlalchemy.create_engine(f"sqlite:///{path}").begin() as connection:
-    for name in ("journal_mode", "synchronous"):
-        print(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one(), flush=True)
-    connection.exec_driver_sql("INSERT INTO experiments (name) VALUES ('kept')")
-    connection.commit()
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_commits_survive_a_kill(store_uri, tmp_path):
-    command = [sys.executable, "-c", WRITE_AND_DIE]
-    done = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-    assert done.returncode == -signal.SIGKILL
-    assert done.stdout.split() in (["wal", "1"], ["delete", "2"]), "never less than what is safe"
-    with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db")) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert ("kept",) in connection.execute("SELECT name FROM experiments").fetchall()
-    with cheap_commits(tmp_path / "mlflow.db"):
-        pass
-    assert journal_mode(tmp_path / "mlflow.db") == "delete"
 
 
 @pytest.fixture

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import base64
 import csv
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -19,7 +22,7 @@ from eigenbench.bench.records.record import Confusion
 from eigenbench.methods.model_file import save_model
 from eigenbench.tracking import TrackingError, TrackingUnavailable, import_records
 from eigenbench.tracking.__main__ import main
-from eigenbench.tracking.confusion import write_picture, write_table
+from eigenbench.tracking.run_files import write_confusion
 
 pytestmark = pytest.mark.workflow
 
@@ -61,7 +64,7 @@ def test_a_record_becomes_a_run_with_everything_in_it(results, store_uri, fitted
     assert [(tag.key, tag.value) for tag in used.tags] == [("mlflow.data.context", "training")]
 
     artifacts = {item.path for item in client.list_artifacts(run.info.run_id)}
-    assert {"record.json", "confusion.csv", "confusion.png"} <= artifacts
+    assert {"record.json", "confusion.csv", "confusion.svg"} <= artifacts
     assert client.download_artifacts(run.info.run_id, "record.json")
     X = load_digits().data.astype(np.float32)
     model = pyfunc.load_model(f"runs:/{run.info.run_id}/model")
@@ -179,7 +182,7 @@ def test_replaced_runs_are_counted_and_can_be_removed(results, store_uri, capsys
     client = MlflowClient(store_uri)
     assert client.search_runs([run.info.experiment_id], run_view_type=ViewType.DELETED_ONLY) == []
     assert len(list(folder.glob("*/artifacts/record.json"))) == 1
-    assert len(list(folder.glob("models/*/artifacts/model.skops"))) == 1
+    assert len(list(folder.glob("models/*/artifacts/data/model.skops"))) == 1
     assert pyfunc.load_model(f"runs:/{run.info.run_id}/model")
 
 
@@ -308,16 +311,19 @@ def test_importing_the_package_does_not_import_mlflow():
 def test_the_picture_has_a_square_for_every_class(results, tmp_path, n_classes):
     matrix = np.eye(n_classes, dtype=int).tolist()
     confusion = Confusion(labels=[f"class {i}" for i in range(n_classes)], matrix=matrix)
-    write_picture(tmp_path / "confusion.png", confusion)
-    pixels = np.asarray(Image.open(tmp_path / "confusion.png").convert("RGB"))
-    dark = (pixels == (8, 48, 107)).all(axis=2)
-    assert dark.any(axis=1).sum() >= n_classes
-    assert 300 <= pixels.shape[1] <= 1300
+    write_confusion(tmp_path, confusion)
+    drawing = ElementTree.parse(tmp_path / "confusion.svg").getroot()
+    (image,) = drawing.iter("{http://www.w3.org/2000/svg}image")
+    png = base64.b64decode(image.attrib["href"].partition(",")[2])
+    dark = (np.asarray(Image.open(io.BytesIO(png))) == (8, 48, 107)).all(axis=2)
+    assert dark.sum() == n_classes
+    assert int(image.attrib["width"]) >= n_classes
+    assert 300 <= int(drawing.attrib["width"]) <= 1300
 
 
 def test_the_table_of_a_confusion_matrix_holds_no_formula(tmp_path):
     confusion = Confusion(labels=["=1+1", "-1"], matrix=[[3, 0], [1, 2]])
-    write_table(tmp_path / "confusion.csv", confusion)
+    write_confusion(tmp_path, confusion)
     with (tmp_path / "confusion.csv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.reader(stream))
     assert rows == [["true \\ predicted", "'=1+1", "-1"], ["'=1+1", "3", "0"], ["-1", "1", "2"]]

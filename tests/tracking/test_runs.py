@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from eigenbench.tracking.names import run_name, summary_name
+from eigenbench.tracking.run_content import run_name
 
 
 def test_a_run_is_named_after_what_tells_it_apart_in_the_first_18_characters():
     assert run_name("mnist", "gem", "CalibratedLeastSquares", 3) == "gem CLS s3 · mnist"
-    assert summary_name("satimage", "deep_gem", "LinearSVC") == "deep_gem LSVC · satimage"
+    assert run_name("satimage", "deep_gem", "LinearSVC") == "deep_gem LSVC · satimage"
 
 
 def test_a_run_that_trained_nothing_names_no_classifier():

@@ -11,7 +11,6 @@ import pytest
 
 from eigenbench.tracking import TrackingError, import_records, ui
 from eigenbench.tracking.ui import open_ui
-from eigenbench.tracking.views import view_url
 
 
 def test_without_a_store_it_says_what_to_run(tmp_path):
@@ -59,10 +58,8 @@ def test_it_serves_on_the_next_free_port_and_ends_whole(results, store_uri, requ
     with urllib.request.urlopen(base) as page:
         assert b"MLflow" in page.read()
     open_ui(base)
-    assert capsys.readouterr().out.splitlines() == [
-        f"tiny: {view_url(base, '1', 'methods')}",
-        f"  ranking: main: {view_url(base, '1', 'ranking-main')}",
-    ]
+    methods = table_url(base, "1", "tags.kind = 'summary'", "metrics.`rank`")
+    assert capsys.readouterr().out.splitlines() == [f"tiny: {methods}"]
     process.send_signal(signal.SIGTERM)
     text = process.communicate(timeout=30)[1]
     assert process.returncode == 0

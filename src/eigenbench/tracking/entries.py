@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from eigenbench.bench.records.record import Record, RecordError, read_record
-from eigenbench.tracking.stored import RUN, Group, Key, StoredRun, latest
+from eigenbench.bench.records.record import RecordError, read_record
+from eigenbench.tracking.suite_store import RUN, Group, Key, StoredRun, latest
 
 
 @dataclass
@@ -46,12 +46,11 @@ class ImportSummary:
     failed: dict[str, str] = field(default_factory=dict)
     store_mark: str | None = None
 
-    def count(self, entry: Entry, found: Iterable[StoredRun], source: str) -> None:
+    def count(self, entry: Entry, found: Sequence[StoredRun], source: str) -> None:
         """Count a record under what the store had of it."""
-        ended = [run for run in found if run.ended]
-        if entry.shown_by(ended, source):
+        if entry.shown_by(found, source):
             self.unchanged += 1
-        elif ended:
+        elif latest(found):
             self.replaced += 1
         else:
             self.imported += 1
@@ -88,8 +87,9 @@ class Entry:
     end_time: int
 
     @classmethod
-    def of(cls, path: Path, record: Record) -> Entry:
-        """Return the entry of a record; one without times, as of a dataset that is absent, has its file's."""
+    def read(cls, path: Path) -> Entry:
+        """Read a record; one without times, as of a dataset that is absent, has those of its file."""
+        record = read_record(path)
         written = path.stat().st_mtime
         start = _timestamp(record.started, written)
         return cls(
@@ -111,8 +111,7 @@ class Entry:
         return latest(
             run
             for run in found
-            if run.ended
-            and (run.content == self.sha256 or (run.source != source and run.end_time > self.end_time))
+            if run.content == self.sha256 or (run.source != source and run.end_time > self.end_time)
         )
 
 
@@ -125,7 +124,7 @@ def read_entries(paths: Iterable[Path | str], summary: ImportSummary) -> dict[st
     entries: dict[str, list[Entry]] = {}
     for path in sorted({Path(path) for path in paths}):
         try:
-            entry = Entry.of(path, read_record(path))
+            entry = Entry.read(path)
         except RecordError as error:
             summary.fail(path, error)
         else:

@@ -1,4 +1,4 @@
-"""Import of records into MLflow: each becomes one run, also after a killed import and beside other imports."""
+"""Import of records into MLflow: each becomes one run, also after a kill and beside other imports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eigenbench.bench.suites.suite import Suite
 from eigenbench.tracking import store
 from eigenbench.tracking.addresses import resolve_uri, shown_uri
 from eigenbench.tracking.entries import ImportSummary, read_entries
-from eigenbench.tracking.stored import source_of, stored_runs
+from eigenbench.tracking.suite_store import source_of, stored_runs
 
 
 def import_records(

@@ -17,12 +17,10 @@ from eigenbench.tracking.run_content import signature
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import LoggedModel
 
 #: Why a model is stored: it is the best of its method and classifier, or all were asked for.
 BEST, ASKED = "best", "asked"
 
-_PAGE = 100
 # What a saved pipeline needs to be loaded, in the versions that wrote it.
 _REQUIREMENTS = ("eigenbench", "numpy", "scipy", "scikit-learn", "skops")
 
@@ -52,18 +50,6 @@ def _load_pyfunc(path: str) -> LabelPredictor:
     from eigenbench.methods.model_file import load_model
 
     return LabelPredictor(load_model(Path(path)))
-
-
-def stored_models(client: MlflowClient, experiment_id: str) -> list[LoggedModel]:
-    """Return all models of a suite, whole or not."""
-    found: list[LoggedModel] = []
-    token = None
-    while True:
-        page = client.search_logged_models([experiment_id], max_results=_PAGE, page_token=token)
-        found += page
-        token = page.token
-        if not token:
-            return found
 
 
 def log_model(

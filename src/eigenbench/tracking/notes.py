@@ -16,6 +16,11 @@ from eigenbench.tracking.summaries import Summary, by_rank
 _MOST_ROWS = 30
 
 
+def run_link(experiment_id: str, run_id: str, page: str = "") -> str:
+    """Return the address of a run below that of the dashboard, which opens on model training."""
+    return f"#/experiments/{experiment_id}/runs/{run_id}{page}?workflowType=machine_learning"
+
+
 def suite_note(suite: Suite, reports_dir: Path) -> str:
     """Describe a suite: what it reproduces, the command that runs it, and where its report is."""
     rows = [

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eigenbench.bench.records.record import DatasetInfo, Record
+from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.reporting.formatting import metric_style
 
@@ -142,13 +142,15 @@ def _allowed(name: str) -> str:
     return re.sub(r"[^\w.\-/ ]", "_", name)[:_NAME_LENGTH]
 
 
-def dataset_input(info: DatasetInfo, input_dtype: str | None) -> DatasetInput:
+def record_datasets(record: Record) -> list[DatasetInput]:
     """Return the dataset that a run was trained on, as MLflow shows it.
 
     Its digest is the beginning of the SHA-256 of the prepared data; the whole sum is in the source.
     """
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
+    if (info := record.dataset_info) is None:
+        return []
     source = {name: getattr(info, name) for name in ("source", "sha256", "licence", "split")}
     profile = {
         "num_rows": info.n_train,
@@ -158,8 +160,8 @@ def dataset_input(info: DatasetInfo, input_dtype: str | None) -> DatasetInput:
         "test_rows": info.n_test,
     }
     schema = None
-    if input_dtype is not None:
-        described = signature(info.n_features, input_dtype)
+    if record.model:
+        described = signature(info.n_features, record.model.input_dtype)
         tensors = {"features": described.inputs.to_json(), "targets": described.outputs.to_json()}
         schema = json.dumps({"mlflow_tensorspec": tensors})
     dataset = Dataset(
@@ -170,7 +172,7 @@ def dataset_input(info: DatasetInfo, input_dtype: str | None) -> DatasetInput:
         schema=schema,
         profile=json.dumps(profile),
     )
-    return DatasetInput(dataset, [InputTag("mlflow.data.context", "training")])
+    return [DatasetInput(dataset, [InputTag("mlflow.data.context", "training")])]
 
 
 def signature(n_features: int, dtype: str) -> ModelSignature:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from xml.sax.saxutils import escape
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigenbench.bench.exhibits import Exhibit
 from eigenbench.bench.records.record import Confusion
@@ -19,67 +19,58 @@ from eigenbench.reporting.csv_files import csv_text
 from eigenbench.tracking.summaries import Summary, by_rank
 
 _PIXELS = 720
+_MARGIN = 110
+_TOP = 24
 _CELL_WITH_COUNT = 28
 _CELL_WITH_LABEL = 12
 _TITLE = "Test examples: rows true, columns predicted; darker = larger share of the row"
-_FILE_NAME_LENGTH = 80
 
 
 def write_confusion(folder: Path, confusion: Confusion) -> None:
-    """Write the counts as ``confusion.csv``, one row per true class, and draw ``confusion.png``.
-
-    The picture is readable from two classes to a thousand and more: every class has a square of at least one
-    pixel; labels are thinned and counts left out where they would not fit. The shade is the square root of
-    the share, so that rare confusions show. Drawn pixel by pixel, it takes milliseconds, where a plotting
-    library takes a tenth of a second.
-    """
-    from PIL import Image, ImageDraw
-
+    """Write the counts as ``confusion.csv``, one row per true class, and draw ``confusion.svg``."""
     rows = [[label, *row] for label, row in zip(confusion.labels, confusion.matrix, strict=True)]
     text = csv_text(["true \\ predicted", *confusion.labels], rows)
     (folder / "confusion.csv").write_text(text, encoding="utf-8", newline="")
+    (folder / "confusion.svg").write_text(_confusion_svg(confusion), encoding="utf-8")
+
+
+def _confusion_svg(confusion: Confusion) -> str:
+    """Draw a square for every class, of at least a pixel, with labels and counts where they fit.
+
+    The shade is the square root of the share, so that rare confusions show.
+    """
+    from PIL import Image
 
     counts = np.asarray(confusion.matrix, dtype=np.float64)
-    n_classes = len(counts)
-    cell = max(1, min(48, _PIXELS // n_classes))
-    font = _font()
-    step = -(-_CELL_WITH_LABEL // cell)
-    labels = [name if len(name) <= 14 else f"{name[:13]}…" for name in confusion.labels[::step]]
-    margin = 12 + max(int(font.getlength(label)) for label in labels)
-    top, size = 24, n_classes * cell
-    width = max(margin + size + 8, int(font.getlength(_TITLE)) + 16)
-    picture = Image.new("RGB", (width, top + size + margin), "white")
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    shades = Image.fromarray(_shades(np.sqrt(shares))).resize((size, size), Image.Resampling.NEAREST)
-    picture.paste(shades, (margin, top))
-    draw = ImageDraw.Draw(picture)
-    draw.text((8, 6), _TITLE, fill="black", font=font)
-    draw.rectangle((margin - 1, top - 1, margin + size, top + size), outline="grey")
-    for place, label in enumerate(labels):
-        middle = place * step * cell + cell // 2
-        draw.text((margin - 5, top + middle), label, fill="black", font=font, anchor="rm")
-        upright = Image.new("RGB", (max(1, int(font.getlength(label)) + 1), 14), "white")
-        ImageDraw.Draw(upright).text((0, 7), label, fill="black", font=font, anchor="lm")
-        picture.paste(upright.rotate(90, expand=True), (margin + middle - 7, top + size + 4))
+    white, blue = np.array([255.0, 255.0, 255.0]), np.array([8.0, 48.0, 107.0])
+    shades = white + np.sqrt(shares)[..., np.newaxis] * (blue - white)
+    png = io.BytesIO()
+    Image.fromarray(shades.astype(np.uint8)).save(png, "PNG")
+
+    cell = max(1, min(48, _PIXELS // len(counts)))
+    size = cell * len(counts)
+    width, height = max(_MARGIN + size + 8, 520), _TOP + size + _MARGIN
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" '
+        f'font-size="11"><rect width="{width}" height="{height}" fill="white"/>',
+        f'<text x="8" y="15">{_TITLE}</text>',
+        f'<image x="{_MARGIN}" y="{_TOP}" width="{size}" height="{size}" style="image-rendering: pixelated" '
+        f'href="data:image/png;base64,{base64.b64encode(png.getvalue()).decode()}"/>',
+    ]
+    for place in range(0, len(counts), -(-_CELL_WITH_LABEL // cell)):
+        name, middle = confusion.labels[place], place * cell + cell // 2 + 4
+        label = escape(name if len(name) <= 14 else f"{name[:13]}…")
+        turned = f"translate({_MARGIN + middle} {_TOP + size + 5}) rotate(-90)"
+        lines.append(f'<text x="{_MARGIN - 5}" y="{_TOP + middle}" text-anchor="end">{label}</text>')
+        lines.append(f'<text transform="{turned}" text-anchor="end">{label}</text>')
     if cell >= _CELL_WITH_COUNT:
         for row, column in np.argwhere(counts):
-            place = (margin + column * cell + cell // 2, top + row * cell + cell // 2)
+            x, y = _MARGIN + column * cell + cell // 2, _TOP + row * cell + cell // 2 + 4
             colour = "white" if shares[row, column] > 0.3 else "black"
-            draw.text(place, f"{int(counts[row, column])}", fill=colour, font=font, anchor="mm")
-    picture.save(folder / "confusion.png", compress_level=1)
-
-
-@lru_cache(maxsize=1)
-def _font() -> Any:
-    from PIL import ImageFont
-
-    return ImageFont.load_default(size=11)
-
-
-def _shades(values: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Blend from white to dark blue; values lie in [0, 1]."""
-    white, blue = np.array([255.0, 255.0, 255.0]), np.array([8.0, 48.0, 107.0])
-    return (white + values[..., np.newaxis] * (blue - white)).astype(np.uint8)
+            count = int(counts[row, column])
+            lines.append(f'<text x="{x}" y="{y}" text-anchor="middle" fill="{colour}">{count}</text>')
+    return "\n".join([*lines, "</svg>"])
 
 
 def write_exhibits(folder: Path, exhibits: Sequence[Exhibit]) -> None:
@@ -91,7 +82,7 @@ def write_exhibits(folder: Path, exhibits: Sequence[Exhibit]) -> None:
     for place, exhibit in enumerate(exhibits, start=1):
         picture = as_png(exhibit)
         if picture is not None:
-            title = re.sub(r"[^A-Za-z0-9]+", "-", exhibit.title).strip("-").lower()[:_FILE_NAME_LENGTH]
+            title = re.sub(r"[^A-Za-z0-9]+", "-", exhibit.title).strip("-").lower()[:80]
             (folder / "exhibits").mkdir(exist_ok=True)
             (folder / "exhibits" / f"{place:02d}-{title}.png").write_bytes(picture)
 

@@ -7,28 +7,129 @@ counts, and of several imports at the same time no two write into one run.
 
 from __future__ import annotations
 
+import os
+import socket
 import tempfile
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eigenbench.bench.records.record import Record
 from eigenbench.tracking.addresses import artifact_location
-from eigenbench.tracking.models import log_model, stored_models
+from eigenbench.tracking.models import log_model
 from eigenbench.tracking.run_content import tag_values
-from eigenbench.tracking.stored import CONTENT_TAGS, PARENT_TAG, RUN, Key, StoredRun, stored_runs
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import DatasetInput, LoggedModel, Metric, Param
+    from mlflow.entities import DatasetInput, LoggedModel, Metric, Param, Run
 
-    from eigenbench.bench.records.record import Record
+#: Kinds of runs in the store: a record, the seeds of a method and classifier, and an experiment.
+RUN, SUMMARY, OVERVIEW = "run", "summary", "overview"
+_PARENT = "mlflow.parentRunId"
+_NOTE = "mlflow.note.content"
 
-# The most that MLflow takes in one call.
+# The most that MLflow takes or gives in one call.
 _METRICS_PER_CALL = 1000
 _PARAMS_PER_CALL = 100
+_RUNS_PER_PAGE = 1000
+_MODELS_PER_PAGE = 100
+# An import in progress elsewhere finishes a run well within this time.
+_MILLISECONDS_TO_FINISH = 3_600_000
+
+
+class Group(NamedTuple):
+    """The runs that differ only in their seeds: a method and classifier of an experiment."""
+
+    experiment: str
+    method: str
+    classifier: str
+
+
+class Key(NamedTuple):
+    """The identity of a run in its suite; of each key one run stays."""
+
+    kind: str
+    group: Group
+    run_key: str = ""
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run in the store.
+
+    ``content`` is the version of what it shows: the SHA-256 of its record, or a fingerprint. ``source`` is
+    the machine and results folder of the import that wrote it, and ``written`` when. All times are in
+    milliseconds since 1970; the end is 0 while the run has not ended.
+    """
+
+    run_id: str
+    key: Key
+    content: str
+    ended: bool
+    source: str
+    written: int
+    start_time: int
+    end_time: int
+    tags: Mapping[str, str]
+
+    @classmethod
+    def of(cls, run: Run) -> StoredRun:
+        """Return the description of a run of MLflow."""
+        tags, info = run.data.tags, run.info
+        group = Group(tags["experiment"], tags.get("method", ""), tags.get("classifier", ""))
+        return cls(
+            info.run_id,
+            Key(tags.get("kind", RUN), group, tags.get("run_key", "")),
+            tags.get("record_sha256") or tags.get("summary_of", ""),
+            info.status in ("FINISHED", "FAILED"),
+            tags.get("imported_from", ""),
+            int(tags.get("imported_at", "0")),
+            info.start_time,
+            info.end_time or 0,
+            tags,
+        )
+
+    def is_abandoned(self, source: str) -> bool:
+        """Return whether a killed import left the run: one of this source, or one of long ago."""
+        age = abs(1000 * time.time() - self.written)
+        return not self.ended and (self.source == source or age > _MILLISECONDS_TO_FINISH)
+
+
+def source_of(results_dir: Path) -> str:
+    """Return the name of a results folder among all that are imported into one store."""
+    return f"{socket.gethostname()}:{os.path.realpath(results_dir)}"
+
+
+def latest(runs: Iterable[StoredRun]) -> StoredRun | None:
+    """Return the latest of several whole runs, and of two of one time that with the larger id."""
+    return max((run for run in runs if run.ended), key=lambda run: (run.end_time, run.run_id), default=None)
+
+
+def stored_runs(
+    client: MlflowClient, experiment_id: str, experiments: Collection[str]
+) -> dict[Key, list[StoredRun]]:
+    """Return the runs of some experiments of a suite, by what they show."""
+    found: dict[Key, list[StoredRun]] = {}
+    for name in experiments:
+        search = f"tags.experiment = '{name}'"
+        for run in _pages(client.search_runs, [experiment_id], search, max_results=_RUNS_PER_PAGE):
+            stored = StoredRun.of(run)
+            if stored.key.run_key or stored.key.kind != RUN:
+                found.setdefault(stored.key, []).append(stored)
+    return found
+
+
+def _pages(search: Callable[..., Any], *arguments: object, **options: object) -> Iterator[Any]:
+    token = None
+    while True:
+        page = search(*arguments, **options, page_token=token)
+        yield from page
+        token = page.token
+        if not token:
+            return
 
 
 @dataclass(frozen=True)
@@ -49,45 +150,34 @@ class NewRun:
 
 
 class SuiteStore:
-    """The part of a store that belongs to a suite, as it is now.
+    """The part of a store that belongs to a suite, as it was when this was made.
 
-    Parameters
-    ----------
-    client : MlflowClient
-        The store.
-    uri : str
-        Its address.
-    suite : str
-        The suite, which is MLflow's experiment; it is made, or restored, where there is none.
-    experiments : collection of str
-        The experiments of the suite that are looked at.
-    source : str
-        The results folder that is imported, by `eigenbench.tracking.stored.source_of`.
-
-    Attributes
-    ----------
-    runs : dict
-        Key to the runs that show it.
-    changed : bool
-        Whether anything was written since.
+    The suite is an experiment of MLflow, which is made, or restored, where there is none. ``runs`` has what
+    its experiments hold, and ``changed`` says whether anything was written since.
     """
 
     def __init__(self, client: MlflowClient, uri: str, suite: str, experiments: Collection[str], source: str):
-        self.client, self.uri, self.suite, self.source = client, uri, suite, source
-        self.changed = False
-        self.experiment_id = self._experiment()
+        self.client, self.suite, self.source, self.changed = client, suite, source, False
+        found = client.get_experiment_by_name(suite)
+        if found is None:
+            place = artifact_location(uri, suite)
+            self.experiment_id = str(client.create_experiment(suite, artifact_location=place))
+        else:
+            self.experiment_id = str(found.experiment_id)
+            if found.lifecycle_stage == "deleted":
+                client.restore_experiment(self.experiment_id)
         self.runs = stored_runs(client, self.experiment_id, experiments)
 
-    def _experiment(self) -> str:
-        found = self.client.get_experiment_by_name(self.suite)
-        if found is None:
-            place = artifact_location(self.uri, self.suite)
-            return str(self.client.create_experiment(self.suite, artifact_location=place))
-        if found.lifecycle_stage == "deleted":
-            self.client.restore_experiment(found.experiment_id)
-        return str(found.experiment_id)
+    def seeds(self, experiment: str) -> list[StoredRun]:
+        """Return the whole runs of an experiment: of each method, classifier and seed the latest."""
+        found: dict[tuple[Group, str], list[StoredRun]] = {}
+        for key, runs in self.runs.items():
+            if key.kind == RUN and key.group.experiment == experiment:
+                for run in runs:
+                    found.setdefault((key.group, run.tags.get("seed", "")), []).append(run)
+        return [kept for key in sorted(found) if (kept := latest(found[key]))]
 
-    def ended(self, key: Key, content: str) -> StoredRun | None:
+    def whole(self, key: Key, content: str) -> StoredRun | None:
         """Return the whole run with this content: of several the earliest, so that all imports agree."""
         found = [run for run in self.runs.get(key, []) if run.ended and run.content == content]
         return min(found, key=lambda run: (run.written, run.run_id), default=None)
@@ -96,27 +186,27 @@ class SuiteStore:
         """Delete all runs of a key but one, and what killed imports left of it."""
         for run in list(self.runs.get(key, [])):
             if run != kept and (run.ended or run.is_abandoned(self.source)):
-                self._delete(run)
+                self.changed = True
+                if key.kind == RUN:
+                    self.delete_model(run)
+                self.client.delete_run(run.run_id)
                 self.runs[key].remove(run)
 
     def write(self, new: NewRun) -> StoredRun:
         """Write a run: content, files, end."""
         self.changed = True
         now = int(1000 * time.time())
-        tags = {name: value for name, value in new.key.group._asdict().items() if value} | dict(new.tags)
-        tags |= {"kind": new.key.kind, "suite": self.suite, CONTENT_TAGS[new.key.kind]: new.content}
-        values = tag_values(tags | {"imported_from": self.source, "imported_at": now})
-        created = self.client.create_run(
-            self.experiment_id, new.start_time, tags=values, run_name=new.name
-        ).info
-        run_id = created.run_id
+        content = {"record_sha256" if new.key.kind == RUN else "summary_of": new.content}
+        group = {name: value for name, value in new.key.group._asdict().items() if value}
+        origin = {"suite": self.suite, "imported_from": self.source, "imported_at": now}
+        tags = tag_values(dict(new.tags) | group | content | origin | {"kind": new.key.kind})
+        created = self.client.create_run(self.experiment_id, new.start_time, tags=tags, run_name=new.name)
+        run_id = created.info.run_id
         calls = max(-(-len(new.metrics) // _METRICS_PER_CALL), -(-len(new.params) // _PARAMS_PER_CALL))
         for call in range(calls):
-            self.client.log_batch(
-                run_id,
-                metrics=new.metrics[call * _METRICS_PER_CALL : (call + 1) * _METRICS_PER_CALL],
-                params=new.params[call * _PARAMS_PER_CALL : (call + 1) * _PARAMS_PER_CALL],
-            )
+            metrics = new.metrics[call * _METRICS_PER_CALL : (call + 1) * _METRICS_PER_CALL]
+            params = new.params[call * _PARAMS_PER_CALL : (call + 1) * _PARAMS_PER_CALL]
+            self.client.log_batch(run_id, metrics=metrics, params=params)
         if new.datasets:
             self.client.log_inputs(run_id, list(new.datasets))
         if new.write_files:
@@ -125,28 +215,28 @@ class SuiteStore:
                 self.client.log_artifacts(run_id, folder)
         self.client.set_terminated(run_id, "FINISHED" if new.ok else "FAILED", new.end_time)
         run = StoredRun(
-            run_id, new.key, new.content, True, self.source, now, new.start_time, new.end_time, values
+            run_id, new.key, new.content, True, self.source, now, new.start_time, new.end_time, tags
         )
         self.runs.setdefault(new.key, []).append(run)
         return run
 
     def set_parent(self, run: StoredRun, parent: StoredRun) -> None:
         """Put a run below another one."""
-        if run.tags.get(PARENT_TAG) != parent.run_id:
+        if run.tags.get(_PARENT) != parent.run_id:
             self.changed = True
-            self.client.set_tag(run.run_id, PARENT_TAG, parent.run_id)
+            self.client.set_tag(run.run_id, _PARENT, parent.run_id)
 
     def set_note(self, note: str) -> None:
         """Describe the suite."""
-        name = "mlflow.note.content"
-        if self.client.get_experiment(self.experiment_id).tags.get(name) != note:
-            self.client.set_experiment_tag(self.experiment_id, name, note)
+        if self.client.get_experiment(self.experiment_id).tags.get(_NOTE) != note:
+            self.client.set_experiment_tag(self.experiment_id, _NOTE, note)
 
     @cached_property
     def models(self) -> dict[str, LoggedModel]:
         """The whole models by the run that made them; what a killed import left of others is deleted."""
         found: dict[str, LoggedModel] = {}
-        for model in stored_models(self.client, self.experiment_id):
+        search = self.client.search_logged_models
+        for model in _pages(search, [self.experiment_id], max_results=_MODELS_PER_PAGE):
             if str(model.status) == "READY":
                 found[str(model.source_run_id)] = model
             elif model.tags.get("imported_from") == self.source:
@@ -164,9 +254,3 @@ class SuiteStore:
         if stored := self.models.pop(run.run_id, None):
             self.changed = True
             self.client.delete_logged_model(stored.model_id)
-
-    def _delete(self, run: StoredRun) -> None:
-        self.changed = True
-        if run.key.kind == RUN:
-            self.delete_model(run)
-        self.client.delete_run(run.run_id)

@@ -15,7 +15,7 @@ from eigenbench.reporting.formatting import MetricStyle, lower_is_better, metric
 from eigenbench.reporting.leaderboard import standings
 from eigenbench.reporting.published import PublishedComparison, compare_published
 from eigenbench.reporting.replicates import RunGroup, group_runs, headline_direction, total_seconds
-from eigenbench.tracking.stored import Group
+from eigenbench.tracking.suite_store import Group
 
 #: A method and classifier is as good as the worst of its verdicts.
 _VERDICTS = ("off", "reproduced", "better")
@@ -93,6 +93,23 @@ class Summary:
         """The 95 % interval of the mean as text, where the data give one."""
         found = self.estimate
         return self.style.interval(found.low, found.high) or None if found else None
+
+    @property
+    def tags(self) -> dict[str, str | None]:
+        """The words beside the numbers."""
+        sources = dict.fromkeys(row.number.source for row in self.published)
+        return {
+            **self.group._asdict(),
+            "dataset": self.runs.records[0].dataset,
+            "metric": self.style.heading,
+            "status": self.state,
+            "interval": self.interval,
+            "verdict": self.verdict,
+            "tie_group": self.tie_group,
+            "compared_over": self.compared_over,
+            "published_in": "; ".join(sources) or None,
+            "best_run": self.best.run_key if self.best else None,
+        }
 
     @property
     def metrics(self) -> dict[str, float]:

@@ -13,11 +13,11 @@ import time
 from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import quote, urlencode
 from urllib.request import ProxyHandler, build_opener
 
 from eigenbench.tracking import store
 from eigenbench.tracking.addresses import TrackingError, is_server, resolve_uri, shown_uri
-from eigenbench.tracking.links import table_url
 
 # For a busy machine: the server takes seconds on an idle one, and ends by itself where it cannot start.
 _STARTUP_SECONDS = 300
@@ -51,8 +51,8 @@ def open_ui(tracking_uri: str | None = None, host: str = "127.0.0.1", port: int 
         client = store.read_store(uri)
         if client is None:
             raise TrackingError(
-                f"{shown_uri(uri)} does not exist: nothing has been tracked here yet. Run snakemake first, or "
-                f"change to the folder where it ran, or set MLFLOW_TRACKING_URI"
+                f"{shown_uri(uri)} does not exist: nothing has been tracked here yet. Run snakemake first, "
+                f"or change to the folder where it ran, or set MLFLOW_TRACKING_URI"
             )
         found = client.search_experiments(order_by=["name ASC"])
     suites = {item.name: item.experiment_id for item in found if item.name != "Default"}
@@ -76,6 +76,16 @@ def open_ui(tracking_uri: str | None = None, host: str = "127.0.0.1", port: int 
         print("Ctrl-C stops it.", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             server.wait()
+
+
+def table_url(base_url: str, experiment_id: str, search: str, order: str) -> str:
+    """Return the page that lists those runs of an experiment that a search finds, in ascending order.
+
+    Its parameters are those that the dashboard's own address line shows; columns are not among them.
+    """
+    shown = {"searchFilter": search, "orderByKey": order, "orderByAsc": "true", "startTime": "ALL"}
+    query = urlencode(shown | {"workflowType": "machine_learning"}, quote_via=quote)
+    return f"{base_url.rstrip('/')}/#/experiments/{experiment_id}/runs?{query}"
 
 
 def _print_links(base_url: str, suites: dict[str, str]) -> None:
