@@ -1,9 +1,13 @@
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import eigenbench
+
+REPOSITORY = Path(__file__).resolve().parents[1]
 
 pytestmark = pytest.mark.workflow
 
@@ -72,3 +76,24 @@ def test_checking_parameters_imports_only_what_the_suite_names(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = ["classifiers.calibrated_least_squares", "embeddings.signed_powers"]
     assert done.stdout.strip() == str([f"eigenbench.methods.{name}" for name in modules])
+
+
+#: What is private in MLflow: its modules below the public ones, its tables, and tags of its web page.
+PRIVATE = re.compile(
+    r"mlflow\.(store|utils|protos|server|tracking)\b|[Mm]lflow[\w.]*\._[a-z]|\b_(MLFLOW|tracking_client)"
+    r"|sharedViewState|experimentKind|\b(FROM|JOIN|UPDATE|INTO) (experiments|runs|tags|experiment_tags)\b"
+)
+
+
+def test_only_what_mlflow_documents_is_used():
+    assert PRIVATE.search("SELECT name FROM experiments")
+    assert PRIVATE.search("from mlflow.store.db import utils")
+    files = [*REPOSITORY.glob("src/**/*.py"), *REPOSITORY.glob("workflow/**/*"), REPOSITORY / "Snakefile"]
+    found = [
+        f"{path.relative_to(REPOSITORY)}: {line.strip()}"
+        for path in files
+        if path.is_file()
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if PRIVATE.search(line)
+    ]
+    assert found == []

@@ -203,6 +203,7 @@ def sync(
 
     What is there already stays; a push that was interrupted goes on where it stopped.
     """
+    from eigenbench.bench.jobs.plan import load_plan
     from eigenbench.tracking import TrackingError, compare_records, import_records
 
     records: dict[str, list[Path]] = {}
@@ -223,7 +224,7 @@ def sync(
             results_dir=results_dir,
             reports_dir=reports_dir,
             tracking_uri=tracking_uri,
-            suites=[load_suite(files[name]) for name in suites or records if name in files],
+            plans=[load_plan(files[name]) for name in suites or records if name in files],
             all_models=all_models,
         )
     would = "would be " if dry_run else ""

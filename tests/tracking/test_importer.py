@@ -26,6 +26,8 @@ from eigenbench.tracking.run_files import write_confusion
 
 pytestmark = pytest.mark.workflow
 
+KINDS = ("run", "summary", "overview")
+
 
 def runs_of(uri, suite="tiny"):
     client = MlflowClient(uri)
@@ -197,6 +199,42 @@ def test_what_was_deleted_in_the_dashboard_comes_back(results, store_uri):
     summary = do_import(results, [path], store_uri)
     assert summary.unchanged == 1
     assert len(runs_of(store_uri)) == 1, "restoring the experiment brought the deleted run back: one is kept"
+
+
+def test_what_is_not_as_an_import_leaves_it_is_mended(results, store_uri, dump):
+    paths = [results.record(0), results.record(1), results.failed_record(2)]
+    client = MlflowClient(store_uri)
+    experiment_id = do_import(results, paths, store_uri).experiment_ids["tiny"]
+
+    def first(kind):
+        return client.search_runs([experiment_id], f"tags.kind = '{kind}'")[0]
+
+    def begun_again(run, ended):
+        copy = client.create_run(experiment_id, run.info.start_time, tags=run.data.tags).info.run_id
+        if ended:
+            client.set_terminated(copy, "FINISHED", run.info.end_time)
+
+    changes = [
+        *(lambda kind=kind: client.delete_run(first(kind).info.run_id) for kind in KINDS),
+        *(lambda kind=kind: begun_again(first(kind), ended=True) for kind in KINDS),
+        *(lambda kind=kind: begun_again(first(kind), ended=False) for kind in KINDS),
+        lambda: client.set_tag(first("run").info.run_id, "mlflow.parentRunId", "another"),
+        lambda: client.set_tag(first("summary").info.run_id, "summary_of", "an earlier form"),
+        lambda: client.delete_logged_model(client.search_logged_models([experiment_id])[0].model_id),
+        lambda: client.delete_experiment(experiment_id),
+    ]
+    for number, change in enumerate(changes):
+        change()
+        summary = do_import(results, paths, store_uri)
+        found = client.search_runs([experiment_id])
+        assert sorted(run.data.tags["kind"] for run in found) == ["overview", *3 * ["run"], "summary"], number
+        assert {run.info.status for run in found} <= {"FINISHED", "FAILED"}
+        parents = {run.data.tags.get("mlflow.parentRunId") for run in found}
+        assert parents == {None, *summary.summary_ids.values()}
+        assert len(client.search_logged_models([experiment_id])) == 1, number
+        before = dump(store_uri)
+        do_import(results, paths, store_uri)
+        assert dump(store_uri) == before
 
 
 def command(results, *arguments):

@@ -61,7 +61,7 @@ def bring(results, store_uri):
             paths,
             results_dir=folder or results.folder,
             tracking_uri=store_uri,
-            suites=suites,
+            plans=[plan_suite(suite, catalogue_of(suite)) for suite in suites],
             progress=False,
             **options,
         )

@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 
 from eigenbench.tracking import TrackingError, import_records, ui
-from eigenbench.tracking.ui import open_ui
+from eigenbench.tracking.ui import open_ui, table_url
 
 
 def test_without_a_store_it_says_what_to_run(tmp_path):

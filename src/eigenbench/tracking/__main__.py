@@ -5,31 +5,32 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
-from eigenbench.bench.jobs.plan import plan_suite
-from eigenbench.bench.suites.suite import Suite, SuiteError
-from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
+from eigenbench.atomic_files import write_json
+from eigenbench.bench.jobs.plan import load_plan
+from eigenbench.bench.suites.suite import SuiteError
 from eigenbench.tracking.addresses import TrackingError
 from eigenbench.tracking.importer import import_records
-from eigenbench.tracking.receipts import write_receipt
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Import the records and return the exit code: 1 if any is not in the store now."""
     options = _parser().parse_args(arguments)
     try:
-        suite = load_suite(options.suite) if options.suite else None
+        plan = load_plan(options.suite) if options.suite else None
+        runs = [run for run in plan.runs if options.experiment in (None, run.experiment)] if plan else []
         summary = import_records(
-            _records(options, suite) if suite else options.records,
+            [*options.records, *(options.results_dir / run.record for run in runs)],
             results_dir=options.results_dir,
             reports_dir=options.reports_dir,
             tracking_uri=options.tracking_uri,
-            suites=[suite] if suite else [],
+            plans=[plan] if plan else [],
             all_models=options.all_models,
         )
         if options.receipt:
-            write_receipt(options.receipt, summary)
+            write_json(options.receipt, asdict(summary))
     except (SuiteError, TrackingError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -42,16 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if summary.failed else 0
 
 
-def _records(options: argparse.Namespace, suite: Suite) -> list[Path]:
-    """Return the record files of a suite, or of one of its experiments."""
-    runs = plan_suite(suite, catalogue_of(suite)).runs
-    return [options.results_dir / run.record for run in runs if options.experiment in (None, run.experiment)]
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m eigenbench.tracking", description=__doc__)
     parser.add_argument("records", nargs="*", type=Path, metavar="RECORD", help="record files")
-    parser.add_argument("--suite", type=Path, help="suite file, in place of naming record files")
+    parser.add_argument("--suite", type=Path, help="suite file, whose records are imported")
     parser.add_argument("--experiment", help="only this experiment of the suite")
     parser.add_argument("--results-dir", type=Path, default=Path("results"))
     parser.add_argument("--reports-dir", type=Path, default=Path("reports"))

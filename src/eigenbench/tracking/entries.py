@@ -63,21 +63,7 @@ class ImportSummary:
 
 @dataclass(frozen=True)
 class Entry:
-    """What must be known of a record before it is imported.
-
-    Attributes
-    ----------
-    path : Path
-        The record file.
-    suite : str
-        Its suite.
-    key : Key
-        The run that it becomes.
-    sha256 : str
-        Of the file.
-    start_time, end_time : int
-        When it was made, in milliseconds since 1970.
-    """
+    """The facts of a record that decide whether it is imported; times are in milliseconds since 1970."""
 
     path: Path
     suite: str

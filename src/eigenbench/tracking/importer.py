@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from eigenbench.bench.suites.suite import Suite
+from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.tracking import store
 from eigenbench.tracking.addresses import resolve_uri, shown_uri
 from eigenbench.tracking.entries import ImportSummary, read_entries
@@ -20,7 +20,7 @@ def import_records(
     results_dir: Path | str,
     reports_dir: Path | str = "reports",
     tracking_uri: str | None = None,
-    suites: Iterable[Suite] = (),
+    plans: Iterable[SuitePlan] = (),
     all_models: bool = False,
     progress: bool = True,
 ) -> ImportSummary:
@@ -45,7 +45,7 @@ def import_records(
         The folder of the reports, which descriptions name.
     tracking_uri : str, optional
         The store; by default ``MLFLOW_TRACKING_URI``, else ``sqlite:///mlflow.db``.
-    suites : iterable of Suite
+    plans : iterable of SuitePlan
         The suites of the records, as far as their files are at hand: they have the published numbers.
     all_models : bool
         Whether to store the model of every run; by default that of the best seed of each method and
@@ -81,7 +81,7 @@ def import_records(
 
     options = ImportOptions(resolve_uri(tracking_uri), Path(results_dir), Path(reports_dir), all_models)
     summary = ImportSummary(shown_uri(options.uri))
-    by_name = {suite.name: suite for suite in suites}
+    by_name = {plan.suite.name: plan for plan in plans}
     with store.one_import(options.uri, options.results_dir) as summary.store_mark:
         entries = read_entries(paths, summary)
         client = store.open_store(options.uri)

@@ -30,13 +30,7 @@ class UnfitRecord(ValueError):
 
 
 class LabelPredictor:
-    """The ``predict`` that MLflow calls.
-
-    Parameters
-    ----------
-    pipeline : estimator
-        A fitted pipeline from raw inputs to labels.
-    """
+    """The ``predict`` that MLflow calls, of a fitted pipeline from raw inputs to labels."""
 
     def __init__(self, pipeline: Any):
         self.pipeline = pipeline
@@ -62,23 +56,8 @@ def log_model(
 ) -> str:
     """Store a run's pipeline as its MLflow model, ``runs:/<run_id>/model``; it is marked as whole last.
 
-    Parameters
-    ----------
-    client : MlflowClient
-        The store.
-    run_id, experiment_id : str
-        The run that made the model.
-    record : Record
-        The run's record; its ``model`` must be set.
-    file : Path
-        The skops file.
-    tags : mapping of str to str
-        What more to say of it, as why it is stored: `BEST` or `ASKED`.
-
-    Returns
-    -------
-    str
-        The name that MLflow gave the model; ``models:/<name>`` loads it.
+    The record's ``model`` must be set; ``file`` is the skops file. Returns the name that MLflow gave the
+    model: ``models:/<name>`` loads it.
     """
     from mlflow import pyfunc
     from mlflow.entities import LoggedModelOutput

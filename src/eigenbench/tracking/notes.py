@@ -10,6 +10,7 @@ from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import within_method
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.reporting.formatting import probability, seconds
+from eigenbench.reporting.published import PublishedComparison
 from eigenbench.reporting.replicates import reason, total_seconds
 from eigenbench.tracking.summaries import Summary, by_rank
 
@@ -78,16 +79,7 @@ def summary_note(
 ) -> str:
     """Describe a method and classifier: what its seeds gave, beside published numbers, and how to repeat it.
 
-    Parameters
-    ----------
-    summary : Summary
-        What was measured.
-    results_dir, reports_dir : Path
-        Where records and reports are.
-    run_links : mapping of str to str
-        Run key to the address of the run's record in the dashboard.
-    model_uri : str or None
-        The address of its best model.
+    ``run_links`` has the address of each run's record in the dashboard by its run key.
     """
     records = summary.runs.records
     style, found = summary.style, summary.estimate
@@ -101,7 +93,8 @@ def summary_note(
     if summary.tie_group:
         parts.append(_standing(summary))
     if summary.published:
-        parts.append(_published(summary))
+        columns = ("published in", "metric", "published", "measured", "verdict")
+        parts.append(_table(columns, map(_published, summary.published)))
     rows = [
         (
             str(record.seed),
@@ -126,18 +119,11 @@ def _standing(summary: Summary) -> str:
     return f"Rank **{summary.rank}**: {place}. Compared over {summary.compared_over}{p_value}."
 
 
-def _published(summary: Summary) -> str:
-    rows = [
-        (
-            row.number.source,
-            row.number.metric.replace("_", " "),
-            f"{row.number.value:.10g} ± {row.number.tolerance:.10g}",
-            "–" if row.estimate is None else f"{row.estimate.mean:.6g}",
-            row.verdict,
-        )
-        for row in summary.published
-    ]
-    return _table(("published in", "metric", "published", "measured", "verdict"), rows)
+def _published(row: PublishedComparison) -> tuple[str, ...]:
+    number = row.number
+    published = f"{number.value:.10g} ± {number.tolerance:.10g}"
+    measured = "–" if row.estimate is None else f"{row.estimate.mean:.6g}"
+    return number.source, number.metric.replace("_", " "), published, measured, row.verdict
 
 
 def _target(records: Sequence[Record], results_dir: Path) -> str:

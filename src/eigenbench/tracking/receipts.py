@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
-from eigenbench.atomic_files import write_json
 from eigenbench.tracking.addresses import resolve_uri, shown_uri, sqlite_path
-from eigenbench.tracking.entries import ImportSummary
 from eigenbench.tracking.store import store_mark
-
-
-def write_receipt(path: Path, summary: ImportSummary) -> None:
-    """Write what an import did as JSON, by the fields of its summary."""
-    write_json(path, asdict(summary))
 
 
 def receipt_is_current(path: Path, tracking_uri: str | None = None) -> bool:
@@ -28,7 +20,7 @@ def receipt_is_current(path: Path, tracking_uri: str | None = None) -> bool:
     Parameters
     ----------
     path : Path
-        What `write_receipt` wrote.
+        The `eigenbench.tracking.ImportSummary` of an import as JSON.
     tracking_uri : str, optional
         The store in use now; by default ``MLFLOW_TRACKING_URI``, else ``sqlite:///mlflow.db``.
 

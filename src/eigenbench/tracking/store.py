@@ -47,25 +47,8 @@ _ADVISORY_LOCK = 0x656967656E62656E
 def one_import(uri: str, results_dir: Path) -> Iterator[str | None]:
     """Keep other imports waiting meanwhile, and turn what goes wrong into one clear error.
 
-    An SQLite store has one importer at a time. Into a database or a server several may import at once, but
-    only one from each results folder.
-
-    Parameters
-    ----------
-    uri : str
-        What `resolve_uri` returned.
-    results_dir : Path
-        Where the records are.
-
-    Yields
-    ------
-    str or None
-        The mark of an SQLite store, see `store_mark`.
-
-    Raises
-    ------
-    TrackingUnavailable
-        If the store cannot be reached, read or written.
+    An SQLite store has one importer at a time; its mark is given, see `store_mark`. Into a database or a
+    server several may import at once, but only one from each results folder.
     """
     path = sqlite_path(uri)
     lock = results_dir / ".tracking.lock" if path is None else _lock_of(path)

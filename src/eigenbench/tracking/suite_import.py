@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record, RecordError, read_record
-from eigenbench.bench.suites.suite import Suite
 from eigenbench.tracking import notes, run_content
+from eigenbench.tracking.addresses import sqlite_path
 from eigenbench.tracking.entries import Entry, ImportSummary
 from eigenbench.tracking.models import ASKED, BEST, UnfitRecord, checked_model
 from eigenbench.tracking.run_files import write_confusion, write_exhibits, write_figures, write_pairs
@@ -56,14 +57,14 @@ class ImportOptions:
 
 @dataclass
 class SuiteImport:
-    """One import of one suite; ``suite`` is None where its file is not at hand."""
+    """One import of one suite; ``plan`` is None where its file is not at hand."""
 
     client: MlflowClient
     options: ImportOptions
     account: ImportSummary
     name: str
     entries: list[Entry]
-    suite: Suite | None
+    plan: SuitePlan | None
 
     def run(self, progress: Callable[[], object]) -> None:
         """Bring the store up to date; look again after writing, until nothing is to be written.
@@ -75,6 +76,8 @@ class SuiteImport:
         for passes_left in reversed(range(_PASSES)):
             try:
                 if not self._pass(progress):
+                    return
+                if sqlite_path(self.options.uri):  # which has one import at a time
                     return
             except MlflowException as error:
                 if isinstance(error.__context__, OSError) or not passes_left:
@@ -98,8 +101,8 @@ class SuiteImport:
                 store.keep(key, latest(found))
         for experiment in experiments:
             _ExperimentImport(self, store, experiment).bring()
-        if self.suite:
-            store.set_note(notes.suite_note(self.suite, self.options.reports_dir))
+        if self.plan:
+            store.set_note(notes.suite_note(self.plan.suite, self.options.reports_dir))
         return store.changed
 
     def fail(self, entry: Entry, error: Exception) -> None:
@@ -153,7 +156,7 @@ class _ExperimentImport:
 
     def __init__(self, done: SuiteImport, store: SuiteStore, experiment: str):
         self.done, self.store, self.experiment, self.options = done, store, experiment, done.options
-        self.spec = done.suite.experiments.get(experiment) if done.suite else None
+        self.spec = done.plan.suite.experiments.get(experiment) if done.plan else None
         self.entries = {entry.sha256: entry for entry in done.entries}
         self.seeds = store.seeds(experiment)
         spec = self.spec.model_dump(mode="json") if self.spec else None
@@ -181,9 +184,10 @@ class _ExperimentImport:
     def _current(self, group: Group) -> StoredRun | None:
         """Return the summary of a group, unless it is out of date, or lacks a model that is at hand here."""
         found = self.store.whole(Key(SUMMARY, group), self.content)
-        if found and "best_model" not in found.tags:
-            at_hand = {entry.key.run_key for entry in self.entries.values()}
-            return None if found.tags.get("best_run") in at_hand else found
+        at_hand = {entry.key.run_key for entry in self.entries.values()}
+        if found and found.tags.get("best_run") in at_hand:
+            there = {f"models:/{model.model_id}" for model in self.store.models.values()}
+            return found if found.tags.get("best_model") in there else None
         return found
 
     @property
@@ -193,8 +197,7 @@ class _ExperimentImport:
     def _write_all(self, overview_key: Key) -> StoredRun | None:
         """Write the summaries that are missing, the models, and the overview, which is returned."""
         records = {run.run_id: record for run in self.seeds if (record := self._record(run))}
-        folder = self.options.results_dir
-        found = summarize(self.experiment, self.done.suite, list(records.values()), results_dir=folder)
+        found = summarize(self.experiment, self.done.plan, list(records.values()), self.options.results_dir)
         for item in found:
             runs = [run for run in self.seeds if run.key.group == item.group and run.run_id in records]
             seeds = [(run, records[run.run_id]) for run in runs]

@@ -1,4 +1,4 @@
-"""What the seeds of a method and classifier say together: mean, interval, published value, verdict, rank."""
+"""The seeds of a method and classifier together: mean, interval, published value, verdict, rank."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
-from eigenbench.bench.suites.suite import ExperimentSpec, Suite
-from eigenbench.bench.suites.suite_file import catalogue_of
+from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting.estimates import Estimate
 from eigenbench.reporting.formatting import MetricStyle, lower_is_better, metric_style
 from eigenbench.reporting.leaderboard import standings
@@ -26,28 +25,8 @@ _USUAL_HEADLINE = "test_error"
 class Summary:
     """The runs of one method and classifier of an experiment.
 
-    Attributes
-    ----------
-    group : Group
-        What is summarized.
-    runs : RunGroup
-        Its records, at least one.
-    headline : str
-        The metric that ``estimate`` is of.
-    lower : bool
-        Whether less of it is better.
-    estimate : Estimate or None
-        Mean and interval; None where no seed has the metric.
-    published : tuple of PublishedComparison
-        The numbers of papers that these runs answer.
-    rank : int or None
-        1 for the best mean, over all seeds, of the experiment; equal means share a rank.
-    tied : bool or None
-        Whether it is in the tie group of the best, as in the leaderboard; None where that is unknown.
-    tie_p_value : float or None
-        Of the test behind ``tied``.
-    compared_over : str or None
-        What ``tied`` rests on; None where nothing was compared.
+    ``estimate`` is that of ``headline``, of which less is better where ``lower`` is true. ``published`` has
+    the numbers of papers that these runs answer. The last four fields are the place on the leaderboard.
     """
 
     group: Group
@@ -79,30 +58,26 @@ class Summary:
         return next((row for row in self.published if row.number.metric == self.headline), None)
 
     @property
-    def state(self) -> str:
-        """``ok`` when all seeds have finished, else how many have, or why none has."""
-        return self.runs.finished_note or "ok" if self.runs.finished else self.runs.state
-
-    @property
-    def tie_group(self) -> str | None:
-        """``best`` for the best and what cannot be told from it, else ``behind``; None if unknown."""
-        return None if self.rank is None or self.tied is None else "best" if self.tied else "behind"
-
-    @property
     def interval(self) -> str | None:
         """The 95 % interval of the mean as text, where the data give one."""
         found = self.estimate
         return self.style.interval(found.low, found.high) or None if found else None
 
     @property
+    def tie_group(self) -> str | None:
+        """``best`` for the best and all that cannot be distinguished from it, else ``behind``."""
+        return None if self.rank is None or self.tied is None else "best" if self.tied else "behind"
+
+    @property
     def tags(self) -> dict[str, str | None]:
-        """The words beside the numbers."""
+        """The words beside the numbers; ``status`` is ok when all seeds have finished."""
+        state = self.runs.finished_note or "ok" if self.runs.finished else self.runs.state
         sources = dict.fromkeys(row.number.source for row in self.published)
         return {
             **self.group._asdict(),
             "dataset": self.runs.records[0].dataset,
             "metric": self.style.heading,
-            "status": self.state,
+            "status": state,
             "interval": self.interval,
             "verdict": self.verdict,
             "tie_group": self.tie_group,
@@ -114,14 +89,15 @@ class Summary:
     @property
     def metrics(self) -> dict[str, float]:
         """The numbers by short names, in the units in which they are shown, with six digits."""
-        found, number = self.estimate, self.reference
-        costs = self.runs.costs
-        scale = self.style.scale
-        values = {
-            "mean": None if found is None else scale * found.mean,
-            "ci_low": None if found is None or found.low is None else scale * found.low,
-            "ci_high": None if found is None or found.high is None else scale * found.high,
-            "published": None if number is None else scale * number.number.value,
+        found, number, costs = self.estimate, self.reference, self.runs.costs
+        in_unit = {
+            "mean": found and found.mean,
+            "ci_low": found and found.low,
+            "ci_high": found and found.high,
+            "published": number and number.number.value,
+        }
+        values = {name: value and self.style.scale * value for name, value in in_unit.items()}
+        values |= {
             "rank": self.rank,
             "tied": None if self.tie_group is None else float(self.tie_group == "best"),
             "tie_p": self.tie_p_value,
@@ -149,32 +125,20 @@ class Summary:
 
 
 def summarize(
-    experiment: str, suite: Suite | None, records: Sequence[Record], *, results_dir: Path | None = None
+    experiment: str, plan: SuitePlan | None, records: Sequence[Record], results_dir: Path
 ) -> list[Summary]:
     """Summarize the records of an experiment, a summary for each method and classifier that has any.
 
-    Parameters
-    ----------
-    experiment : str
-        Its name.
-    suite : Suite or None
-        The suite that the records are of, for headline, planned seeds and published numbers. None, or one
-        that lacks the experiment, where the suite's file is not at hand.
-    records : sequence of Record
-        All of one suite and of the experiment.
-    results_dir : Path, optional
-        The folder with the predictions of the runs, for the statistics of the report; without it, and where
-        some are elsewhere, they rest on the values of the seeds.
+    The plan of their suite, where its file is at hand, gives headline, planned seeds and published numbers;
+    the results folder has predictions, for the statistics of the report.
     """
     if not records:
         return []
-    spec = suite.experiments.get(experiment) if suite else None
+    spec = plan.suite.experiments.get(experiment) if plan else None
     comparisons: list[PublishedComparison] = []
-    if suite is not None and spec is not None:
-        groups = group_runs([plan_suite(suite, catalogue_of(suite))], records, results_dir=results_dir)[
-            suite.name, experiment
-        ]
-        comparisons = compare_published(suite, experiment, groups)
+    if plan and spec:
+        groups = group_runs([plan], records, results_dir=results_dir)[plan.suite.name, experiment]
+        comparisons = compare_published(plan.suite, experiment, groups)
     else:
         groups = _groups_of(records)
     headline, lower = _headline(spec, records)
