@@ -143,7 +143,7 @@ def test_few_splits_are_too_few(n_splits):
     wrong = noisy([0.1, 0.5], n_splits, 100, 0.0)
     found = compare_methods(runs_of(wrong), test_rows=draws(n_splits, 100, 1000))
     assert found.refusal == (
-        f"{n_splits} re-drawn splits are too few to compare methods: at least 5 are needed."
+        f"Too few re-drawn splits to compare methods: {n_splits}, where at least 5 are needed."
     )
     assert found.table["tied"].isna().all()
     assert found.table["p_value"].isna().all()
@@ -278,7 +278,7 @@ def test_values_without_spread_tell_nothing():
     values = pd.DataFrame({"a": [1.0] * 5, "b": [9.0] * 5, "c": [1.0] * 5})
     assert compare_values(values).table["tied"].isna().to_dict() == {"a": False, "b": True, "c": False}
     few = compare_values(values[:3])
-    assert few.refusal == "3 values per method are too few to compare methods: at least 5 are needed."
+    assert few.refusal == "Too few values per method to compare methods: 3, where at least 5 are needed."
 
 
 def test_the_detectable_difference_is_found_in_eighty_percent():

@@ -305,7 +305,7 @@ def _untested(
         table["tied"] = True
         return MethodDifferences(table.reindex(names), basis)
     what = "values per method" if basis == OVER_VALUES else basis
-    reason = f"{n_seeds} {what} are too few to compare methods: at least {MIN_SPLITS} are needed."
+    reason = f"Too few {what} to compare methods: {n_seeds}, where at least {MIN_SPLITS} are needed."
     return MethodDifferences(table.reindex(names), basis, reason if len(means) else "")
 
 
