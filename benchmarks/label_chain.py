@@ -18,6 +18,7 @@ import json
 import logging
 import os
 import resource
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,9 +31,8 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 
 from eigenbench import LabelEmbeddingClassifier, Rembrandt
-from eigenbench.datasets.planted_labels import PlantedLabels, recipe_of
-from eigenbench.datasets.planted_structure import captured_energy
-from eigenbench.datasets.storage import resolve_data_dir
+from eigenbench.datasets.planted_labels import PlantedLabels, captured_energy, recipe_of
+from eigenbench.datasets.storage import make_folder, resolve_data_dir
 from eigenbench.methods.metrics.ranking import RankingScores, TopK, inverse_propensities
 
 RIDGE = 10.0
@@ -74,7 +74,8 @@ def chain(options: argparse.Namespace) -> dict[str, Any]:
     sampled = max(256, round(4096 * options.scale)) if options.sampled is None else options.sampled
     stages: dict[str, dict[str, float]] = {}
     with _stage(stages, "data"):
-        X, Y = recipe.open(resolve_data_dir() / "synthetic", n_jobs=options.threads)
+        with tempfile.TemporaryDirectory(dir=make_folder(resolve_data_dir())) as folder:
+            X, Y = recipe.write(Path(folder), n_jobs=options.threads)
         X_test, Y_test = _test_rows(recipe, options.test_rows)
     with _stage(stages, "embedding"):
         embedding = Rembrandt(k, ridge=RIDGE, solver="cg", n_jobs=options.threads, random_state=0).fit(X, Y)
@@ -98,7 +99,7 @@ def chain(options: argparse.Namespace) -> dict[str, Any]:
     ranking = RankingScores(KS, inverse_propensities(counts, recipe.n_rows))
     ranking.update(Y_test, TopK(labels, scores))
     return {
-        "data": recipe.name,
+        "data": f"SYNTHETIC {options.shape}",
         **recipe.model_dump(include={"n_rows", "n_features", "n_labels", "rank", "nonzeros_per_row"}),
         "n_components": k,
         "threads": options.threads,

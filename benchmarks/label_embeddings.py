@@ -18,6 +18,7 @@ import json
 import logging
 import os
 import resource
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -32,9 +33,8 @@ from sklearn.cross_decomposition import CCA, PLSRegression
 from sklearn.decomposition import TruncatedSVD
 
 from eigenbench.datasets import load
-from eigenbench.datasets.planted_labels import PlantedLabels, recipe_of
-from eigenbench.datasets.planted_structure import canonical_angles, captured_energy
-from eigenbench.datasets.storage import resolve_data_dir
+from eigenbench.datasets.planted_labels import PlantedLabels, canonical_angles, captured_energy, recipe_of
+from eigenbench.datasets.storage import make_folder, resolve_data_dir
 from eigenbench.methods.embeddings.labels.compressed_sensing import CompressedSensing
 from eigenbench.methods.embeddings.labels.label_matrix import target_matrix
 from eigenbench.methods.embeddings.labels.plst import PLST
@@ -283,16 +283,17 @@ def peers(options: argparse.Namespace) -> None:
 
 
 def shape(options: argparse.Namespace) -> None:
-    """Make the data on disk unless they are there, embed the labels, print a JSON record."""
+    """Make the data on disk, embed the labels, print a JSON record."""
     data = recipe_of(f"synthetic_{options.name}").scaled(options.scale)
     changes = {"n_rows": options.rows or data.n_rows, "column_order": options.order}
     data = PlantedLabels(**{**data.model_dump(), **changes})
     started = time.perf_counter()
-    X, Y = data.open(resolve_data_dir() / "synthetic", n_jobs=options.threads)
+    with tempfile.TemporaryDirectory(dir=make_folder(resolve_data_dir())) as folder:
+        X, Y = data.write(Path(folder), n_jobs=options.threads)
     made = time.perf_counter() - started
     method = Rembrandt(options.components, ridge=RIDGE, solver="cg", n_jobs=options.threads, random_state=0)
     record = {
-        "data": data.name,
+        "data": f"SYNTHETIC {options.name}",
         **data.model_dump(),
         "nonzeros": X.nnz,
         "labels": Y.nnz,

@@ -29,7 +29,7 @@ from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.records.record import Confusion, DatasetInfo, Record, Search, write_record
 from eigenbench.bench.records.runs import Run
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
-from eigenbench.datasets.catalogue import Entry
+from eigenbench.datasets.catalogue import CatalogueEntry
 from eigenbench.project_files import project_folder
 
 SUITE = "comparison"
@@ -115,7 +115,7 @@ def reference_rows() -> dict[str, dict[str, float]]:
 
 
 def made_up_predictions(
-    run: Run, entry: Entry, error: float, results: Path
+    run: Run, entry: CatalogueEntry, error: float, results: Path
 ) -> tuple[dict[str, float], Confusion]:
     """Write predictions with a share of errors; return their metrics and confusion matrix."""
     n_all, n_classes = sum(entry.expect.rows.values()), entry.expect.classes
@@ -166,7 +166,7 @@ def made_up_search(run: Run) -> Search:
     )
 
 
-def dataset_info(name: str, entry: Entry) -> DatasetInfo:
+def dataset_info(name: str, entry: CatalogueEntry) -> DatasetInfo:
     n_test = entry.n_test or 0
     return DatasetInfo(
         name=name,

@@ -222,9 +222,13 @@ def repetition(design, seed):
 
 
 def run(name, n, first, out):
-    lines = [line for seed in range(first, first + n) for line in repetition(BY_NAME[name], seed)]
+    """Append the lines of each repetition to a file; repetitions that it holds are not made again."""
     out.mkdir(parents=True, exist_ok=True)
-    pd.DataFrame(lines).to_csv(out / f"{name}-{first}.csv", index=False)
+    path = out / f"{name}.csv"
+    done = set(pd.read_csv(path)["seed"]) if path.is_file() else set()
+    for seed in sorted(set(range(first, first + n)) - done):
+        lines = pd.DataFrame(repetition(BY_NAME[name], seed))
+        lines.to_csv(path, mode="a", header=not path.is_file(), index=False)
 
 
 def table(out):

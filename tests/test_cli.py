@@ -44,6 +44,42 @@ def test_show_tells_what_protocols_measured(tmp_path):
     assert "no record" in done.stdout
 
 
+@pytest.fixture
+def started(monkeypatch):
+    """Return a function that gives the arguments with which Snakemake would be started, or the refusal."""
+
+    def start(*arguments):
+        found = []
+        monkeypatch.setattr("os.execv", lambda _, command: found.extend(command[5:]))
+        result = CliRunner().invoke(app, ["run", *arguments])
+        return str(result.exception) if result.exception else found
+
+    return start
+
+
+def test_run_takes_suites_rules_paths_of_results_and_of_suite_files(started, tmp_path):
+    path = tmp_path / "tiny.yaml"
+    path.write_text("title: t\n")
+    assert started("quick", "-n") == ["quick", "-n"]
+    assert started("paper", "results/quick", "--cores", "2") == ["paper", "results/quick", "--cores", "2"]
+    assert started("-n", "--config", "a=b") == ["-n", "--config", "a=b"]
+    setting = f"suites_dir={tmp_path}"
+    settings = [setting, "suites=[tiny]"]
+    assert started(str(path), "-n") == ["tiny", "-n", "--config", *settings]
+    assert started(str(path), "--config", "a=b", "-n") == ["tiny", "--config", *settings, "a=b", "-n"]
+    assert started("tiny", "--config", setting) == ["tiny", "--config", setting]
+    assert started("anything", "--configfile", "mine.yaml") == ["anything", "--configfile", "mine.yaml"]
+
+
+def test_run_refuses_what_is_no_target(started, tmp_path):
+    assert "no suite 'qick'. Did you mean 'quick'? There are:" in started("qick")
+    assert "tiny.yaml: there is no such file" in started("tiny.yaml")
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "tiny.yaml").touch()
+    assert "suites of one folder" in started(*(str(tmp_path / name / "tiny.yaml") for name in "ab"))
+
+
 def test_list_datasets_gives_sizes():
     printed = CliRunner().invoke(app, ["list", "datasets"]).output
     (line,) = (line for line in printed.splitlines() if line.startswith("mnist "))

@@ -38,44 +38,24 @@ def test_the_places_of_a_method_are_those_of_the_leaderboards(pages):
 
 def test_every_method_with_a_recipe_has_results(pages):
     used = {step.component for recipe in RECIPES.values() for step in recipe.steps}
-    assert [name for name in used & pages.methods().keys() if not pages.method_results.results(name)] == []
+    assert [name for name in used & set(pages.methods()) if not pages.method_results.results(name)] == []
 
 
 def test_what_is_not_ours_stands_among_the_rivals(pages):
     text = (REPOSITORY / "docs/methods/rivals.md").read_text()
-    assert [
-        name for name in pages.methods().keys() - set(eigenbench.__all__) if f"`{name}`" not in text
-    ] == []
+    assert [name for name in set(pages.methods()) - set(eigenbench.__all__) if f"`{name}`" not in text] == []
 
 
-def test_picture_and_results_stand_between_description_and_references(pages, tmp_path):
-    class App:
-        srcdir = tmp_path
-
-    (tmp_path / "generated/pictures").mkdir(parents=True)
-    (tmp_path / "generated/pictures/PLST.svg").touch()
-    lines = [
-        "What it is.",
-        "",
-        "Parameters",
-        "----------",
-        "Notes",
-        "-----",
-        "Cost.",
-        "",
-        "References",
-        "----",
-    ]
-    pages.insert(App, "class", "eigenbench.PLST", eigenbench.PLST, None, lines)
+def test_results_stand_between_description_and_references(pages):
+    lines = ["Description.", "", "Notes", "-----", "Cost.", "", "References", "----"]
+    pages.insert(None, "class", "eigenbench.PLST", eigenbench.PLST, None, lines)
     text = "\n".join(lines)
-    order = [
-        "What it is",
-        "PLST.svg",
-        "Parameters",
-        "Cost.",
-        "Where it wins",
-        "reference results",
-        "References",
-    ]
+    order = ["Description", "Cost.", "Where it wins", "reference results", "References"]
     places = [text.index(part) for part in order]
     assert places == sorted(places)
+
+
+def test_every_method_of_ours_stands_in_an_example(pages):
+    text = "".join(path.read_text() for path in (REPOSITORY / "docs/examples").glob("plot_*.py"))
+    own = set(pages.methods()) & set(eigenbench.__all__)
+    assert [name for name in sorted(own) if not re.search(rf"\b{name}\b", text)] == []

@@ -21,10 +21,9 @@ from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.registry import COMPONENTS, near_match, offered_components
 from eigenbench.bench.suites.recipes import RECIPES
 from eigenbench.bench.suites.suite import SuiteError
-from eigenbench.bench.suites.suite_file import load_suite, suite_files
-from eigenbench.datasets.catalogue import Catalogue
+from eigenbench.bench.suites.suite_file import load_suite, rule_names, suite_files
+from eigenbench.datasets.catalogue import Catalogue, load_with_own
 from eigenbench.datasets.errors import DatasetError
-from eigenbench.datasets.own_catalogue import load_with_own
 from eigenbench.own_data.command import compare
 from eigenbench.own_data.skeletons.writing import SkeletonError, new
 from eigenbench.project_files import project_folder, snakemake_command
@@ -58,10 +57,39 @@ ReportsDir = Annotated[Path, typer.Option(help="Folder of the rendered report.")
 def run(context: typer.Context) -> None:
     """Run suites in the current folder: Snakemake, with the workflow that comes with eigenbench.
 
-    Beside the Snakefile of a checkout, ``snakemake`` does the same.
+    A suite is named, or given as the path of its file. Beside the Snakefile of a checkout, ``snakemake`` does
+    the same.
     """
     command = snakemake_command()
-    os.execv(command[0], [*command, *context.args])
+    os.execv(command[0], [*command, *_snakemake_arguments(context.args)])
+
+
+def _snakemake_arguments(arguments: list[str]) -> list[str]:
+    """Replace paths of suite files by names, with their folder as a setting; refuse what is no target.
+
+    Targets stand before all options: suites, rules, and paths of files.
+    """
+    n_targets = next((n for n, item in enumerate(arguments) if item.startswith("-")), len(arguments))
+    targets, options = arguments[:n_targets], arguments[n_targets:]
+    paths = [Path(target) for target in targets if target.endswith((".yaml", ".yml"))]
+    if absent := [path for path in paths if not path.is_file()]:
+        raise SuiteError(f"{absent[0]}: there is no such file")
+    folders = {str(path.parent) for path in paths}
+    given = [item.removeprefix("suites_dir=") for item in options if item.startswith("suites_dir=")]
+    if len(folders | set(given)) > 1:
+        raise SuiteError(f"suites of one folder can run together, not of {', '.join(sorted(folders))}")
+    folder = next(iter([*folders, *given]), None)
+    named = [Path(target).stem if Path(target) in paths else target for target in targets]
+    for target in named if not any(item.startswith("--configfile") for item in options) else ():
+        if "/" not in target and target not in rule_names():
+            _suite_path(target, Path(folder) if folder else None)
+    if not paths:
+        return arguments
+    settings = [f"suites_dir={folder}", f"suites=[{','.join(path.stem for path in paths)}]"]
+    if "--config" not in options:
+        return [*named, *options, "--config", *settings]
+    place = options.index("--config") + 1
+    return [*named, *options[:place], *settings, *options[place:]]
 
 
 @app.command("list")

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from eigenbench.datasets import MalformedData
-from eigenbench.datasets.readers import Rows
+from eigenbench.datasets.readers import RawRows
 
 
 def damaged(valid: bytes) -> st.SearchStrategy[bytes]:
@@ -27,7 +27,7 @@ def _edit(data: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
     return data
 
 
-def read_bytes(reader: Callable[[Path], Rows], data: bytes) -> Rows:
+def read_bytes(reader: Callable[[Path], RawRows], data: bytes) -> RawRows:
     """Read a file of these bytes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file"
@@ -35,7 +35,7 @@ def read_bytes(reader: Callable[[Path], Rows], data: bytes) -> Rows:
         return reader(path)
 
 
-def reads_or_complains(reader: Callable[[Path], Rows], data: bytes) -> None:
+def reads_or_complains(reader: Callable[[Path], RawRows], data: bytes) -> None:
     """Check that reading ends well or in the one documented error, which names the file and a place."""
     try:
         rows = read_bytes(reader, data)

@@ -73,15 +73,3 @@ def test_a_damaged_tar_is_malformed_or_still_bounded(data):
     except MalformedData:
         return
     assert sum(len(content) for _, content in members) <= 2000
-
-
-@given(st.binary(max_size=300))
-def test_a_damaged_zip_is_malformed(data):
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "a.zip"
-        path.write_bytes(data)
-        with pytest.raises(MalformedData):
-            list(zip_members(path, "*", limit=100))

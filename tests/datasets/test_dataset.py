@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 from small_table import TABLE, catalogue_of, table_entry
 
+from eigenbench.bench.code_hash import import_closure
 from eigenbench.datasets import CatalogueError, MalformedData, load, open_prepared, prepare
 from eigenbench.datasets.storage import prepared_folder, resolve_data_dir
 
@@ -37,7 +38,7 @@ def test_digits_are_scikit_learn_digits():
 
 def test_load_prepares_once_and_then_needs_nothing_else(monkeypatch):
     first = load("digits", split_seed=3)
-    monkeypatch.setattr("eigenbench.datasets.loading.prepare", None)
+    monkeypatch.setattr("eigenbench.datasets.preparing.prepare", None)
     again = load("digits", split_seed=3)
     np.testing.assert_array_equal(first.X_test, again.X_test)
 
@@ -114,3 +115,10 @@ def test_a_missing_or_truncated_array_is_named(prepared, name):
 def test_a_folder_without_a_card_is_named(tmp_path):
     with pytest.raises(MalformedData, match=r"card\.json.*missing or damaged"):
         open_prepared(tmp_path)
+
+
+def test_code_that_opens_data_does_not_depend_on_how_they_are_made():
+    opened = import_closure(["eigenbench.datasets.dataset", "eigenbench.datasets.card"])
+    assert "eigenbench.datasets.splits" in opened
+    making = [f"eigenbench.datasets.{name}" for name in ("catalogue", "preparing", "readers", "sources")]
+    assert not opened & set(making), "else each reader that changes would have all runs made again"

@@ -19,6 +19,7 @@ from eigenbench.datasets import (
     SourceWarning,
     StorageError,
     fetch,
+    prepare,
 )
 from eigenbench.datasets.storage import raw_folder, resolve_data_dir
 
@@ -193,6 +194,39 @@ def test_a_read_only_folder_says_so(table_in_mirror, tmp_path):
     entry = catalogue_of(t=table_entry(table_in_mirror))
     with pytest.raises(StorageError, match=r"Permission denied.*EIGENBENCH_DATA"):
         fetch("t", data_dir=data, catalogue=entry, progress=False)
+
+
+def as_nobody(script, **environment):
+    """Run some code as a user who may not write; return what it printed last."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", script]
+    ended = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+    return (ended.stdout + ended.stderr).strip().splitlines()[-1]
+
+
+def test_a_complete_folder_that_cannot_be_written_is_used(table_in_mirror, mirror):
+    prepare("digits", data_dir=(data := resolve_data_dir()), progress=False)
+    for path in (data, *data.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    for parent in data.parents[:4]:
+        parent.chmod(0o755)
+    script = (
+        f"from eigenbench.datasets import fetch, load; fetch('digits', data_dir={str(data)!r});"
+        f"print(load('digits', data_dir={str(data)!r}))"
+    )
+    assert as_nobody(script).startswith("Dataset('digits'")
+    assert "EIGENBENCH_DATA" in as_nobody(script.replace("digits", "wdbc"))
+
+
+@pytest.mark.parametrize("home", ["/proc/nothing", "/root"])
+def test_a_home_that_cannot_be_written_is_one_sentence(home, monkeypatch):
+    script = "from eigenbench.datasets import load; load('digits')"
+    monkeypatch.delenv("EIGENBENCH_DATA")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    said = as_nobody(script, HOME=home)
+    assert said.startswith("eigenbench.datasets.errors.StorageError")
+    assert "EIGENBENCH_DATA" in said
 
 
 @pytest.fixture

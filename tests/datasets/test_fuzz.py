@@ -15,6 +15,7 @@ import struct
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import get_args
 from unittest import mock
 
 import matplotlib
@@ -28,12 +29,12 @@ from scipy.sparse import csr_array
 from eigenbench.datasets import MalformedData
 from eigenbench.datasets.archives import copy_zip_member, pack_tar, zip_members
 from eigenbench.datasets.decoding import decode
-from eigenbench.datasets.formats import Alphabet, PrintedFormat
+from eigenbench.datasets.formats import Alphabet, AnyFormat, PrintedFormat
 from eigenbench.datasets.planted_labels import PlantedLabels
-from eigenbench.datasets.readers import read_part
+from eigenbench.datasets.readers import READERS
 from eigenbench.datasets.readers.gisette import read_gisette_rebuilt
 from eigenbench.datasets.readers.planted import read_planted_labels
-from eigenbench.datasets.readers.printed import print_characters
+from eigenbench.datasets.readers.printed import read_printed
 from eigenbench.datasets.storage import HashingWriter
 
 LIMIT = 20_000
@@ -130,7 +131,7 @@ STYLE = PrintedFormat(
 @given(damaged(FONT))
 def test_a_damaged_font(data):
     def draw(path):
-        return print_characters(path, style=STYLE, alphabet=STYLE.train)
+        return read_printed(path, options=STYLE, part="train")
 
     rows = gives_or_complains(read_bytes, draw, data)
     assert rows is None or rows.features.shape == (2, 784)
@@ -155,7 +156,7 @@ RECIPE = b'{"n_rows": 9, "n_features": 40, "n_labels": 4, "rank": 2, "nonzeros_p
 @given(damaged(RECIPE))
 def test_damaged_recipes(data):
     nothing = csr_array((1, 40), dtype=np.float32), csr_array((1, 4), dtype=np.uint8)
-    with mock.patch.object(PlantedLabels, "open", return_value=nothing):  # sizes may be anything
+    with mock.patch.object(PlantedLabels, "write", return_value=nothing):  # sizes may be anything
         reads_or_complains(read_planted_labels, data)
 
 
@@ -163,7 +164,13 @@ def test_every_reader_has_a_test_of_damaged_files():
     tests = [*Path(__file__).parent.glob("readers/test_*.py"), Path(__file__)]
     with_damage = "".join(text for path in tests if "@given(" in (text := path.read_text()))
     assert "damaged(" in with_damage
-    module = inspect.getmodule(read_part)
-    readers = {name for name in vars(module) if name.startswith(("read_", "print_"))} - {"read_part"}
-    assert {name for name in readers if name not in with_damage} == set()
-    assert len(readers) > 10
+    assert {reader.__name__ for reader in READERS.values() if reader.__name__ not in with_damage} == set()
+
+
+def test_every_option_of_a_format_is_one_of_its_reader():
+    formats = get_args(get_args(AnyFormat)[0])
+    named = {name: form for form in formats for name in get_args(form.model_fields["reader"].annotation)}
+    assert set(named) == set(READERS) | {"partitions"}
+    for name, reader in READERS.items():
+        wanted = inspect.signature(reader).parameters
+        assert "options" in wanted or set(named[name].model_fields) - {"reader"} <= set(wanted), name

@@ -12,7 +12,7 @@ from eigenbench.datasets import (
     open_prepared,
     prepare,
 )
-from eigenbench.datasets.own_catalogue import load_with_own, own_catalogue
+from eigenbench.datasets.catalogue import load_with_own, own_catalogue
 
 ENTRY = {
     "title": "Own",

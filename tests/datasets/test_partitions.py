@@ -16,7 +16,7 @@ from eigenbench.datasets import (
     prepare,
     verify_prepared,
 )
-from eigenbench.datasets.own_catalogue import load_with_own
+from eigenbench.datasets.catalogue import load_with_own
 
 N_TRAIN, N_TEST, D = 240, 80, 4
 

@@ -1,7 +1,5 @@
 """SYNTHETIC documents: their laws, what they depend on, and the files they are kept in."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,6 @@ from pydantic import ValidationError
 from scipy import sparse
 
 from eigenbench.datasets import load_catalogue
-from eigenbench.datasets.csr_files import CSRWriter, open_csr
 from eigenbench.datasets.errors import MalformedData, StorageError
 from eigenbench.datasets.planted_labels import PlantedLabels, recipe_of
 from eigenbench.datasets.readers.planted import read_planted_labels
@@ -171,83 +168,28 @@ def is_mapped(array):
     return array is not None and (isinstance(array, np.memmap) or is_mapped(array.base))
 
 
-def test_files_hold_the_same_rows_and_say_what_they_are(small, tmp_path):
-    mapped = SMALL.open(tmp_path)
+def test_files_hold_the_same_rows(small, tmp_path):
+    mapped = SMALL.write(tmp_path)
     assert_same(mapped, small)
-    assert all(
-        is_mapped(getattr(matrix, piece)) for matrix in mapped for piece in ("data", "indices", "indptr")
-    )
-    (folder,) = tmp_path.iterdir()
-    assert folder.name == SMALL.name
-    assert "SYNTHETIC" in folder.name
-    card = json.loads((folder / "card.json").read_text())
-    assert "SYNTHETIC" in card["title"]
-    assert card["recipe"] == SMALL.model_dump()
-    assert card["nonzeros"] == small[0].nnz
+    assert all(is_mapped(getattr(matrix, piece)) for matrix in mapped for piece in ("data", "indices"))
+    for path in tmp_path.iterdir():
+        path.unlink()
+    assert_same(mapped, small)
 
 
 def test_products_with_mapped_rows_are_those_in_memory(small, tmp_path):
-    mapped, memory = LabelledRows.of(*SMALL.open(tmp_path)), LabelledRows.of(*small)
+    mapped, memory = LabelledRows.of(*SMALL.write(tmp_path)), LabelledRows.of(*small)
     P, Q = (np.random.default_rng(0).standard_normal((size, 3), dtype=np.float32) for size in (5000, 300))
     assert_array_equal(mapped.gram(P), memory.gram(P))
     assert_array_equal(mapped.cross(Q), memory.cross(Q))
     assert_array_equal(mapped.cross_transposed(P), memory.cross_transposed(P))
 
 
-def test_files_are_made_once(tmp_path, monkeypatch):
-    SMALL.open(tmp_path)
-    monkeypatch.setattr(PlantedLabels, "chunks", lambda *_: pytest.fail("made again"))
-    SMALL.open(tmp_path)
-
-
-def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
-    chunks = SMALL.chunks
-
-    def interrupted(self, n_jobs=None):
-        yield next(iter(chunks()))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(PlantedLabels, "chunks", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        SMALL.open(tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("piece", ["data", "indices", "indptr"])
-def test_damaged_files_are_named(piece, tmp_path):
-    SMALL.open(tmp_path)
-    path = tmp_path / SMALL.name / f"X_{piece}.npy"
-    path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(MalformedData, match=f"X_{piece}.npy"):
-        SMALL.open(tmp_path)
-
-
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(StorageError, match="file"):
-        SMALL.open(file)
-
-
-@settings(max_examples=20, deadline=None)
-@given(data=st.data(), n_blocks=st.integers(0, 4))
-def test_what_is_appended_is_read_back(data, n_blocks, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("csr")
-    generator = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    blocks = [
-        sparse.csr_array(generator.integers(0, 3, (data.draw(st.integers(0, 5)), 7)), dtype=np.float32)
-        for _ in range(n_blocks)
-    ]
-    with CSRWriter(folder, "A", 7) as writer:
-        for block in blocks:
-            writer.append(block)
-    read = open_csr(folder, "A", 7)
-    assert_array_equal(read.toarray(), np.vstack([np.empty((0, 7)), *(block.toarray() for block in blocks)]))
-
-
-def test_blocks_that_do_not_fit_are_refused(tmp_path):
-    with CSRWriter(tmp_path, "A", 7) as writer, pytest.raises(ValueError, match="6 columns"):
-        writer.append(sparse.csr_array((1, 6), dtype=np.float32))
+        SMALL.write(file)
 
 
 # Recipes ----------------------------------------------------------------------------------------------

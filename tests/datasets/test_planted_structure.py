@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from eigenbench.datasets.planted_labels import PlantedLabels
-from eigenbench.datasets.planted_structure import canonical_angles, captured_energy
+from eigenbench.datasets.planted_labels import PlantedLabels, canonical_angles, captured_energy
 from eigenbench.methods.embeddings.labels.plst import PLST
 from eigenbench.methods.embeddings.labels.rembrandt import Rembrandt
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import RidgeClassifier
 from small_table import catalogue_of
 
 from eigenbench.datasets import DatasetUnavailable, fetch, load, load_catalogue
-from eigenbench.datasets.source_kinds import PackageSource, SdistSource
+from eigenbench.datasets.sources import PackageSource, SdistSource
 
 MIRROR = os.environ.get("EIGENBENCH_MIRROR")
 pytestmark = [pytest.mark.data, pytest.mark.workflow]

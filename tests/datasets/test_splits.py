@@ -3,8 +3,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigenbench.datasets.split_kinds import FoldSplit, RandomSplit, SampledSplit
-from eigenbench.datasets.splits import draw_split, fold_split, random_split
+from eigenbench.datasets.splits import (
+    FoldSplit,
+    RandomSplit,
+    SampledSplit,
+    draw_split,
+    fold_split,
+)
+
+
+def random_split(n, test_fraction, seed, strata=None):
+    split = RandomSplit(kind="random", test_fraction=test_fraction, stratify=strata is not None)
+    return draw_split(split, seed, np.zeros(n) if strata is None else strata)
 
 
 @given(st.integers(2, 300), st.floats(0.01, 0.9), st.integers(0, 2**32))

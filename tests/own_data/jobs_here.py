@@ -8,7 +8,7 @@ from eigenbench.bench.jobs.fit import fit_seed
 from eigenbench.bench.jobs.job_context import JobContext
 from eigenbench.bench.jobs.supervision import Supervisor
 from eigenbench.datasets import prepare
-from eigenbench.datasets.own_catalogue import load_with_own
+from eigenbench.datasets.catalogue import load_with_own
 
 
 class Here(Supervisor):

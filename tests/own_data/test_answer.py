@@ -11,7 +11,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
-from eigenbench.datasets.own_catalogue import load_with_own
+from eigenbench.datasets.catalogue import load_with_own
 from eigenbench.own_data.compared_methods import chosen_methods
 from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.problem import make_problem

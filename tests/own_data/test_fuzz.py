@@ -15,7 +15,7 @@ from small_tables import regular_table, tables
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets import open_prepared, prepare
-from eigenbench.datasets.own_catalogue import load_with_own
+from eigenbench.datasets.catalogue import load_with_own
 from eigenbench.methods.preprocessing.table_preprocessor import TablePreprocessor
 from eigenbench.own_data.comparison_run import Options, choose
 from eigenbench.own_data.files import read_user_file

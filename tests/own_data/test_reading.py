@@ -1,5 +1,7 @@
 """Files as people have them: every format gives the same rows, and what is wrong is one sentence."""
 
+import gzip
+import lzma
 import re
 
 import numpy as np
@@ -127,6 +129,48 @@ def test_labels_of_rows_of_svmlight(tmp_path):
     assert table.features.shape == (4, 2)
     assert list(table.targets.columns) == ["3", "7", "9"]
     assert table.targets.to_numpy().tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 1]]
+
+
+def test_test_rows_of_svmlight_have_the_labels_of_the_training_rows(tmp_path):
+    (tmp_path / "train.svm").write_text("3,7 1:0.5 2:1\n7 1:1\n9 2:2\n")
+    train = read_user_file(tmp_path / "train.svm")
+    (tmp_path / "test.svm").write_text("7 1:1\n3 2:1\n")
+    test = read_user_file(tmp_path / "test.svm", like=train)
+    assert list(test.targets.columns) == ["3", "7", "9"]
+    assert test.targets.to_numpy().tolist() == [[0, 1, 0], [1, 0, 0]]
+    (tmp_path / "test.svm").write_text("7 1:1\n4 2:1\n")
+    with pytest.raises(OwnDataError, match="no training row has the label 4"):
+        read_user_file(tmp_path / "test.svm", like=train)
+
+
+def test_svmlight_with_a_mark_of_its_encoding_and_compressed(tmp_path):
+    content = "\ufeff1 1:0.5\n-1 2:1\n".encode()
+    for name, compress in (("a.svm", bytes), ("a.svm.xz", lzma.compress), ("a.svm.gz", gzip.compress)):
+        (tmp_path / name).write_bytes(compress(content))
+        table = read_user_file(tmp_path / name)
+        assert table.features.toarray().tolist() == [[0.5, 0], [0, 1]]
+        assert table.targets["target"].tolist() == [1, -1]
+
+
+def test_a_file_of_the_extreme_classification_repository(tmp_path):
+    path = tmp_path / "train.svm"
+    path.write_text("3 5 9\n0,8 1:0.5 3:1\n8 2:1\n 1:2\n")
+    table = read_user_file(path)
+    assert table.features.toarray().tolist() == [[0, 0.5, 0, 1, 0], [0, 0, 1, 0, 0], [0, 2, 0, 0, 0]]
+    assert list(table.targets.columns) == ["0", "8"]
+    assert table.targets.to_numpy().tolist() == [[1, 1], [0, 1], [0, 0]]
+    for counts in ("2 5 9", "3 3 9", "3 5 8"):
+        path.write_text(f"{counts}\n0,8 1:0.5 3:1\n8 2:1\n 1:2\n")
+        with pytest.raises(OwnDataError, match=f"line 1 says {counts}, and there are 3 rows"):
+            read_user_file(path)
+
+
+@pytest.mark.parametrize("index", [2**31 - 1, 4_000_000_000, 10**30])
+def test_an_index_beyond_32_bits_is_named_with_its_line(tmp_path, index):
+    path = tmp_path / "wide.svm"
+    path.write_text(f"1 1:1\n-1 {index}:1\n")
+    with pytest.raises(OwnDataError, match=r"wide\.svm, line 2: index \d+ is above 2147483646"):
+        read_user_file(path)
 
 
 @pytest.mark.parametrize("row", ["1", "1 2:0", "1 0:0"])

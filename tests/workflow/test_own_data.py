@@ -17,7 +17,7 @@ import yaml
 from scipy.sparse import random_array
 
 import eigenbench
-from eigenbench.datasets.catalogue import Entry
+from eigenbench.datasets.catalogue import CatalogueEntry
 from eigenbench.own_data.comparison_run import Options, run_comparison
 from eigenbench.own_data.problem import make_problem
 from eigenbench.own_data.table import OwnDataError, table_of
@@ -85,7 +85,7 @@ def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
 
 def test_the_catalogue_of_the_tutorial_is_valid():
     (catalogue,) = blocks("yaml")
-    entry = Entry.model_validate(yaml.safe_load(catalogue)["datasets"]["flowers"])
+    entry = CatalogueEntry.model_validate(yaml.safe_load(catalogue)["datasets"]["flowers"])
     assert entry.licence == "not stated"
 
 

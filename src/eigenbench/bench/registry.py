@@ -120,7 +120,7 @@ def find_component(name: str, folder: Path | None = None) -> Component:
     """
     found = COMPONENTS.get(name) or _unregistered(name)
     if not found:
-        close = near_match(name, [*COMPONENTS, *_sklearn_estimators()])
+        close = near_match(name, [*COMPONENTS, *sklearn_estimators()])
         raise KeyError(
             f"unknown method {name!r}.{close} Known: {', '.join(COMPONENTS)}, scikit-learn's classes, and "
             "import paths, package.module:Class"
@@ -153,8 +153,8 @@ def _unregistered(name: str) -> Component | None:
         return Component(name, module, attribute=attribute, own=True)
     if not _CLASS_NAME.fullmatch(name):
         return None
-    if name in _sklearn_estimators():
-        return Component(name, _sklearn_estimators()[name])
+    if name in sklearn_estimators():
+        return Component(name, sklearn_estimators()[name])
     return offered_components().get(name)
 
 
@@ -169,7 +169,7 @@ def offered_components() -> dict[str, Component]:
 
 
 @cache
-def _sklearn_estimators() -> dict[str, str]:
+def sklearn_estimators() -> dict[str, str]:
     """Return the public classes of scikit-learn and their modules, read from its source alone."""
     spec = find_spec("sklearn")
     assert spec is not None

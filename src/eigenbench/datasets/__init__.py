@@ -19,17 +19,17 @@ _EXPORTS = {
     "DatasetUnavailable": "errors",
     "InsufficientSpace": "errors",
     "MalformedData": "errors",
-    "Manifest": "manifest",
+    "Manifest": "card",
     "SourceWarning": "fetching",
     "StorageError": "errors",
     "fetch": "fetching",
     "is_current": "up_to_date",
-    "load": "loading",
+    "load": "preparing",
     "load_catalogue": "catalogue",
     "open_prepared": "dataset",
     "prepare": "preparing",
     "resolve_data_dir": "storage",
-    "verify_prepared": "verification",
+    "verify_prepared": "card",
 }
 
 __all__ = sorted(_EXPORTS)

@@ -1,17 +1,73 @@
-"""The card of a prepared dataset: what it is, where it came from and the hashes of everything."""
+"""The two records of a dataset on disk: the manifest of its raw files, and the card of its prepared ones."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 from pydantic import ValidationError
 
-from eigenbench.datasets.manifest import RawFileOrigin
-from eigenbench.datasets.split_kinds import AnySplit
+from eigenbench.datasets.errors import AlteredData, MalformedData, prepare_again
+from eigenbench.datasets.file_sums import FileSums
+from eigenbench.datasets.partition_records import TRAINING_FILES, partition_sum, read_training_files
+from eigenbench.datasets.splits import AnySplit
 from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel
 
+MANIFEST = "manifest.json"
 CARD = "card.json"
 LABEL_EDGES = "label_edges.npy"
 GROUPS = "groups_all.npy"
+
+
+class RawFileOrigin(StrictModel):
+    """A raw file and where it came from.
+
+    Attributes
+    ----------
+    sha256, bytes : str, int
+        Of the file as stored.
+    kind, source : str
+        Kind of source and its text; ``found`` when the file was already in place.
+    """
+
+    name: str
+    sha256: Sha256
+    bytes: int
+    kind: str
+    source: str
+
+
+class FileRecord(RawFileOrigin):
+    """One raw file as it was fetched.
+
+    Attributes
+    ----------
+    source_sha256 : str or None
+        Sum of the user's own file or folder that it was made from, before any decoding, where the catalogue
+        has no sum for it: another one there means that the file has to be made again.
+    checked : datetime
+        When the file's sum was verified and recorded (UTC).
+    """
+
+    source_sha256: Sha256 | None = None
+    checked: datetime
+
+
+class Manifest(StrictModel):
+    """The raw files of a dataset and where each came from."""
+
+    dataset: str
+    files: tuple[FileRecord, ...]
+
+
+def read_records(folder: Path) -> dict[str, FileRecord]:
+    """Return the records of a raw folder's manifest by file, none for a missing or damaged manifest."""
+    try:
+        return {
+            record.name: record
+            for record in Manifest.model_validate_json((folder / MANIFEST).read_bytes()).files
+        }
+    except (OSError, ValidationError):
+        return {}
 
 
 class ArrayRecord(StrictModel):
@@ -32,7 +88,7 @@ class ArrayRecord(StrictModel):
 
 
 class Card(StrictModel):
-    """What ``card.json`` says about a prepared dataset.
+    """Content of ``card.json``: the description of a prepared dataset, with the sums of its files.
 
     Attributes
     ----------
@@ -77,3 +133,62 @@ def read_card(folder: Path) -> Card | None:
         return Card.model_validate_json((folder / CARD).read_bytes())
     except (OSError, ValidationError):
         return None
+
+
+def verify_prepared(folder: Path) -> None:
+    """Raise an error unless every file of a prepared folder is the one that was written.
+
+    Files whose size, times and inode are those of ``stamps.json`` are not read. Others are compared by their
+    SHA-256, and the stamps are renewed where all are right and the folder can be written.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder that `prepare` wrote.
+
+    Raises
+    ------
+    AlteredData
+        A file with another SHA-256 than the card names, or a card that was edited.
+    MalformedData
+        No card or a damaged one, a file that is missing, or a partition that was edited.
+    OSError
+        The operating system can't read a file.
+
+    Examples
+    --------
+    >>> from eigenbench.datasets import prepare, resolve_data_dir, verify_prepared
+    >>> _ = prepare("digits", progress=False)
+    >>> verify_prepared(resolve_data_dir() / "prepared" / "digits")
+    """
+    sums = FileSums(folder)
+    verified_card(folder, sums)
+    sums.save()
+
+
+def verified_card(folder: Path, sums: FileSums) -> Card:
+    """Return the card of a prepared folder, after the checks of `verify_prepared`; write nothing."""
+    card = read_card(folder)
+    if card is None:
+        raise MalformedData(folder / CARD, "card", "missing or damaged", prepare_again(folder))
+    expected = {file: record.sha256 for file, record in card.arrays.items()}
+    expected[CARD] = sums.remembered(CARD) or sums.of_file(folder / CARD)
+    for file, sha256 in expected.items():
+        try:
+            found = sums.of_file(folder / file)
+            if found != sha256:  # unless only the stamps are damaged
+                found = sums.of_file(folder / file, read=True)
+        except FileNotFoundError as error:
+            raise MalformedData(folder / file, "file", "missing", prepare_again(folder)) from error
+        if found != sha256:
+            raise AlteredData(folder / file, sha256, found)
+    if TRAINING_FILES in card.arrays:
+        for record in read_training_files(folder / TRAINING_FILES).files:
+            try:
+                found = partition_sum(record.name, sums)
+            except FileNotFoundError as error:
+                raise MalformedData(record.name, "partition", "missing", prepare_again(folder)) from error
+            if found != record.sha256:
+                problem = f"changed since it was prepared: expected SHA-256 {record.sha256}, found {found}"
+                raise MalformedData(record.name, "partition", problem, "run the same command again")
+    return card

@@ -5,19 +5,13 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from eigenbench.datasets.errors import CatalogueError
 from eigenbench.datasets.formats import AnyFormat, PartitionsFormat, PrintedFormat
-from eigenbench.datasets.source_kinds import (
-    AnySource,
-    FolderSource,
-    MirrorSource,
-    PartitionsSource,
-    PathSource,
-)
-from eigenbench.datasets.split_kinds import (
+from eigenbench.datasets.plain_yaml import PlainYamlError, read_yaml
+from eigenbench.datasets.sources import AnySource, FolderSource, MirrorSource, PartitionsSource, PathSource
+from eigenbench.datasets.splits import (
     AnySplit,
     FirstSplit,
     FoldSplit,
@@ -31,6 +25,8 @@ from eigenbench.project_files import project_folder
 
 DatasetName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Part = Literal["train", "test", "all"]
+#: Name of the user's own catalogue in a folder of suites; no suite can have it.
+OWN_CATALOGUE = "datasets.yaml"
 #: In place of a licence, citation or homepage.
 NOT_STATED = "not stated"
 
@@ -69,7 +65,7 @@ class Expectation(StrictModel):
     exact_rows: bool = True
 
 
-class Entry(StrictModel):
+class CatalogueEntry(StrictModel):
     """One dataset.
 
     Attributes
@@ -116,7 +112,7 @@ class Entry(StrictModel):
 
     @property
     def partitioned(self) -> bool:
-        """Whether the training rows stay in partitions."""
+        """True where the training rows stay in partitions."""
         return isinstance(self.format, PartitionsFormat)
 
     @property
@@ -145,7 +141,7 @@ class Entry(StrictModel):
         return min(n_test, split.max_test) if isinstance(split, SampledSplit) else n_test
 
     @model_validator(mode="after")
-    def _has_checked_sources(self) -> "Entry":
+    def _has_checked_sources(self) -> "CatalogueEntry":
         for name, file in self.files.items():
             if (file.sha256 is None) != (file.bytes is None):
                 raise ValueError(f"file {name}: sha256 and bytes go together")
@@ -162,7 +158,7 @@ class Entry(StrictModel):
         return self
 
     @model_validator(mode="after")
-    def _is_wholly_partitioned(self) -> "Entry":
+    def _is_wholly_partitioned(self) -> "CatalogueEntry":
         kinds = {
             isinstance(source, PartitionsSource) for file in self.files.values() for source in file.sources
         }
@@ -177,7 +173,7 @@ class Entry(StrictModel):
         return self
 
     @model_validator(mode="after")
-    def _is_consistent(self) -> "Entry":
+    def _is_consistent(self) -> "CatalogueEntry":
         wanted = {"train", "test"} if self.split.kind in ("official", "sampled") else {"all"}
         if set(self.parts) != wanted or set(self.expect.rows) != wanted:
             raise ValueError(f"split {self.split.kind!r} needs parts and expect.rows for {sorted(wanted)}")
@@ -240,7 +236,7 @@ class Catalogue(StrictModel):
     """
 
     path: str
-    datasets: dict[DatasetName, Entry]
+    datasets: dict[DatasetName, CatalogueEntry]
 
     @field_validator("datasets", mode="before")
     @classmethod
@@ -257,7 +253,7 @@ class Catalogue(StrictModel):
                 whole[name] = sample.of_entry(entries[sample.of])
         return whole
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> CatalogueEntry:
         """Return the entry of a dataset, or raise `CatalogueError` with the nearest name."""
         if name not in self.datasets:
             raise CatalogueError(
@@ -306,11 +302,10 @@ def load_catalogue(path: str | Path | None = None) -> Catalogue:
 
 @cache
 def _load(path: Path, _modified_ns: int) -> Catalogue:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        content = yaml.load(path.read_bytes(), Loader=loader)
-    except yaml.YAMLError as error:
-        raise CatalogueError(f"{path}: not valid YAML: {error}") from error
+        content = read_yaml(path)
+    except PlainYamlError as error:
+        raise CatalogueError(str(error)) from None
     if not isinstance(content, dict):
         raise CatalogueError(f"{path}: expected a mapping with the key 'datasets'")
     try:
@@ -318,6 +313,34 @@ def _load(path: Path, _modified_ns: int) -> Catalogue:
         return Catalogue.model_validate({"path": str(path), **content}, context=context)
     except ValidationError as error:
         raise CatalogueError(_explain(path, error)) from None
+
+
+def own_catalogue(suites_dir: Path) -> Path | None:
+    """Return the path of the catalogue in a folder of suites, None where there is none."""
+    path = suites_dir / OWN_CATALOGUE
+    return path if path.is_file() else None
+
+
+def load_with_own(suites_dir: Path) -> Catalogue:
+    """Return the catalogue that comes with eigenbench together with that of a folder of suites.
+
+    A name that both have means the folder's own dataset.
+
+    Parameters
+    ----------
+    suites_dir : Path
+        Folder of suite files.
+
+    Raises
+    ------
+    CatalogueError
+        As `load_catalogue` raises it.
+    """
+    path = own_catalogue(suites_dir)
+    if path is None:
+        return load_catalogue()
+    own = load_catalogue(path)
+    return own.model_copy(update={"datasets": {**load_catalogue().datasets, **own.datasets}})
 
 
 def _explain(path: Path, error: ValidationError) -> str:

@@ -1,6 +1,7 @@
-"""Open a prepared dataset, split into training and test rows."""
+"""Datasets for estimators: prepared arrays, split into training and test rows."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -10,9 +11,10 @@ from scipy.sparse import csr_array
 
 from eigenbench.datasets.card import CARD, GROUPS, LABEL_EDGES, Card, read_card
 from eigenbench.datasets.errors import MalformedData, prepare_again
-from eigenbench.datasets.partition_records import TRAINING_FILES, read_training_files
-from eigenbench.datasets.split_kinds import FoldSplit, RandomSplit, SampledSplit
-from eigenbench.datasets.splits import draw_split
+from eigenbench.datasets.partition_records import TRAINING_FILES, TrainingFiles, read_training_files
+from eigenbench.datasets.splits import FoldSplit, RandomSplit, SampledSplit, draw_split
+from eigenbench.methods.linalg.partition_files import ArrayFile, ParquetFile, PartitionError, readers_of
+from eigenbench.methods.linalg.partitions import Partitions
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,10 +108,8 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled
         if groups is not None:
             blocks["train_groups"] = groups[train]
     elif TRAINING_FILES in card.arrays:
-        from eigenbench.datasets.training_files import partitions_of
-
         blocks = {block: _read(folder, card, block) for block in ("X_test", "y_test")}
-        blocks |= {"X_train": partitions_of(read_training_files(folder / TRAINING_FILES)), "y_train": None}
+        blocks |= {"X_train": _partitions_of(read_training_files(folder / TRAINING_FILES)), "y_train": None}
     else:
         blocks = {block: _read(folder, card, block) for block in ("X_train", "y_train", "X_test", "y_test")}
     if isinstance(card.split, SampledSplit):
@@ -143,3 +143,70 @@ def _read(folder: Path, card: Card, block: str) -> Any:
 
 def _map(path: Path) -> np.ndarray:
     return np.load(path, mmap_mode="r", allow_pickle=False)
+
+
+def _partitions_of(training: TrainingFiles) -> Partitions:
+    """Return the rows as float32, and the codes of their labels.
+
+    Raises
+    ------
+    PartitionError
+        If the first partition can't be read.
+    """
+    readers = readers_of([record.name for record in training.files], training.target)
+    return Partitions([CodedFile(reader, training.labels) for reader in readers])
+
+
+@dataclass(frozen=True)
+class CodedFile:
+    """A file of labelled rows, as float32 and class codes."""
+
+    reader: ParquetFile | ArrayFile
+    labels: tuple[int, ...] | tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Name in messages."""
+        return self.reader.name
+
+    def __call__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield rows and codes, block by block."""
+        known = np.array(self.labels)
+        order = np.argsort(known)
+        for X, y in labelled_blocks(self.reader):
+            place = np.minimum(np.searchsorted(known[order], y), len(known) - 1)
+            codes = order[place]
+            if (new := np.flatnonzero(known[codes] != y)).size:
+                raise PartitionError(
+                    f"{self.name}: label {y[new[0]]!r} was not there when the data were prepared."
+                )
+            yield X, codes
+
+
+def labelled_blocks(reader: ParquetFile | ArrayFile) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield finite float32 rows, and labels as int64 or texts.
+
+    Raises
+    ------
+    PartitionError
+        Naming the file: a value that is not finite, or too large for float32, a label that is a fraction.
+    """
+    for X, y in reader():
+        with np.errstate(over="ignore"):
+            rows = np.ascontiguousarray(X, dtype=np.float32)
+        if not np.isfinite(rows).all():
+            raise PartitionError(
+                f"{reader.name}: a value is NaN, infinite or too large for float32."
+                " Replace it, or drop its row."
+            )
+        yield rows, _plain_labels(reader.name, y)
+
+
+def _plain_labels(name: str, y: np.ndarray) -> np.ndarray:
+    if y.dtype.kind == "f":
+        whole = np.isfinite(y) & (y == np.round(y)) & (np.abs(y) < 2**53)
+        if not whole.all():
+            raise PartitionError(f"{name}: label {y[~whole][0]} is not a whole number.")
+    if y.dtype.kind in "fiub":
+        return y.astype(np.int64)
+    return y.astype(str)

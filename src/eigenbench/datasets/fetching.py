@@ -9,14 +9,12 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from eigenbench.datasets.card import MANIFEST, FileRecord, Manifest, read_records
 from eigenbench.datasets.catalogue import Catalogue, RawFile, load_catalogue
 from eigenbench.datasets.decoding import decode
-from eigenbench.datasets.errors import ChecksumMismatch, DatasetUnavailable, MalformedData
+from eigenbench.datasets.errors import ChecksumMismatch, DatasetUnavailable, MalformedData, StorageError
 from eigenbench.datasets.file_sums import FileSums
-from eigenbench.datasets.manifest import MANIFEST, FileRecord, Manifest, read_records
-from eigenbench.datasets.source_kinds import Source
-from eigenbench.datasets.sources import SourceUnavailable, StagingArea, obtain
-from eigenbench.datasets.sources.own_files import own_file_is_unchanged, own_source_sum
+from eigenbench.datasets.sources.source import Source, SourceUnavailable, StagingArea
 from eigenbench.datasets.storage import (
     TEMPORARY_PREFIX,
     atomic_writer,
@@ -27,6 +25,7 @@ from eigenbench.datasets.storage import (
     storage_errors,
     write_atomically,
 )
+from eigenbench.datasets.up_to_date import own_file_is_unchanged
 
 _COMPRESSION_SLACK = 1 << 20
 """Bytes that a source's form of a file may exceed the file by: headers, or incompressible content."""
@@ -95,16 +94,20 @@ def fetch(
     data = resolve_data_dir(data_dir)
     folder = make_folder(raw_folder(data, name))
     earlier, sums = read_records(folder), FileSums(folder)
-    with _staging_area(folder, name, progress, sums) as staging:
-        records = tuple(
-            _keep(folder / file, raw, earlier, sums)
-            or _copy_from_another(folder / file, raw, catalogue, sums)
-            or _fetch_file(folder / file, raw, staging, sums, entry.supplied)
-            for file, raw in entry.files.items()
-        )
-    manifest = Manifest(dataset=name, files=records)
-    if {record.name: record for record in records} != earlier:
-        write_atomically(folder / MANIFEST, manifest.model_dump_json(indent=2).encode())
+    records = {file: _keep(folder / file, raw, earlier, sums) for file, raw in entry.files.items()}
+    if absent := [file for file, record in records.items() if record is None]:
+        with _staging_area(folder, name, progress, sums) as staging:
+            for file in absent:
+                path, raw = folder / file, entry.files[file]
+                records[file] = _copy_from_another(path, raw, catalogue, sums) or _fetch_file(
+                    path, raw, staging, sums, entry.supplied
+                )
+    found = {file: record for file, record in records.items() if record is not None}
+    manifest = Manifest(dataset=name, files=tuple(found.values()))
+    if found != earlier:
+        # A folder that is complete and can't be written, such as one that a group shares, is used as it is.
+        with suppress(*[] if absent else [StorageError]):
+            write_atomically(folder / MANIFEST, manifest.model_dump_json(indent=2).encode())
     sums.save()
     return manifest
 
@@ -158,7 +161,7 @@ def _fetch_file(
     for source in raw.sources:
         try:
             # Before the bytes are taken, so that a change in between shows in the next comparison.
-            source_sum = own_source_sum(source, sums) if raw.sha256 is None else None
+            source_sum = source.own_sum(sums) if raw.sha256 is None else None
             found = _install(path, raw, source, staging)
         except SourceUnavailable as error:
             reasons.append(f"{source}: {error}")
@@ -175,7 +178,7 @@ def _fetch_file(
 def _install(path: Path, raw: RawFile, source: Source, staging: StagingArea) -> str:
     """Put the file in place from one source and return its sum, or raise and leave nothing."""
     limit = _SUPPLIED_LIMIT if raw.bytes is None else 2 * raw.bytes + _COMPRESSION_SLACK
-    obtained = obtain(source, staging, limit)
+    obtained = source.obtain(staging, limit)
     if source.sha256 is not None and (found := sha256_of(obtained)) != source.sha256:
         raise ChecksumMismatch(path.name, source.sha256, found, str(source))
     with atomic_writer(path, raw.bytes or limit) as sink:

@@ -13,12 +13,14 @@ class PlainFormat(StrictModel):
     Files of numbers: idx (``emnist``: compressed, with transposed images), svmlight, R data, pickled arrays,
     a matrix beside its labels. Sparse text with lists of
     labels: ``xmc``, that of the extreme classification repository, and ``lshtc``, that of Kaggle's LSHTC4.
-    ARFF with a hierarchy of labels (``hmc``), several files for one part. ``planted_labels``: a recipe of
+    Sparse ARFF whose last attributes, as many as there are classes, are 0/1 labels; ARFF with a hierarchy of
+    labels (``hmc``), several files for one part. ``planted_labels``: a recipe of
     SYNTHETIC documents. Pictures of letters: a parquet table of pixels and the strokes of a pen, in this
     order. ``arrays``: NumPy's npz.
     """
 
     reader: Literal[
+        "arff",
         "arrays",
         "idx",
         "emnist",
@@ -68,13 +70,13 @@ class RFrameFormat(StrictModel):
 
     Attributes
     ----------
-    label, part : str
+    label, part_column : str
         Names of the two columns.
     """
 
     reader: Literal["r_frame"]
     label: str
-    part: str
+    part_column: str
 
 
 class VwFormat(StrictModel):
@@ -82,12 +84,6 @@ class VwFormat(StrictModel):
 
     reader: Literal["vw"]
     first_index: Literal[0, 1] = 1
-
-
-class ArffFormat(StrictModel):
-    """Sparse ARFF whose last attributes (as many as there are classes) are 0/1 labels."""
-
-    reader: Literal["arff"]
 
 
 class MatFormat(StrictModel):
@@ -198,7 +194,6 @@ AnyFormat = Annotated[
     | PgmFormat
     | RFrameFormat
     | VwFormat
-    | ArffFormat
     | MatFormat
     | SpeechFormat
     | PartitionsFormat

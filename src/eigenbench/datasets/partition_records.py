@@ -1,4 +1,4 @@
-"""Which partitions a dataset has, with their sums; nothing here needs numerics or reads rows."""
+"""Records of the partitions of a dataset, with their sums; nothing here reads rows."""
 
 import hashlib
 from pathlib import Path
@@ -19,7 +19,7 @@ class PartitionRecord(StrictModel):
     sha256: Sha256
 
 
-class Listing(StrictModel):
+class PartitionList(StrictModel):
     """The partitions of one part of a dataset, in the order of their names."""
 
     files: tuple[PartitionRecord, ...]

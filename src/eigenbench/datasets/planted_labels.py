@@ -1,11 +1,8 @@
-"""SYNTHETIC documents with labels of known low-rank structure, of any size, made in memory or on disk."""
+"""SYNTHETIC documents with labels of known low-rank structure, and how much of it an embedding has found."""
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from functools import cached_property
@@ -14,18 +11,15 @@ from typing import Literal
 
 import numpy as np
 from joblib import Parallel, delayed
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
+from scipy import linalg
 from scipy.optimize import brentq
 from scipy.sparse import csr_array, vstack
 
-from eigenbench.datasets.csr_files import CSRWriter, open_csr
-from eigenbench.datasets.storage import TEMPORARY_PREFIX, make_folder, storage_errors
+from eigenbench.datasets.storage import storage_errors
 from eigenbench.datasets.strict_model import StrictModel
 
 logger = logging.getLogger(__name__)
-
-_FORMAT_VERSION = 1
-_CARD = "card.json"
 
 _CHUNK = 4096
 """Rows that share one random stream; fixed, so that the rows don't depend on how they are cut."""
@@ -108,8 +102,6 @@ class PlantedLabels(StrictModel):
         }
         return type(self)(**{**self.model_dump(), **sizes})
 
-    # Distributions ------------------------------------------------------------------------------------
-
     @cached_property
     def topic_weights(self) -> np.ndarray:
         """π, the probability of each topic, (rank,), falling by a factor of 3 from first to last."""
@@ -181,8 +173,6 @@ class PlantedLabels(StrictModel):
         generator = np.random.default_rng([self.seed, 0, int(what == "labels")])
         return generator.permutation(size).astype(np.int32)
 
-    # Rows ---------------------------------------------------------------------------------------------
-
     def make(self) -> tuple[csr_array, csr_array]:
         """Return X (n, d) and the indicator matrix Y (n, c), both float32, in memory."""
         chunks = list(self.chunks())
@@ -230,21 +220,13 @@ class PlantedLabels(StrictModel):
         Y.data[:] = 1
         return Y
 
-    # Files --------------------------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str:
-        """A name that says what it is and distinguishes it from data sets of other sizes or seeds."""
-        digest = hashlib.sha256(f"{_FORMAT_VERSION}{self.model_dump_json()}".encode()).hexdigest()
-        return f"SYNTHETIC-{self.n_rows}x{self.n_features}-{self.n_labels}labels-{digest[:8]}"
-
-    def open(self, data_dir: Path, n_jobs: int | None = None) -> tuple[csr_array, csr_array]:
-        """Return X and Y memory-mapped from ``data_dir``, after making them there when they are not.
+    def write(self, folder: Path, n_jobs: int | None = None) -> tuple[csr_array, csr_array]:
+        """Make X and Y in files of a folder, block by block, and return them memory-mapped.
 
         Parameters
         ----------
-        data_dir : Path
-            The data set is a folder of it that is called `name`; it appears when it is complete.
+        folder : Path
+            An existing folder. Once it is removed, the rows stay there as long as they are referred to.
         n_jobs : int, optional
             Threads.
 
@@ -255,69 +237,63 @@ class PlantedLabels(StrictModel):
 
         Raises
         ------
-        MalformedData
-            If files have been damaged.
         StorageError
-            If they can't be written.
+            If the files can't be written.
 
         Notes
         -----
         Takes 8 bytes on disk for each nonzero and about 0.2 µs a word and thread; memory 4(d + c) bytes and
         a few chunks.
         """
-        folder = data_dir / self.name
-        if _read_card(folder) is None:
-            self._write(folder, n_jobs)
-        return open_csr(folder, "X", self.n_features), open_csr(folder, "Y", self.n_labels)
-
-    def _write(self, folder: Path, n_jobs: int | None) -> None:
-        make_folder(folder.parent)
-        with storage_errors(folder.parent):
-            partial = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=folder.parent))
         started = reported = time.monotonic()
-        try:
-            with CSRWriter(partial, "X", self.n_features) as X, CSRWriter(partial, "Y", self.n_labels) as Y:
-                for X_chunk, Y_chunk in self.chunks(n_jobs):
-                    X.append(X_chunk)
-                    Y.append(Y_chunk)
-                    if time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS or X.n_rows == self.n_rows:
-                        reported = time.monotonic()
-                        logger.info(
-                            "%s: row %d/%d, %.0f s", self.name, X.n_rows, self.n_rows, reported - started
-                        )
-            card = Card(
-                title="SYNTHETIC documents with planted labels: no figure on them is one of real data",
-                recipe=self,
-                nonzeros=X.n_stored,
-                labels=Y.n_stored,
-            )
-            with storage_errors(folder.parent):
-                (partial / _CARD).write_text(card.model_dump_json(indent=2))
-                partial.chmod(0o755)
-                shutil.rmtree(folder, ignore_errors=True)
-                partial.replace(folder)
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
+        with storage_errors(folder), _CSRFile(folder, "X") as X, _CSRFile(folder, "Y") as Y:
+            for X_chunk, Y_chunk in self.chunks(n_jobs):
+                X.append(X_chunk)
+                Y.append(Y_chunk)
+                if time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS:
+                    reported = time.monotonic()
+                    logger.info("row %d/%d, %.0f s", X.n_rows, self.n_rows, reported - started)
+        return X.mapped(self.n_features), Y.mapped(self.n_labels)
 
 
-class Card(StrictModel):
-    """What ``card.json`` says of a synthetic data set on disk.
+class _CSRFile:
+    """A CSR matrix of float32 values and int32 indices, whose rows are appended to files and then mapped.
 
-    Attributes
-    ----------
-    title : str
-        Says that it is synthetic.
-    recipe : PlantedLabels
-        Everything that the data depend on.
-    nonzeros, labels : int
-        Stored values of X and Y.
+    Only the row pointers stay in memory. Both index arrays are int32, because scipy would copy the one to the
+    type of the other; that allows 2³¹ - 1 stored values.
     """
 
-    title: str
-    recipe: PlantedLabels
-    nonzeros: int
-    labels: int
+    def __init__(self, folder: Path, name: str) -> None:
+        self._paths = folder / f"{name}.values", folder / f"{name}.columns"
+        self._files = [path.open("wb") for path in self._paths]
+        self._pointers = [np.zeros(1, dtype=np.int32)]
+        self.n_rows = self._n_stored = 0
+
+    def __enter__(self) -> _CSRFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._files:
+            file.close()
+
+    def append(self, block: csr_array) -> None:
+        if self._n_stored + block.nnz > np.iinfo(np.int32).max:
+            raise ValueError("more stored values than 32 bits can number: make the data set smaller")
+        for file, values, dtype in zip(
+            self._files, (block.data, block.indices), (np.float32, np.int32), strict=True
+        ):
+            file.write(np.ascontiguousarray(values, dtype=dtype).data)
+        self._pointers.append((block.indptr[1:] + self._n_stored).astype(np.int32))
+        self._n_stored += block.nnz
+        self.n_rows += block.shape[0]
+
+    def mapped(self, n_columns: int) -> csr_array:
+        values, columns = (
+            np.memmap(path, dtype, "r")
+            for path, dtype in zip(self._paths, (np.float32, np.int32), strict=True)
+        )
+        pieces = (values, columns, np.concatenate(self._pointers))
+        return csr_array(pieces, shape=(self.n_rows, n_columns), copy=False)
 
 
 def recipe_of(dataset: str) -> PlantedLabels:
@@ -336,13 +312,6 @@ def recipe_of(dataset: str) -> PlantedLabels:
             sorted(path.name.removesuffix("_train.json") for path in folder.glob("*_train.json"))
         )
         raise ValueError(f"{dataset!r} has no planted labels; the synthetic datasets are {known}") from None
-
-
-def _read_card(folder: Path) -> Card | None:
-    try:
-        return Card.model_validate_json((folder / _CARD).read_bytes())
-    except (OSError, ValidationError):
-        return None
 
 
 def _zipf_probability(place: np.ndarray, size: np.ndarray | int, shift: float) -> np.ndarray:
@@ -364,3 +333,66 @@ def _counted(rows: np.ndarray, columns: np.ndarray, n_columns: int) -> csr_array
     row, column = np.divmod(keys[first], n_columns)
     indptr = np.searchsorted(row, np.arange(_CHUNK + 1)).astype(np.int32)
     return csr_array((counts, column.astype(np.int32), indptr), shape=(_CHUNK, n_columns))
+
+
+def captured_energy(data: PlantedLabels, embedding: np.ndarray, *, centred: bool = True) -> float:
+    r"""Return the share of the planted prediction covariance that lies in an embedding's span.
+
+    With :math:`F_t` the expected labels in topic t, of probability :math:`\pi_t`, and P the projection on
+    the span: :math:`\sum_t \pi_t \|P(F_t - \bar F)\|^2 / \sum_t \pi_t \|F_t - \bar F\|^2`.
+
+    Parameters
+    ----------
+    data : PlantedLabels
+        The data set that the embedding was learned from.
+    embedding : ndarray of shape (c, k)
+        Its columns span the space; they need not be orthonormal.
+    centred : bool, default=True
+        Whether to subtract :math:`\bar F = \sum_t \pi_t F_t`, as a model with an intercept does.
+
+    Returns
+    -------
+    float
+        1 for an embedding that contains the planted space, about k / c for a random one.
+    """
+    factor = _weighted_factor(data, centred)
+    found = data.label_factor @ _orthonormal(embedding)
+    if centred:
+        found = found - data.topic_weights @ found
+    found *= np.sqrt(data.topic_weights)[:, None]
+    return float((found**2).sum() / (factor**2).sum())
+
+
+def canonical_angles(data: PlantedLabels, embedding: np.ndarray, *, centred: bool = True) -> np.ndarray:
+    """Return the angles between the planted space and an embedding's span, ascending, in radians.
+
+    Parameters
+    ----------
+    data, embedding, centred
+        As for `captured_energy`.
+
+    Returns
+    -------
+    ndarray of shape (min(m, k),)
+        m is the dimension of the planted space: the rank, less 1 if centred. All are 0 for an embedding that
+        contains the planted space and π/2 for one that is orthogonal to it.
+    """
+    factor = data.label_factor
+    lengths = np.sqrt(factor.multiply(factor).sum(axis=1))
+    # The rows of the factor are orthogonal: in their basis the planted space is a small matrix.
+    basis = linalg.svd(_weighted_factor(data, centred).T, full_matrices=False)[0][:, : data.rank - centred]
+    overlap = basis.T @ ((factor @ _orthonormal(embedding)) / lengths[:, None])
+    return np.arccos(np.clip(linalg.svdvals(overlap), 0, 1))
+
+
+def _weighted_factor(data: PlantedLabels, centred: bool) -> np.ndarray:
+    """Return the rows √π_t (F_t - F̄) in the orthonormal basis F_t / ‖F_t‖, (rank, rank)."""
+    factor = data.label_factor
+    coordinates = np.diag(np.sqrt(factor.multiply(factor).sum(axis=1)))
+    if centred:
+        coordinates -= data.topic_weights @ coordinates
+    return np.sqrt(data.topic_weights)[:, None] * coordinates
+
+
+def _orthonormal(embedding: np.ndarray) -> np.ndarray:
+    return linalg.qr(np.asarray(embedding, dtype=np.float64), mode="economic")[0]

@@ -9,19 +9,26 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
-from eigenbench.datasets.assembly import check_rows, encode_labels, stored_features
-from eigenbench.datasets.card import CARD, GROUPS, LABEL_EDGES, ArrayRecord, Card, read_card
-from eigenbench.datasets.catalogue import Catalogue, Entry, Part, load_catalogue
+from eigenbench.datasets.card import (
+    CARD,
+    GROUPS,
+    LABEL_EDGES,
+    ArrayRecord,
+    Card,
+    Manifest,
+    RawFileOrigin,
+    read_card,
+)
+from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry, Part, load_catalogue
+from eigenbench.datasets.dataset import Dataset, open_prepared
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.fetching import fetch
 from eigenbench.datasets.file_sums import STAMPS, FileSums
-from eigenbench.datasets.manifest import Manifest, RawFileOrigin
 from eigenbench.datasets.partition_records import partition_sum
-from eigenbench.datasets.preparing_partitions import prepare_partitions
-from eigenbench.datasets.readers import Rows, read_part
-from eigenbench.datasets.readers.base import Matrix
-from eigenbench.datasets.split_kinds import FirstSplit, FoldSplit, RandomSplit, SampledSplit
-from eigenbench.datasets.splits import draw_split
+from eigenbench.datasets.partitioned import prepare_partitions
+from eigenbench.datasets.readers import RawRows, read_part
+from eigenbench.datasets.readers.raw_rows import Matrix, natural_key
+from eigenbench.datasets.splits import FirstSplit, FoldSplit, RandomSplit, SampledSplit, draw_split
 from eigenbench.datasets.storage import (
     CHUNK,
     atomic_writer,
@@ -84,7 +91,7 @@ def prepare(
     entry = (catalogue or load_catalogue()).entry(name)
     data = resolve_data_dir(data_dir)
     folder = prepared_folder(data, name)
-    if is_current(name, data, catalogue) and (card := read_card(folder)) is not None:
+    if is_current(name, data, catalogue, remember=True) and (card := read_card(folder)) is not None:
         return card
     manifest = fetch(name, data_dir=data, catalogue=catalogue, progress=progress)
     if progress:
@@ -96,9 +103,9 @@ def prepare(
         part: read_part(entry, part, [raw / file for file in files]) for part, files in entry.parts.items()
     }
     for part, rows in parts.items():
-        check_rows(entry, part, rows)
-    classes, targets = encode_labels(name, entry, parts)
-    features = {part: stored_features(entry, part, rows.features) for part, rows in parts.items()}
+        _check_rows(entry, part, rows)
+    classes, targets = _encode_labels(name, entry, parts)
+    features = {part: _stored_features(entry, part, rows.features) for part, rows in parts.items()}
     if isinstance(entry.split, FirstSplit):
         features, targets = _cut(features, entry.split.n_train), _cut(targets, entry.split.n_train)
     make_folder(folder)
@@ -113,7 +120,105 @@ def prepare(
     return card
 
 
-def _prepare_partitions(name: str, entry: Entry, raw: Path, folder: Path, manifest: Manifest) -> Card:
+def load(name: str, *, data_dir: str | os.PathLike[str] | None = None, split_seed: int = 0) -> Dataset:
+    """Return a dataset of the catalogue, fetched and prepared when it isn't yet.
+
+    Parameters
+    ----------
+    name : str
+        Dataset name, see ``eigenbench list datasets``.
+    data_dir : path-like, optional
+        Default: ``$EIGENBENCH_DATA``, else the user's cache folder.
+    split_seed : int, default=0
+        Draws the split of a dataset without an official one; ignored by the others.
+
+    Returns
+    -------
+    Dataset
+        See `open_prepared`.
+
+    Raises
+    ------
+    DatasetError
+        As `prepare` and `open_prepared` raise them.
+
+    Examples
+    --------
+    >>> from eigenbench.datasets import load
+    >>> load("digits")
+    Dataset('digits', train (1347, 64), test (450, 64), 10 classes)
+    """
+    if not is_current(name, data_dir, remember=True):
+        prepare(name, data_dir=data_dir)
+    return open_prepared(prepared_folder(resolve_data_dir(data_dir), name), split_seed=split_seed)
+
+
+def _check_rows(entry: CatalogueEntry, part: Part, rows: RawRows) -> None:
+    """Raise `MalformedData` unless the counts are the catalogue's and every value is finite."""
+    file = entry.parts[part][0]
+    found = rows.features.shape
+    expected = (entry.expect.rows[part] if entry.expect.exact_rows else found[0], entry.expect.features)
+    if found != expected or rows.labels.shape[0] != found[0]:
+        problem = f"{found[0]} x {found[1]} features and {rows.labels.shape[0]} labels"
+        raise MalformedData(
+            file, f"{part} rows", f"{problem}, the catalogue says {expected[0]} x {expected[1]}"
+        )
+    sparse = isinstance(rows.features, csr_array)
+    values = rows.features.data if sparse else rows.features
+    if values.dtype.kind != "f":
+        return
+    unusable = np.isinf(values) if entry.missing else ~np.isfinite(values)
+    if unusable.any():
+        place = int(np.flatnonzero(unusable)[0])
+        row = int(np.sum(rows.features.indptr <= place)) - 1 if sparse else place // found[1]
+        what = "an infinite value" if entry.missing else "a NaN or infinite value"
+        raise MalformedData(file, f"{part}, row {row}", f"{what}, which no method here can use")
+
+
+def _encode_labels(
+    name: str, entry: CatalogueEntry, parts: Mapping[Part, RawRows]
+) -> tuple[tuple[str, ...], dict[Part, Matrix]]:
+    """Return the class names, and per part the class codes or the indicator matrix.
+
+    Codes number the classes of all parts together, in the order of their values (``s2`` before ``s10``).
+    """
+    expected = entry.expect.classes
+    labels = {part: rows.labels for part, rows in parts.items()}
+    if entry.target == "multilabel":
+        for part, matrix in labels.items():
+            if matrix.ndim != 2 or matrix.shape[1] != expected:
+                raise MalformedData(
+                    name, part, f"labels of shape {matrix.shape}, expected {expected} columns"
+                )
+        names = next(iter(parts.values())).label_names
+        return names or tuple(str(column) for column in range(expected)), labels
+    values, codes = np.unique(np.concatenate(list(labels.values())), return_inverse=True)
+    if len(values) != expected:
+        raise MalformedData(name, "labels", f"{len(values)} classes, the catalogue says {expected}")
+    if values.dtype.kind == "U":
+        natural = sorted(range(expected), key=lambda i: natural_key(str(values[i])))
+        values, codes = values[natural], np.argsort(natural)[codes]
+    ends = np.cumsum([len(block) for block in labels.values()])
+    blocks = np.split(codes.astype(np.int64), ends[:-1])
+    return tuple(str(value) for value in values), dict(zip(labels, blocks, strict=True))
+
+
+def _stored_features(entry: CatalogueEntry, part: Part, features: Matrix) -> Matrix:
+    """Return the features as CSR or dense, in the type that the catalogue names."""
+    if entry.sparse:
+        return csr_array(features, dtype=np.float32)
+    dense = features.toarray() if isinstance(features, csr_array) else features
+    if entry.dtype == "float32":
+        return dense.astype(np.float32, copy=False)
+    small = dense.astype(np.uint8)
+    if not np.array_equal(small, dense):
+        raise MalformedData(entry.parts[part][0], part, "values that are not whole numbers from 0 to 255")
+    return small
+
+
+def _prepare_partitions(
+    name: str, entry: CatalogueEntry, raw: Path, folder: Path, manifest: Manifest
+) -> Card:
     make_folder(folder)
     _discard(folder)
     found = prepare_partitions(name, entry, raw, folder)
@@ -169,7 +274,7 @@ def _index_dtype(matrix: csr_array) -> type:
     return np.int32 if max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max else np.int64
 
 
-def _write_graph(name: str, folder: Path, parts: Mapping[Part, Rows]) -> dict[str, ArrayRecord]:
+def _write_graph(name: str, folder: Path, parts: Mapping[Part, RawRows]) -> dict[str, ArrayRecord]:
     """Write the graph of the labels, which all parts must share, if the files have one."""
     (names, edges), *others = ((rows.label_names, rows.label_edges) for rows in parts.values())
     if edges is None:
@@ -179,7 +284,7 @@ def _write_graph(name: str, folder: Path, parts: Mapping[Part, Rows]) -> dict[st
     return {LABEL_EDGES: _write_array(folder / LABEL_EDGES, edges)}
 
 
-def _groups(name: str, entry: Entry, parts: Mapping[Part, Rows]) -> np.ndarray | None:
+def _groups(name: str, entry: CatalogueEntry, parts: Mapping[Part, RawRows]) -> np.ndarray | None:
     """Return the groups of the rows if the split keeps them together."""
     if not (isinstance(entry.split, FoldSplit) and entry.split.grouped):
         return None
@@ -202,7 +307,9 @@ def _write_array(path: Path, array: np.ndarray) -> ArrayRecord:
     return ArrayRecord(sha256=sink.sha256, bytes=sink.size, shape=array.shape, dtype=str(array.dtype))
 
 
-def _part_sizes(entry: Entry, targets: Mapping[Part, Matrix], groups: np.ndarray | None) -> tuple[int, int]:
+def _part_sizes(
+    entry: CatalogueEntry, targets: Mapping[Part, Matrix], groups: np.ndarray | None
+) -> tuple[int, int]:
     """Return the numbers of training and test rows."""
     if isinstance(entry.split, RandomSplit | SampledSplit | FoldSplit):
         train, test = draw_split(entry.split, 0, *targets.values(), groups=groups)
@@ -212,7 +319,7 @@ def _part_sizes(entry: Entry, targets: Mapping[Part, Matrix], groups: np.ndarray
 
 def _card(
     name: str,
-    entry: Entry,
+    entry: CatalogueEntry,
     classes: tuple[str, ...],
     sizes: tuple[int, int],
     manifest: Manifest,

@@ -1,52 +1,122 @@
-"""Random splits into training and test rows, reproducible from the seed and the rows alone."""
+"""Divisions into training and test rows, reproducible from the seed and the rows alone."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from eigenbench.datasets.split_kinds import FoldSplit, RandomSplit, SampledSplit
+from eigenbench.datasets.strict_model import StrictModel
+
+RowCount = Annotated[int, Field(gt=0)]
 
 
-def random_split(
-    n: int, test_fraction: float, seed: int, strata: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draw a permutation of the rows and cut its end off as the test set.
+class OfficialSplit(StrictModel):
+    """The publisher's files for training and test."""
 
-    Parameters
+    drawn: ClassVar[bool] = False
+    kind: Literal["official"] = "official"
+
+    def __str__(self) -> str:
+        return "official"
+
+
+class FirstSplit(StrictModel):
+    """The first ``n_train`` rows are the training set, the others the test set; rows keep their order."""
+
+    drawn: ClassVar[bool] = False
+    kind: Literal["first"]
+    n_train: RowCount
+
+    def __str__(self) -> str:
+        return "official"
+
+
+class RandomSplit(StrictModel):
+    """A random permutation drawn from the split seed; its end is the test set.
+
+    Attributes
     ----------
-    n : int
-        Number of rows.
     test_fraction : float
-        Share of the rows in the test set, in (0, 1); the number is rounded to the nearest, at least 1.
-    seed : int
-        Seed of numpy's PCG64 generator.
-    strata : ndarray of shape (n,), optional
-        Class codes: the end of each class's rows, in the permutation's order, is cut off.
-
-    Returns
-    -------
-    train, test : ndarray of int64
-        Row numbers in the permutation's order.
-
-    Examples
-    --------
-    >>> train, test = random_split(10, test_fraction=0.2, seed=0)
-    >>> len(train), len(test)
-    (8, 2)
+        Share of the rows, in (0, 1); the number is rounded to the nearest, at least 1.
+    stratify : bool
+        Take that share of each class, and of each class its share of ``max_train`` and ``max_test``.
+    max_train, max_test : int, optional
+        Use no more rows than these, the first of the permutation's training rows and of its test rows.
     """
-    order = np.random.Generator(np.random.PCG64(seed)).permutation(n)
-    is_test = np.zeros(n, dtype=bool)
-    if strata is None:
-        is_test[n - _n_test(n, test_fraction) :] = True
-    else:
-        codes = np.asarray(strata)[order]
-        for code in np.unique(codes):
-            places = np.flatnonzero(codes == code)
-            is_test[places[len(places) - _n_test(len(places), test_fraction) :]] = True
-    return order[~is_test], order[is_test]
+
+    drawn: ClassVar[bool] = True
+    kind: Literal["random"]
+    test_fraction: Annotated[float, Field(gt=0, lt=1)]
+    stratify: bool = False
+    max_train: RowCount | None = None
+    max_test: RowCount | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_absent_sizes(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keep the sums over splits without sizes what they were before there were sizes."""
+        return {key: value for key, value in serialise(self).items() if value is not None}
+
+    def __str__(self) -> str:
+        strata = "of each class" if self.stratify else "of the rows"
+        sizes = zip(("training", "test"), (self.max_train, self.max_test), strict=True)
+        limits = "".join(f", at most {size:,} {part} rows" for part, size in sizes if size is not None)
+        return f"{self.test_fraction:.3g} {strata} for the test{limits}, drawn by the seed"
+
+
+class SampledSplit(StrictModel):
+    """Rows of the publisher's training file and of the test file, drawn from the split seed.
+
+    Attributes
+    ----------
+    max_train, max_test : int
+        Most rows to draw of each file.
+    stratify : bool
+        Draw of each class its share of them.
+    """
+
+    drawn: ClassVar[bool] = True
+    kind: Literal["sampled"]
+    max_train: RowCount
+    max_test: RowCount
+    stratify: bool = False
+
+    def __str__(self) -> str:
+        strata = ", each class its share" if self.stratify else ""
+        sizes = f"at most {self.max_train:,} training and {self.max_test:,} test rows"
+        return f"{sizes} of the official files{strata}, drawn by the seed"
+
+
+class FoldSplit(StrictModel):
+    """Folds of a cross-validation: split seed ``r * n_folds + f`` tests on fold ``f`` of repetition ``r``.
+
+    Attributes
+    ----------
+    n_folds : int
+        Number of folds.
+    stratify : bool
+        Share the rows of each class out evenly.
+    grouped : bool
+        Keep rows of one group in one fold; the reader gives the groups.
+    """
+
+    drawn: ClassVar[bool] = True
+    kind: Literal["folds"]
+    n_folds: Annotated[int, Field(ge=2)]
+    stratify: bool = False
+    grouped: bool = False
+
+    def __str__(self) -> str:
+        strata = ", each class shared out evenly" if self.stratify else ""
+        groups = ", groups kept whole" if self.grouped else ""
+        return f"one of {self.n_folds} folds for the test{strata}{groups}, drawn by the seed"
+
+
+AnySplit = Annotated[
+    OfficialSplit | FirstSplit | RandomSplit | SampledSplit | FoldSplit, Field(discriminator="kind")
+]
 
 
 def draw_split(
@@ -90,7 +160,7 @@ def draw_split(
             targets[0].shape[0], split.n_folds, seed, strata[0], groups if split.grouped else None
         )
     if isinstance(split, RandomSplit):
-        train, test = random_split(targets[0].shape[0], split.test_fraction, seed, strata[0])
+        train, test = _random_split(targets[0].shape[0], split.test_fraction, seed, strata[0])
         codes_train, codes_test = (None if strata[0] is None else strata[0][rows] for rows in (train, test))
     else:
         generator = np.random.Generator(np.random.PCG64(seed))
@@ -101,6 +171,26 @@ def draw_split(
     return train[_first(split.max_train, len(train), codes_train)], test[
         _first(split.max_test, len(test), codes_test)
     ]
+
+
+def _random_split(
+    n: int, test_fraction: float, seed: int, strata: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cut the end of a permutation of the rows off as the test set; with strata, that of each class."""
+    order = np.random.Generator(np.random.PCG64(seed)).permutation(n)
+    is_test = np.zeros(n, dtype=bool)
+    if strata is None:
+        is_test[n - _n_test(n, test_fraction) :] = True
+    else:
+        codes = np.asarray(strata)[order]
+        for code in np.unique(codes):
+            places = np.flatnonzero(codes == code)
+            is_test[places[len(places) - _n_test(len(places), test_fraction) :]] = True
+    return order[~is_test], order[is_test]
+
+
+def _n_test(n: int, test_fraction: float) -> int:
+    return max(1, round(n * test_fraction))
 
 
 def _first(size: int | None, n: int, codes: np.ndarray | None) -> slice | np.ndarray:
@@ -178,10 +268,6 @@ def _grouped_folds(
         if all(len(test) for _, test in folds):
             return folds
     return list(GroupKFold(n_folds, shuffle=True, random_state=seed).split(rows, None, groups))
-
-
-def _n_test(n: int, test_fraction: float) -> int:
-    return max(1, round(n * test_fraction))
 
 
 def holdout_split(

@@ -4,17 +4,18 @@ import errno
 import hashlib
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from eigenbench.atomic_files import replacing_file
 from eigenbench.datasets.errors import DatasetError, InsufficientSpace, MalformedData, StorageError
 
 CHUNK = 1 << 20
 TEMPORARY_PREFIX = ".partial-"
+_REMEDY = "set EIGENBENCH_DATA (or data_dir) to a folder"
 _ABANDONED_AFTER_S = 24 * 3600.0
 
 
@@ -30,6 +31,11 @@ def resolve_data_dir(data_dir: str | os.PathLike[str] | None = None) -> Path:
     -------
     Path
         An absolute path; it need not exist yet.
+
+    Raises
+    ------
+    StorageError
+        It is below ``~``, and there is no home folder.
     """
     if data_dir is None:
         data_dir = os.environ.get("EIGENBENCH_DATA") or None
@@ -37,7 +43,10 @@ def resolve_data_dir(data_dir: str | os.PathLike[str] | None = None) -> Path:
         import pooch
 
         data_dir = pooch.os_cache("eigenbench")
-    return Path(data_dir).expanduser().absolute()
+    try:
+        return Path(data_dir).expanduser().absolute()
+    except RuntimeError as error:
+        raise StorageError(f"{data_dir}: {error}; {_REMEDY} that is there") from error
 
 
 def raw_folder(data_dir: Path, name: str) -> Path:
@@ -64,23 +73,25 @@ def storage_errors(folder: Path) -> Iterator[None]:
     except DatasetError:
         raise
     except OSError as error:
-        remedy = "set EIGENBENCH_DATA (or data_dir) to a folder"
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise InsufficientSpace(
                 f"{folder}: {error.strerror}; nothing half-written was kept; "
-                f"free space or {remedy} with more room"
+                f"free space or {_REMEDY} with more room"
             ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
-            raise StorageError(f"{folder}: {error.strerror}; {remedy} you can write to") from error
+            raise StorageError(f"{folder}: {error.strerror}; {_REMEDY} you can write to") from error
         raise
 
 
 def make_folder(folder: Path) -> Path:
     """Create ``folder`` with its parents and clear it of what interrupted runs left a day ago or more."""
     with storage_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        for leftover in folder.glob(f"{TEMPORARY_PREFIX}*"):
-            with suppress(FileNotFoundError):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except FileNotFoundError as error:  # as below /proc, where a home may lie that isn't there
+            raise StorageError(f"{folder}: can't be made; {_REMEDY} you can write to") from error
+        for leftover in (*folder.glob(f"{TEMPORARY_PREFIX}*"), *folder.glob(".*.tmp")):
+            with suppress(FileNotFoundError, PermissionError):
                 if time.time() - leftover.stat().st_mtime > _ABANDONED_AFTER_S:
                     shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
     return folder
@@ -145,34 +156,11 @@ def atomic_writer(path: Path, limit: int | None = None) -> Iterator[HashingWrite
     HashingWriter
         The sink; raise inside the block to discard everything.
     """
-    temporary: Path | None = None
-    try:
-        with storage_errors(path.parent):
-            handle, temporary_name = tempfile.mkstemp(prefix=TEMPORARY_PREFIX, dir=path.parent)
-            temporary = Path(temporary_name)
-            with os.fdopen(handle, "wb") as stream:
-                yield HashingWriter(stream, path.name, limit)
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.chmod(0o644)
-            temporary.replace(path)
-            _fsync_folder(path.parent)
-    except BaseException:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        raise
+    with storage_errors(path.parent), replacing_file(path) as temporary, temporary.open("wb") as stream:
+        yield HashingWriter(stream, path.name, limit)
 
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` whole or not at all."""
     with atomic_writer(path) as sink:
         sink.write(data)
-
-
-def _fsync_folder(folder: Path) -> None:
-    with suppress(OSError):  # some file systems can't sync a folder; the rename itself is still atomic
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -1,22 +1,22 @@
-"""Whether a dataset is prepared from what the catalogue says and what the user has now."""
+"""Comparisons of a prepared dataset with what was written, and with what catalogue and user have now."""
 
 import hashlib
 import os
+from contextlib import suppress
 from pathlib import Path
 
-from eigenbench.datasets.card import Card
-from eigenbench.datasets.catalogue import Catalogue, Entry, load_catalogue
+from eigenbench.datasets.card import Card, FileRecord, read_records, verified_card
+from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry, RawFile, load_catalogue
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.file_sums import FileSums
-from eigenbench.datasets.manifest import read_records
-from eigenbench.datasets.sources.own_files import own_file_is_unchanged
+from eigenbench.datasets.sources.source import SourceUnavailable
 from eigenbench.datasets.storage import prepared_folder, raw_folder, resolve_data_dir
-from eigenbench.datasets.verification import verified_card
 
 _FORMAT_VERSION = 2
+_LOCAL_KINDS = ("mirror", "folder", "path", "partitions")
 
 
-def recipe_of(entry: Entry) -> str:
+def recipe_of(entry: CatalogueEntry) -> str:
     """Return the hash of what determines arrays and card: the entry without its sources, and our format."""
     # What is left out here does not change the arrays; new keys of this kind keep old data valid.
     what = entry.model_dump_json(
@@ -29,6 +29,8 @@ def is_current(
     name: str,
     data_dir: str | os.PathLike[str] | None = None,
     catalogue: Catalogue | None = None,
+    *,
+    remember: bool = False,
 ) -> bool:
     """Return whether a dataset is prepared, unaltered, and made from what the user has now.
 
@@ -40,6 +42,10 @@ def is_current(
         Default: ``$EIGENBENCH_DATA``, else the user's cache folder.
     catalogue : Catalogue, optional
         Default: the one that comes with eigenbench.
+
+    remember : bool, default=False
+        Write the sums of touched files into ``stamps.json`` beside them, so that they need not be read again.
+        Without it nothing is written.
 
     Returns
     -------
@@ -55,7 +61,7 @@ def is_current(
 
     Notes
     -----
-    About a millisecond while no file was touched; else every touched file is read once.
+    About a millisecond while no file was touched; else every touched file is read.
 
     Examples
     --------
@@ -66,26 +72,52 @@ def is_current(
     """
     entry = (catalogue or load_catalogue()).entry(name)
     data = resolve_data_dir(data_dir)
+    folder, raw = prepared_folder(data, name), raw_folder(data, name)
+    prepared_sums, raw_sums = FileSums(folder), FileSums(raw)
     try:
-        card = verified_card(prepared_folder(data, name))
-        return card.recipe == recipe_of(entry) and _own_files_are_unchanged(
-            entry, card, raw_folder(data, name)
-        )
+        card = verified_card(folder, prepared_sums)
+        current = card.recipe == recipe_of(entry) and _own_files_are_unchanged(entry, card, raw, raw_sums)
     except (MalformedData, OSError):
         return False
+    if remember:
+        prepared_sums.save()
+        raw_sums.save()
+    return current
 
 
-def _own_files_are_unchanged(entry: Entry, card: Card, folder: Path) -> bool:
-    own = {file: raw for file, raw in entry.files.items() if raw.sha256 is None}
-    if not own:
-        return True
-    used = {origin.name: origin.sha256 for origin in card.sources}
-    records, sums = read_records(folder), FileSums(folder)
-    unchanged = all(
+def _own_files_are_unchanged(entry: CatalogueEntry, card: Card, folder: Path, sums: FileSums) -> bool:
+    used, records = {origin.name: origin.sha256 for origin in card.sources}, read_records(folder)
+    return all(
         (record := records.get(file)) is not None
         and record.sha256 == used.get(file)
         and own_file_is_unchanged(folder / file, raw, record, sums)
-        for file, raw in own.items()
+        for file, raw in entry.files.items()
+        if raw.sha256 is None
     )
-    sums.save()
-    return unchanged
+
+
+def own_file_is_unchanged(path: Path, raw: RawFile, record: FileRecord, sums: FileSums) -> bool:
+    """Return whether a raw file without a pinned sum is what its record says, and so is its source.
+
+    Parameters
+    ----------
+    path : Path
+        The file in the raw folder. Without it, its source must be there.
+    raw : RawFile
+        Its entry in the catalogue.
+    record : FileRecord
+        Its record in the manifest. A file that the user put in the raw folder has no other source; for one
+        from the mirror, the first source that is there counts, and when there is none, the raw file alone.
+    sums : FileSums
+        Of the raw folder.
+    """
+    in_place = path.is_file()
+    if in_place and sums.of_file(path) != record.sha256:
+        return False
+    if record.kind not in _LOCAL_KINDS:
+        return in_place
+    for source in raw.sources:
+        with suppress(SourceUnavailable):
+            found = source.own_sum(sums)
+            return (str(source), found) == (f"{record.kind} {record.source}", record.source_sha256)
+    return in_place

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
+import gzip
 import lzma
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ from typing import Any
 import pandas as pd
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.own_data.arff import read_arff_table
+from eigenbench.own_data.arff_table import read_arff_table
 from eigenbench.own_data.delimited_text import COMPRESSED, read_delimited
 from eigenbench.own_data.images import read_image_folder
+from eigenbench.own_data.svmlight_rows import read_svmlight
 from eigenbench.own_data.table import OwnDataError, UserTable, split_columns, table_of, unknown
 
 
@@ -94,9 +96,11 @@ def read_user_file(
     if kind in _SVMLIGHT or kind in _LABELLED or path.is_dir():
         if target or group or drop:
             raise OwnDataError(f"{path.name} has no columns with names: leave --target, --group, --drop out")
-        read = read_image_folder if path.is_dir() else _LABELLED.get(kind, _read_svmlight)
-        table = _reading(path, lambda: table_of(path.name, *read(path)))
-        return _of_svmlight(table, like) if kind in _SVMLIGHT else table
+        if kind in _SVMLIGHT and not path.is_dir():
+            opener = _OPENERS.get(path.suffix.lower(), open)
+            return _reading(path, lambda: read_svmlight(path, like, opener))
+        read = read_image_folder if path.is_dir() else _LABELLED[kind]
+        return _reading(path, lambda: table_of(path.name, *read(path)))
     frame = read_table(path, header=header)
     if not target:
         columns = ", ".join(map(str, frame.columns[-5:]))
@@ -154,28 +158,6 @@ def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-def _read_svmlight(path: Path) -> tuple[Any, Any]:
-    from sklearn.datasets import load_svmlight_file
-    from sklearn.preprocessing import MultiLabelBinarizer
-
-    try:
-        return load_svmlight_file(str(path), zero_based=True)
-    except ValueError:
-        X, labels = load_svmlight_file(str(path), multilabel=True, zero_based=True)
-    binarizer = MultiLabelBinarizer().fit(labels)
-    names = [f"{label:g}" for label in binarizer.classes_]
-    return X, pd.DataFrame(binarizer.transform(labels), columns=names)
-
-
-def _of_svmlight(table: UserTable, like: UserTable | None) -> UserTable:
-    """Leave out a column 0 that no row has, and bring test rows to the columns of the training rows."""
-    first = int(not table.features[:, [0]].nnz) if like is None else like.first_column
-    features = table.features[:, first:]
-    if like is not None:
-        features.resize((features.shape[0], like.features.shape[1]))
-    return replace(table, features=features, first_column=first)
-
-
 def _read_npz(path: Path) -> tuple[Any, Any]:
     from eigenbench.datasets.readers.arrays import load_arrays
 
@@ -197,3 +179,5 @@ _LABELLED: dict[str, Callable[[Path], tuple[Any, Any]]] = {
 }
 
 _SVMLIGHT = ("svmlight", "libsvm", "svm")
+
+_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}

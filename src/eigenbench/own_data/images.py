@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eigenbench.datasets.readers.base import natural_key
+from eigenbench.datasets.readers.raw_rows import natural_key
 from eigenbench.own_data.table import OwnDataError
 
 #: Height and width of images that are larger, or of different sizes.

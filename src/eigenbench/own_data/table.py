@@ -109,5 +109,6 @@ def table_of(name: str, X: Any, y: Any, groups: Any = None) -> UserTable:
         raise OwnDataError(f"{name}: the lengths differ: {said}")
     if not len(targets) or not features.shape[1]:
         raise OwnDataError(f"{name} has no {'columns' if len(targets) else 'rows'}")
-    targets.columns = [str(column) if str(column) != "0" else "target" for column in targets.columns]
+    names = [str(column) for column in targets.columns]
+    targets.columns = ["target"] if names == ["0"] else names
     return UserTable(name, features, targets, groups)

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from eigenbench.atomic_files import replacing_file
-from eigenbench.datasets.catalogue import load_catalogue
-from eigenbench.datasets.own_catalogue import OWN_CATALOGUE
+from eigenbench.datasets.catalogue import OWN_CATALOGUE, load_catalogue
 from eigenbench.datasets.plain_yaml import read_yaml, write_yaml
 from eigenbench.own_data.compared_methods import HELD_OUT, Methods
 from eigenbench.own_data.problem import Problem

@@ -15,7 +15,7 @@ from eigenbench.bench.jobs.plan import SuitePlan, load_plan
 from eigenbench.bench.records.record import DatasetInfo, Failure, Record
 from eigenbench.bench.records.runs import Run
 from eigenbench.bench.suites.suite_file import catalogue_of, suite_files
-from eigenbench.datasets.catalogue import Catalogue, Entry
+from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry
 from eigenbench.project_files import project_folder
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.published import (
@@ -119,7 +119,7 @@ def _record(
     )
 
 
-def _dataset_info(name: str, entry: Entry) -> DatasetInfo | None:
+def _dataset_info(name: str, entry: CatalogueEntry) -> DatasetInfo | None:
     """Return what the catalogue knows of the rows of a split; None where that is not their number."""
     if entry.n_test is None:
         return None

@@ -18,7 +18,7 @@ from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.datasets import load_catalogue
 from eigenbench.datasets.card import ArrayRecord, Card
-from eigenbench.datasets.split_kinds import OfficialSplit, RandomSplit
+from eigenbench.datasets.splits import OfficialSplit, RandomSplit
 
 EXPERIMENT = {
     "dataset": "digits",

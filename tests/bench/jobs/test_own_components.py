@@ -150,9 +150,10 @@ SCALER, NEAREST = "StandardScaler", 'component: "NAME:Nearest"'
         (
             NEAREST,
             'component: "NAME:Nearst"',
-            "the module NAME has no 'Nearst': name a class",
+            "the module NAME has no 'Nearst': name a class of its own. Did you mean 'Nearest'?",
         ),
         (NEAREST, 'component: "NAME:function"', "it is not a class"),
+        (NEAREST, 'component: "NAME_hepler:Nearest"', "Did you mean 'NAME_helper'?"),
         (NEAREST, 'component: "json:Nearest"', "another module of that name is installed"),
         (
             NEAREST,
@@ -325,6 +326,7 @@ def test_a_protocol_beside_a_suite_is_planned_and_its_code_counts(parts):
         ("NAME:measure", PROTOCOL.split("def measure")[0], "defines no function 'measure(trial)'"),
         ("NAME:metrics", PROTOCOL, "unknown protocol"),
         ("kernel_eror", "", "unknown protocol 'kernel_eror'. Did you mean 'kernel_error'?"),
+        ("NAME_q:measure", PROTOCOL, "Did you mean 'NAME_p'?"),
     ],
 )
 def test_what_is_no_protocol_is_refused(parts, protocol, code, words):
@@ -334,4 +336,4 @@ def test_what_is_no_protocol_is_refused(parts, protocol, code, words):
     with pytest.raises(SuiteError) as error:
         load_suite(path)
     assert str(error.value).startswith(f"{path}: experiments.main.protocol: ")
-    assert words in str(error.value)
+    assert words.replace("NAME", name) in str(error.value)

@@ -19,7 +19,7 @@ from eigenbench.bench.jobs.search import fit_classifier
 from eigenbench.bench.jobs.supervision import MachineFaultError
 from eigenbench.bench.suites.suite import Suite, SuiteError
 from eigenbench.datasets import prepare
-from eigenbench.datasets.own_catalogue import load_with_own
+from eigenbench.datasets.catalogue import load_with_own
 from eigenbench.methods.linalg import partition_files
 
 pytestmark = pytest.mark.workflow

@@ -15,6 +15,7 @@ from sklearn.preprocessing import normalize
 
 from eigenbench import HyperbolicPCA
 from eigenbench.bench.components import MissingExtraError
+from eigenbench.bench.protocols import transfer_tasks
 from eigenbench.bench.protocols.base import Trial
 from eigenbench.bench.protocols.transfer import measure
 from eigenbench.bench.protocols.transfer_settings import TransferSettings
@@ -310,9 +311,9 @@ class TestChoice:
         assert sizes == [2 * len(y) * 2 // 3] * 3
         assert error < 0.01
 
-    def test_copies_take_part_with_their_images(self, mixed, monkeypatch):
-        from eigenbench.bench.protocols import transfer_tasks
-
+    @pytest.fixture
+    def choices(self, monkeypatch):
+        """What `measure` gives to the choice: rows, classes, and which rows are measured."""
         calls = []
 
         def spy(method, X, y, **kwargs):
@@ -320,12 +321,26 @@ class TestChoice:
             return choose_on_held_out_classes(method, X, y, **kwargs)
 
         monkeypatch.setattr(transfer_tasks, "choose_on_held_out_classes", spy)
+        return calls
+
+    def test_copies_take_part_with_their_images(self, mixed, choices):
         extra = {"image": (4, 5), "deformed_copies": {"copies": 2}, "folds": 2, "choice_per_class": 3}
         measure(trial(mixed, PCA({"choose": [1, 2]}), **extra))
-        X, y, measured = calls[0]
+        ((X, y, measured),) = choices
         assert np.bincount(y)[np.unique(y)].tolist() == [9] * 4
         assert measured.tolist() == [True] * 12 + [False] * 24
         assert np.allclose(X, np.tile(X[:12], (3, 1)))
+
+    def test_the_choice_sees_no_target_class_and_is_reported(self, mixed, choices):
+        case = trial(mixed, PCA({"choose": [1, 2]}), folds=2, choice_per_class=3)
+        metrics = measure(case).metrics
+        source, target = draw_tasks(case)
+        ((X, y, _),) = choices
+        assert np.bincount(y)[np.unique(y)].tolist() == [3] * 4
+        assert not set(y) & set(target.y)
+        assert all(any(np.array_equal(row, other) for other in source.X) for row in X)
+        assert metrics["chosen_pca__n_components"] in (1, 2)
+        assert 0 <= metrics["held_out_nn_error"] <= 1
 
     def test_nothing_to_choose_costs_no_fit(self):
         X, y = self.task()
@@ -354,26 +369,6 @@ class TestChoice:
         X, y = self.task(n_classes=5)
         with pytest.raises(ValueError, match="5 source classes cannot make 3 parts"):
             choose_on_held_out_classes(make_pipeline(PCA({"choose": [1]})), X, y, folds=3, seed=0)
-
-    def test_the_choice_sees_no_target_class_and_is_reported(self, mixed, monkeypatch):
-        from eigenbench.bench.protocols import transfer_tasks
-
-        calls = []
-
-        def spy(method, X, y, **kwargs):
-            calls.append((X, y))
-            return choose_on_held_out_classes(method, X, y, **kwargs)
-
-        monkeypatch.setattr(transfer_tasks, "choose_on_held_out_classes", spy)
-        case = trial(mixed, PCA({"choose": [1, 2]}), folds=2, choice_per_class=3)
-        metrics = measure(case).metrics
-        source, target = draw_tasks(case)
-        X, y = calls[0]
-        assert np.bincount(y)[np.unique(y)].tolist() == [3] * 4
-        assert not set(y) & set(target.y)
-        assert all(any(np.array_equal(row, other) for other in source.X) for row in X)
-        assert metrics["chosen_pca__n_components"] in (1, 2)
-        assert 0 <= metrics["held_out_nn_error"] <= 1
 
 
 @pytest.mark.parametrize("name", ["LFDA", "NCA", "MMC_Supervised"])

@@ -84,6 +84,14 @@ def test_the_suite_of_these_tests_is_valid(tmp_path):
         ("[0, 1]", "[1.0]", "main.seeds.0", "valid integer"),
         ("[0, 1]", "['1']", "main.seeds.0", "valid integer"),
         ("[0, 1]", "[]", "main.seeds", "at least 1 item"),
+        ("[0, 1]", "42", "main.seeds", "write a list, [42]"),
+        (
+            "CalibratedLeastSquares",
+            "CalibratedLeastSquare",
+            "ridge",
+            "Did you mean 'CalibratedLeastSquares'?",
+        ),
+        ("CalibratedLeastSquares", "GausianNB", "main.classifiers.ridge", "Did you mean 'GaussianNB'?"),
         ("value: 108", "value: .nan", "main.published.0.value", "nan is not a finite number"),
         ("value: 108", "value: true", "main.published.0.value", "valid number"),
         ("tolerance: 7", "tolerance: .inf", "main.published.0.tolerance", "inf is not a finite number"),
@@ -112,6 +120,9 @@ def test_the_suite_of_these_tests_is_valid(tmp_path):
             "'PCA' is given twice",
         ),
         ("plain:", "search:", "main.methods", "'search' is the name of a folder of results"),
+        ("plain:", "features.skops:", "main.methods", "is the name of a file of results"),
+        ("ridge:", "Record.json:", "main.classifiers", "is the name of a file of results"),
+        ("kernel:", "tracked.json:", "experiments", "is the name of a file of results"),
         ("plain:", "Seed-7:", "main.methods", "'Seed-7' is the name of a folder of results"),
         ("plain:", "GEM:", "main.methods", "'gem' and 'GEM' are the same folder"),
         ("plain:", "gem.:", "main.methods", "'gem' and 'gem.' are the same folder"),
@@ -130,6 +141,28 @@ def test_a_wrong_value_names_its_place(tmp_path, old, new, place, words):
     message = refusal(tmp_path, SUITE.replace(old, new, 1))
     assert f"{place}" in message
     assert words in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "words"),
+    [
+        ("gamma: 0.1", "gamma: '1e-3'", "main.methods.gem", "'gamma' parameter of GEM must be a float"),
+        ("gamma: 0.1", "gamma: '1e-3'", "main.methods.gem", "Got '1e-3' instead. Write 1e-3 without quotes."),
+        ("gamma: 0.1", "top: None", "main.methods.gem", "Write null, without quotes."),
+        ("gamma: 0.1", "gamma: -1", "main.methods.gem", "Got -1 instead"),
+        ("gem__gamma: [0.1, 1.0]", "gem__gamma: [0.1, -1.0]", "main.methods.gem.grid", "Got -1.0 instead"),
+        ("ridge: [1.0]", "ridge: [1.0, yes]", "main.classifiers.ridge.grid", "Got 'yes' instead"),
+        ("SignedPowers]", "{FeatureUnion: {transformer_list: [[a, {PCA: {whiten: 3}}]]}}]", "main", "Got 3"),
+        ("steps: []", "steps: [{SignedPowers: {offset: yes}}]", "main.methods.plain", "Write true, without"),
+    ],
+)
+def test_a_value_that_a_component_does_not_take_is_refused_before_work(tmp_path, old, new, place, words):
+    assert SUITE.count(old) >= 1
+    path = write(tmp_path, SUITE.replace(old, new, 1))
+    with pytest.raises(SuiteError) as error:
+        check_parameters(load_suite(path), path)
+    assert str(error.value).startswith(f"{path}: experiments.{place}")
+    assert words in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +230,7 @@ def test_files_that_hold_no_suite(tmp_path, data, words):
 
 
 def test_a_file_whose_name_cannot_be_a_folder_is_refused(tmp_path):
-    for name in ("a b.yaml", "search.yaml", "seed-1.yaml"):
+    for name in ("a b.yaml", "search.yaml", "seed-1.yaml", "report.yaml", "train.yaml", "paper.yaml"):
         (tmp_path / name).write_text(SUITE)
         with pytest.raises(SuiteError, match=r"\.yaml: name: "):
             load_suite(tmp_path / name)

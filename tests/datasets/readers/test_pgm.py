@@ -7,8 +7,8 @@ from hypothesis.extra import numpy as hnp
 
 from eigenbench.datasets import MalformedData
 from eigenbench.datasets.archives import pack_tar
-from eigenbench.datasets.readers.base import natural_key
 from eigenbench.datasets.readers.pgm import read_pgm, read_pgm_tar
+from eigenbench.datasets.readers.raw_rows import natural_key
 
 
 def pgm(image):

@@ -6,9 +6,9 @@ import pytest
 from pydantic import ValidationError
 from scipy.ndimage import center_of_mass, rotate, zoom
 
-from eigenbench.datasets import MalformedData
+from eigenbench.datasets import MalformedData, load, load_catalogue
 from eigenbench.datasets.formats import Alphabet, PrintedFormat
-from eigenbench.datasets.readers.printed import print_characters
+from eigenbench.datasets.readers.printed import read_printed
 
 FONT = Path(find_spec("matplotlib").submodule_search_locations[0]) / "mpl-data/fonts/ttf/DejaVuSans-Bold.ttf"
 LETTERS = Alphabet(characters="Rfk", images=4)
@@ -20,7 +20,7 @@ def style(**changes):
 
 
 def images(alphabet=LETTERS, **changes):
-    rows = print_characters(FONT, style=style(**changes), alphabet=alphabet)
+    rows = read_printed(FONT, options=style(train=alphabet, **changes), part="train")
     side = changes.get("size", 28)
     return rows.features.reshape(-1, side, side).astype(float)
 
@@ -30,7 +30,7 @@ def correlation(a, b):
 
 
 def test_rows_labels_and_order():
-    rows = print_characters(FONT, style=style(rotated=True), alphabet=LETTERS)
+    rows = read_printed(FONT, options=style(rotated=True), part="test")
     assert rows.features.shape == (12, 784)
     assert rows.features.dtype == np.uint8
     assert rows.labels.tolist() == list("RRRRffffkkkk")
@@ -104,7 +104,7 @@ def test_another_file_than_a_font_is_refused(tmp_path):
     path = tmp_path / "font.ttf"
     path.write_bytes(FONT.read_bytes()[:100])
     with pytest.raises(MalformedData, match=r"font\.ttf, file: not a font"):
-        print_characters(path, style=style(), alphabet=LETTERS)
+        read_printed(path, options=style(), part="train")
 
 
 @pytest.mark.parametrize(
@@ -122,3 +122,29 @@ def test_another_file_than_a_font_is_refused(tmp_path):
 def test_an_impossible_style_is_refused(change):
     with pytest.raises(ValidationError):
         style(**change)
+
+
+SETS = ("printed_rotated", "printed_scaled", "printed_rotated_scaled")
+
+
+def test_the_alphabets_are_those_of_the_published_environments():
+    letters = {name: set(load_catalogue().entry(name).format.train.characters) for name in SETS}
+    digits = {name: set(load_catalogue().entry(name).format.test.characters) for name in SETS}
+    assert len(letters["printed_scaled"]) == 44
+    assert not letters["printed_scaled"] & set("ckosvwxz")
+    assert digits["printed_scaled"] == set("0123456789")
+    for name in ("printed_rotated", "printed_rotated_scaled"):
+        assert letters[name] == set("abcdefghijklmnopqrstuvwxyz") - set("pqu")
+        assert digits[name] == set("012345678")
+
+
+@pytest.mark.parametrize(("name", "per_class"), [("printed_scaled", 60)])
+def test_letters_for_training_and_digits_for_testing(name, per_class):
+    data = load(name)
+    assert {record.kind for record in data.card.sources} == {"installed"}
+    assert (data.X_train.dtype, data.X_train.shape[1]) == (np.float32, 784)
+    seen = [np.unique(y, return_counts=True) for y in (data.y_train, data.y_test)]
+    assert all((counts == per_class).all() for _, counts in seen)
+    letters, digits = ({data.classes[code] for code in codes} for codes, _ in seen)
+    assert digits == set("0123456789")
+    assert not letters & digits

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from eigenbench.datasets.own_catalogue import load_with_own
+from eigenbench.datasets.catalogue import load_with_own
 from eigenbench.own_data.skeletons.writing import Kind, SkeletonError, write_skeleton
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.suites.steps import Step, grid_size
-from eigenbench.datasets.catalogue import Entry
+from eigenbench.datasets.catalogue import CatalogueEntry
 
 #: What one job does: whole methods, a method and seed, or a single fit.
 Share = Literal["method", "seed", "fit"]
@@ -43,14 +43,14 @@ _FEW_CLASSES = 10
 _SHARD_FLOPS = 2e13
 
 
-def share_of(spec: JobSpec, entry: Entry, n_seeds: int, values: int | None = None) -> Share:
+def share_of(spec: JobSpec, entry: CatalogueEntry, n_seeds: int, values: int | None = None) -> Share:
     """Return what one job does of a method.
 
     Parameters
     ----------
     spec : JobSpec
         The method with all its classifiers.
-    entry : Entry
+    entry : CatalogueEntry
         Its dataset in the catalogue.
     n_seeds : int
         Seeds that the method is run with.
@@ -63,7 +63,7 @@ def share_of(spec: JobSpec, entry: Entry, n_seeds: int, values: int | None = Non
     return "method" if one_seed * n_seeds <= JOB_SECONDS else "seed"
 
 
-def seconds_of_seed(spec: JobSpec, entry: Entry, values: int | None = None) -> float:
+def seconds_of_seed(spec: JobSpec, entry: CatalogueEntry, values: int | None = None) -> float:
     """Estimate the time of all fits of a method with one seed, or of one measurement."""
     fits = sum(fits_of(spec, name) for name in spec.classifiers) if values is None else 1
     return fits * seconds_of_fit(spec, entry, values)
@@ -76,7 +76,7 @@ def fits_of(spec: JobSpec, classifier: str) -> int:
     return 1 + grid_size(spec.grid) * grid_size(spec.classifiers[classifier].grid)
 
 
-def seconds_of_fit(spec: JobSpec, entry: Entry, values: int | None = None) -> float:
+def seconds_of_fit(spec: JobSpec, entry: CatalogueEntry, values: int | None = None) -> float:
     """Estimate the time of one fit, or of one measurement that works on so many values."""
     if values is not None:
         return values / _VALUES_PER_SECOND
@@ -102,7 +102,7 @@ def _widths(steps: tuple[Step, ...], features: int, classes: int) -> list[int]:
     return widths
 
 
-def shards_of(entry: Entry) -> int:
+def shards_of(entry: CatalogueEntry) -> int:
     """Return the number of jobs that share a dataset's moment pass: one for all but the largest data."""
     flops = entry.rows_of_a_run * entry.expect.features**2
     return -(-int(flops) // int(_SHARD_FLOPS))

@@ -17,9 +17,9 @@ from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.rows import Rows
 from eigenbench.bench.jobs.supervision import MachineFaultError, Report, Supervisor, failure
 from eigenbench.bench.records.runs import NO_CLASSIFIER, within_method
+from eigenbench.datasets.card import verify_prepared
 from eigenbench.datasets.dataset import open_prepared
 from eigenbench.datasets.errors import DatasetError
-from eigenbench.datasets.verification import verify_prepared
 
 logger = logging.getLogger(__name__)
 

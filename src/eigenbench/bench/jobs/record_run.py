@@ -16,7 +16,7 @@ from eigenbench.bench.jobs.job_spec import JobSpec, content_key
 from eigenbench.bench.jobs.supervision import Report
 from eigenbench.bench.records.record import DatasetInfo, Record, write_record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
-from eigenbench.datasets.split_kinds import AnySplit
+from eigenbench.datasets.splits import AnySplit
 
 
 class RunClock:

@@ -15,13 +15,12 @@ from eigenbench.bench.jobs.job_spec import JobSpec, content_key
 from eigenbench.bench.jobs.plan import MethodPlan, SuitePlan, plan_suite
 from eigenbench.bench.jobs.rows import Rows
 from eigenbench.bench.jobs.shared_jobs import SharedJobs, in_rule, shared_jobs
-from eigenbench.bench.records.runs import REPORTED_FILES
+from eigenbench.bench.records.runs import RECEIPT_FILE, REPORTED_FILES
 from eigenbench.bench.registry import near_match
 from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.suite import Config, SuiteError
 from eigenbench.bench.suites.suite_file import load_suite, suite_files, validate_config
-from eigenbench.datasets.catalogue import load_catalogue
-from eigenbench.datasets.own_catalogue import load_with_own, own_catalogue
+from eigenbench.datasets.catalogue import load_catalogue, load_with_own, own_catalogue
 
 #: Threads that a job on a large dataset takes at most; beyond, memory bandwidth limits.
 _MAX_THREADS = 8
@@ -179,7 +178,7 @@ class Workflow:
 
     def receipts(self, suite: str) -> list[str]:
         """Return what the imports of a suite into MLflow write."""
-        return [f"{self.results}/{folder}/tracked.json" for folder in self.suites[suite].imports]
+        return [f"{self.results}/{folder}/{RECEIPT_FILE}" for folder in self.suites[suite].imports]
 
     def prepared(self, spec: JobSpec) -> list[str]:
         """Return the states of the datasets that a job reads."""

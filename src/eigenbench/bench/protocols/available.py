@@ -10,6 +10,7 @@ from typing import Any
 
 from eigenbench.bench.components import folder_of, make_importable
 from eigenbench.bench.protocols.base import ProtocolSettings, settings_class
+from eigenbench.bench.registry import near_match
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,10 @@ def find_protocol(name: str, folder: Path | None = None) -> Protocol:
         if error.name != top:
             raise ValueError(f"{name}: importing it fails: {error}") from error
         beside = "" if folder is None else f", or put {top}.py into {folder}"
-        raise ValueError(f"{name}: there is no module {top!r}: install its package{beside}") from error
+        close = near_match(top, [] if folder is None else [path.stem for path in folder.glob("*.py")])
+        raise ValueError(
+            f"{name}: there is no module {top!r}: install its package{beside}.{close}"
+        ) from error
     except Exception as error:
         raise ValueError(f"{name}: importing it fails: {type(error).__name__}: {error}") from error
     settings_class(module)

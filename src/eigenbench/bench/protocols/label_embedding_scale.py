@@ -54,13 +54,12 @@ def measure(trial: Trial) -> Outcome:
     -------
     Outcome
         ``fit_seconds``, wall time, and ``cpu_seconds`` of all threads; ``captured_energy`` and
-        ``median_angle`` and ``largest_angle``, as `eigenbench.datasets.planted_structure` defines them;
+        ``median_angle`` and ``largest_angle``, as `eigenbench.datasets.planted_labels` defines them;
         ``nonzeros`` of the features, in millions; ``cg_iterations``, the most for any column, of methods that
         solve so. With sizes, ``<metric>_at_<size>``, and curves over the size. The peak memory is that of
         the record; it includes the pages of the memory-mapped rows that were resident.
     """
-    from eigenbench.datasets.planted_labels import recipe_of
-    from eigenbench.datasets.planted_structure import canonical_angles, captured_energy
+    from eigenbench.datasets.planted_labels import canonical_angles, captured_energy, recipe_of
 
     settings: LabelEmbeddingScaleSettings = trial.settings
     dataset = trial.data()

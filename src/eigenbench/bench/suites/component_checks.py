@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import json
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,11 +24,11 @@ N_ROWS, N_INPUTS, N_CLASSES = 120, 20, 3
 
 
 class ComponentError(ValueError):
-    """A component that a suite names cannot be used; the message says why, and what to change."""
+    """A component that a suite names cannot be used; the message, which follows its name, says why."""
 
 
 def check_parameters(suite: Suite, path: Path) -> None:
-    """Check every component of a suite, and every parameter name against its signature.
+    """Check every component of a suite, and every parameter against its signature and its constraints.
 
     Imports the components that the suite names, and no others; nearly all of the time is the import of
     scikit-learn. Those that need a package that is not installed are left out; those of other packages and of
@@ -36,7 +37,7 @@ def check_parameters(suite: Suite, path: Path) -> None:
     Raises
     ------
     SuiteError
-        Naming the file, the place, and the nearest parameter or what is wrong with a component.
+        Naming the file, the place, and the nearest parameter or what is wrong with a component or a value.
     """
     for experiment_name, experiment in suite.experiments.items():
         start = f"{path}: experiments.{experiment_name}"
@@ -45,27 +46,25 @@ def check_parameters(suite: Suite, path: Path) -> None:
             by_step = dict(zip(step_names(method.steps), method.steps, strict=True))
             for step in method.steps:
                 place.check(step.component, "step", step.params)
-            for key in method.grid:
+            for key, values in method.grid.items():
                 step_name, _, parameter = key.partition("__")
                 if step_name not in by_step:
                     known = list(by_step)
                     close = near_match(step_name, known)
                     raise SuiteError(f"{place.text}.grid: {key!r} names no step.{close} Steps: {known}")
-                place.at("grid").check_names(by_step[step_name].component, None, {}, [parameter])
-            place.at("grid").check_nested(itertools.chain(*method.grid.values()))
+                place.at("grid").check_values(by_step[step_name].component, None, {}, {parameter: values})
         place = _Place(f"{start}.settings", suite.folder)
         for name, params in experiment.protocol_settings.components() if experiment.protocol_settings else ():
             place.check(name, None, params)
         for classifier_name, item in experiment.classifiers.items():
             place = _Place(f"{start}.classifiers.{classifier_name}", suite.folder)
             place.check(item.component, "classifier", item.params)
-            place.check_names(item.component, None, {}, item.grid)
-            place.check_nested(itertools.chain(*item.grid.values()))
+            place.at("grid").check_values(item.component, None, {}, item.grid)
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where in a suite something is checked."""
+    """A place in a suite that is checked."""
 
     text: str
     folder: Path | None
@@ -74,28 +73,65 @@ class _Place:
         return _Place(f"{self.text}.{key}", self.folder)
 
     def check(self, name: str, role: Role | None, params: dict[str, Any]) -> None:
-        """Check a component, its parameters, and those of them that are estimators, written like steps."""
-        self.check_names(name, role, params, params)
-        self.check_nested(params.values())
+        """Check a component and its parameters."""
+        self.check_values(name, role, params, {key: [value] for key, value in params.items()})
 
-    def check_nested(self, values: Iterable[Any]) -> None:
-        for name, params in nested_steps(list(values), NAMES):
-            self.check_names(name, None, params, params)
-
-    def check_names(self, name: str, role: Role | None, params: dict[str, Any], keys: Iterable[str]) -> None:
+    def check_values(
+        self, name: str, role: Role | None, params: dict[str, Any], values: Mapping[str, list[Any]]
+    ) -> None:
+        """Check a component, and values of its parameters with those that are written like steps."""
         try:
-            known = checked_parameters(name, role, params, self.folder)
+            cls = checked_class(name, role, params, self.folder)
+            if cls is not None:
+                for key, tried in values.items():
+                    check_parameter(cls, key, tried)
         except ComponentError as error:
-            raise SuiteError(f"{self.text}: {name}: {error}") from None
-        for key in keys:
-            if known is not None and key not in known:
-                raise SuiteError(f"{self.text}: {name} has no parameter {key!r}.{near_match(key, known)}")
+            raise SuiteError(f"{self.text}: {name}{error}") from None
+        for inner, its_params in nested_steps(list(itertools.chain(*values.values())), NAMES):
+            self.check_values(inner, None, its_params, {key: [value] for key, value in its_params.items()})
 
 
-def checked_parameters(
-    name: str, role: Role | None, params: dict[str, Any], folder: Path | None
-) -> list[str] | None:
-    """Return the parameters of a component, after looking whether it can be what a suite takes it for.
+def check_parameter(cls: type, key: str, values: list[Any]) -> None:
+    """Raise a ComponentError unless a class has a parameter, and each of some values can be its value.
+
+    The values that scikit-learn's estimators, and ours, take are their ``_parameter_constraints``. Parts that
+    are written like steps are not looked at, and of ``{choose: [...]}`` each choice is.
+    """
+    from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
+
+    known = list(inspect.signature(cls).parameters)
+    if key not in known:
+        raise ComponentError(f" has no parameter {key!r}.{near_match(key, known)}")
+    constraints = getattr(cls, "_parameter_constraints", {})
+    for value in values:
+        if isinstance(value, dict) and set(value) == {"choose"} and isinstance(value["choose"], list):
+            check_parameter(cls, key, value["choose"])
+        elif not any(nested_steps([value], NAMES)):
+            try:
+                validate_parameter_constraints(constraints, {key: value}, caller_name=cls.__name__)
+            except InvalidParameterError as error:
+                raise ComponentError(f": {error}{_unquoted(value)}") from None
+
+
+#: Texts that mean something else in other languages, or in YAML 1.1, and how YAML 1.2 writes it.
+_MEANT = {"none": "null", "true": "true", "yes": "true", "on": "true"} | dict.fromkeys(
+    ("false", "no", "off"), "false"
+)
+
+
+def _unquoted(value: Any) -> str:
+    """Return how to write a text that looks like a number, a boolean or null."""
+    if not isinstance(value, str):
+        return ""
+    with contextlib.suppress(ValueError):
+        float(value)
+        return f" Write {value} without quotes."
+    meant = _MEANT.get(value.casefold())
+    return f" Write {meant}, without quotes." if meant else ""
+
+
+def checked_class(name: str, role: Role | None, params: dict[str, Any], folder: Path | None) -> type | None:
+    """Return the class of a component, after looking whether it can be what a suite takes it for.
 
     Code that is neither eigenbench's nor scikit-learn's is tried on a few rows, unless it needs parameters
     that are estimators or stand in a grid.
@@ -113,7 +149,7 @@ def checked_parameters(
 
     Returns
     -------
-    list of str or None
+    type or None
         None where the package of a registered component is not installed.
 
     Raises
@@ -129,14 +165,14 @@ def checked_parameters(
     except Exception as error:
         if not component.own:
             raise
-        raise ComponentError(_not_loaded(component, folder, error)) from error
+        raise ComponentError(f": {_not_loaded(component, folder, error)}") from error
     if not _is_from_its_folder(component):
-        raise ComponentError(_hidden(component))
+        raise ComponentError(f": {_hidden(component)}")
     if component.kind is None:
         check_role(cls, role)
     if component.own and role is not None:
         _try_once(cls, role, json.dumps(params, sort_keys=True))
-    return list(inspect.signature(cls).parameters)
+    return cls
 
 
 def _hidden(component: Component) -> str:
@@ -165,9 +201,12 @@ def _not_loaded(component: Component, folder: Path | None, error: Exception) -> 
         return _hidden(component)
     if isinstance(error, ModuleNotFoundError) and error.name == top:
         beside = "" if folder is None else f" or put {top}.py, or a folder {top}, into {folder}"
-        return f"there is no module {top!r}: install its package{beside}"
+        close = near_match(top, [] if folder is None else [path.stem for path in folder.glob("*.py")])
+        return f"there is no module {top!r}: install its package{beside}.{close}"
     if isinstance(error, AttributeError) and component.attribute in str(error):
-        return f"the module {component.module} has no {component.attribute!r}: name a class that it defines"
+        module, name = component.module, component.attribute
+        classes = [key for key, value in vars(sys.modules[module]).items() if isinstance(value, type)]
+        return f"the module {module} has no {name!r}: name a class of its own.{near_match(name, classes)}"
     return f"importing {component.module} fails: {type(error).__name__}: {error}"
 
 
@@ -189,15 +228,15 @@ def check_role(cls: Any, role: Role | None) -> None:
     from sklearn.base import BaseEstimator, ClassifierMixin
 
     if not isinstance(cls, type):
-        raise ComponentError(f"it is not a class but {cls!r:.60}: name a class")
+        raise ComponentError(f": it is not a class but {cls!r:.60}: name a class")
     if not issubclass(cls, BaseEstimator):
-        raise ComponentError("it is no scikit-learn estimator: derive it from sklearn.base.BaseEstimator")
+        raise ComponentError(": it is no scikit-learn estimator: derive it from sklearn.base.BaseEstimator")
     if role == "classifier" and not issubclass(cls, ClassifierMixin):
-        raise ComponentError("it is no classifier: derive it from sklearn.base.ClassifierMixin first")
+        raise ComponentError(": it is no classifier: derive it from sklearn.base.ClassifierMixin first")
     for method in {"step": ("fit", "transform"), "classifier": ("fit", "predict"), None: ()}[role]:
         if not hasattr(cls, method):
             what = "a step of a pipeline" if role == "step" else "a classifier"
-            raise ComponentError(f"it has no method {method!r}, which {what} needs")
+            raise ComponentError(f": it has no method {method!r}, which {what} needs")
 
 
 def needed_parameters(cls: type) -> list[str]:
@@ -241,9 +280,9 @@ def try_out(cls: type, params: dict[str, Any], role: Role) -> None:
             model.fit(X, y)
             found = model.transform(X) if role == "step" else model.predict(X)
     except Exception as error:
-        raise ComponentError(f"{what}, it fails: {type(error).__name__}: {error}") from error
+        raise ComponentError(f": {what}, it fails: {type(error).__name__}: {error}") from error
     shape = np.shape(found)
     if role == "step" and (len(shape) != 2 or shape[0] != N_ROWS):
-        raise ComponentError(f"{what}, transform returns the shape {shape}, not ({N_ROWS}, features)")
+        raise ComponentError(f": {what}, transform returns the shape {shape}, not ({N_ROWS}, features)")
     if role == "classifier" and (shape != (N_ROWS,) or not set(np.unique(found)) <= set(range(N_CLASSES))):
-        raise ComponentError(f"{what}, predict returns {found!r:.60}, not one of the classes for each row")
+        raise ComponentError(f": {what}, predict returns {found!r:.60}, not one of the classes for each row")

@@ -7,13 +7,17 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from eigenbench.bench.protocols.base import Several
-from eigenbench.bench.registry import COMPONENTS, NAMES, find_component, near_match
+from eigenbench.bench.records.runs import RESULT_FILES
+from eigenbench.bench.registry import COMPONENTS, NAMES, find_component, near_match, sklearn_estimators
 from eigenbench.bench.suites import steps
 
 
 def _check_folder_name(name: str) -> str:
-    if name.casefold() == "search" or name.casefold().startswith("seed-"):
+    folded = name.casefold()
+    if folded == "search" or folded.startswith("seed-"):
         raise ValueError(f"{name!r} is the name of a folder of results: choose another")
+    if folded.rstrip(".") in RESULT_FILES:
+        raise ValueError(f"{name!r} is the name of a file of results: choose another")
     return name
 
 
@@ -142,7 +146,7 @@ class ClassifierSpec(SuiteModel):
         try:
             kind = find_component(self.component).kind
         except KeyError:
-            hint = near_match(self.component, known)
+            hint = near_match(self.component, [*known, *sklearn_estimators()])
             raise ValueError(
                 f"unknown classifier {self.component!r}.{hint} Known: {', '.join(known)}, "
                 "scikit-learn's classes, and import paths, package.module:Class"
@@ -208,7 +212,7 @@ class PublishedNumber(SuiteModel):
 
 
 class Deviation(SuiteModel):
-    """What a suite does otherwise than the paper, and why."""
+    """A difference of a suite from its paper, and its reason."""
 
     paper: str = Field(min_length=1)
     here: str = Field(min_length=1)

@@ -1,4 +1,4 @@
-"""How each embedding is used on class data: the pipelines, and what is searched in them, of ``methods: all``.
+"""Recipes of ``methods: all``: a pipeline for each embedding on class data, and its search.
 
 Every recipe scales the columns first and the features last, so that one linear classifier serves all of
 them, and every search has at most `MAX_POINTS` points: no method is tuned much more than another. `of_width`

@@ -7,12 +7,14 @@ before any work starts.
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     Field,
     PrivateAttr,
     ValidationError,
@@ -293,6 +295,17 @@ class Suite(SuiteModel):
         return spec.time_limit if "time_limit" in spec.model_fields_set else self.time_limit
 
 
+def _with_home(folder: str) -> str:
+    found = os.path.expanduser(folder)  # noqa: PTH111 - a relative path with a dot before it keeps it
+    if found.startswith("~"):
+        raise ValueError(f"there is no home folder {folder.split('/')[0]}: write the whole path")
+    return found
+
+
+#: A path whose ``~`` stands for the user's home.
+ConfiguredFolder = Annotated[str, AfterValidator(_with_home)]
+
+
 class Config(SuiteModel):
     """``config/config.yaml``: what runs when no target is named, and where things go.
 
@@ -302,8 +315,8 @@ class Config(SuiteModel):
     """
 
     suites: Several[Identifier] = ("quick",)
-    suites_dir: str | None = None
-    data_dir: str = "data"
-    results_dir: str = "results"
-    reports_dir: str = "reports"
+    suites_dir: ConfiguredFolder | None = None
+    data_dir: ConfiguredFolder = "data"
+    results_dir: ConfiguredFolder = "results"
+    reports_dir: ConfiguredFolder = "reports"
     seeds_in_turn: bool = False

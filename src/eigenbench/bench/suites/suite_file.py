@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,9 @@ from eigenbench.bench.registry import near_match
 from eigenbench.bench.suites.parts import SuiteModel
 from eigenbench.bench.suites.steps import Step
 from eigenbench.bench.suites.suite import Config, SettingsError, Suite, SuiteError
-from eigenbench.datasets.catalogue import Catalogue, load_catalogue
-from eigenbench.datasets.own_catalogue import OWN_CATALOGUE, load_with_own
+from eigenbench.datasets.catalogue import OWN_CATALOGUE, Catalogue, load_catalogue, load_with_own
 from eigenbench.datasets.plain_yaml import PlainYamlError, read_yaml
+from eigenbench.project_files import project_folder
 
 _MAX_ERRORS = 20
 _REMOVED_KEYS = ("pack", "shards")
@@ -24,6 +26,15 @@ _REMOVED_KEYS = ("pack", "shards")
 def suite_files(folder: Path) -> list[Path]:
     """Return the suite files of a folder, in which a catalogue of the user's own datasets may stand too."""
     return [path for path in sorted(folder.glob("*.yaml")) if path.name != OWN_CATALOGUE]
+
+
+@cache
+def rule_names() -> frozenset[str]:
+    """Return the names of the workflow's rules, which no suite can have: each suite is a rule, too."""
+    folder = project_folder()
+    files = (folder / "Snakefile", *(folder / "workflow" / "rules").glob("*.smk"))
+    pattern = re.compile(r"^ *(?:rule|checkpoint|use rule \w+ as) +(\w+)", re.MULTILINE)
+    return frozenset(name for file in files for name in pattern.findall(file.read_text(encoding="utf-8")))
 
 
 def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
@@ -50,6 +61,8 @@ def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
     suite: Suite = _validate(Suite, {"name": path.stem, **content}, path)
     if suite.name != path.stem:
         raise SuiteError(f"{path}: name is {suite.name!r}, but the file's name says {path.stem!r}")
+    if suite.name in rule_names():
+        raise SuiteError(f"{path}: name: {suite.name!r} is a rule of the workflow: choose another")
     for name, experiment in suite.experiments.items():
         unknown = [] if datasets is None else [item for item in experiment.datasets if item not in datasets]
         for dataset in unknown:
@@ -114,6 +127,8 @@ def _explain(error: ValidationError, known: Iterable[str], prefix: tuple[str, ..
             lines += _explain(cause.error, cause.keys, location)
         elif item["type"] == "extra_forbidden":
             lines.append(f"{place}: {_unknown_key(location[-1], known)}")
+        elif item["type"] in ("tuple_type", "list_type") and not isinstance(item["input"], dict):
+            lines.append(f"{place}: write a list, [{item['input']}] (found {item['input']!r:.80})")
         else:
             given = item["input"]
             found = "" if isinstance(given, dict | list | tuple | BaseModel) else f" (found {given!r:.80})"

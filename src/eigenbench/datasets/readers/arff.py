@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.base import Rows, indicator
+from eigenbench.datasets.readers.raw_rows import RawRows, indicator
 
 NUMERIC = ("numeric", "real", "integer")
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -146,7 +146,7 @@ def _wrong(path: Path, number: int, problem: str) -> MalformedData:
     return MalformedData(path.name, f"line {number}", problem, _REMEDY)
 
 
-def read_arff(path: Path, *, n_labels: int) -> Rows:
+def read_arff(path: Path, *, n_labels: int) -> RawRows:
     """Read a sparse multilabel ARFF file.
 
     Parameters
@@ -158,7 +158,7 @@ def read_arff(path: Path, *, n_labels: int) -> Rows:
 
     Returns
     -------
-    Rows
+    RawRows
         float32 CSR features, uint8 CSR indicator, label names.
 
     Raises
@@ -189,4 +189,4 @@ def read_arff(path: Path, *, n_labels: int) -> Rows:
     names = tuple(one.name for one in attributes[width - n_labels :])
     features, labels = matrix[:, : width - n_labels], matrix[:, width - n_labels :]
     with np.errstate(over="ignore"):
-        return Rows(features.astype(np.float32), indicator(path, labels), names)
+        return RawRows(features.astype(np.float32), indicator(path, labels), names)

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from eigenbench.datasets.archives import ZIP_DAMAGE
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.base import Matrix, Rows, indicator
+from eigenbench.datasets.readers.raw_rows import Matrix, RawRows, indicator
 
 _REMEDY = "write it again with numpy.savez"
 
@@ -20,7 +20,7 @@ _LARGEST_EXPANSION = 1032
 _CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
 
 
-def read_arrays(path: Path) -> Rows:
+def read_arrays(path: Path) -> RawRows:
     """Read an npz file.
 
     Parameters
@@ -52,9 +52,9 @@ def read_arrays(path: Path) -> Rows:
     if y.ndim == 1:
         if y.dtype.kind not in "iuU":
             raise MalformedData(path.name, "y", f"labels of type {y.dtype}, not whole numbers or texts")
-        return Rows(features, y, groups=groups)
+        return RawRows(features, y, groups=groups)
     names = tuple(map(str, arrays["label_names"])) if "label_names" in arrays else None
-    return Rows(features, indicator(path, y), label_names=names, groups=groups)
+    return RawRows(features, indicator(path, y), label_names=names, groups=groups)
 
 
 def load_arrays(path: Path) -> tuple[Matrix, dict[str, np.ndarray]]:

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.base import Rows
 from eigenbench.datasets.readers.idx import read_idx_array
+from eigenbench.datasets.readers.raw_rows import RawRows
 
 _PER_CLASS = 3500
 _N_TRAIN_PER_CLASS = 3000
@@ -34,7 +34,7 @@ _POSITIVE, _NEGATIVE = 4, 9
 
 def read_gisette_rebuilt(
     train_images: Path, train_labels: Path, test_images: Path, test_labels: Path, *, seed: int
-) -> Rows:
+) -> RawRows:
     """Rebuild GISETTE from the four idx files of MNIST.
 
     Parameters
@@ -46,7 +46,7 @@ def read_gisette_rebuilt(
 
     Returns
     -------
-    Rows
+    RawRows
         float32 features, 7,000 x 5,000 whole numbers from 0 to 999, and int64 labels +1 and -1; the first
         6,000 rows are the training set.
 
@@ -61,7 +61,7 @@ def read_gisette_rebuilt(
     probes = generator.permuted(real, axis=1)
     features = np.concatenate([real, probes])[generator.permutation(2 * _N_REAL)]
     order = np.concatenate([generator.permutation(part) for part in _parts(labels)])
-    return Rows(np.ascontiguousarray(features.T[order], dtype=np.float32), labels[order])
+    return RawRows(np.ascontiguousarray(features.T[order], dtype=np.float32), labels[order])
 
 
 def _draw_digits(paths: tuple[Path, ...], generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

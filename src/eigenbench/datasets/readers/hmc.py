@@ -7,13 +7,13 @@ from scipy.sparse import csr_array
 
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.arff import NUMBER, ArffAttribute, dense_cells, open_arff
-from eigenbench.datasets.readers.base import Rows
+from eigenbench.datasets.readers.raw_rows import RawRows
 
 _ROOT = "root"
 _HIERARCHY = "hierarchical"
 
 
-def read_hmc(*paths: Path) -> Rows:
+def read_hmc(*paths: Path) -> RawRows:
     """Read the files of one part, which share a hierarchy.
 
     Parameters
@@ -26,7 +26,7 @@ def read_hmc(*paths: Path) -> Rows:
 
     Returns
     -------
-    Rows
+    RawRows
         float32 features, one column for a number and one for each value of a nominal attribute, with the
         mean of the part's known values for a missing one; uint8 CSR indicator of the nodes as the file gives
         them, without their ancestors; the nodes' names; ``label_edges``.
@@ -66,7 +66,7 @@ def read_hmc(*paths: Path) -> Rows:
     ends = np.cumsum([0, *map(len, labels)])
     columns = np.array([node for row in labels for node in row], dtype=np.int32)
     indicator = csr_array((np.ones(len(columns), np.uint8), columns, ends), shape=(len(labels), len(nodes)))
-    return Rows(_without_gaps(np.array(rows)), indicator, tuple(nodes), edges)
+    return RawRows(_without_gaps(np.array(rows)), indicator, tuple(nodes), edges)
 
 
 def _graph(path: Path, hierarchy: str) -> tuple[dict[str, int], np.ndarray]:

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.base import Rows, read_expanded
+from eigenbench.datasets.readers.raw_rows import RawRows, read_expanded
 
 _UINT8 = 0x08
 
 
-def read_idx(images: Path, labels: Path) -> Rows:
+def read_idx(images: Path, labels: Path) -> RawRows:
     """Read idx images and their labels.
 
     Parameters
@@ -23,7 +23,7 @@ def read_idx(images: Path, labels: Path) -> Rows:
 
     Returns
     -------
-    Rows
+    RawRows
         uint8 features, one row per image, and int64 labels.
 
     Raises
@@ -38,7 +38,7 @@ def read_idx(images: Path, labels: Path) -> Rows:
         )
     if len(pixels) != len(codes):
         raise MalformedData(labels.name, "header", f"{len(codes)} labels for {len(pixels)} images")
-    return Rows(pixels.reshape(len(pixels), prod(pixels.shape[1:])), codes.astype(np.int64))
+    return RawRows(pixels.reshape(len(pixels), prod(pixels.shape[1:])), codes.astype(np.int64))
 
 
 def read_idx_array(path: Path) -> np.ndarray:
@@ -69,7 +69,7 @@ _LARGEST_IDX = 1 << 30
 """Most bytes that a compressed file may expand to; the largest of EMNIST has 547 MB."""
 
 
-def read_emnist(images: Path, labels: Path) -> Rows:
+def read_emnist(images: Path, labels: Path) -> RawRows:
     """Read gzip-compressed idx files of EMNIST, whose images are transposed, and turn the images upright.
 
     Parameters
@@ -79,7 +79,7 @@ def read_emnist(images: Path, labels: Path) -> Rows:
 
     Returns
     -------
-    Rows
+    RawRows
         uint8 features, one row per image in row-major order, and int64 labels.
 
     Raises
@@ -95,4 +95,4 @@ def read_emnist(images: Path, labels: Path) -> Rows:
             labels.name, "header", f"labels of shape {codes.shape} for images of shape {pixels.shape}"
         )
     upright = np.ascontiguousarray(pixels.transpose(0, 2, 1))
-    return Rows(upright.reshape(len(pixels), prod(pixels.shape[1:])), codes.astype(np.int64))
+    return RawRows(upright.reshape(len(pixels), prod(pixels.shape[1:])), codes.astype(np.int64))

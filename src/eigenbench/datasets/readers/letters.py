@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.base import Rows
+from eigenbench.datasets.readers.raw_rows import RawRows
 
 _SIDE, _BOX = 28, 20
 _PEN = 2.2
@@ -19,7 +19,7 @@ _MOST_CAPITALS = 1 << 16
 """A few bytes of parquet can stand for any number of equal rows."""
 
 
-def read_handwritten_letters(capitals: Path, strokes: Path) -> Rows:
+def read_handwritten_letters(capitals: Path, strokes: Path) -> RawRows:
     """Read scanned capitals and draw handwritten lower-case letters beside them.
 
     Parameters
@@ -33,7 +33,7 @@ def read_handwritten_letters(capitals: Path, strokes: Path) -> Rows:
 
     Returns
     -------
-    Rows
+    RawRows
         uint8 features and the letters as labels: capitals, then lower-case letters, each in the order of
         its file within a letter.
 
@@ -47,7 +47,7 @@ def read_handwritten_letters(capitals: Path, strokes: Path) -> Rows:
     lower = [(letter, draw_strokes(example)) for letter in ascii_lowercase for example in drawn[letter]]
     labels = [ascii_uppercase[code] for code in codes] + [letter for letter, _ in lower]
     features = np.concatenate([images, np.stack([image.ravel() for _, image in lower])])
-    return Rows(features, np.array(labels, dtype=np.str_))
+    return RawRows(features, np.array(labels, dtype=np.str_))
 
 
 def draw_strokes(strokes: list[list[list[float]]]) -> np.ndarray:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.base import Rows, integer_labels
+from eigenbench.datasets.readers.raw_rows import RawRows, integer_labels
 
 _READ = """
 import sys, numpy, scipy.io
@@ -21,7 +21,7 @@ numpy.savez(sys.stdout.buffer, **{name: found[name] for name in names if name in
 """
 
 
-def read_mat(path: Path, *, features: str, labels: str, image: tuple[int, int] | None = None) -> Rows:
+def read_mat(path: Path, *, features: str, labels: str, image: tuple[int, int] | None = None) -> RawRows:
     """Read two numeric matrices of a file; no other variable is touched.
 
     Parameters
@@ -35,7 +35,7 @@ def read_mat(path: Path, *, features: str, labels: str, image: tuple[int, int] |
 
     Returns
     -------
-    Rows
+    RawRows
         float32 features and int64 labels, in the file's order.
 
     Raises
@@ -53,7 +53,7 @@ def read_mat(path: Path, *, features: str, labels: str, image: tuple[int, int] |
             )
         table = table.reshape(-1, image[1], image[0]).transpose(0, 2, 1).reshape(len(table), -1)
     with np.errstate(over="ignore"):
-        return Rows(table.astype(np.float32), integer_labels(path, codes.ravel()))
+        return RawRows(table.astype(np.float32), integer_labels(path, codes.ravel()))
 
 
 def _variables(path: Path, names: tuple[str, str]) -> list[np.ndarray]:

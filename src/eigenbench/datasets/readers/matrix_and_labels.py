@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.base import Rows, integer_labels
+from eigenbench.datasets.readers.raw_rows import RawRows, integer_labels
 
 
-def read_matrix_and_labels(matrix: Path, labels: Path) -> Rows:
+def read_matrix_and_labels(matrix: Path, labels: Path) -> RawRows:
     """Read a file of features and a file of labels.
 
     Parameters
@@ -20,7 +20,7 @@ def read_matrix_and_labels(matrix: Path, labels: Path) -> Rows:
 
     Returns
     -------
-    Rows
+    RawRows
         float32 features and int64 labels.
 
     Raises
@@ -34,7 +34,7 @@ def read_matrix_and_labels(matrix: Path, labels: Path) -> Rows:
         raise MalformedData(labels.name, "line 1", f"{codes.shape[1]} numbers instead of one label")
     if len(features) != len(codes):
         raise MalformedData(labels.name, "labels", f"{len(codes)} labels for {len(features)} rows")
-    return Rows(features, integer_labels(labels, codes[:, 0]))
+    return RawRows(features, integer_labels(labels, codes[:, 0]))
 
 
 def _numbers(path: Path, dtype: type) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.base import Rows
+from eigenbench.datasets.readers.raw_rows import RawRows
 from eigenbench.datasets.readers.sparse_text import PAIRS, PairLines
 
 _XMC_HEADER = re.compile(rb"\s*(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})\s*")
@@ -18,7 +18,7 @@ _LSHTC_HEADER = re.compile(rb"[A-Za-z\", ]+\s*")
 _LARGEST_ID = 10**9
 
 
-def read_xmc(path: Path) -> Rows:
+def read_xmc(path: Path) -> RawRows:
     """Read a file of the extreme classification repository.
 
     Parameters
@@ -29,7 +29,7 @@ def read_xmc(path: Path) -> Rows:
 
     Returns
     -------
-    Rows
+    RawRows
         float32 CSR features of shape (n, d), uint8 CSR indicator of shape (n, c).
 
     Raises
@@ -56,10 +56,10 @@ def read_xmc(path: Path) -> Rows:
             pairs.add(number, line, match[2])
     if len(pairs) < n_rows or not n_rows:
         raise MalformedData(path.name, "end of file", f"{len(pairs)} rows, line 1 says {n_rows}")
-    return Rows(pairs.matrix(), labels.indicator())
+    return RawRows(pairs.matrix(), labels.indicator())
 
 
-def read_lshtc(path: Path) -> Rows:
+def read_lshtc(path: Path) -> RawRows:
     """Read the training file of Kaggle's fourth challenge on large-scale hierarchical text classification.
 
     Parameters
@@ -70,7 +70,7 @@ def read_lshtc(path: Path) -> Rows:
 
     Returns
     -------
-    Rows
+    RawRows
         float32 CSR features, one column for each id that occurs; uint8 CSR indicator, one column for each
         label that occurs, named by its number. Columns are in the order of the numbers.
 
@@ -93,7 +93,7 @@ def read_lshtc(path: Path) -> Rows:
     if not len(pairs):
         raise MalformedData(path.name, "line 1", "no rows")
     indicator, names = _without_gaps(labels.indicator())
-    return Rows(_without_gaps(pairs.matrix())[0], indicator, tuple(map(str, names)))
+    return RawRows(_without_gaps(pairs.matrix())[0], indicator, tuple(map(str, names)))
 
 
 class _LabelLists:

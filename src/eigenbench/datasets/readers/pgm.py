@@ -9,13 +9,13 @@ from PIL import Image, ImageFile
 
 from eigenbench.datasets.archives import tar_members
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.base import Rows, natural_key
+from eigenbench.datasets.readers.raw_rows import RawRows, natural_key
 
 _NEWLINE = b"\n"
 _PAIR = b"\r\n"
 
 
-def read_pgm_tar(path: Path, *, block: int = 1) -> Rows:
+def read_pgm_tar(path: Path, *, block: int = 1) -> RawRows:
     """Read a tar of equally sized images.
 
     Parameters
@@ -27,7 +27,7 @@ def read_pgm_tar(path: Path, *, block: int = 1) -> Rows:
 
     Returns
     -------
-    Rows
+    RawRows
         uint8 features, one image per row in row-major order, rows in the natural order of the member names;
         labels are the names of the folders.
 
@@ -54,7 +54,7 @@ def read_pgm_tar(path: Path, *, block: int = 1) -> Rows:
         problem = f"size {images[0].shape}, which blocks of {block} x {block} do not fill"
         raise MalformedData(path.name, f"member {names[0]!r}", problem)
     tiles = np.stack(images).reshape(len(images), height // block, block, width // block, block)
-    return Rows(np.rint(tiles.mean(axis=(2, 4))).astype(np.uint8).reshape(len(images), -1), labels)
+    return RawRows(np.rint(tiles.mean(axis=(2, 4))).astype(np.uint8).reshape(len(images), -1), labels)
 
 
 def read_pgm(name: str, data: bytes) -> np.ndarray:

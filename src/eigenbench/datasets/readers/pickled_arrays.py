@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import vstack
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.base import Rows, indicator, read_expanded
+from eigenbench.datasets.readers.raw_rows import RawRows, indicator, read_expanded
 
 _BYTES_PER_VALUE = 40
 """A number of 8 bytes, each written as up to 4 characters, and something beside them."""
@@ -22,7 +22,7 @@ _BYTES_PER_VALUE = 40
 _SLACK_BYTES = 1 << 20
 
 
-def read_pickled_arrays(*paths: Path, n_values: int) -> Rows:
+def read_pickled_arrays(*paths: Path, n_values: int) -> RawRows:
     """Read bzip2-compressed pickles of ``{'X': array, 'y': array}``, as old scikit-multilearn ships them.
 
     Parameters
@@ -34,7 +34,7 @@ def read_pickled_arrays(*paths: Path, n_values: int) -> Rows:
 
     Returns
     -------
-    Rows
+    RawRows
         float32 features (dense) and a uint8 CSR indicator.
 
     Raises
@@ -48,10 +48,10 @@ def read_pickled_arrays(*paths: Path, n_values: int) -> Rows:
         if widths[0] != widths[1]:
             raise MalformedData(path.name, "content", f"{widths[0]} features and labels, others {widths[1]}")
     labels = vstack([part.labels for part in parts], format="csr")
-    return Rows(np.concatenate([part.features for part in parts]), labels)
+    return RawRows(np.concatenate([part.features for part in parts]), labels)
 
 
-def _read_part(path: Path, n_values: int) -> Rows:
+def _read_part(path: Path, n_values: int) -> RawRows:
     content = unpickle_arrays(path, n_values * _BYTES_PER_VALUE + _SLACK_BYTES)
     if set(content) != {"X", "y"}:
         raise MalformedData(path.name, "content", f"keys {sorted(content)}, expected X and y")
@@ -61,7 +61,7 @@ def _read_part(path: Path, n_values: int) -> Rows:
             path.name, "content", f"shapes {features.shape} and {labels.shape} don't fit together"
         )
     with np.errstate(over="ignore"):
-        return Rows(features.astype(np.float32), indicator(path, labels))
+        return RawRows(features.astype(np.float32), indicator(path, labels))
 
 
 def unpickle_arrays(path: Path, limit: int) -> dict[str, np.ndarray]:

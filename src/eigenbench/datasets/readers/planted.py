@@ -8,11 +8,11 @@ from pydantic import ValidationError
 
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.planted_labels import PlantedLabels
-from eigenbench.datasets.readers.base import Rows
+from eigenbench.datasets.readers.raw_rows import RawRows
 from eigenbench.datasets.storage import TEMPORARY_PREFIX
 
 
-def read_planted_labels(path: Path) -> Rows:
+def read_planted_labels(path: Path) -> RawRows:
     """Make the rows of a recipe.
 
     Parameters
@@ -22,7 +22,7 @@ def read_planted_labels(path: Path) -> Rows:
 
     Returns
     -------
-    Rows
+    RawRows
         float32 features in memory-mapped files that are already deleted, so that they take no memory and
         vanish with the last reference; labels are a uint8 indicator, also where rows have one label each.
 
@@ -37,5 +37,5 @@ def read_planted_labels(path: Path) -> Rows:
         problem = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
         raise MalformedData(path.name, "recipe", problem) from error
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=TEMPORARY_PREFIX) as folder:
-        X, Y = recipe.open(Path(folder))
-        return Rows(X, Y.astype(np.uint8))
+        X, Y = recipe.write(Path(folder))
+        return RawRows(X, Y.astype(np.uint8))

@@ -1,6 +1,7 @@
 """Images of printed characters, drawn from a font file with random angles and sizes."""
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -8,7 +9,7 @@ from scipy.ndimage import gaussian_filter
 
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.formats import Alphabet, PrintedFormat
-from eigenbench.datasets.readers.base import Rows
+from eigenbench.datasets.readers.raw_rows import RawRows
 
 _OVERSAMPLING = 4
 """Pixels of the drawing, in each direction, that are averaged into one of the image."""
@@ -17,27 +18,28 @@ _TRUNCATE = 3.0
 """Standard deviations after which the smoothing ends."""
 
 
-def print_characters(path: Path, *, style: PrintedFormat, alphabet: Alphabet) -> Rows:
-    """Draw every character of an alphabet many times.
+def read_printed(path: Path, *, options: PrintedFormat, part: Literal["train", "test"]) -> RawRows:
+    """Draw every character of a part's alphabet many times.
 
     A character is drawn once, large. Each image shows it rotated about its centre of mass and scaled, with
     that centre in the middle of the image: the drawing is resampled (bilinear) at four times the image's
     resolution, averaged over 4 x 4 pixels, and smoothed. At scale 1 the larger side of the bounding box is
-    ``style.extent`` of the image's side; what a larger scale moves out of the image is cut off.
+    ``extent`` of the image's side; what a larger scale moves out of the image is cut off.
 
     Parameters
     ----------
     path : Path
         A TrueType or OpenType font.
-    style : PrintedFormat
-        Rotation, scale, size and smoothing, and the seed of the draws. The draws for a character depend on
-        nothing else than the seed and its code point, so an alphabet may grow without changing the others.
-    alphabet : Alphabet
-        Characters, and the number of images of each.
+    options : PrintedFormat
+        Alphabets, rotation, scale, size and smoothing, and the seed of the draws. The draws for a character
+        depend on nothing else than the seed and its code point, so an alphabet may grow without changing the
+        others.
+    part : {"train", "test"}
+        Which alphabet to draw.
 
     Returns
     -------
-    Rows
+    RawRows
         uint8 grey levels (ink is 255), one image per row in row-major order, character after character;
         labels are the characters.
 
@@ -51,8 +53,12 @@ def print_characters(path: Path, *, style: PrintedFormat, alphabet: Alphabet) ->
     About 0.3 ms an image of 28 x 28 pixels. The same Pillow and FreeType give the same bytes; another version
     may differ by one grey level where its rasteriser does.
     """
+    alphabet = options.train if part == "train" else options.test
+    # The size at which a capital is drawn about as large as its largest image.
+    largest = options.scaled[1] if options.scaled else 1.0
+    size = round(largest * options.extent * options.size * _OVERSAMPLING / 0.73)
     try:
-        font = ImageFont.truetype(str(path), size=_font_size(style), layout_engine=ImageFont.Layout.BASIC)
+        font = ImageFont.truetype(str(path), size=size, layout_engine=ImageFont.Layout.BASIC)
     except OSError as error:
         raise MalformedData(path.name, "file", f"not a font ({error})") from error
     try:
@@ -60,15 +66,9 @@ def print_characters(path: Path, *, style: PrintedFormat, alphabet: Alphabet) ->
         inks = {character: _ink(font, character) for character in alphabet.characters}
     except OSError as error:  # FreeType reads the outlines only now
         raise MalformedData(path.name, "outlines", f"not drawable ({error})") from error
-    blocks = [_draw_all(path, ink, style, alphabet, character, missing) for character, ink in inks.items()]
+    blocks = [_draw_all(path, ink, options, alphabet, character, missing) for character, ink in inks.items()]
     labels = np.repeat(np.array(list(alphabet.characters), dtype=np.str_), alphabet.images)
-    return Rows(np.concatenate(blocks), labels)
-
-
-def _font_size(style: PrintedFormat) -> int:
-    """Return the size at which a capital is drawn about as large as its largest image."""
-    largest = style.scaled[1] if style.scaled else 1.0
-    return round(largest * style.extent * style.size * _OVERSAMPLING / 0.73)
+    return RawRows(np.concatenate(blocks), labels)
 
 
 def _ink(font: ImageFont.FreeTypeFont, character: str) -> Image.Image:
@@ -82,7 +82,7 @@ def _ink(font: ImageFont.FreeTypeFont, character: str) -> Image.Image:
 def _draw_all(
     path: Path,
     ink: Image.Image,
-    style: PrintedFormat,
+    options: PrintedFormat,
     alphabet: Alphabet,
     character: str,
     missing: Image.Image,
@@ -97,15 +97,15 @@ def _draw_all(
     centre = np.array([(columns * levels).sum(), (rows * levels).sum()]) / levels.sum() + 0.5
     inked = np.nonzero(levels)
     extent = max(int(np.ptp(axis)) + 1 for axis in inked)
-    per_pixel = extent / (style.extent * style.size * _OVERSAMPLING)
-    generator = np.random.default_rng([style.seed, ord(character)])
-    images = np.empty((alphabet.images, style.size, style.size), dtype=np.float32)
+    per_pixel = extent / (options.extent * options.size * _OVERSAMPLING)
+    generator = np.random.default_rng([options.seed, ord(character)])
+    images = np.empty((alphabet.images, options.size, options.size), dtype=np.float32)
     for image in images:
-        angle = generator.uniform(0, 2 * np.pi) if style.rotated else 0.0
-        scale = generator.uniform(*style.scaled) if style.scaled else 1.0
-        image[:] = _place(ink, centre, angle, per_pixel / scale, style.size)
-    if style.blur:
-        smoothing = (0, style.blur, style.blur)
+        angle = generator.uniform(0, 2 * np.pi) if options.rotated else 0.0
+        scale = generator.uniform(*options.scaled) if options.scaled else 1.0
+        image[:] = _place(ink, centre, angle, per_pixel / scale, options.size)
+    if options.blur:
+        smoothing = (0, options.blur, options.blur)
         images = gaussian_filter(images, smoothing, mode="constant", truncate=_TRUNCATE)
     return np.rint(images).astype(np.uint8).reshape(len(images), -1)
 

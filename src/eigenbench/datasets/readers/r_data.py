@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.base import Rows, indicator, integer_labels, read_expanded
+from eigenbench.datasets.readers.raw_rows import RawRows, indicator, integer_labels, read_expanded
 
 _OPENERS: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open,
@@ -27,7 +27,7 @@ _BYTES_PER_VALUE = 16
 _SLACK_BYTES = 1 << 20
 
 
-def read_r_matrix(path: Path, *, n_values: int) -> Rows:
+def read_r_matrix(path: Path, *, n_values: int) -> RawRows:
     """Read the only object of a file, a numeric matrix with the class label in its first column.
 
     Parameters
@@ -39,7 +39,7 @@ def read_r_matrix(path: Path, *, n_values: int) -> Rows:
 
     Returns
     -------
-    Rows
+    RawRows
         float32 features (dense) and int64 labels.
 
     Raises
@@ -57,10 +57,10 @@ def read_r_matrix(path: Path, *, n_values: int) -> Rows:
         raise MalformedData(path.name, "object", f"{len(values)} values for a matrix {n_rows} x {n_columns}")
     table = values.reshape((n_rows, n_columns), order="F")
     with np.errstate(over="ignore"):
-        return Rows(table[:, 1:].astype(np.float32), integer_labels(path, table[:, 0]))
+        return RawRows(table[:, 1:].astype(np.float32), integer_labels(path, table[:, 0]))
 
 
-def read_r_frame(path: Path, *, label: str, part_column: str, part: str, n_values: int) -> Rows:
+def read_r_frame(path: Path, *, label: str, part_column: str, part: str, n_values: int) -> RawRows:
     """Read those rows of the only object of a file, a data frame, that belong to a part.
 
     Parameters
@@ -76,7 +76,7 @@ def read_r_frame(path: Path, *, label: str, part_column: str, part: str, n_value
 
     Returns
     -------
-    Rows
+    RawRows
         float32 features (dense) and the labels as strings, in the file's order.
 
     Raises
@@ -93,7 +93,7 @@ def read_r_frame(path: Path, *, label: str, part_column: str, part: str, n_value
     chosen = np.char.startswith(parts, f"{part}.")
     with np.errstate(over="ignore"):
         features = np.column_stack(vectors)[chosen].astype(np.float32)
-    return Rows(features, labels[chosen])
+    return RawRows(features, labels[chosen])
 
 
 def _factor(path: Path, item: Any, name: str) -> np.ndarray:
@@ -108,7 +108,7 @@ def _factor(path: Path, item: Any, name: str) -> np.ndarray:
     return np.array([text.decode("latin-1") for text in texts])[codes.astype(np.intp) - 1]
 
 
-def read_r_mldr(path: Path, *, n_values: int) -> Rows:
+def read_r_mldr(path: Path, *, n_values: int) -> RawRows:
     """Read the only object of a file, an ``mldr`` list as R's multilabel packages write it.
 
     Parameters
@@ -121,7 +121,7 @@ def read_r_mldr(path: Path, *, n_values: int) -> Rows:
 
     Returns
     -------
-    Rows
+    RawRows
         float32 CSR features, the label names and a uint8 CSR indicator.
 
     Raises
@@ -148,7 +148,7 @@ def read_r_mldr(path: Path, *, n_values: int) -> Rows:
     if len({len(vector) for vector in vectors}) != 1 or len(vectors[0]) == 0:
         raise MalformedData(path.name, "dataset", "columns of different lengths, or empty ones")
     n_features = int(numbers[0])
-    return Rows(
+    return RawRows(
         _from_columns(vectors[:n_features]),
         indicator(path, _from_columns(vectors[n_features : n_features + len(numbers)])),
         tuple(names[number].decode("latin-1") for number in numbers),

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.base import Rows, integer_labels
+from eigenbench.datasets.readers.raw_rows import RawRows, integer_labels
 
 NUMBER = rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 PAIRS = rb"((?:\s+\d{1,9}:" + NUMBER + rb")*)\s*"
@@ -95,12 +95,12 @@ def _joined(arrays: Sequence[np.ndarray], dtype: type) -> np.ndarray:
     return np.concatenate([np.empty(0, dtype), *arrays])
 
 
-def read_svmlight(path: Path, *, n_features: int) -> Rows:
+def read_svmlight(path: Path, *, n_features: int) -> RawRows:
     """Read svmlight text with ascending indices from 1; see `_read` for the rest."""
     return _read(path, _SVMLIGHT, PairLines(path, n_columns=n_features, first_index=1, ascending=True))
 
 
-def read_vw(path: Path, *, n_features: int, first_index: int) -> Rows:
+def read_vw(path: Path, *, n_features: int, first_index: int) -> RawRows:
     """Read Vowpal Wabbit text without namespaces or importances; see `_read` for the rest.
 
     Indices may come in any order, and one without a value has the value 1.
@@ -108,7 +108,7 @@ def read_vw(path: Path, *, n_features: int, first_index: int) -> Rows:
     return _read(path, _VW, PairLines(path, n_columns=n_features, first_index=first_index))
 
 
-def _read(path: Path, pattern: re.Pattern[bytes], pairs: PairLines) -> Rows:
+def _read(path: Path, pattern: re.Pattern[bytes], pairs: PairLines) -> RawRows:
     """Read one example per line.
 
     Parameters
@@ -122,7 +122,7 @@ def _read(path: Path, pattern: re.Pattern[bytes], pairs: PairLines) -> Rows:
 
     Returns
     -------
-    Rows
+    RawRows
         float32 CSR features and int64 labels.
 
     Raises
@@ -143,4 +143,4 @@ def _read(path: Path, pattern: re.Pattern[bytes], pairs: PairLines) -> Rows:
             pairs.add(number, line, _WITHOUT_VALUE.sub(rb"\1:1", match[2]) if pattern is _VW else match[2])
     if not labels:
         raise MalformedData(path.name, "line 1", "the file is empty")
-    return Rows(pairs.matrix(), integer_labels(path, np.array(labels)))
+    return RawRows(pairs.matrix(), integer_labels(path, np.array(labels)))

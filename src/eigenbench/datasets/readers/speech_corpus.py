@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from eigenbench.datasets.archives import tar_members
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.audio import parse_phones, parse_recording, phone_states
-from eigenbench.datasets.readers.base import Rows
 from eigenbench.datasets.readers.cepstra import frame_centres, mel_cepstra, with_context, with_derivatives
-
-Subset = Literal["train", "development", "core_test"]
+from eigenbench.datasets.readers.raw_rows import RawRows
 
 #: Eleven frames: this one and five on either side.
 CONTEXT_RADIUS = 5
@@ -40,7 +38,9 @@ _LARGEST_CORPUS = 1 << 34
 _LOWEST_RATE = 8000
 
 
-def read_speech_corpus(path: Path, *, subset: Subset) -> Rows:
+def read_speech_corpus(
+    path: Path, *, part: Literal["train", "test"], test_speakers: Literal["core_test", "development"]
+) -> RawRows:
     """Turn the recordings of one subset of speakers into frames.
 
     Parameters
@@ -49,12 +49,14 @@ def read_speech_corpus(path: Path, *, subset: Subset) -> Rows:
         A tar of ``train/<dialect>/<speaker>/<sentence>.wav`` (RIFF or NIST SPHERE, also ``.sph``) and
         ``.phn`` beside it; upper or lower case, below any folder. The sentences ``sa1`` and ``sa2``, which
         all speakers of TIMIT read, are left out.
-    subset : {"train", "development", "core_test"}
-        All speakers below ``train``, or those below ``test`` who are on the list of that name.
+    part : {"train", "test"}
+        All speakers below ``train``, or some of those below ``test``.
+    test_speakers : {"core_test", "development"}
+        The list of the speakers for the test.
 
     Returns
     -------
-    Rows
+    RawRows
         float32 features, 429 a frame: 13 mel cepstra with first and second derivatives, of eleven frames
         around the row's. Labels ``aa_1`` to ``zh_3``: the phone at the middle of the frame and which third
         of it. Frames that no phone covers are left out. Rows are in the order of the names of the files.
@@ -69,6 +71,7 @@ def read_speech_corpus(path: Path, *, subset: Subset) -> Rows:
     -----
     1.9 GB for TIMIT's training part, 1.1 million frames, and an eleventh of that while it is read.
     """
+    subset = test_speakers if part == "test" else "train"
     utterances = [_frames(path.name, one) for one in _utterances(path, subset)]
     if not utterances:
         raise MalformedData(path.name, "names of files", f"no recording of the {subset} speakers")
@@ -83,7 +86,7 @@ def read_speech_corpus(path: Path, *, subset: Subset) -> Rows:
         with_context(frames, CONTEXT_RADIUS, rows)
         start, stop = stop, stop + int(covered.sum())
         features[start:stop] = rows[covered]
-    return Rows(features, np.concatenate([labels[covered] for _, labels, covered, _ in utterances]))
+    return RawRows(features, np.concatenate([labels[covered] for _, labels, covered, _ in utterances]))
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class _Utterance:
     phones: tuple[str, bytes]
 
 
-def _utterances(path: Path, subset: Subset) -> Iterator[_Utterance]:
+def _utterances(path: Path, subset: str) -> Iterator[_Utterance]:
     """Yield the sentences of a subset in the order of their names; one file waits for the other."""
     sounds: dict[str, tuple[str, bytes]] = {}
     phones: dict[str, tuple[str, bytes]] = {}
@@ -116,7 +119,7 @@ def _utterances(path: Path, subset: Subset) -> Iterator[_Utterance]:
         yield _Utterance(sounds.pop(sentence), phones.pop(sentence))
 
 
-def _belongs(place: PurePosixPath, subset: Subset) -> bool:
+def _belongs(place: PurePosixPath, subset: str) -> bool:
     if len(place.parts) < 4 or place.stem in ("sa1", "sa2"):
         return False
     part, _, speaker, _ = place.parts[-4:]

@@ -1,64 +1,50 @@
-"""The kinds of source: each puts its bytes for a raw file at a local path, or says why it can't."""
+"""The kinds of source that the catalogue can name, each in a module of its own."""
 
-from pathlib import Path
+from typing import Annotated, Any
 
-from eigenbench.datasets.source_kinds import (
-    FolderSource,
-    InstalledSource,
-    MirrorSource,
-    PackageSource,
-    PartitionsSource,
-    PathSource,
-    SdistSource,
-    Source,
-    UrlSource,
-)
-from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
-from eigenbench.datasets.sources.folder import pack_folder
-from eigenbench.datasets.sources.installed import find_installed
-from eigenbench.datasets.sources.mirror import find_in_mirror, own_file
-from eigenbench.datasets.sources.package import read_from_package
-from eigenbench.datasets.sources.partitions import write_listing
-from eigenbench.datasets.sources.sdist import read_from_sdist
-from eigenbench.datasets.sources.url import download
+from pydantic import Discriminator, Tag
 
-__all__ = ["SourceUnavailable", "StagingArea", "obtain"]
+from eigenbench.datasets.sources.folder import FolderSource
+from eigenbench.datasets.sources.installed import InstalledSource
+from eigenbench.datasets.sources.mirror import MirrorSource
+from eigenbench.datasets.sources.package import PackageSource
+from eigenbench.datasets.sources.partition_list import PartitionsSource
+from eigenbench.datasets.sources.path import PathSource
+from eigenbench.datasets.sources.sdist import SdistSource
+from eigenbench.datasets.sources.url import UrlSource
+
+__all__ = [
+    "AnySource",
+    "FolderSource",
+    "InstalledSource",
+    "MirrorSource",
+    "PackageSource",
+    "PartitionsSource",
+    "PathSource",
+    "SdistSource",
+    "UrlSource",
+]
+
+_KINDS = ("mirror", "path", "url", "package", "sdist", "installed", "folder", "partitions")
 
 
-def obtain(source: Source, staging: StagingArea, limit: int) -> Path:
-    """Return the path of the source's bytes, not yet decoded.
+def _kind_of(value: Any) -> str | None:
+    present = value if isinstance(value, dict) else vars(value)
+    return next((kind for kind in _KINDS if kind in present), None)
 
-    Parameters
-    ----------
-    source : Source
-        An entry of the catalogue's ``sources``.
-    staging : StagingArea
-        Folder for what has to be downloaded, and what was downloaded before.
-    limit : int
-        Most bytes to accept.
 
-    Raises
-    ------
-    SourceUnavailable
-        The source can't be reached or lacks the file.
-    MalformedData
-        What it gave is too large or a broken archive.
-    """
-    match source:
-        case MirrorSource():
-            return find_in_mirror(source, staging, limit)
-        case PathSource():
-            return own_file(source)
-        case UrlSource():
-            return download(source, staging, limit)
-        case PackageSource():
-            return read_from_package(source, staging, limit)
-        case SdistSource():
-            return read_from_sdist(source, staging, limit)
-        case InstalledSource():
-            return find_installed(source)
-        case FolderSource():
-            return pack_folder(source, staging, limit)
-        case PartitionsSource():
-            return write_listing(source, staging)
-    raise TypeError(f"unknown kind of source: {source!r}")
+AnySource = Annotated[
+    Annotated[MirrorSource, Tag("mirror")]
+    | Annotated[PathSource, Tag("path")]
+    | Annotated[UrlSource, Tag("url")]
+    | Annotated[PackageSource, Tag("package")]
+    | Annotated[SdistSource, Tag("sdist")]
+    | Annotated[InstalledSource, Tag("installed")]
+    | Annotated[FolderSource, Tag("folder")]
+    | Annotated[PartitionsSource, Tag("partitions")],
+    Discriminator(
+        _kind_of,
+        custom_error_type="source_kind",
+        custom_error_message=f"a source needs one of the keys {', '.join(_KINDS)}",
+    ),
+]

@@ -5,66 +5,77 @@ import os
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Annotated, BinaryIO, cast
+
+from pydantic import Field
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.file_sums import stamp_of
-from eigenbench.datasets.source_kinds import FolderSource
-from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
-from eigenbench.datasets.sources.mirror import mirror_folder
+from eigenbench.datasets.file_sums import FileSums, stamp_of
+from eigenbench.datasets.sources.source import (
+    RelativePath,
+    Source,
+    SourceUnavailable,
+    StagingArea,
+    mirror_folder,
+)
 from eigenbench.datasets.storage import HashingWriter
 
 
-def pack_folder(source: FolderSource, staging: StagingArea, limit: int) -> Path:
-    """Pack the folder's files of the wanted suffixes into a tar and return its path.
+class FolderSource(Source):
+    """A folder below the one that ``EIGENBENCH_MIRROR`` names, of which files are packed into one tar.
 
     Names are relative to the folder and sorted; times, owners and modes are fixed, so that the same files
     give the same bytes. Links are not followed.
 
-    Raises
-    ------
-    SourceUnavailable
-        No mirror, no such folder, or no file of these suffixes in it.
-    MalformedData
-        More than ``limit`` bytes.
+    Attributes
+    ----------
+    folder : str
+        Its relative path.
+    suffixes : tuple of str
+        Ends of the names to take, in small letters; capitals match as well.
     """
-    folder, names = _folder_and_names(source)
-    size = sum((folder / name).stat().st_size for name in names)
-    if size > limit:
-        raise MalformedData(source.folder, "files", f"{size} bytes in all, more than {limit}")
-    packed = staging.folder / f"{folder.name}.tar"
-    staging.say(f"packing {len(names)} files of {folder}")
-    with packed.open("wb") as stream:
-        _write_tar(folder, names, stream)
-    return packed
 
+    folder: RelativePath
+    suffixes: Annotated[tuple[str, ...], Field(min_length=1)]
 
-def folder_sum(source: FolderSource) -> str:
-    """Return the SHA-256 of the tar that `pack_folder` makes, without keeping it."""
-    folder, names = _folder_and_names(source)
-    with Path(os.devnull).open("wb") as nowhere:
-        sink = HashingWriter(nowhere, folder.name)
-        _write_tar(folder, names, cast(BinaryIO, sink))
-    return sink.sha256
+    def __str__(self) -> str:
+        return f"folder {self.folder}"
 
+    def obtain(self, staging: StagingArea, limit: int) -> Path:
+        """Pack the files into a tar and return its path."""
+        folder, names = self._files()
+        size = sum((folder / name).stat().st_size for name in names)
+        if size > limit:
+            raise MalformedData(self.folder, "files", f"{size} bytes in all, more than {limit}")
+        packed = staging.folder / f"{folder.name}.tar"
+        staging.say(f"packing {len(names)} files of {folder}")
+        with packed.open("wb") as stream:
+            _write_tar(folder, names, stream)
+        return packed
 
-def folder_stamp(source: FolderSource) -> str:
-    """Return one stamp for names and stamps of all files that `pack_folder` takes."""
-    folder, names = _folder_and_names(source)
-    lines = [f"{name} {stamp_of(folder / name)}\n" for name in names]
-    return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
+    def own_sum(self, sums: FileSums) -> str:
+        """Return the sum of the tar that would be made now; a file that was touched has all read."""
+        folder, names = self._files()
+        lines = [f"{name} {stamp_of(folder / name)}\n" for name in names]
+        stamp = hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 
+        def compute() -> str:
+            with Path(os.devnull).open("wb") as nowhere:
+                sink = HashingWriter(nowhere, folder.name)
+                _write_tar(folder, names, cast(BinaryIO, sink))
+            return sink.sha256
 
-def _folder_and_names(source: FolderSource) -> tuple[Path, list[str]]:
-    """Return the folder and the sorted names of its files, relative to it."""
-    folder = mirror_folder() / source.folder
-    if not folder.is_dir():
-        raise SourceUnavailable(f"no folder {folder}")
-    found = _names_below(str(folder), "", source.suffixes)
-    names = sorted(found, key=lambda name: name.split("/"))
-    if not names:
-        raise SourceUnavailable(f"no file with suffix {' or '.join(source.suffixes)} below {folder}")
-    return folder, names
+        return sums.of(str(self), stamp, compute)
+
+    def _files(self) -> tuple[Path, list[str]]:
+        """Return the folder and the sorted names of its files, relative to it."""
+        folder = mirror_folder() / self.folder
+        if not folder.is_dir():
+            raise SourceUnavailable(f"no folder {folder}")
+        names = sorted(_names_below(str(folder), "", self.suffixes), key=lambda name: name.split("/"))
+        if not names:
+            raise SourceUnavailable(f"no file with suffix {' or '.join(self.suffixes)} below {folder}")
+        return folder, names
 
 
 def _names_below(folder: str, prefix: str, suffixes: tuple[str, ...]) -> Iterator[str]:

@@ -2,17 +2,25 @@
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
-from eigenbench.datasets.source_kinds import InstalledSource
-from eigenbench.datasets.sources.base import SourceUnavailable
+from pydantic import Field
+
+from eigenbench.datasets.sources.source import RelativePath, Source, SourceUnavailable, StagingArea, readable
 
 
-def find_installed(source: InstalledSource) -> Path:
-    """Return the file's path inside the installed package, without importing it."""
-    spec = find_spec(source.installed.partition(".")[0])
-    if spec is None or not spec.submodule_search_locations:
-        raise SourceUnavailable(f"package {source.installed} is not installed")
-    path = Path(next(iter(spec.submodule_search_locations))) / source.member
-    if not path.is_file():
-        raise SourceUnavailable(f"no file {path}")
-    return path
+class InstalledSource(Source):
+    """A data file that an installed package ships."""
+
+    installed: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.]+$")]
+    member: RelativePath
+
+    def __str__(self) -> str:
+        return f"installed {self.installed} {self.member}"
+
+    def obtain(self, staging: StagingArea, limit: int) -> Path:
+        """Return the file's path inside the package, which is not imported."""
+        spec = find_spec(self.installed.partition(".")[0])
+        if spec is None or not spec.submodule_search_locations:
+            raise SourceUnavailable(f"package {self.installed} is not installed")
+        return readable(Path(next(iter(spec.submodule_search_locations))) / self.member)

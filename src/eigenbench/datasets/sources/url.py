@@ -1,11 +1,13 @@
 """Downloads from a publisher's address."""
 
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import urlsplit
 
+from pydantic import Field, model_validator
+
 from eigenbench.datasets.archives import copy_zip_member
-from eigenbench.datasets.source_kinds import UrlSource
-from eigenbench.datasets.sources.base import SourceUnavailable, StagingArea
+from eigenbench.datasets.sources.source import RelativePath, Source, SourceUnavailable, StagingArea
 from eigenbench.datasets.storage import atomic_writer
 
 CONNECT_TIMEOUT_S = 10.0
@@ -15,40 +17,60 @@ _unreachable_hosts: dict[str, str] = {}
 """Host and why it couldn't be reached: further files of that host are skipped in this process."""
 
 
-def download(source: UrlSource, staging: StagingArea, limit: int) -> Path:
-    """Download a file, or the archive that it is a member of, into the staging area and return its path.
+class UrlSource(Source):
+    """An address of the dataset's publisher.
 
-    Parameters
+    Attributes
     ----------
-    source : UrlSource
-        The address.
-    staging : StagingArea
-        Where the file goes, and whether a progress bar is shown.
-    limit : int
-        Most bytes of the file to accept.
+    member : str, optional
+        Path inside the zip archive that the address gives; several files can share one download.
+    archive_bytes : int, optional
+        Most bytes to accept of that archive.
+    """
+
+    url: Annotated[str, Field(pattern=r"^https?://[^\s]+$")]
+    member: RelativePath | None = None
+    archive_bytes: Annotated[int, Field(gt=0)] | None = None
+
+    @model_validator(mode="after")
+    def _names_both_or_none(self) -> "UrlSource":
+        if (self.member is None) != (self.archive_bytes is None):
+            raise ValueError("member and archive_bytes go together")
+        return self
+
+    def __str__(self) -> str:
+        return f"url {self.url}" + (f" {self.member}" if self.member else "")
+
+    def obtain(self, staging: StagingArea, limit: int) -> Path:
+        """Download the file, or the archive that it is a member of, unless this fetch has it already."""
+        if self.member is None or self.archive_bytes is None:
+            return transfer(self.url, staging, staging.folder / "download", limit)
+        archive = transfer_once(self.url, self.url, staging, self.archive_bytes)
+        path = staging.folder / "member"
+        with atomic_writer(path, limit) as sink:
+            if not copy_zip_member(archive, self.member, sink):
+                raise SourceUnavailable(f"the archive has no member {self.member}")
+        return path
+
+
+def transfer_once(key: str, url: str, staging: StagingArea, limit: int) -> Path:
+    """Return the archive that this fetch has under ``key``, after downloading it if there is none."""
+    if key not in staging.downloads:
+        path = staging.folder / f"archive-{len(staging.downloads)}"
+        staging.downloads[key] = transfer(url, staging, path, limit)
+    return Path(staging.downloads[key])
+
+
+def transfer(url: str, staging: StagingArea, path: Path, limit: int) -> Path:
+    """Download at most ``limit`` bytes into ``path`` and return it.
 
     Raises
     ------
     SourceUnavailable
-        No connection within 10 s, an interrupted or refused transfer, the host failed before, or the
-        archive lacks the member.
+        No connection within 10 s, an interrupted or refused transfer, or the host failed before.
     MalformedData
-        The response or the member is too large, or the archive is damaged.
+        The response is too large.
     """
-    if source.member is None or source.archive_bytes is None:
-        return transfer(source.url, staging, staging.folder / "download", limit)
-    if source.url not in staging.archives:
-        path = staging.folder / f"archive-{len(staging.archives)}"
-        staging.archives[source.url] = transfer(source.url, staging, path, source.archive_bytes)
-    path = staging.folder / "member"
-    with atomic_writer(path, limit) as sink:
-        if not copy_zip_member(staging.archives[source.url], source.member, sink):
-            raise SourceUnavailable(f"the archive has no member {source.member}")
-    return path
-
-
-def transfer(url: str, staging: StagingArea, path: Path, limit: int) -> Path:
-    """Download at most ``limit`` bytes into ``path`` and return it, or raise as `download` does."""
     import pooch
     import requests
 
@@ -65,11 +87,8 @@ def transfer(url: str, staging: StagingArea, path: Path, limit: int) -> Path:
     try:
         with atomic_writer(path, limit) as sink:
             fetch(url, sink, None)
-    except requests.HTTPError as error:
-        raise SourceUnavailable(str(error)) from error
-    except (requests.ConnectionError, requests.Timeout) as error:
-        _unreachable_hosts[host] = type(error).__name__
-        raise SourceUnavailable(f"{type(error).__name__}: {error}") from error
     except requests.RequestException as error:
+        if isinstance(error, requests.ConnectionError | requests.Timeout):
+            _unreachable_hosts[host] = type(error).__name__
         raise SourceUnavailable(f"{type(error).__name__}: {error}") from error
     return path

@@ -17,12 +17,8 @@ from eigenbench.methods.classifiers.row_weights import mean_one
 class Targets:
     """The labels of rows, and what the rows weigh in a loss.
 
-    Attributes
-    ----------
-    labels : csr_array of shape (n, c)
-        Stored elements are the labels.
-    weights : ndarray of shape (n,) or None
-        None where all are one.
+    Attributes: ``labels`` (n, c): stored elements are the labels.
+    ``weights`` (n,) or None: none where all are one.
     """
 
     labels: sparse.csr_array
@@ -50,12 +46,8 @@ LabelLoss = Callable[[np.ndarray, Targets], float]
 def multinomial_loss(logits: np.ndarray, targets: Targets) -> float:
     r"""Return :math:`\sum_i w_i (\log \sum_j e^{f_{ij}} - f_{i y_i})` in nats; overwrite f with its gradient.
 
-    Parameters
-    ----------
-    logits : ndarray of shape (b, c)
-        The f; overwritten.
-    targets : Targets
-        One label in every row.
+    ``logits`` (b, c): the f; overwritten.
+    ``targets``: one label in every row.
     """
     labels, weights = targets.labels, targets.weights
     own = np.arange(len(logits)), labels.indices
@@ -74,12 +66,8 @@ def multinomial_loss(logits: np.ndarray, targets: Targets) -> float:
 def independent_loss(logits: np.ndarray, targets: Targets) -> float:
     r"""Return :math:`\sum_{ij} w_i (\log(1 + e^{f_{ij}}) - y_{ij} f_{ij})`; overwrite f with its gradient.
 
-    Parameters
-    ----------
-    logits : ndarray of shape (b, c)
-        The f; overwritten.
-    targets : Targets
-        Any number of labels in every row.
+    ``logits`` (b, c): the f; overwritten.
+    ``targets``: any number of labels in every row.
     """
     labels, weights = targets.labels, targets.weights
     own = np.repeat(np.arange(len(logits)), np.diff(labels.indptr)), labels.indices

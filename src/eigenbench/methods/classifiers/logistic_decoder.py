@@ -39,16 +39,10 @@ class WhitenedFeatures:
 
     They are kept if they fit in the budget, else made again whenever they are asked for.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n, d)
-        The rows.
-    feature_map : transformer
-        A fitted transformer that acts on each row alone.
-    system : RidgeSystem
-        The factored second moment of the features.
-    cache_size : float
-        Budget in MB.
+    ``X`` (n, d): the rows.
+    ``feature_map``: a fitted transformer that acts on each row alone.
+    ``system``: the factored second moment of the features.
+    ``cache_size``: budget in MB.
     """
 
     def __init__(self, X: Any, feature_map: Any, system: RidgeSystem, *, cache_size: float) -> None:
@@ -87,18 +81,11 @@ class StochasticDescent:
     In whitened coordinates the Hessian is that of the loss alone; scaling by the running size of each
     gradient entry makes up for labels of different frequency.
 
-    Attributes
-    ----------
-    loss : LabelLoss
-        The loss of a row.
-    learning_rate : float
-        First step length; it falls linearly to zero over ``max_iter`` epochs.
-    batch_size : int
-        Rows of a minibatch.
-    max_iter : int
-        Number of epochs that the decay is laid out for.
-    weights : ndarray of shape (D + 1, c), float32
-        The current point; the last row holds the intercepts.
+    Attributes: ``loss``: the loss of a row.
+    ``learning_rate``: first step length; it falls linearly to zero over ``max_iter`` epochs.
+    ``batch_size``: rows of a minibatch.
+    ``max_iter``: number of epochs that the decay is laid out for.
+    ``weights`` (D + 1, c), float32: the current point; the last row holds the intercepts.
     """
 
     loss: LabelLoss
@@ -129,12 +116,9 @@ class StochasticDescent:
     ) -> Iterator[float]:
         """Take a step for each minibatch, up to ``max_iter`` times all, yielding the mean loss seen.
 
-        Parameters
-        ----------
-        minibatches : callable
-            Returns the features and targets of all ``n_rows`` rows, ``batch_size`` at a time.
-        n_rows : int
-            Rows of a pass.
+        ``minibatches``: returns the features and targets of all ``n_rows`` rows, ``batch_size`` at a
+        time.
+        ``n_rows``: rows of a pass.
         """
         n_steps = self.max_iter * -(-n_rows // self.batch_size)
         for _ in range(self.max_iter):
@@ -235,14 +219,10 @@ class SampledDescent(StochasticDescent):
     :math:`\pi_j = 1 - (1 - p_j)^b (1 - s / c)` is the chance of label j to be seen; that has the same mean.
     The weights of labels that are not seen, and the running means of their gradients, stay as they are.
 
-    Attributes
-    ----------
-    weights : ndarray of shape (D + 1, c), float32
-        In Fortran order, so that the weights of a label lie together.
-    n_sampled : int
-        Labels s drawn for each minibatch.
-    label_shares : ndarray of shape (c,)
-        Shares p of the labels among the rows.
+    Attributes: ``weights`` (D + 1, c), float32: in Fortran order, so that the weights of a label lie
+    together.
+    ``n_sampled``: labels s drawn for each minibatch.
+    ``label_shares`` (c,): shares p of the labels among the rows.
 
     References
     ----------

@@ -19,26 +19,10 @@ RESOLUTION = 1000
 def choose_threshold(blocks: Iterable[tuple[np.ndarray, Targets]], metric: str) -> float:
     """Return the threshold on probabilities that is best for a metric over all labels.
 
-    Parameters
-    ----------
-    blocks : iterable of (probabilities (b, c), Targets)
-        Held-out rows, in blocks; their weights count them.
-    metric : {"micro_f1", "hamming_loss"}
-        F1 over all pairs of a row and a label, or the share of wrong pairs.
-
-    Returns
-    -------
-    float
-        Labels of at least this probability are predicted. Of equally good ones the one nearest ½.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> from eigenbench.methods.classifiers.label_losses import Targets
-    >>> probabilities, labels = np.array([[0.1, 0.3, 0.2]]), sparse.csr_array([[0, 1, 1]])
-    >>> choose_threshold([(probabilities, Targets(labels))], "micro_f1")
-    0.2
+    ``blocks``: held-out rows, in blocks; their weights count them.
+    ``metric`` in {"micro_f1", "hamming_loss"}: F1 over all pairs of a row and a label, or the share of
+    wrong pairs.
+    Returns: labels of at least this probability are predicted. Of equally good ones the one nearest ½.
     """
     pairs, positives = np.zeros(RESOLUTION + 1), np.zeros(RESOLUTION + 1)
     for probabilities, targets in blocks:

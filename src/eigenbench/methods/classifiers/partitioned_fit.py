@@ -28,18 +28,11 @@ from eigenbench.methods.moments.class_sums import label_array
 class PartitionedRows:
     """Sums over the features of partitions, the positions of their classes, and which rows are held out.
 
-    Attributes
-    ----------
-    partitions : Partitions
-        The rows.
-    feature_map : transformer or None
-        Fitted.
-    classes : ndarray
-        All labels.
-    n_rows, n_features : int
-        Shape of the features.
-    dtype : numpy dtype
-        Type of the features.
+    Attributes: ``partitions``: the rows.
+    ``feature_map``: fitted.
+    ``classes``: all labels.
+    ``n_rows``, ``n_features``: shape of the features.
+    ``dtype``: type of the features.
     """
 
     partitions: Partitions
@@ -64,12 +57,8 @@ class PartitionedRows:
     ) -> Iterator[tuple[Any, np.ndarray]]:
         """Yield rows, not their features, and class positions of what is not held out, in this process.
 
-        Parameters
-        ----------
-        order : ndarray of int
-            The partitions to read, in this order.
-        held_out : tuple or None
-            As for ``sum``.
+        ``order``: the partitions to read, in this order.
+        ``held_out``: as for ``sum``.
         """
         prepare = _Preparation(self.feature_map, self.classes, held_out)
         for number in order.tolist():
@@ -272,15 +261,9 @@ def shuffled_chunks(
 
     Partitions come in random order; rows are put into random order within a part.
 
-    Yields
-    ------
-    X : ndarray or CSR matrix of shape (m, d)
-        Rows, not yet features.
-    codes : ndarray of shape (m,)
-        Positions of their classes.
-    batches : ndarray of int
-        Their places in the order in which they are to be taken. A multiple of ``batch_size`` in number, but
-        in the last part: the rows left come first in the next part.
+    Yields: ``X`` (m, d): rows, not yet features; ``codes`` (m,): positions of their classes; ``batches``:
+    their places in the order in which they are to be taken. A multiple of ``batch_size`` in number, but
+    in the last part: the rows left come first in the next part.
     """
     order = rng.permutation(len(rows.partitions)) if len(rows.partitions) > 1 else np.zeros(1, dtype=int)
     left: tuple[Any, np.ndarray] | None = None

@@ -19,10 +19,8 @@ CLASS_WEIGHTS: list[Any] = [dict, StrOptions({"balanced"}), None]
 def checked_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     """Return weights (n,) in float64, None where none are given.
 
-    Raises
-    ------
-    ValueError
-        If a weight is negative or not finite, if all are zero, or if there is not one for each row.
+    Raises `ValueError` if a weight is negative or not finite, if all are zero, or if there is not one for
+    each row.
     """
     if sample_weight is None:
         return None
@@ -37,22 +35,12 @@ def with_class_weights(
 ) -> np.ndarray | None:
     """Return the weights of rows of classes ``codes``, each times that of its class.
 
-    Parameters
-    ----------
-    class_weight : dict, "balanced" or None
-        Class label to weight, 1 for classes that are not in it; "balanced" makes the weights of all classes
-        add up to the same.
-    classes : ndarray of shape (c,)
-        Class labels.
-    codes : ndarray of shape (n,)
-        Class position of each row.
-    weights : ndarray of shape (n,) or None
-        Weights of the rows.
-
-    Returns
-    -------
-    ndarray of shape (n,) or None
-        None where neither is given.
+    ``class_weight``: class label to weight, 1 for classes that are not in it; "balanced" makes the
+    weights of all classes add up to the same.
+    ``classes`` (c,): class labels.
+    ``codes`` (n,): class position of each row.
+    ``weights`` (n,) or None: weights of the rows.
+    Result of shape (n,) or None: none where neither is given.
     """
     if class_weight is None:
         return weights
@@ -75,19 +63,11 @@ def nested_fit_arguments(owner: Any, name: str, weights: np.ndarray | None) -> d
     With metadata routing enabled, what it has requested. Otherwise the weights, if its ``fit`` takes them;
     for a pipeline, each of its steps whose ``fit`` does.
 
-    Parameters
-    ----------
-    owner : estimator
-        Has the other one as its parameter ``name``, and the method ``get_metadata_routing``.
-    name : str
-        The parameter.
-    weights : ndarray of shape (n,) or None
-        The weights.
-
-    Raises
-    ------
-    UnsetMetadataPassedError
-        If routing is enabled and the estimator takes weights, but has neither requested nor refused them.
+    ``owner``: has the other one as its parameter ``name``, and the method ``get_metadata_routing``.
+    ``name``: the parameter.
+    ``weights`` (n,) or None: the weights.
+    Raises `UnsetMetadataPassedError` if routing is enabled and the estimator takes weights, but has
+    neither requested nor refused them.
     """
     if weights is None:
         return {}

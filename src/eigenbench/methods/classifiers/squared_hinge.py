@@ -27,12 +27,9 @@ class SquaredHinge:
     preconditioned by the second moment of a sample of the rows; all machines share every pass over the
     features.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n, D)
-        float32 or float64 rows z; never copied. The sample is every (n / 1,000)-th of them.
-    signs : ndarray of shape (n, c)
-        Targets -1 and 1 of c machines.
+    ``features`` (n, D): float32 or float64 rows z; never copied. The sample is every (n / 1,000)-th of
+    them.
+    ``signs`` (n, c): targets -1 and 1 of c machines.
 
     Notes
     -----
@@ -46,13 +43,6 @@ class SquaredHinge:
        linear SVMs", JMLR 6, 2005.
     .. [2] R.-E. Fan, K.-W. Chang, C.-J. Hsieh, X.-R. Wang and C.-J. Lin, "LIBLINEAR: a library for large
        linear classification", JMLR 9, 2008.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = signs = np.array([[-1.0], [1.0]])
-    >>> SquaredHinge(rows, signs).minimise(C=1.0)[0].round(3).tolist()
-    [0.8]
     """
 
     def __init__(self, features: np.ndarray, signs: np.ndarray) -> None:
@@ -65,21 +55,14 @@ class SquaredHinge:
     ) -> np.ndarray:
         """Return the weights of least objective.
 
-        Parameters
-        ----------
-        C : float
-            Weight of the loss.
-        start : ndarray of shape (D + 1, c), optional
-            Where to start, for example the result for a smaller C; by default zero.
-        tol : float, default=1e-3
-            Stop when the next Newton step would lower every objective by less than this share of it.
-        max_iter : int, default=100
-            Largest number of Newton steps; when it is reached there is a ``ConvergenceWarning``.
-
-        Returns
-        -------
-        ndarray of shape (D + 1, c)
-            Weights, and intercepts in the last row, in the type of the features.
+        ``C``: weight of the loss.
+        ``start`` (D + 1, c): where to start, for example the result for a smaller C; by default zero.
+        ``tol``: stop when the next Newton step would lower every objective by less than this share of
+        it.
+        ``max_iter``: largest number of Newton steps; when it is reached there is a
+        ``ConvergenceWarning``.
+        Result of shape (D + 1, c): weights, and intercepts in the last row, in the type of the
+        features.
         """
         signs = self.signs
         weights = self._zeros() if start is None else start.astype(signs.dtype)
@@ -222,12 +205,9 @@ class SquaredHingeDual:
     signs t and active rows A (those of positive margin :math:`1 - t_i w^\top (z_i, 1)`) solves
     :math:`(G_{AA} + I / 2C)\, a_A = t_A`, with zeros elsewhere [1]_. Only inner products G are needed.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (n, n)
-        Inner products of the rows with their constant, float32 or float64; never copied as a whole.
-    signs : ndarray of shape (n, c)
-        Targets -1 and 1 of c machines.
+    ``gram`` (n, n): inner products of the rows with their constant, float32 or float64; never copied as a
+    whole.
+    ``signs`` (n, c): targets -1 and 1 of c machines.
 
     Notes
     -----
@@ -238,14 +218,6 @@ class SquaredHingeDual:
     ----------
     .. [1] O. Chapelle, "Training a support vector machine in the primal", Neural Computation 19, 2007,
        section 4.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = signs = np.array([[-1.0], [1.0]])
-    >>> coefficients = SquaredHingeDual(inner_products(rows), signs).minimise(C=1.0)
-    >>> (rows.T @ coefficients).round(3).tolist()
-    [[0.8]]
     """
 
     def __init__(self, gram: np.ndarray, signs: np.ndarray) -> None:
@@ -257,22 +229,14 @@ class SquaredHingeDual:
     ) -> np.ndarray:
         """Return the coefficients of the rows at the least objective.
 
-        Parameters
-        ----------
-        C : float
-            Weight of the loss.
-        start : ndarray of shape (n, c), optional
-            Where to start, for example the result for a smaller C; by default the result for every second
-            row, found in the same way.
-        tol : float, default=1e-3
-            Stop when the next Newton step would lower the objective by less than this share of it.
-        max_iter : int, default=100
-            Largest number of Newton steps of a machine; when it is reached there is a ``ConvergenceWarning``.
-
-        Returns
-        -------
-        ndarray of shape (n, c)
-            Coefficients a of the rows, in the type of the inner products.
+        ``C``: weight of the loss.
+        ``start`` (n, c): where to start, for example the result for a smaller C; by default the
+        result for every second row, found in the same way.
+        ``tol``: stop when the next Newton step would lower the objective by less than this share of
+        it.
+        ``max_iter``: largest number of Newton steps of a machine; when it is reached there is a
+        ``ConvergenceWarning``.
+        Result of shape (n, c): coefficients a of the rows, in the type of the inner products.
         """
         if start is None:
             start = self._start(C, tol, max_iter)

@@ -44,19 +44,10 @@ class EarlyStopping:
 def hold_out(codes: np.ndarray, fraction: float, rng: np.random.RandomState) -> np.ndarray:
     """Mark a random part of the rows, the same share of every class to within one row.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-        Class position of each row.
-    fraction : float
-        Share of rows to mark, between 0 and 1.
-    rng : RandomState
-        Source of the draw.
-
-    Returns
-    -------
-    ndarray of shape (n,), bool
-        At least one row of every class stays unmarked.
+    ``codes`` (n,): class position of each row.
+    ``fraction``: share of rows to mark, between 0 and 1.
+    ``rng``: source of the draw.
+    Result of shape (n,), bool: at least one row of every class stays unmarked.
     """
     order = rng.permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]

@@ -12,14 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 def make_peaks_positive(vectors: np.ndarray) -> np.ndarray:
-    """Make the entry of largest absolute value of every column (d, m) positive, in place; return the array.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> make_peaks_positive(np.array([[1.0, 2.0], [-3.0, 1.0]])).tolist()
-    [[-1.0, 2.0], [3.0, 1.0]]
-    """
+    """Make the entry of largest size of every column (d, m) positive, in place; return the array."""
     peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     vectors *= np.where(peaks < 0, -1, 1).astype(vectors.dtype)
     return vectors
@@ -39,15 +32,8 @@ class TooFewRows(linalg.LinAlgError):
 class SharedDenominator:
     r"""Solve :math:`S v = \lambda N v` for several S with one Cholesky factor :math:`N = L L^\top`.
 
-    Parameters
-    ----------
-    N : ndarray of shape (d, d), float64
-        Symmetric positive definite matrix; overwritten by its factor.
-
-    Raises
-    ------
-    scipy.linalg.LinAlgError
-        If N is not positive definite to working precision.
+    ``N`` (d, d), float64: symmetric positive definite matrix; overwritten by its factor.
+    Raises `scipy.linalg.LinAlgError` if N is not positive definite to working precision.
 
     Notes
     -----
@@ -64,20 +50,11 @@ class SharedDenominator:
     def top(self, S: np.ndarray, n_vectors: int, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Return the largest eigenvalues, descending, and their vectors with vᵀNv = 1.
 
-        Parameters
-        ----------
-        S : ndarray of shape (d, d), float64
-            Symmetric numerator; not changed.
-        n_vectors : int
-            How many, at most d.
-        seed : int
-            Seed of the start of the matrix-free iteration.
-
-        Returns
-        -------
-        eigenvalues : ndarray of shape (n_vectors,)
-        vectors : ndarray of shape (d, n_vectors)
-            The entry of largest size in each column is positive.
+        ``S`` (d, d), float64: symmetric numerator; not changed.
+        ``n_vectors``: how many, at most d.
+        ``seed``: seed of the start of the matrix-free iteration.
+        Returns: ``eigenvalues`` (n_vectors,); ``vectors`` (d, n_vectors): the entry of largest size
+        in each column is positive.
         """
         d = len(S)
         if d < DENSE_LIMIT or n_vectors > d // 10:
@@ -92,10 +69,7 @@ class SharedDenominator:
     def top_of_rows(self, E: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
         """Return what ``top`` does for S = EᵀE, from rows E, (m, d), that are few beside d.
 
-        Raises
-        ------
-        TooFewRows
-            If S has a smaller rank than ``n_vectors``.
+        Raises `TooFewRows` if S has a smaller rank than ``n_vectors``.
 
         Notes
         -----
@@ -140,10 +114,7 @@ class SharedDenominator:
 def top_of_gram(gram: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the largest eigenvalues, descending, and vectors of products of m rows; its lower half is read.
 
-    Raises
-    ------
-    TooFewRows
-        If fewer than ``n_vectors`` eigenvalues differ from zero.
+    Raises `TooFewRows` if fewer than ``n_vectors`` eigenvalues differ from zero.
     """
     m = len(gram)
     if n_vectors > m:
@@ -170,32 +141,15 @@ def block_krylov(
     A block Krylov (Lanczos) iteration with full orthogonalisation, Rayleigh–Ritz and thick restarts: the
     basis is extended by the residuals of the wanted Ritz vectors, and cut back to them when it is full.
 
-    Parameters
-    ----------
-    apply : callable
-        Maps an array (size, b) to its image under the operator.
-    size : int
-        Order of the operator.
-    n_vectors : int
-        Number of eigenpairs wanted.
-    rng : RandomState
-        Source of the start block.
-    tol : float
-        Residual norms must be below ``tol`` times the largest eigenvalue.
-    max_iter : int
-        Upper limit on the number of blocks.
-
-    Returns
-    -------
-    eigenvalues : ndarray of shape (n_vectors,)
-        In descending order.
-    eigenvectors : ndarray of shape (size, n_vectors)
-        Orthonormal.
-
-    Raises
-    ------
-    scipy.linalg.LinAlgError
-        If the tolerance is not met after ``max_iter`` blocks.
+    ``apply``: maps an array (size, b) to its image under the operator.
+    ``size``: order of the operator.
+    ``n_vectors``: number of eigenpairs wanted.
+    ``rng``: source of the start block.
+    ``tol``: residual norms must be below ``tol`` times the largest eigenvalue.
+    ``max_iter``: upper limit on the number of blocks.
+    Returns: ``eigenvalues`` (n_vectors,): in descending order; ``eigenvectors`` (size, n_vectors):
+    orthonormal.
+    Raises `scipy.linalg.LinAlgError` if the tolerance is not met after ``max_iter`` blocks.
     """
     width = n_vectors + 4
     capacity = min(size, 8 * width)
@@ -229,17 +183,10 @@ class LowRankDenominator:
     :math:`\frac{1}{g} (I - F^\top A^{-1} F)`, and the nonzero λ are those of the m × m matrix
     :math:`\frac{1}{g} (E E^\top - T^\top T)` with :math:`T = L^{-1} F E^\top`.
 
-    Parameters
-    ----------
-    F : ndarray of shape (n, d), float64
-        Rows of the denominator.
-    g : float
-        What is added to its diagonal.
-
-    Raises
-    ------
-    TooFewRows
-        If g is too small beside the trace of FᵀF for this form of the inverse to be exact.
+    ``F`` (n, d), float64: rows of the denominator.
+    ``g``: what is added to its diagonal.
+    Raises `TooFewRows` if g is too small beside the trace of FᵀF for this form of the inverse to be
+    exact.
 
     Notes
     -----
@@ -257,23 +204,11 @@ class LowRankDenominator:
     def top(self, E: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the largest eigenvalues, descending, and their vectors with vᵀ(FᵀF + gI)v = 1.
 
-        Parameters
-        ----------
-        E : ndarray of shape (m, d), float64
-            Rows of the numerator.
-        n_vectors : int
-            How many.
-
-        Returns
-        -------
-        eigenvalues : ndarray of shape (n_vectors,)
-        vectors : ndarray of shape (d, n_vectors)
-            The entry of largest size in each column is positive.
-
-        Raises
-        ------
-        TooFewRows
-            If the numerator has a smaller rank than ``n_vectors``.
+        ``E`` (m, d), float64: rows of the numerator.
+        ``n_vectors``: how many.
+        Returns: ``eigenvalues`` (n_vectors,); ``vectors`` (d, n_vectors): the entry of largest size
+        in each column is positive.
+        Raises `TooFewRows` if the numerator has a smaller rank than ``n_vectors``.
 
         Notes
         -----
@@ -301,31 +236,18 @@ def leading_eigenpairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the k largest eigenvalues of an operator that is known by its products alone.
 
-    Parameters
-    ----------
-    apply : callable
-        Returns M @ Q for Q of shape (size, w) in ``dtype``.
-    size : int
-        Order of M.
-    k : int
-        Number of eigenpairs, at most ``size``.
-    oversampling : int
-        Directions beyond k that are carried along; fewer where ``size`` leaves no room.
-    n_iter : int
-        Number of power iterations; M is applied ``n_iter + 1`` times.
-    rng : RandomState
-        Source of the Gaussian start.
-    dtype : numpy dtype
-        Type of the matrices given to ``apply``.
-    first : callable, optional
-        Used in place of ``apply`` on the random start when power iterations follow. It may be less exact.
-
-    Returns
-    -------
-    eigenvalues : ndarray of shape (k,), float64
-        Descending. They approach the true ones from below.
-    vectors : ndarray of shape (size, k), float64
-        Orthonormal columns; the entry of largest absolute value of each is positive.
+    ``apply``: returns M @ Q for Q of shape (size, w) in ``dtype``.
+    ``size``: order of M.
+    ``k``: number of eigenpairs, at most ``size``.
+    ``oversampling``: directions beyond k that are carried along; fewer where ``size`` leaves no room.
+    ``n_iter``: number of power iterations; M is applied ``n_iter + 1`` times.
+    ``rng``: source of the Gaussian start.
+    ``dtype``: type of the matrices given to ``apply``.
+    ``first``: used in place of ``apply`` on the random start when power iterations follow. It may be less
+    exact.
+    Returns: ``eigenvalues`` (k,), float64: descending. They approach the true ones from below;
+    ``vectors`` (size, k), float64: orthonormal columns; the entry of largest absolute value of each is
+    positive.
 
     Notes
     -----

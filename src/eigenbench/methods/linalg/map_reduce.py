@@ -43,22 +43,12 @@ def accumulate(blocks: FeatureBlocks, start: Callable[[], Sum], *rows: Any, labe
     ``backend="dask"``) the rows are cut into one shard for each worker; a worker makes the features of its
     shard, sums over them and sends back the sum alone. Otherwise one sum goes over all blocks in place.
 
-    Parameters
-    ----------
-    blocks : FeatureBlocks
-        The features, made block by block.
-    start : callable
-        Returns an empty accumulator; can be pickled.
-    *rows : arrays of length n_rows
-        Each ``add`` gets their rows that belong to the block.
-    label : str
-        Name of the sum, for the progress lines; none are logged without it.
-
-    Returns
-    -------
-    Accumulator
-        The whole sum; shards are merged in the order of their rows, so that equal numbers of workers give
-        equal results.
+    ``blocks``: the features, made block by block.
+    ``start``: returns an empty accumulator; can be pickled.
+    ``*rows``: each ``add`` gets their rows that belong to the block.
+    ``label``: name of the sum, for the progress lines; none are logged without it.
+    Returns: the whole sum; shards are merged in the order of their rows, so that equal numbers of workers
+    give equal results.
 
     Notes
     -----
@@ -82,12 +72,8 @@ def accumulate(blocks: FeatureBlocks, start: Callable[[], Sum], *rows: Any, labe
 def merged(jobs: Iterable[Any], label: str, names: Sequence[str]) -> Any:
     """Run jobs that give a sum each on joblib's workers, and merge the sums in the order of the jobs.
 
-    Parameters
-    ----------
-    jobs : iterable
-        Made by ``joblib.delayed``, in the order of their rows.
-    label, names
-        For the progress lines: of the whole, and of each job.
+    ``jobs``: made by ``joblib.delayed``, in the order of their rows.
+    ``label``, ``names``: for the progress lines: of the whole, and of each job.
     """
     total: Any = None
     sums = Parallel(return_as="generator", batch_size=1, pre_dispatch="n_jobs")(jobs)

@@ -106,10 +106,7 @@ class ArrayFile:
 def file_readers(folder: str | os.PathLike[str], target: Any) -> Sequence[ParquetFile | ArrayFile]:
     """Return readers of the files of a folder in the order of their names; see `readers_of`.
 
-    Raises
-    ------
-    PartitionError
-        As there, and if there are no such files.
+    Raises `PartitionError` as there, and if there are no such files.
     """
     files = _listed(str(os.fspath(folder)))
     if not files:
@@ -120,17 +117,10 @@ def file_readers(folder: str | os.PathLike[str], target: Any) -> Sequence[Parque
 def readers_of(files: Sequence[str], target: Any) -> Sequence[ParquetFile | ArrayFile]:
     """Return readers of Parquet or .npy files, with what the first one says of all.
 
-    Parameters
-    ----------
-    files : sequence of str
-        Paths, or URLs that fsspec knows; at least one.
-    target : str or int, optional
-        Column of the labels: a name in Parquet, a number in .npy files, where the last is the default.
-
-    Raises
-    ------
-    PartitionError
-        If they are of both kinds, or of another, or if the first has no such target.
+    ``files``: paths, or URLs that fsspec knows; at least one.
+    ``target``: column of the labels: a name in Parquet, a number in .npy files, where the last is the
+    default.
+    Raises `PartitionError` if they are of both kinds, or of another, or if the first has no such target.
     """
     kinds = {PurePosixPath(name).suffix for name in files}
     if kinds == {".parquet"}:

@@ -26,25 +26,15 @@ class RidgeSystem:
     Only one triangle of one D×D array is ever used: products are added to it (BLAS syrk), the mean is
     removed by a rank-1 update and it is factored where it lies.
 
-    Parameters
-    ----------
-    n_features : int
-        Number of features D.
-    dtype : numpy dtype
-        Type of the feature blocks. The matrix has the same type, or float64 for small D.
-    fit_intercept : bool
-        Whether solutions have an unpenalised intercept. Without one the mean is taken to be zero.
+    ``n_features``: number of features D.
+    ``dtype``: type of the feature blocks. The matrix has the same type, or float64 for small D.
+    ``fit_intercept``: whether solutions have an unpenalised intercept. Without one the mean is taken to
+    be zero.
 
-    Attributes
-    ----------
-    fit_intercept : bool
-        As given.
-    n_rows : int or float
-        Rows added so far, or the sum of their weights.
-    mean : ndarray of shape (D,), float64
-        Mean feature vector μ, set by ``factor``.
-    penalty : float
-        The λ that was added to the diagonal, set by ``factor``.
+    Attributes: ``fit_intercept``: as given.
+    ``n_rows``: rows added so far, or the sum of their weights.
+    ``mean`` (D,), float64: mean feature vector μ, set by ``factor``.
+    ``penalty``: the λ that was added to the diagonal, set by ``factor``.
 
     Notes
     -----
@@ -91,22 +81,10 @@ class RidgeSystem:
     def factor(self, ridge: float, *, absolute: float = 0.0) -> RidgeSystem:
         """Centre the matrix, add the penalties and factor it; no rows can be added afterwards.
 
-        Parameters
-        ----------
-        ridge : float
-            A penalty in units of the mean variance of a feature.
-        absolute : float
-            A penalty as it is.
-
-        Returns
-        -------
-        RidgeSystem
-            The object itself.
-
-        Raises
-        ------
-        ValueError
-            If the matrix is not positive definite in spite of the penalty.
+        ``ridge``: a penalty in units of the mean variance of a feature.
+        ``absolute``: a penalty as it is.
+        Returns: the object itself.
+        Raises `ValueError` if the matrix is not positive definite in spite of the penalty.
         """
         diagonal, size = self._diagonal(), len(self._sum)
         rounding = ROUNDING * np.finfo(self._dtype).eps * np.sqrt(size) * diagonal
@@ -167,18 +145,10 @@ class RidgeSystem:
     def solve(self, cross: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         r"""Return the ridge regression of a target T on the features.
 
-        Parameters
-        ----------
-        cross : ndarray of shape (D, k)
-            The products :math:`F^\top T`.
-        total : ndarray of shape (k,)
-            The column sums of T.
-
-        Returns
-        -------
-        coef : ndarray of shape (D, k), float64
-        intercept : ndarray of shape (k,), float64
-            Such that ``F @ coef + intercept`` approximates T; zero without ``fit_intercept``.
+        ``cross`` (D, k): the products :math:`F^\top T`.
+        ``total`` (k,): the column sums of T.
+        Returns: ``coef`` (D, k), float64; ``intercept`` (k,), float64: such that ``F @ coef +
+        intercept`` approximates T; zero without ``fit_intercept``.
         """
         coef = self.apply_inverse(cross - np.outer(self.mean, total))
         mean_target = total / self.n_rows if self.fit_intercept else np.zeros(len(total))
@@ -203,28 +173,16 @@ def conjugate_gradients(
 ) -> tuple[np.ndarray, int, float]:
     """Solve A Z = right for all columns together: each step is the best in the directions of all of them.
 
-    Parameters
-    ----------
-    apply : callable
-        Returns A @ P for C-contiguous P of shape (d, w); A symmetric positive definite.
-    right : ndarray of shape (d, w)
-        The right-hand sides.
-    preconditioner : ndarray of shape (d,)
-        Diagonal of an approximate inverse of A; entries of the solution where it is zero stay zero.
-    tol : float
-        A column is done when its residual is ``tol`` times as large as its right-hand side, both in the
-        norm of the preconditioner.
-    max_iter : int
-        Largest number of iterations, of one product with A each.
-
-    Returns
-    -------
-    solution : ndarray of shape (d, w)
-        In the type of ``right``; of each column the iterate of smallest residual.
-    n_iter : int
-        Iterations done.
-    residual : float
-        The largest relative residual left in a column of the solution.
+    ``apply``: returns A @ P for C-contiguous P of shape (d, w); A symmetric positive definite.
+    ``right`` (d, w): the right-hand sides.
+    ``preconditioner`` (d,): diagonal of an approximate inverse of A; entries of the solution where it is
+    zero stay zero.
+    ``tol``: a column is done when its residual is ``tol`` times as large as its right-hand side, both in
+    the norm of the preconditioner.
+    ``max_iter``: largest number of iterations, of one product with A each.
+    Returns: ``solution`` (d, w): in the type of ``right``; of each column the iterate of smallest
+    residual; ``n_iter``: iterations done; ``residual``: the largest relative residual left in a column of
+    the solution.
 
     Notes
     -----
@@ -301,21 +259,12 @@ class StreamedRidge:
 
     Calls may come from several threads.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        The rows.
-    penalty : float
-        The λ ≥ 0.
-    tol, max_iter
-        As for `conjugate_gradients`.
+    ``rows``: the rows.
+    ``penalty``: the λ ≥ 0.
+    ``tol``, ``max_iter``: as for `conjugate_gradients`.
 
-    Attributes
-    ----------
-    n_iter : int
-        The largest number of iterations of any call so far.
-    residual : float
-        The largest relative residual that any call has left.
+    Attributes: ``n_iter``: the largest number of iterations of any call so far.
+    ``residual``: the largest relative residual that any call has left.
     """
 
     def __init__(self, rows: LabelledRows, penalty: float, *, tol: float, max_iter: int) -> None:

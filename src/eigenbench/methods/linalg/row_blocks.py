@@ -25,24 +25,10 @@ BLOCK_BYTES = 128 * 2**20
 def row_slices(n_rows: int, bytes_per_row: int, block_bytes: int = BLOCK_BYTES) -> list[slice]:
     """Cut ``n_rows`` rows into consecutive slices of about ``block_bytes`` each.
 
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows.
-    bytes_per_row : int
-        Size of one row of the widest array that is made for a block.
-    block_bytes : int
-        Target size of a block; a block has at least one row.
-
-    Returns
-    -------
-    list of slice
-        Slices of near-equal length that cover ``0 .. n_rows`` in order.
-
-    Examples
-    --------
-    >>> row_slices(5, bytes_per_row=8, block_bytes=16)
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    ``n_rows``: number of rows.
+    ``bytes_per_row``: size of one row of the widest array that is made for a block.
+    ``block_bytes``: target size of a block; a block has at least one row.
+    Returns: slices of near-equal length that cover ``0 .. n_rows`` in order.
     """
     if n_rows == 0:
         return []
@@ -55,16 +41,10 @@ def row_slices(n_rows: int, bytes_per_row: int, block_bytes: int = BLOCK_BYTES) 
 def dense_block(X: Any, dtype: Any = None) -> np.ndarray:
     """Return a row block as a C-contiguous float32 or float64 array, copying only when it is not one.
 
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n_rows, n_columns)
-        The block. Sparse blocks are made dense; integers become float32 unless ``dtype`` is given.
-    dtype : numpy dtype, optional
-        Type of the result; by default float64 stays float64 and everything else is float32.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_columns)
+    ``X`` (n_rows, n_columns): the block. Sparse blocks are made dense; integers become float32 unless
+    ``dtype`` is given.
+    ``dtype``: type of the result; by default float64 stays float64 and everything else is float32.
+    Result of shape (n_rows, n_columns).
     """
     block = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     if dtype is None:
@@ -79,30 +59,13 @@ class FeatureBlocks:
     used up, so the memory is bounded by the budget plus one block, and the blocks of every pass are equal
     whatever the budget.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_rows, n_inputs)
-        The data; never copied as a whole.
-    feature_map : transformer or None
-        A fitted transformer that acts on each row alone; None stands for the identity.
-    cache_size : float
-        Budget for kept blocks in MB (2**20 bytes).
+    ``X`` (n_rows, n_inputs): the data; never copied as a whole.
+    ``feature_map``: a fitted transformer that acts on each row alone; None stands for the identity.
+    ``cache_size``: budget for kept blocks in MB (2**20 bytes).
 
-    Attributes
-    ----------
-    n_rows, n_features : int
-        Shape of the feature matrix.
-    dtype : numpy dtype
-        float32 or float64, the type of the blocks.
-    token : str
-        Identifies this object among all, also those of other processes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> blocks = FeatureBlocks(np.eye(3, dtype=np.float32), None)
-    >>> [(rows, block.shape) for rows, block in blocks]
-    [(slice(0, 3, None), (3, 3))]
+    Attributes: ``n_rows``, ``n_features``: shape of the feature matrix.
+    ``dtype``: float32 or float64, the type of the blocks.
+    ``token``: identifies this object among all, also those of other processes.
     """
 
     def __init__(self, X: Any, feature_map: Any, *, cache_size: float = 0.0) -> None:
@@ -137,12 +100,9 @@ class FeatureBlocks:
 class RowThreads:
     """Threads that each work on a share of the rows.
 
-    Attributes
-    ----------
-    n_threads : int
-        How many there are.
-    map : callable
-        ``map(function, *iterables)`` calls the function in the threads and yields the results in order.
+    Attributes: ``n_threads``: how many there are.
+    ``map``: ``map(function, *iterables)`` calls the function in the threads and yields the results in
+    order.
     """
 
     n_threads: int

@@ -39,51 +39,26 @@ class LabelledRows:
     memory-mapped files that all threads read. Beside its result a product holds one row block times its
     columns.
 
-    Parameters
-    ----------
-    blocks : sequence of (X_b, Y_b)
-        The rows in order, in blocks: X_b a CSR or dense array of shape (b, d), float32 or float64
-        (dense ones may be of integers), Y_b a CSR array of shape (b, c) of the same type as the products.
-        Iterated over many times.
-    weights : ndarray of shape (n,), float64, or None
-        Of the rows, none negative.
-    fit_intercept : bool
-        Whether to centre X; without it :math:`\bar x` is taken to be zero.
-    n_jobs : int or None
-        Number of threads, as in scikit-learn; None follows ``joblib.parallel_config``.
+    ``blocks``: the rows in order, in blocks: X_b a CSR or dense array of shape (b, d), float32 or float64
+    (dense ones may be of integers), Y_b a CSR array of shape (b, c) of the same type as the products.
+    Iterated over many times.
+    ``weights`` (n,), float64, or None: of the rows, none negative.
+    ``fit_intercept``: whether to centre X; without it :math:`\bar x` is taken to be zero.
+    ``n_jobs``: number of threads, as in scikit-learn; None follows ``joblib.parallel_config``.
 
-    Attributes
-    ----------
-    n_rows : int or float
-        n, or the sum of the weights.
-    n_features, n_labels : int
-        d and c.
-    dtype : numpy dtype
-        float32 or float64, the type of products.
-    feature_mean : ndarray of shape (d,), float64
-        The mean row, or zeros.
-    diagonal : ndarray of shape (d,), float64
-        Diagonal of :math:`X_c^\top X_c`; exactly zero for constant columns.
-    label_sums : ndarray of shape (c,), float64
-        Column sums of Y, each row times its weight.
-    label_mean : ndarray of shape (c,), float64
-        Their mean, or zeros.
+    Attributes: ``n_rows``: n, or the sum of the weights.
+    ``n_features``, ``n_labels``: d and c.
+    ``dtype``: float32 or float64, the type of products.
+    ``feature_mean`` (d,), float64: the mean row, or zeros.
+    ``diagonal`` (d,), float64: diagonal of :math:`X_c^\top X_c`; exactly zero for constant columns.
+    ``label_sums`` (c,), float64: column sums of Y, each row times its weight.
+    ``label_mean`` (c,), float64: their mean, or zeros.
 
     Notes
     -----
     ``gram`` costs 4·nnz(X)·w flops (dense X: 4·n·d·w), ``cross`` and ``cross_transposed``
     2·(nnz(X) + nnz(Y))·w. Sparse products are limited by memory traffic and about half as fast again when
     columns are ordered by falling frequency. Creation reads the data once.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> X, Y = np.array([[1.0, 2.0], [3.0, 5.0]]), sparse.csr_array(np.eye(2))
-    >>> rows = LabelledRows.of(X, Y, fit_intercept=False)
-    >>> rows.cross(np.eye(2))
-    array([[1., 3.],
-           [2., 5.]])
     """
 
     def __init__(
@@ -149,18 +124,10 @@ class LabelledRows:
     ) -> np.ndarray:
         """Apply a function that maps column by column to groups of columns, in threads.
 
-        Parameters
-        ----------
-        function : callable
-            Is given contiguous columns (·, w) in ``dtype`` and returns (height, w).
-        height : int
-            Number of rows of the result.
-        columns : ndarray of shape (·, p)
-            The columns.
-
-        Returns
-        -------
-        ndarray of shape (height, p)
+        ``function``: is given contiguous columns (·, w) in ``dtype`` and returns (height, w).
+        ``height``: number of rows of the result.
+        ``columns`` (·, p): the columns.
+        Result of shape (height, p).
         """
         return self.by_groups(
             lambda here: function(np.ascontiguousarray(columns[:, here], dtype=self.dtype)),
@@ -278,15 +245,10 @@ class GramProducts:
     multiplied as dense ones; the remaining columns lie side by side in the order of their frequency, so that
     the part of the factor that most entries need stays in the cache.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        The rows. Dense ones are used as they are.
+    ``rows``: the rows. Dense ones are used as they are.
 
-    Attributes
-    ----------
-    order : ndarray of shape (d,), or slice
-        What the products' coordinates are: position i belongs to column ``order[i]``.
+    Attributes: ``order`` (d,), or slice: what the products' coordinates are: position i belongs to column
+    ``order[i]``.
 
     Notes
     -----

@@ -22,14 +22,9 @@ ROWS_PER_FEATURE = 0.5
 class ClassRows(SecondMoments):
     """The rows of every class, with the counts, sums and second moments that follow from them.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n, d)
-        The rows.
-    y : ndarray of shape (n,)
-        Their labels.
-    sample_weight : ndarray of shape (n,), optional
-        Weights ≥ 0; rows of weight 0 are left out.
+    ``X`` (n, d): the rows.
+    ``y`` (n,): their labels.
+    ``sample_weight`` (n,): weights ≥ 0; rows of weight 0 are left out.
 
     Notes
     -----
@@ -97,14 +92,9 @@ def solved_from_rows(
 ) -> bool:
     """Solve from rows where that is cheaper than from second moments, and return whether it was done.
 
-    Parameters
-    ----------
-    solve : callable
-        Sets what is fitted; it may raise `TooFewRows`, and is then to be called with moments.
-    X, y, sample_weight
-        As for `ClassRows`.
-    classes_each : int
-        How many classes each problem needs.
+    ``solve``: sets what is fitted; it may raise `TooFewRows`, and is then to be called with moments.
+    ``X``, ``y``, ``sample_weight``: as for `ClassRows`.
+    ``classes_each``: how many classes each problem needs.
     """
     if not ClassRows.serve(y, X.shape[1], classes_each):
         return False

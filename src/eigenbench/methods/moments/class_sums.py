@@ -24,15 +24,7 @@ WAITING_SHARE = 0.25
 
 
 def class_runs(codes: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield every class that occurs, ascending, and the positions of its rows in order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenbench.methods.moments.class_sums import class_runs
-    >>> [(code, rows.tolist()) for code, rows in class_runs(np.array([7, 2, 7]))]
-    [(2, [1]), (7, [0, 2])]
-    """
+    """Yield every class that occurs, ascending, and the positions of its rows in order."""
     order = np.argsort(codes, kind="stable")
     present, starts = np.unique(codes[order], return_index=True)
     yield from zip(present.tolist(), np.split(order, starts)[1:], strict=True)
@@ -43,16 +35,10 @@ class WaitingRows:
 
     There is room for as many as are enough for every class, within ``WAITING_BYTES`` or ``WAITING_SHARE``.
 
-    Parameters
-    ----------
-    like : ndarray or sparse matrix of shape (n, d)
-        A block with the type and the width of the rows.
-    weighted : bool
-        Whether rows come with weights.
-    n_classes : int
-        Number of classes so far.
-    sum_bytes : int
-        Size of the sums of these classes, to which the rows will be added.
+    ``like`` (n, d): a block with the type and the width of the rows.
+    ``weighted``: whether rows come with weights.
+    ``n_classes``: number of classes so far.
+    ``sum_bytes``: size of the sums of these classes, to which the rows will be added.
     """
 
     def __init__(self, like: Any, *, weighted: bool, n_classes: int, sum_bytes: int) -> None:
@@ -215,10 +201,7 @@ class ClassSums:
     def __add__(self, other: Any) -> Self:
         """Return the sums over the union of two disjoint sets of rows.
 
-        Raises
-        ------
-        ValueError
-            If the widths differ, or one has string labels and the other numbers.
+        Raises `ValueError` if the widths differ, or one has string labels and the other numbers.
         """
         if not isinstance(other, type(self)):
             return NotImplemented

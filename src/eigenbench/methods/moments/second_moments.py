@@ -18,25 +18,10 @@ def packed_size(order: int) -> int:
 def packed_product(rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """Return the triangle of ``rows.T @ rows``, n·d² flops at the rate of matrix products.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d), float32 or float64
-        C-contiguous rows, at least one.
-    out : ndarray of shape (d(d + 1)/2,), optional
-        An earlier result for the same d and type, which is overwritten.
-
-    Returns
-    -------
-    ndarray of shape (d(d + 1)/2,)
-        In the type of the rows. Sums and multiples of triangles are the triangles of sums and multiples.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenbench.methods.moments.second_moments import packed_product, unpacked
-    >>> unpacked(packed_product(np.array([[1.0, 2.0], [0.0, 1.0]])))
-    array([[1., 2.],
-           [2., 5.]])
+    ``rows`` (n, d), float32 or float64: c-contiguous rows, at least one.
+    ``out`` (d(d + 1)/2,): an earlier result for the same d and type, which is overwritten.
+    Result of shape (d(d + 1)/2,): in the type of the rows. Sums and multiples of triangles are the
+    triangles of sums and multiples.
     """
     n, d = rows.shape
     sfrk = lapack.ssfrk if rows.dtype == np.float32 else lapack.dsfrk
@@ -88,14 +73,9 @@ def one_shift(rows: np.ndarray, total: np.ndarray) -> np.ndarray | None:
 def class_shifts(rows: np.ndarray, totals: np.ndarray, counts: np.ndarray) -> np.ndarray | None:
     """Return what to subtract from the float32 rows of each class, (c, d), None for nothing.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d)
-        The rows of all classes.
-    totals : ndarray of shape (c, d)
-        Their sums.
-    counts : ndarray of shape (c,)
-        Their numbers, at least 1.
+    ``rows`` (n, d): the rows of all classes.
+    ``totals`` (c, d): their sums.
+    ``counts`` (c,): their numbers, at least 1.
 
     Notes
     -----

@@ -242,25 +242,9 @@ def held_classes(n_features: int, megabytes: float, dtype: Any = np.float64) -> 
 def class_groups(needs: np.ndarray, capacity: int) -> Iterator[np.ndarray]:
     """Cut problems into groups that need few classes together, and few that the group before had not.
 
-    Parameters
-    ----------
-    needs : ndarray of shape (p, r)
-        Positions of the classes that each problem needs.
-    capacity : int
-        The largest number of classes of a group; one problem may need more.
-
-    Yields
-    ------
-    ndarray
-        Positions of the problems of a group, ascending.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenbench.methods.moments.streamed_moments import class_groups
-    >>> needs = np.array([[0, 1], [2, 3], [1, 0], [0, 2]])
-    >>> [group.tolist() for group in class_groups(needs, 3)]
-    [[0, 2, 3], [1]]
+    ``needs`` (p, r): positions of the classes that each problem needs.
+    ``capacity``: the largest number of classes of a group; one problem may need more.
+    Yields: positions of the problems of a group, ascending.
     """
     waiting = np.arange(len(needs))
     held = np.zeros(needs.max(initial=-1) + 1, dtype=bool)

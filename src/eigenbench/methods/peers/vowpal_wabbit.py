@@ -39,22 +39,12 @@ class _VowpalWabbit(ClassifierMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        *,
-        n_passes: int = 5,
-        learning_rate: float = 0.5,
-        l2: float = 0.0,
-        loss: str = "squared",
-        bits: int = 22,
-        random_state: Any = None,
-    ) -> None:
-        self.n_passes = n_passes
-        self.learning_rate = learning_rate
-        self.l2 = l2
-        self.loss = loss
-        self.bits = bits
-        self.random_state = random_state
+    n_passes: int
+    learning_rate: float
+    l2: float
+    loss: str
+    bits: int
+    random_state: Any
 
     @abstractmethod
     def _reduction(self, n_classes: int) -> list[str]:
@@ -83,15 +73,8 @@ class _VowpalWabbit(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray:
         """Return the predicted class of each row.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels of ``classes_``.
+        ``X`` (n_samples, n_features): the rows.
+        Result of shape (n_samples,): labels of ``classes_``.
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", accept_large_sparse=False, dtype=_DTYPES, reset=False)
@@ -163,14 +146,12 @@ class VowpalWabbitOAA(_VowpalWabbit):
         class_weight: Any = None,
         random_state: Any = None,
     ) -> None:
-        super().__init__(
-            n_passes=n_passes,
-            learning_rate=learning_rate,
-            l2=l2,
-            loss=loss,
-            bits=bits,
-            random_state=random_state,
-        )
+        self.n_passes = n_passes
+        self.learning_rate = learning_rate
+        self.l2 = l2
+        self.loss = loss
+        self.bits = bits
+        self.random_state = random_state
         self.class_weight = class_weight
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -270,14 +251,12 @@ class VowpalWabbitLOMTree(_VowpalWabbit):
         swap_resistance: int = 4,
         random_state: Any = None,
     ) -> None:
-        super().__init__(
-            n_passes=n_passes,
-            learning_rate=learning_rate,
-            l2=l2,
-            loss=loss,
-            bits=bits,
-            random_state=random_state,
-        )
+        self.n_passes = n_passes
+        self.learning_rate = learning_rate
+        self.l2 = l2
+        self.loss = loss
+        self.bits = bits
+        self.random_state = random_state
         self.nodes_per_class = nodes_per_class
         self.swap_resistance = swap_resistance
 

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 import typer
 
 from eigenbench.atomic_files import replacing_file
-from eigenbench.datasets.catalogue import load_catalogue
+from eigenbench.bench.suites.suite_file import rule_names
+from eigenbench.datasets.catalogue import OWN_CATALOGUE, load_catalogue
 from eigenbench.datasets.errors import DatasetError
-from eigenbench.datasets.own_catalogue import OWN_CATALOGUE
 
 
 class Kind(StrEnum):
@@ -103,7 +103,7 @@ def _check_name(kind: Kind, name: str, module: str, folder: Path) -> None:
     plain = r"[A-Za-z][A-Za-z0-9_]*" if kind is Kind.METHOD else r"[a-z][a-z0-9_]*"
     if not re.fullmatch(plain, name) or len(name) > 40 or keyword.iskeyword(module):
         raise SkeletonError(f"{name!r} is no name: use up to 40 small letters, digits and underscores")
-    if kind is Kind.SUITE and module in ("all", "paper", Path(OWN_CATALOGUE).stem):
+    if kind is Kind.SUITE and module in (*rule_names(), Path(OWN_CATALOGUE).stem):
         raise SkeletonError(f"{name!r} has a meaning of its own: choose another name")
     importable = kind in (Kind.METHOD, Kind.PROTOCOL)
     if importable and not (folder / f"{module}.py").exists() and find_spec(module) is not None:

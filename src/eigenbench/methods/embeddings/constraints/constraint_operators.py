@@ -60,11 +60,9 @@ def check_pairs(pairs: Any, r: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray
 class ConstraintOperators:
     r"""Weighted second moments :math:`\sum w\,(x - x')(x - x')^\top` of the two kinds of pairs.
 
-    Attributes
-    ----------
-    negative, positive : ndarray of shape (k, k), float64
-        For pairs with different and with equal labels; symmetric, positive semidefinite. Balanced weights
-        make each one half of the mean over its pairs; otherwise all weights are one over the number of pairs.
+    Attributes: ``negative``, ``positive`` (k, k), float64: for pairs with different and with equal
+    labels; symmetric, positive semidefinite. Balanced weights make each one half of the mean over its
+    pairs; otherwise all weights are one over the number of pairs.
 
     Notes
     -----
@@ -77,14 +75,6 @@ class ConstraintOperators:
     References
     ----------
     .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", 2005.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenbench.methods.embeddings.constraints.constraint_operators import ConstraintOperators
-    >>> both = ConstraintOperators.from_labelled_rows(np.array([[0.0], [1.0], [3.0]]), np.array([0, 0, 1]))
-    >>> round(both.positive.item(), 6), round(both.negative.item(), 6)
-    (0.5, 3.25)
     """
 
     negative: np.ndarray
@@ -98,23 +88,10 @@ class ConstraintOperators:
     def from_labelled_rows(cls, X: Any, codes: np.ndarray, *, balanced: bool = True) -> ConstraintOperators:
         """Take all pairs of rows, in two passes over row blocks.
 
-        Parameters
-        ----------
-        X : {ndarray, CSR matrix} of shape (m, k)
-            The rows. Products of float32 rows are made in float32 within a block.
-        codes : ndarray of shape (m,)
-            Class indices from 0 on, each of which occurs.
-        balanced : bool, default=True
-            Whether both kinds get total weight 1/2.
-
-        Returns
-        -------
-        ConstraintOperators
-
-        Raises
-        ------
-        ValueError
-            If there is no pair of one kind.
+        ``X`` (m, k): the rows. Products of float32 rows are made in float32 within a block.
+        ``codes`` (m,): class indices from 0 on, each of which occurs.
+        ``balanced``: whether both kinds get total weight 1/2.
+        Raises `ValueError` if there is no pair of one kind.
 
         Notes
         -----
@@ -144,22 +121,10 @@ class ConstraintOperators:
     def from_moments(cls, moments: ClassMoments, *, balanced: bool = True) -> ConstraintOperators:
         """Take all pairs of the rows whose class moments are given: c·k² flops, 32·k² bytes.
 
-        Parameters
-        ----------
-        moments : ClassMoments
-            Moments of the rows. The scatter about the means is a difference of raw moments, which loses
-            digits where the mean is much larger than the spread.
-        balanced : bool, default=True
-            Whether both kinds get total weight 1/2.
-
-        Returns
-        -------
-        ConstraintOperators
-
-        Raises
-        ------
-        ValueError
-            If there is no pair of one kind.
+        ``moments``: moments of the rows. The scatter about the means is a difference of raw moments,
+        which loses digits where the mean is much larger than the spread.
+        ``balanced``: whether both kinds get total weight 1/2.
+        Raises `ValueError` if there is no pair of one kind.
         """
         counts, sums = moments.counts, moments.sums
         _check_counts(counts)
@@ -188,25 +153,12 @@ class ConstraintOperators:
     ) -> ConstraintOperators:
         """Take listed pairs of rows.
 
-        Parameters
-        ----------
-        X : {ndarray, CSR matrix} of shape (m, k), float64
-            The rows of which pairs are made, or the differences x − x' themselves.
-        incidence : CSR array of shape (n, m) or None
-            Row i holds +1 and −1 at the two rows of pair i; None if X holds the differences.
-        positive : ndarray of shape (n,), bool
-            Which pairs have equal labels; both kinds must occur.
-        balanced : bool, default=True
-            Whether both kinds get total weight 1/2.
-
-        Returns
-        -------
-        ConstraintOperators
-
-        Raises
-        ------
-        ValueError
-            If there is no pair of one kind.
+        ``X`` (m, k), float64: the rows of which pairs are made, or the differences x − x' themselves.
+        ``incidence`` (n, m) or None: row i holds +1 and −1 at the two rows of pair i; None if X holds
+        the differences.
+        ``positive`` (n,), bool: which pairs have equal labels; both kinds must occur.
+        ``balanced``: whether both kinds get total weight 1/2.
+        Raises `ValueError` if there is no pair of one kind.
 
         Notes
         -----

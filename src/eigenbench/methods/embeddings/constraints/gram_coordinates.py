@@ -16,24 +16,12 @@ _TOLERANCE = 1e-6
 def kernel_matrix(X: Any, Y: Any, kernel: Any, params: dict[str, Any]) -> np.ndarray:
     """Evaluate a kernel on two sets of rows.
 
-    Parameters
-    ----------
-    X, Y : {ndarray, CSR matrix} of shapes (n, p) and (m, p)
-        The rows.
-    kernel : str or callable
-        A name known to :func:`sklearn.metrics.pairwise.pairwise_kernels`, a callable on two rows, or
-        "half_rbf" for ½·exp(−gamma·‖x − y‖²).
-    params : dict
-        Parameters of the kernel; those a named kernel does not have are left out.
-
-    Returns
-    -------
-    ndarray of shape (n, m)
-
-    Raises
-    ------
-    ValueError
-        If a value is not finite.
+    ``X``, ``Y`` (n, p) and (m, p): the rows.
+    ``kernel``: a name known to :func:`sklearn.metrics.pairwise.pairwise_kernels`, a callable on two rows,
+    or "half_rbf" for ½·exp(−gamma·‖x − y‖²).
+    ``params``: parameters of the kernel; those a named kernel does not have are left out.
+    Result of shape (n, m).
+    Raises `ValueError` if a value is not finite.
     """
     if kernel == "half_rbf":
         values = rbf_kernel(X, Y, gamma=params.get("gamma"))
@@ -56,27 +44,15 @@ def kernel_matrix(X: Any, Y: Any, kernel: Any, params: dict[str, Any]) -> np.nda
 class GramCoordinates:
     r"""Rows whose inner products are a Gram matrix: :math:`G = C C^\top`.
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n, r), float64
-        The coordinates C of the n points in an orthonormal basis of their span, of dimension r.
-    pivots : ndarray of shape (r,)
-        Numbers of r linearly independent points that span the rest.
-    factor : ndarray of shape (r, r), float64
-        The lower triangular ``rows[pivots]``.
+    Attributes: ``rows`` (n, r), float64: the coordinates C of the n points in an orthonormal basis of
+    their span, of dimension r.
+    ``pivots`` (r,): numbers of r linearly independent points that span the rest.
+    ``factor`` (r, r), float64: the lower triangular ``rows[pivots]``.
 
     Notes
     -----
     Cholesky factorisation with pivoting: n·r² flops, and rank deficiency (repeated points, linear kernels of
     few features) only makes r smaller.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenbench.methods.embeddings.constraints.gram_coordinates import GramCoordinates
-    >>> coordinates = GramCoordinates.from_gram(np.array([[1.0, 2.0], [2.0, 4.0]]))
-    >>> coordinates.rows.ravel().tolist()
-    [1.0, 2.0]
     """
 
     rows: np.ndarray
@@ -87,19 +63,8 @@ class GramCoordinates:
     def from_gram(cls, G: np.ndarray) -> GramCoordinates:
         """Factor a Gram matrix.
 
-        Parameters
-        ----------
-        G : ndarray of shape (n, n), float64
-            Symmetric positive semidefinite.
-
-        Returns
-        -------
-        GramCoordinates
-
-        Raises
-        ------
-        ValueError
-            If G is zero or not positive semidefinite.
+        ``G`` (n, n), float64: symmetric positive semidefinite.
+        Raises `ValueError` if G is zero or not positive semidefinite.
         """
         if not np.diagonal(G).max() > 0:
             raise ValueError("the kernel is zero for all rows: no direction can be found.")

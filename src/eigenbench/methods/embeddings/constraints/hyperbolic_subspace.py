@@ -69,34 +69,18 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int = 20,
-        *,
-        kernel: Any = "linear",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        form: str = "auto",
-        eta_negative: Any = None,
-        threshold: float | None = None,
-        margin: float = 0.01,
-        balanced: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.form = form
-        self.eta_negative = eta_negative
-        self.threshold = threshold
-        self.margin = margin
-        self.balanced = balanced
-        self.random_state = random_state
+    n_components: int
+    kernel: Any
+    gamma: float | None
+    degree: float
+    coef0: float
+    kernel_params: dict[str, Any] | None
+    form: str
+    eta_negative: Any
+    threshold: float | None
+    margin: float
+    balanced: bool
+    random_state: Any
 
     def fit_pairs(self, X: Any, pairs: Any, r: Any) -> Any:
         r"""Find the subspace from pairs of rows (:math:`\Gamma D \Gamma \alpha = \lambda \Gamma \alpha`).

@@ -20,25 +20,14 @@ class PairDistances:
     over pairs of :math:`f_\gamma(r (c^2 - D^2))`, where r = ±1 and :math:`f_\gamma(t)` is 1 for t ≤ 0, 0 for
     t ≥ γ and linear between. Margin 0 stands for the plain error rate; D = c is an error there.
 
-    Parameters
-    ----------
-    positive, negative : array-like of shape (n,), float64
-        Squared distances of the two kinds of pairs, at least one of each.
-    balanced : bool, default=True
-        Give both kinds total weight 1/2 (the risk with respect to :math:`\bar\rho` of [1]_, section 3);
-        otherwise every pair weighs the same.
+    ``positive``, ``negative`` (n,), float64: squared distances of the two kinds of pairs, at least one of
+    each.
+    ``balanced``: give both kinds total weight 1/2 (the risk with respect to :math:`\bar\rho` of [1]_,
+    section 3); otherwise every pair weighs the same.
 
-    Attributes
-    ----------
-    positive, negative : ndarray
-        The squared distances in ascending order.
-    weights : tuple of float
-        Total weight of the positive and of the negative pairs; they add up to 1.
-
-    Raises
-    ------
-    ValueError
-        If one kind has no pair, or a distance is not finite.
+    Attributes: ``positive``, ``negative``: the squared distances in ascending order.
+    ``weights``: total weight of the positive and of the negative pairs; they add up to 1.
+    Raises `ValueError` if one kind has no pair, or a distance is not finite.
 
     Notes
     -----
@@ -47,16 +36,6 @@ class PairDistances:
     References
     ----------
     .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", 2005.
-
-    Examples
-    --------
-    >>> from eigenbench.methods.embeddings.constraints.margin_risk import PairDistances
-    >>> pairs = PairDistances([0.0, 0.04], [0.36, 0.5, 0.01])
-    >>> round(float(pairs.risk(0.5)), 3)
-    0.167
-    >>> threshold, risk = pairs.best_threshold(margin=0.1)
-    >>> round(threshold**2, 2), round(risk, 3)
-    (0.14, 0.167)
     """
 
     def __init__(self, positive: Any, negative: Any, *, balanced: bool = True) -> None:
@@ -78,23 +57,10 @@ class PairDistances:
     def from_labels(cls, X: Any, y: Any, *, balanced: bool = True) -> PairDistances:
         """Take all pairs of different rows.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Points, for example the output of a fitted embedding.
-        y : array-like of shape (n,)
-            Their labels.
-        balanced : bool, default=True
-            As for the class.
-
-        Returns
-        -------
-        PairDistances
-
-        Raises
-        ------
-        ValueError
-            If there is only one label, or no label is shared by two rows.
+        ``X`` (n, d): points, for example the output of a fitted embedding.
+        ``y`` (n,): their labels.
+        ``balanced``: as for the class.
+        Raises `ValueError` if there is only one label, or no label is shared by two rows.
 
         Notes
         -----
@@ -123,33 +89,18 @@ class PairDistances:
     def risk(self, threshold: Any, margin: float = 0.0) -> np.ndarray:
         """Return the empirical margin risk.
 
-        Parameters
-        ----------
-        threshold : float or ndarray
-            Thresholds c ≥ 0 on the distance.
-        margin : float, default=0.0
-            Margin γ ≥ 0 on the squared distance.
-
-        Returns
-        -------
-        ndarray of the shape of ``threshold``
-            Values in [0, 1].
+        ``threshold``: thresholds c ≥ 0 on the distance.
+        ``margin``: margin γ ≥ 0 on the squared distance.
+        Returns: values in [0, 1].
         """
         return self._risk_at(np.square(np.asarray(threshold, dtype=np.float64)), margin)
 
     def best_threshold(self, margin: float = 0.0) -> tuple[float, float]:
         """Return the threshold c of the smallest risk, and that risk: the exact minimum over all c > 0.
 
-        Parameters
-        ----------
-        margin : float, default=0.0
-            Margin γ ≥ 0. With margin 0 the error rate is constant between neighbouring distances, and c² is
-            in the middle of the best such interval.
-
-        Returns
-        -------
-        threshold : float
-        risk : float
+        ``margin``: margin γ ≥ 0. With margin 0 the error rate is constant between neighbouring
+        distances, and c² is in the middle of the best such interval.
+        Returns: ``threshold``; ``risk``.
 
         Notes
         -----
@@ -218,22 +169,9 @@ def etas_from_threshold(threshold: float, margin: float) -> tuple[float, float]:
     :math:`1 + \eta_r (c^2 - D^2)` is the smallest function that is affine in the squared distance D² and
     nowhere below the margin function (Maurer 2005, section 6).
 
-    Parameters
-    ----------
-    threshold : float
-        Threshold c in (0, 1) on the distance.
-    margin : float
-        Margin γ > 0.
-
-    Returns
-    -------
-    eta_negative, eta_positive : float
-
-    Examples
-    --------
-    >>> from eigenbench.methods.embeddings.constraints.margin_risk import etas_from_threshold
-    >>> etas_from_threshold(0.5, margin=0.01)
-    (1.3333333333333333, -4.0)
+    ``threshold``: threshold c in (0, 1) on the distance.
+    ``margin``: margin γ > 0.
+    Returns: ``eta_negative, eta_positive``.
     """
     if not 0 < threshold < 1:
         raise ValueError(f"the threshold c must lie strictly between 0 and 1, got {threshold}.")
@@ -246,23 +184,9 @@ def etas_from_threshold(threshold: float, margin: float) -> tuple[float, float]:
 def eta_from_threshold(threshold: float, margin: float) -> float:
     r"""Return η₋₁ relative to η₁ = −1 for a threshold, with the limits at 0 and 1 included.
 
-    Parameters
-    ----------
-    threshold : float
-        Threshold c in [0, 1] on the distance.
-    margin : float
-        Margin γ > 0.
-
-    Returns
-    -------
-    float
-        :math:`-\eta_{-1}/\eta_1` of :func:`etas_from_threshold`, between γ and 1/γ for γ ≤ 1.
-
-    Examples
-    --------
-    >>> from eigenbench.methods.embeddings.constraints.margin_risk import eta_from_threshold
-    >>> [round(eta_from_threshold(c, margin=0.01), 3) for c in (0, 0.5, 1)]
-    [0.01, 0.333, 100.0]
+    ``threshold``: threshold c in [0, 1] on the distance.
+    ``margin``: margin γ > 0.
+    Returns: :math:`-\eta_{-1}/\eta_1` of :func:`etas_from_threshold`, between γ and 1/γ for γ ≤ 1.
     """
     square = threshold**2
     return max(square, margin) / max(1 - square, margin)
@@ -277,24 +201,14 @@ def operator_risk_bound(
     every c, the risk is at most
     :math:`\hat R_\gamma + n^{-1/2} (2 (\|T\|_{HS} + \|T\|_\infty)/\gamma + \sqrt{\ln(1/\delta)/2})`.
 
-    Parameters
-    ----------
-    risk : float
-        Empirical margin risk at the margin.
-    n_pairs : int
-        Number of independent pairs. For all pairs of m labelled rows use m (section 6 of [1]_).
-    hilbert_schmidt, operator_norm : float
-        The largest Hilbert–Schmidt and operator norms of the class: root of the sum of the squared
-        eigenvalues, and largest eigenvalue. √d and 1 for projections on d dimensions.
-    margin : float
-        Margin γ > 0, chosen before the data is seen.
-    delta : float
-        Probability δ in (0, 1) that the bound fails.
-
-    Returns
-    -------
-    float
-        The bound; it says nothing where it exceeds 1.
+    ``risk``: empirical margin risk at the margin.
+    ``n_pairs``: number of independent pairs. For all pairs of m labelled rows use m (section 6 of [1]_).
+    ``hilbert_schmidt``, ``operator_norm``: the largest Hilbert–Schmidt and operator norms of the class:
+    root of the sum of the squared eigenvalues, and largest eigenvalue. √d and 1 for projections on d
+    dimensions.
+    ``margin``: margin γ > 0, chosen before the data is seen.
+    ``delta``: probability δ in (0, 1) that the bound fails.
+    Returns: the bound; it says nothing where it exceeds 1.
 
     Notes
     -----
@@ -303,12 +217,6 @@ def operator_risk_bound(
     References
     ----------
     .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", 2005.
-
-    Examples
-    --------
-    >>> from eigenbench.methods.embeddings.constraints.margin_risk import operator_risk_bound
-    >>> round(operator_risk_bound(0.1, 10**6, hilbert_schmidt=3, operator_norm=1, margin=0.1, delta=0.05), 4)
-    0.1812
     """
     if not margin > 0:
         raise ValueError(f"the bound needs a margin above 0, got {margin}.")
@@ -324,12 +232,6 @@ def projection_risk_bound(
     """Bound the expected risk of a projection on ``n_components`` dimensions (Theorem 1 of Maurer, 2005).
 
     The case ‖P‖_HS = √d and ‖P‖ = 1 of :func:`operator_risk_bound`, which explains the parameters.
-
-    Examples
-    --------
-    >>> from eigenbench.methods.embeddings.constraints.margin_risk import projection_risk_bound
-    >>> round(projection_risk_bound(0.1, 10**6, n_components=9, margin=0.1, delta=0.05), 4)
-    0.1812
     """
     return operator_risk_bound(
         risk,

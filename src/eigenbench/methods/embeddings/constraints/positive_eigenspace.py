@@ -28,15 +28,10 @@ class PositiveEigenspaces:
     come eigenvectors with eigenvalue zero, on which all training differences vanish: leaving them out
     changes no projected training distance.
 
-    Parameters
-    ----------
-    operators : ConstraintOperators
-        The two positive semidefinite matrices, of order k.
-    n_components : int
-        The largest number of eigenpairs.
-    tol : float, default=1e-12
-        The iteration ends when a step raises the sum of the positive eigenvalues (the
-        objective ⟨T̂, P⟩) by less than this relative amount.
+    ``operators``: the two positive semidefinite matrices, of order k.
+    ``n_components``: the largest number of eigenpairs.
+    ``tol``: the iteration ends when a step raises the sum of the positive eigenvalues (the objective ⟨T̂,
+    P⟩) by less than this relative amount.
 
     Notes
     -----
@@ -45,15 +40,6 @@ class PositiveEigenspaces:
     slow down an iteration on T̂ itself, are mapped near zero. One Cholesky factorisation, k³/3 flops, and
     O(k²d) per step. An iteration starts from the vectors of the one before. λ_max(T̂(η))/η does not fall with
     η, so a result bounds the spectrum for every smaller η: a falling sequence is the fastest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenbench.methods.embeddings.constraints.constraint_operators import ConstraintOperators
-    >>> from eigenbench.methods.embeddings.constraints.positive_eigenspace import PositiveEigenspaces
-    >>> solve = PositiveEigenspaces(ConstraintOperators(np.diag([2.0, 1.0]), np.diag([0.0, 1.0])), 2)
-    >>> [solve(eta)[0].tolist() for eta in (3.0, 0.5)]
-    [[6.0, 2.0], [1.0]]
     """
 
     def __init__(self, operators: ConstraintOperators, n_components: int, *, tol: float = 1e-12) -> None:
@@ -66,17 +52,9 @@ class PositiveEigenspaces:
     def __call__(self, eta: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the leading eigenpairs for one η.
 
-        Parameters
-        ----------
-        eta : float
-            Above 0.
-
-        Returns
-        -------
-        eigenvalues : ndarray of shape (d,)
-            Positive, descending, d ≤ n_components; empty if no eigenvalue is positive.
-        vectors : ndarray of shape (k, d)
-            Orthonormal columns.
+        ``eta``: above 0.
+        Returns: ``eigenvalues`` (d,): positive, descending, d ≤ n_components; empty if no eigenvalue
+        is positive; ``vectors`` (k, d): orthonormal columns.
         """
         T = self.operators.combined(eta)
         rounding = self.size * np.finfo(float).eps * np.linalg.norm(T)
@@ -168,16 +146,10 @@ Risk = Callable[[np.ndarray], tuple[float, float]]
 class Subspace(NamedTuple):
     """Leading eigenvectors of T̂ for one η₋₁.
 
-    Attributes
-    ----------
-    eta : float
-        η₋₁, with η₁ = −1.
-    eigenvalues : ndarray of shape (d,)
-        Positive, descending; d > 0.
-    vectors : ndarray of shape (k, d)
-        Orthonormal columns.
-    threshold, risk : float
-        Best threshold for the training pairs, and the margin risk there.
+    Attributes: ``eta``: η₋₁, with η₁ = −1.
+    ``eigenvalues`` (d,): positive, descending; d > 0.
+    ``vectors`` (k, d): orthonormal columns.
+    ``threshold``, ``risk``: best threshold for the training pairs, and the margin risk there.
     """
 
     eta: float
@@ -190,14 +162,10 @@ class Subspace(NamedTuple):
 def scan_etas(solve: Solver, etas: np.ndarray, risk: Risk) -> Iterator[Subspace]:
     """Yield the subspace of every η₋₁ for which T̂ has a positive eigenvalue, largest η₋₁ first.
 
-    Parameters
-    ----------
-    solve : callable
-        Gives the positive eigenvalues of T̂ and their vectors for an η₋₁, as `PositiveEigenspaces`.
-    etas : ndarray of shape (n,)
-        Values of η₋₁.
-    risk : callable
-        Gives the best threshold and the margin risk for such vectors.
+    ``solve``: gives the positive eigenvalues of T̂ and their vectors for an η₋₁, as
+    `PositiveEigenspaces`.
+    ``etas`` (n,): values of η₋₁.
+    ``risk``: gives the best threshold and the margin risk for such vectors.
     """
     for eta in np.sort(etas)[::-1].tolist():
         eigenvalues, vectors = solve(eta)
@@ -213,16 +181,10 @@ def alternate(solve: Solver, threshold: float, risk: Risk, margin: float) -> Ite
     when T̂ has no positive eigenvalue, or after 20 subspaces. Nothing makes the risk fall from one subspace
     to the next.
 
-    Parameters
-    ----------
-    solve : callable
-        As for `scan_etas`.
-    threshold : float
-        The first one, in (0, 1).
-    risk : callable
-        As for `scan_etas`.
-    margin : float
-        Margin of the risk.
+    ``solve``: as for `scan_etas`.
+    ``threshold``: the first one, in (0, 1).
+    ``risk``: as for `scan_etas`.
+    ``margin``: margin of the risk.
     """
     for _ in range(_MAX_ROUNDS):
         eta = eta_from_threshold(threshold, margin)

@@ -82,20 +82,18 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
         balanced: bool = True,
         random_state: Any = None,
     ) -> None:
-        super().__init__(
-            n_components,
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            form=form,
-            eta_negative=eta_negative,
-            threshold=threshold,
-            margin=margin,
-            balanced=balanced,
-            random_state=random_state,
-        )
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.form = form
+        self.eta_negative = eta_negative
+        self.threshold = threshold
+        self.margin = margin
+        self.balanced = balanced
+        self.random_state = random_state
         self.lag = lag
         self.gap = gap
 

@@ -223,23 +223,12 @@ def class_denominator(
 ) -> SharedDenominator:
     """Return the factored denominator of a class.
 
-    Parameters
-    ----------
-    moments : SecondMoments
-        Of k classes in d dimensions, with that of class j at hand.
-    j : int
-        Position of the class.
-    gamma : float
-        Added to the diagonal, as a multiple of the mean eigenvalue.
-    kind : {"second_moment", "covariance"}
-        Which matrix of the class.
-    absolute : bool
-        Add γ itself.
-
-    Raises
-    ------
-    ValueError
-        If the matrix is zero, or singular with γ.
+    ``moments``: of k classes in d dimensions, with that of class j at hand.
+    ``j``: position of the class.
+    ``gamma``: added to the diagonal, as a multiple of the mean eigenvalue.
+    ``kind`` in {"second_moment", "covariance"}: which matrix of the class.
+    ``absolute``: add γ itself.
+    Raises `ValueError` if the matrix is zero, or singular with γ.
     """
     matrix = moments.conditional(j) if kind == "second_moment" else moments.covariance(j)
     trace = float(np.trace(matrix))
@@ -258,12 +247,7 @@ def rows_denominator(
 ) -> LowRankDenominator:
     """Return what `class_denominator` does, for numerators that are rows.
 
-    Raises
-    ------
-    ValueError
-        If the matrix is zero.
-    TooFewRows
-        If γ is too small.
+    Raises `ValueError` if the matrix is zero; `TooFewRows` if γ is too small.
     """
     root = rows.root(j, centred=kind == "covariance") / np.sqrt(rows.counts[j])
     return LowRankDenominator(

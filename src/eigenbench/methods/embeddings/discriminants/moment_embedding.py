@@ -104,10 +104,7 @@ def top_generalized(
     Where the noise is singular, as with constant, repeated or more features than rows, v is sought in its
     range alone, and there are as many solutions as its rank if that is less than k.
 
-    Raises
-    ------
-    ValueError
-        If the noise, called ``name`` in the message, is zero.
+    Raises `ValueError` if the noise, called ``name`` in the message, is zero.
     """
     if not noise.diagonal().max() > 0:
         raise ValueError(f"{name} ({len(noise)} features) is zero: no direction can be compared with it.")

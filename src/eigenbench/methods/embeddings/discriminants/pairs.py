@@ -18,13 +18,7 @@ Pairs = np.ndarray
 
 
 def all_pairs(n_classes: int) -> Pairs:
-    """Return every ordered pair of different classes, k(k − 1) of them.
-
-    Examples
-    --------
-    >>> all_pairs(3).tolist()
-    [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]]
-    """
+    """Return every ordered pair of different classes, k(k − 1) of them."""
     numerator, denominator = np.nonzero(~np.eye(n_classes, dtype=bool))
     return np.column_stack([numerator, denominator])
 
@@ -32,17 +26,11 @@ def all_pairs(n_classes: int) -> Pairs:
 def hypercube_pairs(n_classes: int, rng: np.random.RandomState) -> Pairs:
     """Return the ordered pairs of neighbours on a random hypercube, O(k log k) of them.
 
-    Parameters
-    ----------
-    n_classes : int
-        Number of classes k, placed on different random corners of a cube of ⌈log2 k⌉ dimensions.
-    rng : RandomState
-        Source of the placement.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs, 2)
-        All ordered pairs whose corners differ in one coordinate; at most k⌈log2 k⌉.
+    ``n_classes``: number of classes k, placed on different random corners of a cube of ⌈log2 k⌉
+    dimensions.
+    ``rng``: source of the placement.
+    Result of shape (n_pairs, 2): all ordered pairs whose corners differ in one coordinate; at most k⌈log2
+    k⌉.
     """
     dimensions = max(1, math.ceil(math.log2(n_classes)))
     corners = rng.permutation(2**dimensions)[:n_classes]
@@ -62,20 +50,11 @@ def uniform_pairs(n_classes: int, n_pairs: int, rng: np.random.RandomState) -> P
 def stratified_pairs(n_classes: int, n_pairs: int, rng: np.random.RandomState) -> Pairs:
     """Return ``n_pairs`` different random pairs with every class equally often on either side.
 
-    Parameters
-    ----------
-    n_classes : int
-        Number of classes k.
-    n_pairs : int
-        How many pairs; counts of a class differ by at most one when k does not divide it.
-    rng : RandomState
-        Source of the draw.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs, 2)
-        In round s of k pairs, each class meets the class s steps further on a random circle; rounds use
-        different steps, so no pair repeats.
+    ``n_classes``: number of classes k.
+    ``n_pairs``: how many pairs; counts of a class differ by at most one when k does not divide it.
+    ``rng``: source of the draw.
+    Result of shape (n_pairs, 2): in round s of k pairs, each class meets the class s steps further on a
+    random circle; rounds use different steps, so no pair repeats.
     """
     circle = rng.permutation(n_classes)
     steps = 1 + rng.permutation(n_classes - 1)
@@ -86,29 +65,11 @@ def stratified_pairs(n_classes: int, n_pairs: int, rng: np.random.RandomState) -
 def nearest_pairs(moments: AnyMoments, gamma: float, n_pairs: int) -> Pairs:
     """Return pairs of each class as numerator and the classes nearest to it as denominators.
 
-    Parameters
-    ----------
-    moments : ClassMoments, or another with counts, sums and total
-        Of k classes in d dimensions.
-    gamma : float
-        As for ``nearest_classes``.
-    n_pairs : int
-        How many, at most k(k − 1). Every class gets its nearest before any gets its second nearest, and of
-        a round that is not complete the closest pairs are kept.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs, 2)
-        Numerator and denominator class positions, round by round.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenbench import ClassMoments
-    >>> from eigenbench.methods.embeddings.discriminants.pairs import nearest_pairs
-    >>> positions = np.array([[0.0], [1.0], [3.0]])
-    >>> nearest_pairs(ClassMoments().update(positions, [0, 1, 2]), 0.0, 4).tolist()
-    [[0, 1], [1, 0], [2, 1], [1, 2]]
+    ``moments``: of k classes in d dimensions.
+    ``gamma``: as for ``nearest_classes``.
+    ``n_pairs``: how many, at most k(k − 1). Every class gets its nearest before any gets its second
+    nearest, and of a round that is not complete the closest pairs are kept.
+    Result of shape (n_pairs, 2): numerator and denominator class positions, round by round.
     """
     n_classes = len(moments.classes)
     neighbours, distances = nearest_classes(moments, gamma, -(-n_pairs // n_classes))
@@ -123,27 +84,13 @@ def nearest_pairs(moments: AnyMoments, gamma: float, n_pairs: int) -> Pairs:
 def nearest_classes(moments: AnyMoments, gamma: float, count: int) -> tuple[np.ndarray, np.ndarray]:
     r"""Return the classes of nearest means, where the second moment of all rows is the identity.
 
-    Parameters
-    ----------
-    moments : ClassMoments, or another with counts, sums and total
-        Of k classes in d dimensions.
-    gamma : float
-        Added to the second moment, as a multiple of its mean eigenvalue. With 0, distances do not change
-        when the rows are mapped by an invertible matrix.
-    count : int
-        How many, at most k − 1.
-
-    Returns
-    -------
-    classes : ndarray of shape (k, count), int
-        Their positions, nearest first.
-    distances : ndarray of shape (k, count), float64
-        :math:`\sqrt{(\mu_i - \mu_j)^\top N^{-1} (\mu_i - \mu_j)}`.
-
-    Raises
-    ------
-    ValueError
-        If the second moment is singular.
+    ``moments``: of k classes in d dimensions.
+    ``gamma``: added to the second moment, as a multiple of its mean eigenvalue. With 0, distances do not
+    change when the rows are mapped by an invertible matrix.
+    ``count``: how many, at most k − 1.
+    Returns: ``classes`` (k, count), int: their positions, nearest first; ``distances`` (k, count),
+    float64: :math:`\sqrt{(\mu_i - \mu_j)^\top N^{-1} (\mu_i - \mu_j)}`.
+    Raises `ValueError` if the second moment is singular.
 
     Notes
     -----
@@ -177,22 +124,12 @@ def hypercube_size(n_classes: int) -> int:
 def select_pairs(how: str, n_classes: int, n_pairs: int | None, rng: np.random.RandomState) -> Pairs:
     """Return the pairs of a selection by name.
 
-    Parameters
-    ----------
-    how : {"all", "hypercube", "uniform", "stratified"}
-        The selection.
-    n_classes : int
-        Number of classes, at least two.
-    n_pairs : int or None
-        Budget of the two random selections; None means as many as a hypercube gives, which is the
-        comparison at an equal budget of the GEM paper, section 4.3. At most all pairs are returned.
-    rng : RandomState
-        Source of all draws.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs, 2)
-        Numerator and denominator class positions.
+    ``how`` in {"all", "hypercube", "uniform", "stratified"}: the selection.
+    ``n_classes``: number of classes, at least two.
+    ``n_pairs``: budget of the two random selections; None means as many as a hypercube gives, which is
+    the comparison at an equal budget of the GEM paper, section 4.3. At most all pairs are returned.
+    ``rng``: source of all draws.
+    Result of shape (n_pairs, 2): numerator and denominator class positions.
     """
     if how == "all":
         return all_pairs(n_classes)

@@ -103,19 +103,10 @@ class SIR(MomentEmbedding):
 def slice_codes(y: np.ndarray, n_slices: int, sample_weight: Any = None) -> np.ndarray:
     """Return the slice of each value of a continuous target: near-equal counts, equal values together.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        The target.
-    n_slices : int
-        How many; fewer when values repeat.
-    sample_weight : array-like of shape (n,), optional
-        Weights ≥ 0: a value of weight 2 counts as two.
-
-    Returns
-    -------
-    ndarray of shape (n,), int
-        0 for the smallest values.
+    ``y`` (n,): the target.
+    ``n_slices``: how many; fewer when values repeat.
+    ``sample_weight`` (n,): weights ≥ 0: a value of weight 2 counts as two.
+    Result of shape (n,), int: 0 for the smallest values.
     """
     shares = np.arange(1, n_slices) / n_slices
     if sample_weight is None:

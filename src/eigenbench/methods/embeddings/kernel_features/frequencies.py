@@ -22,31 +22,15 @@ def next_power_of_two(number: int) -> int:
 def walsh_hadamard(X: np.ndarray) -> np.ndarray:
     r"""Apply the orthonormal Walsh-Hadamard transform to every row.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, width), float32 or float64
-        The rows; ``width`` is a power of two.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, width)
-        ``X @ H / sqrt(width)`` with H Sylvester's Hadamard matrix, in the type of X. Applying it twice
-        gives X back.
-
-    Raises
-    ------
-    ValueError
-        If the width is not a power of two.
+    ``X`` (n_rows, width), float32 or float64: the rows; ``width`` is a power of two.
+    Result of shape (n_rows, width): ``X @ H / sqrt(width)`` with H Sylvester's Hadamard matrix, in the
+    type of X. Applying it twice gives X back.
+    Raises `ValueError` if the width is not a power of two.
 
     Notes
     -----
     H is a Kronecker power, so factors of up to 64 columns are applied as matrix products: at most
     128·⌈log_64(width)⌉ flops per entry, and no more than log_64(width) passes over memory.
-
-    Examples
-    --------
-    >>> walsh_hadamard(np.array([[1.0, 0.0], [1.0, 1.0]])).round(4).tolist()
-    [[0.7071, 0.7071], [1.4142, 0.0]]
     """
     n_rows, width = X.shape
     if width & (width - 1) or width == 0:
@@ -71,27 +55,15 @@ class SubsampledHadamard:
     coordinates S drawn without replacement [1]_. The expected inner product of two results is the inner
     product of the rows; with D = E' the map is orthogonal.
 
-    Parameters
-    ----------
-    n_inputs : int
-        Width E of the rows.
-    n_components : int
-        Width D ≤ E' of the result.
-    rng : RandomState
-        Source of the signs and coordinates.
+    ``n_inputs``: width E of the rows.
+    ``n_components``: width D ≤ E' of the result.
+    ``rng``: source of the signs and coordinates.
 
     References
     ----------
     .. [1] N. Ailon and B. Chazelle, "The Fast Johnson-Lindenstrauss Transform and Approximate Nearest
        Neighbors", SIAM J. Comput. 39 (2009); J. A. Tropp, "Improved Analysis of the Subsampled Randomized
        Hadamard Transform", Adv. Adapt. Data Anal. 3 (2011).
-
-    Examples
-    --------
-    >>> srht = SubsampledHadamard(4, 4, np.random.RandomState(0))
-    >>> z = np.array([[3.0, 0.0, 4.0, 0.0]])
-    >>> float(np.linalg.norm(srht.apply(z)).round(6))
-    5.0
     """
 
     def __init__(self, n_inputs: int, n_components: int, rng: np.random.RandomState) -> None:
@@ -113,11 +85,8 @@ class SubsampledHadamard:
 def hadamard_signs(n_inputs: int, n_directions: int, rng: np.random.RandomState) -> np.ndarray:
     """Draw the signs of the blocks that :func:`hadamard_projections` needs.
 
-    Returns
-    -------
-    ndarray of shape (n_blocks, 3, width), int8
-        Random signs; ``width`` is the next power of two of ``n_inputs`` and there are enough blocks of it
-        for ``n_directions``.
+    Result of shape (n_blocks, 3, width), int8: random signs; ``width`` is the next power of two of
+    ``n_inputs`` and there are enough blocks of it for ``n_directions``.
     """
     width = next_power_of_two(n_inputs)
     shape = (-(-n_directions // width), 3, width)
@@ -130,15 +99,10 @@ def hadamard_projections(X: np.ndarray, signs: np.ndarray, out: np.ndarray) -> N
     Block by block the rows are mapped by :math:`H \Delta_3 H \Delta_2 H \Delta_1` [1]_, an orthogonal matrix
     whose rows stand for directions drawn from the sphere.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, d)
-        The rows.
-    signs : ndarray of shape (n_blocks, 3, width), int8
-        From :func:`hadamard_signs`.
-    out : ndarray of shape (n_rows, n_directions)
-        Receives the projections, scaled by √(width/d): in the mean their square is ‖x‖²/d, as for
-        directions uniform on the sphere of the d inputs.
+    ``X`` (n_rows, d): the rows.
+    ``signs`` (n_blocks, 3, width), int8: from :func:`hadamard_signs`.
+    ``out`` (n_rows, n_directions): receives the projections, scaled by √(width/d): in the mean their
+    square is ‖x‖²/d, as for directions uniform on the sphere of the d inputs.
 
     References
     ----------
@@ -168,9 +132,7 @@ def independent_directions(n: int, d: int, rng: np.random.RandomState) -> np.nda
 def orthogonal_directions(n: int, d: int, rng: np.random.RandomState) -> np.ndarray:
     """Draw n directions, each uniform on the unit sphere, orthogonal within consecutive blocks of d.
 
-    Returns
-    -------
-    ndarray of shape (n, d), float64
+    Result of shape (n, d), float64.
 
     Notes
     -----
@@ -196,16 +158,11 @@ def orthogonal_directions(n: int, d: int, rng: np.random.RandomState) -> np.ndar
 class Projections:
     """Frequencies as a dense matrix, or as sign diagonals and radii of fast Hadamard blocks.
 
-    Attributes
-    ----------
-    n_frequencies : int
-        Number of frequencies n.
-    frequencies : ndarray of shape (d, n) or None
-        Dense frequencies as columns.
-    signs : ndarray of shape (n_blocks, 3, width), int8, or None
-        The diagonals of the Hadamard blocks, when there is no dense matrix.
-    radii : ndarray of shape (n,), float64, or None
-        The lengths of the frequencies of Hadamard blocks.
+    Attributes: ``n_frequencies``: number of frequencies n.
+    ``frequencies`` (d, n) or None: dense frequencies as columns.
+    ``signs`` (n_blocks, 3, width), int8, or None: the diagonals of the Hadamard blocks, when there is no
+    dense matrix.
+    ``radii`` (n,), float64, or None: the lengths of the frequencies of Hadamard blocks.
     """
 
     n_frequencies: int
@@ -257,21 +214,14 @@ def trigonometric_features(
 ) -> None:
     """Write cosines and sines of the projections of a block into ``out`` of shape (n_rows, D).
 
-    Parameters
-    ----------
-    projections : Projections
-        The n frequencies, n ≥ D/2.
-    stored : ndarray
-        What ``projections.astype`` returned.
-    phases : ndarray of shape (n_phases,)
-        Angles b that are added to the last projections.
-    scale : float
-        Factor of every feature.
-    block : ndarray or CSR matrix of shape (n_rows, d)
-        The rows.
-    out : ndarray of shape (n_rows, D)
-        Receives the n cosines and then the sines of the first D − n projections. With n = D − n the product
-        of two feature rows is scale² Σ cos(w (x − y)); frequencies without a sine need a phase.
+    ``projections``: the n frequencies, n ≥ D/2.
+    ``stored``: what ``projections.astype`` returned.
+    ``phases`` (n_phases,): angles b that are added to the last projections.
+    ``scale``: factor of every feature.
+    ``block`` (n_rows, d): the rows.
+    ``out`` (n_rows, D): receives the n cosines and then the sines of the first D − n projections. With n
+    = D − n the product of two feature rows is scale² Σ cos(w (x − y)); frequencies without a sine need a
+    phase.
     """
     n = projections.n_frequencies
     cosines, sines = out[:, :n], out[:, n:]

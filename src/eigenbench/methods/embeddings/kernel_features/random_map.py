@@ -124,17 +124,10 @@ NORM_TOLERANCE = 1e-4
 def check_unit_rows(X: Any, first_row: int = 0) -> None:
     """Raise when a row does not have unit length.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_rows, d)
-        The rows.
-    first_row : int
-        Number of the first row, for the message.
-
-    Raises
-    ------
-    ValueError
-        Naming the first row whose norm differs from 1 by more than ``NORM_TOLERANCE``, and its norm.
+    ``X`` (n_rows, d): the rows.
+    ``first_row``: number of the first row, for the message.
+    Raises `ValueError` naming the first row whose norm differs from 1 by more than ``NORM_TOLERANCE``,
+    and its norm.
     """
     norms = row_norms(X)
     wrong = np.flatnonzero(~(np.abs(norms - 1) <= NORM_TOLERANCE))
@@ -148,17 +141,9 @@ def check_unit_rows(X: Any, first_row: int = 0) -> None:
 def unit_rows(X: Any) -> tuple[Any, np.ndarray]:
     """Scale rows to unit length.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_rows, d)
-        The rows; left as they are.
-
-    Returns
-    -------
-    scaled : ndarray or CSR matrix of shape (n_rows, d)
-        A scaled copy in the type of X; zero rows stay zero.
-    zero : ndarray of int
-        The numbers of the zero rows.
+    ``X`` (n_rows, d): the rows; left as they are.
+    Returns: ``scaled`` (n_rows, d): a scaled copy in the type of X; zero rows stay zero; ``zero``: the
+    numbers of the zero rows.
     """
     # Dividing by the largest entry first keeps the squares from over- and underflowing.
     largest = np.ravel(abs(X).max(axis=1).toarray() if sparse.issparse(X) else np.abs(X).max(axis=1))

@@ -14,24 +14,10 @@ from sklearn.utils.extmath import safe_sparse_dot
 def spherical_polynomial(z: Any, degree: float, a: float) -> np.ndarray:
     r"""Evaluate :math:`K(z) = (1 - z^2/a^2)^p` at distances z of unit rows.
 
-    Parameters
-    ----------
-    z : array-like of float
-        Distances ‖x − y‖ in [0, 2].
-    degree : float
-        The power p ≥ 1.
-    a : float
-        The scale a ≥ 2.
-
-    Returns
-    -------
-    ndarray of float64
-        K(z), in [0, 1].
-
-    Examples
-    --------
-    >>> spherical_polynomial([0.0, 2.0], degree=3, a=4.0).tolist()
-    [1.0, 0.421875]
+    ``z``: distances ‖x − y‖ in [0, 2].
+    ``degree``: the power p ≥ 1.
+    ``a``: the scale a ≥ 2.
+    Returns: k(z), in [0, 1].
     """
     squared = np.square(np.asarray(z, dtype=np.float64) / a)
     return np.maximum(0.0, 1.0 - squared) ** degree
@@ -42,32 +28,16 @@ def spherical_polynomial_kernel(X: Any, Y: Any, degree: float = 7, a: float = 4.
 
     With q = a²/2 − 1 and α = (2/a²)^p this equals :math:`(1 - \|x - y\|^2/a^2)^p`, Equation 1 of [1]_.
 
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix} of shape (n, d)
-        Unit rows.
-    Y : {ndarray, sparse matrix} of shape (m, d)
-        Unit rows.
-    degree : float, default=7
-        The power p ≥ 1.
-    a : float, default=4.0
-        The scale a ≥ 2.
-
-    Returns
-    -------
-    ndarray of shape (n, m)
-        Kernel values in the type of the product of X and Y.
+    ``X`` (n, d): unit rows.
+    ``Y`` (m, d): unit rows.
+    ``degree``: the power p ≥ 1.
+    ``a``: the scale a ≥ 2.
+    Result of shape (n, m): kernel values in the type of the product of X and Y.
 
     References
     ----------
     .. [1] J. Pennington, F. X. Yu and S. Kumar, "Spherical Random Features for Polynomial Kernels",
        NIPS 2015.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> spherical_polynomial_kernel(np.eye(2), np.eye(2), degree=1, a=2.0).tolist()
-    [[1.0, 0.5], [0.5, 1.0]]
     """
     kernel = safe_sparse_dot(X, Y.T, dense_output=True)
     q = a**2 / 2 - 1
@@ -83,22 +53,9 @@ def maclaurin_coefficients(degree: int, a: float) -> np.ndarray:
     They are the probabilities of the binomial distribution with p trials of probability 1/(q + 1) = 2/a²,
     which is how they are computed: nothing over- or underflows.
 
-    Parameters
-    ----------
-    degree : int
-        The power p ≥ 1.
-    a : float
-        The scale a ≥ 2.
-
-    Returns
-    -------
-    ndarray of shape (degree + 1,), float64
-        a_0 … a_p; they sum to 1.
-
-    Examples
-    --------
-    >>> maclaurin_coefficients(2, 2.0).round(3).tolist()
-    [0.25, 0.5, 0.25]
+    ``degree``: the power p ≥ 1.
+    ``a``: the scale a ≥ 2.
+    Result of shape (degree + 1,), float64: a_0 … a_p; they sum to 1.
     """
     return stats.binom.pmf(np.arange(degree + 1), degree, 2 / a**2)
 
@@ -118,10 +75,7 @@ def sphere_quadrature(d: int, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
     The nodes are eigenvalues of the Jacobi matrix of the Gegenbauer polynomials (Golub and Welsch 1969),
     whose entries neither over- nor underflow in any dimension.
 
-    Returns
-    -------
-    nodes, weights : ndarray of shape (n_nodes,)
-        The weights sum to 1.
+    Returns: ``nodes, weights`` (n_nodes,): the weights sum to 1.
     """
     n = np.arange(2.0, n_nodes)
     squares = np.append(1.0 / d, n * (n + d - 3) / ((2 * n + d - 2) * (2 * n + d - 4)))
@@ -135,17 +89,9 @@ def spherical_wave(x: np.ndarray, d: int) -> np.ndarray:
     This is :math:`\Gamma(d/2) (2/x)^{d/2-1} J_{d/2-1}(x) = {}_0F_1(d/2; -x^2/4)`, the kernel of the radial
     Fourier transform, computed by a Gauss rule and so within rounding of [−1, 1] in any dimension.
 
-    Parameters
-    ----------
-    x : ndarray
-        Arguments x ≥ 0, radius times distance.
-    d : int
-        Dimension d ≥ 1.
-
-    Returns
-    -------
-    ndarray of float64
-        The values, of the shape of x; absolute error below 1e-8.
+    ``x``: arguments x ≥ 0, radius times distance.
+    ``d``: dimension d ≥ 1.
+    Returns: the values, of the shape of x; absolute error below 1e-8.
     """
     if d == 1:
         return np.cos(x)
@@ -164,18 +110,13 @@ def spherical_wave(x: np.ndarray, d: int) -> np.ndarray:
 class RadialDensity:
     """A fitted density of frequency radii.
 
-    Attributes
-    ----------
-    coefficients, sigmas : ndarray of shape (n_gaussians,)
-        The mixture Σ c_i exp(−σ_i² z²) before clipping, σ ascending.
-    radii : ndarray of shape (n_radii,)
-        Grid of radii w > 0, evenly spaced in log w.
-    masses : ndarray of shape (n_radii,)
-        Mass of the clipped density at each radius; the sum is the fitted kernel at distance 0.
-    fitted_values : ndarray of shape (n_distances,)
-        The fitted kernel on the grid of distances.
-    error : float
-        Weighted mean of the squared error of the fit.
+    Attributes: ``coefficients``, ``sigmas`` (n_gaussians,): the mixture Σ c_i exp(−σ_i² z²) before
+    clipping, σ ascending.
+    ``radii`` (n_radii,): grid of radii w > 0, evenly spaced in log w.
+    ``masses`` (n_radii,): mass of the clipped density at each radius; the sum is the fitted kernel at
+    distance 0.
+    ``fitted_values`` (n_distances,): the fitted kernel on the grid of distances.
+    ``error``: weighted mean of the squared error of the fit.
     """
 
     coefficients: np.ndarray
@@ -277,29 +218,14 @@ def fit_radial_density(
     :math:`\sum_i c_i e^{-\sigma_i^2 z^2}`. Each Gaussian is kept as the probability of its radius (√2 σ times
     a χ_d variable) on a grid, so the dimension enters through logarithms only.
 
-    Parameters
-    ----------
-    z : ndarray of shape (n_distances,)
-        Ascending grid of distances, from 0.
-    target : ndarray of shape (n_distances,)
-        The kernel on it.
-    weights : ndarray of shape (n_distances,)
-        Weight of each squared error; they sum to 1.
-    d : int
-        Dimension of the inputs.
-    n_gaussians, n_starts : int
-        Terms of the mixture, and starts of the L-BFGS search; the best end is kept.
-    rng : RandomState
-        Source of the starts after the first.
-
-    Returns
-    -------
-    RadialDensity
-
-    Raises
-    ------
-    ValueError
-        If no non-negative density comes closer to the kernel than zero does.
+    ``z`` (n_distances,): ascending grid of distances, from 0.
+    ``target`` (n_distances,): the kernel on it.
+    ``weights`` (n_distances,): weight of each squared error; they sum to 1.
+    ``d``: dimension of the inputs.
+    ``n_gaussians``, ``n_starts``: terms of the mixture, and starts of the L-BFGS search; the best end is
+    kept.
+    ``rng``: source of the starts after the first.
+    Raises `ValueError` if no non-negative density comes closer to the kernel than zero does.
 
     References
     ----------

@@ -21,32 +21,13 @@ def is_indicator(Y: Any) -> bool:
 def label_matrix(Y: Any, dtype: Any) -> tuple[sparse.csr_array, np.ndarray]:
     """Return labels as a CSR indicator matrix.
 
-    Parameters
-    ----------
-    Y : ndarray of shape (n,), or {ndarray, sparse matrix} of shape (n, c)
-        Class labels of any type, or an indicator matrix of zeros and ones. Rows and columns of zeros are
-        allowed.
-    dtype : numpy dtype
-        Type of the result.
-
-    Returns
-    -------
-    indicators : csr_array of shape (n, c)
-        Ones where a row has a label; the index arrays of a CSR matrix without stored zeros are shared.
-    classes : ndarray of shape (c,)
-        The sorted class labels, or the column numbers of an indicator matrix.
-
-    Raises
-    ------
-    ValueError
-        If a vector is not made of class labels, or a matrix holds anything but 0 and 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> indicators, classes = label_matrix(np.array(["b", "a"]), np.float32)
-    >>> classes.tolist(), indicators.toarray().tolist()
-    (['a', 'b'], [[0.0, 1.0], [1.0, 0.0]])
+    ``Y`` (n,), or {ndarray, sparse matrix} of shape (n, c): class labels of any type, or an indicator
+    matrix of zeros and ones. Rows and columns of zeros are allowed.
+    ``dtype``: type of the result.
+    Returns: ``indicators`` (n, c): ones where a row has a label; the index arrays of a CSR matrix without
+    stored zeros are shared; ``classes`` (c,): the sorted class labels, or the column numbers of an
+    indicator matrix.
+    Raises `ValueError` if a vector is not made of class labels, or a matrix holds anything but 0 and 1.
     """
     if not is_indicator(Y):
         y = column_or_1d(Y, warn=True)
@@ -74,28 +55,14 @@ def label_matrix(Y: Any, dtype: Any) -> tuple[sparse.csr_array, np.ndarray]:
 def target_matrix(Y: Any, dtype: Any, *, centred: bool) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
     """Return labels or real-valued targets as a CSR matrix.
 
-    Parameters
-    ----------
-    Y : ndarray of shape (n,), or {ndarray, sparse matrix} of shape (n, c)
-        As for `label_matrix`, or vectors of real numbers as rows.
-    dtype : numpy dtype
-        Type of the matrix.
-    centred : bool
-        Whether columns of real numbers may be shifted by their means, so that the type holds their digits;
-        labels and sparse matrices never are.
-
-    Returns
-    -------
-    targets : csr_array of shape (n, c)
-    shift : ndarray of shape (c,), float64
-        What was subtracted from the columns.
-    classes : ndarray of shape (c,)
-        The sorted class labels, or the column numbers.
-
-    Raises
-    ------
-    ValueError
-        If a vector is not made of class labels.
+    ``Y`` (n,), or {ndarray, sparse matrix} of shape (n, c): as for `label_matrix`, or vectors of real
+    numbers as rows.
+    ``dtype``: type of the matrix.
+    ``centred``: whether columns of real numbers may be shifted by their means, so that the type holds
+    their digits; labels and sparse matrices never are.
+    Returns: ``targets`` (n, c); ``shift`` (c,), float64: what was subtracted from the columns;
+    ``classes`` (c,): the sorted class labels, or the column numbers.
+    Raises `ValueError` if a vector is not made of class labels.
     """
     entries = Y.data if sparse.issparse(Y) else Y
     if not is_indicator(Y) or np.isin(entries, (0, 1)).all():
@@ -118,17 +85,11 @@ def class_indicators(codes: np.ndarray, n_classes: int, dtype: Any) -> sparse.cs
 class MomentProducts:
     r"""Products with :math:`X_c^\top Y`, whose columns are the class sums of centred rows.
 
-    Parameters
-    ----------
-    moments : ClassMoments or PooledMoments
-        Moments of the rows; one label per row.
-    fit_intercept : bool
-        Whether X is centred.
+    ``moments``: moments of the rows; one label per row.
+    ``fit_intercept``: whether X is centred.
 
-    Attributes
-    ----------
-    n_rows, n_features, n_labels, dtype, feature_mean, label_sums, label_mean
-        As those of `LabelledRows`; float64.
+    Attributes: ``n_rows``, ``n_features``, ``n_labels``, ``dtype``, ``feature_mean``, ``label_sums``,
+    ``label_mean``: as those of `LabelledRows`; float64.
     """
 
     def __init__(self, moments: AnyMoments, *, fit_intercept: bool) -> None:

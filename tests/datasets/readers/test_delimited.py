@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from eigenbench.datasets import MalformedData
-from eigenbench.datasets.readers.table import read_table
+from eigenbench.datasets.readers.delimited import read_table
 
 FINITE = st.floats(width=32, allow_nan=False, allow_infinity=False)
 VALID = b"1,2.5,a\n-3,4e2,b\n5,6,a\n"

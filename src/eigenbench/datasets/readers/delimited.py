@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.base import Rows, natural_key
+from eigenbench.datasets.readers.raw_rows import RawRows, natural_key
 
 if TYPE_CHECKING:
     from pyarrow import Table
 
 _BLOCK_BYTES = 1 << 24
-"""What is parsed at a time; also the most that a line may have."""
+"""Bytes that are parsed at a time; also the most that a line may have."""
 
 _ARROW_ROW = re.compile(r"Row #(\d+): ")
 
@@ -24,7 +24,7 @@ def read_table(
     delimiter: str = ",",
     label: Literal["first", "last"] = "last",
     one_hot: bool = False,
-) -> Rows:
+) -> RawRows:
     """Read rows of numbers, or of categories, and a label.
 
     Parameters
@@ -41,7 +41,7 @@ def read_table(
 
     Returns
     -------
-    Rows
+    RawRows
         float32 features and labels, int64 when all are whole numbers, else strings.
 
     Raises
@@ -78,12 +78,14 @@ def read_table(
         columns = [np.array(_words(path, table, name, f"value in column {name}")) for name in names]
         values = [sorted(np.unique(column), key=natural_key) for column in columns]
         pairs = zip(columns, values, strict=True)
-        return Rows(np.hstack([np.equal.outer(*pair).astype(np.float32) for pair in pairs]), _typed(labels))
+        return RawRows(
+            np.hstack([np.equal.outer(*pair).astype(np.float32) for pair in pairs]), _typed(labels)
+        )
     features = np.empty((table.num_rows, len(names)), dtype=np.float32)
     with np.errstate(over="ignore"):
         for column, name in enumerate(names):
             features[:, column] = table[name].to_numpy()
-    return Rows(features, _typed(labels))
+    return RawRows(features, _typed(labels))
 
 
 def _words(path: Path, table: "Table", name: str, what: str) -> list[str]:

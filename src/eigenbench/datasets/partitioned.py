@@ -1,4 +1,4 @@
-"""Prepare a dataset in partitions: training rows are read once and left where they are, test rows stored."""
+"""Datasets in partitions: training rows are read once and left where they are, test rows are stored."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenbench.datasets.card import ArrayRecord
-from eigenbench.datasets.catalogue import Entry, Part
+from eigenbench.datasets.catalogue import CatalogueEntry, Part
+from eigenbench.datasets.dataset import labelled_blocks
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.formats import PartitionsFormat
-from eigenbench.datasets.partition_records import TRAINING_FILES, Listing, TrainingFiles
-from eigenbench.datasets.readers.base import natural_key
+from eigenbench.datasets.partition_records import TRAINING_FILES, PartitionList, TrainingFiles
+from eigenbench.datasets.readers.raw_rows import natural_key
 from eigenbench.datasets.storage import HashingWriter, atomic_writer
-from eigenbench.datasets.training_files import labelled_blocks
 from eigenbench.methods.linalg.partition_files import ArrayFile, ParquetFile, PartitionError, readers_of
 
 logger = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ _REMEDY = "put the files right and run the same command again"
 
 
 class PreparedPartitions(NamedTuple):
-    """What the card says of a dataset in partitions."""
+    """Facts for the card of a dataset in partitions."""
 
     classes: tuple[str, ...]
     n_train: int
@@ -36,21 +36,21 @@ class PreparedPartitions(NamedTuple):
     training: TrainingFiles
 
 
-class _Survey(NamedTuple):
+class _LabelSurvey(NamedTuple):
     """Number of rows, and for each label the partitions that have it."""
 
     n_rows: int
     files_of: dict[Any, set[str]]
 
 
-def prepare_partitions(name: str, entry: Entry, raw: Path, folder: Path) -> PreparedPartitions:
+def prepare_partitions(name: str, entry: CatalogueEntry, raw: Path, folder: Path) -> PreparedPartitions:
     """Read all partitions once and write what a prepared folder keeps of them.
 
     Parameters
     ----------
     name : str
         Of the dataset.
-    entry : Entry
+    entry : CatalogueEntry
         Its entry in the catalogue.
     raw : Path
         The raw folder, with the lists of partitions.
@@ -69,8 +69,8 @@ def prepare_partitions(name: str, entry: Entry, raw: Path, folder: Path) -> Prep
     Memory: one block of rows, and the labels of the test rows.
     """
     assert isinstance(entry.format, PartitionsFormat)
-    lists: dict[Part, Listing] = {
-        part: Listing.model_validate_json((raw / files[0]).read_bytes())
+    lists: dict[Part, PartitionList] = {
+        part: PartitionList.model_validate_json((raw / files[0]).read_bytes())
         for part, files in entry.parts.items()
     }
     names = {part: [record.name for record in listing.files] for part, listing in lists.items()}
@@ -97,7 +97,7 @@ def _named(name: str) -> Iterator[None]:
         raise MalformedData(name, "partitions", str(error), _REMEDY) from error
 
 
-def _surveyed(readers: Any) -> _Survey:
+def _surveyed(readers: Any) -> _LabelSurvey:
     n_rows, files_of = 0, dict[Any, set[str]]()
     for number, reader in enumerate(readers, 1):
         for X, y in labelled_blocks(reader):
@@ -109,10 +109,10 @@ def _surveyed(readers: Any) -> _Survey:
     for label, files in files_of.items():
         if len(files) == 1 < len(readers):
             logger.info("class %s occurs in one training partition only: %s", label, *files)
-    return _Survey(n_rows, files_of)
+    return _LabelSurvey(n_rows, files_of)
 
 
-def _ordered(name: str, entry: Entry, found: _Survey) -> tuple[int, ...] | tuple[str, ...]:
+def _ordered(name: str, entry: CatalogueEntry, found: _LabelSurvey) -> tuple[int, ...] | tuple[str, ...]:
     """Return the labels in the order of their codes: by value, texts with numbers in them as people count."""
     kinds = Counter(type(label) for label in found.files_of)
     if len(kinds) > 1:
@@ -126,7 +126,7 @@ def _ordered(name: str, entry: Entry, found: _Survey) -> tuple[int, ...] | tuple
     return tuple(labels)
 
 
-def _check_count(name: str, entry: Entry, part: Part, n_rows: int, n_files: int) -> None:
+def _check_count(name: str, entry: CatalogueEntry, part: Part, n_rows: int, n_files: int) -> None:
     expected = entry.expect.rows[part]
     if entry.expect.exact_rows and n_rows != expected:
         problem = f"{n_rows} rows in {n_files} partitions, the catalogue says {expected}"
@@ -134,7 +134,7 @@ def _check_count(name: str, entry: Entry, part: Part, n_rows: int, n_files: int)
 
 
 def _write_test(
-    name: str, entry: Entry, folder: Path, readers: Any, labels: tuple[Any, ...]
+    name: str, entry: CatalogueEntry, folder: Path, readers: Any, labels: tuple[Any, ...]
 ) -> tuple[dict[str, ArrayRecord], int]:
     codes_of = {label: code for code, label in enumerate(labels)}
     codes: list[np.ndarray] = []

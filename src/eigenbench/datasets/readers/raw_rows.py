@@ -19,7 +19,7 @@ Matrix = Any
 
 
 @dataclass(frozen=True)
-class Rows:
+class RawRows:
     """Rows of one part of a dataset, as its file holds them.
 
     Attributes

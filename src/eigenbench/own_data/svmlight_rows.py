@@ -1,0 +1,108 @@
+"""A svmlight file, or one of the extreme classification repository, as sparse rows with labels."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from eigenbench.own_data.table import OwnDataError, UserTable, table_of
+
+_LARGEST_INDEX = np.iinfo(np.int32).max - 1
+_LONG_INDEX = re.compile(rb"\s(\d{10,}):")
+
+#: First line of the repository's files: the numbers of rows, features and labels.
+_COUNTS = re.compile(rb"\s*(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})\s*")
+
+
+def read_svmlight(path: Path, like: UserTable | None, opener: Callable[..., Any]) -> UserTable:
+    """Read a file of lines ``label index:value …`` or ``label,label index:value …``.
+
+    Parameters
+    ----------
+    path : Path
+        Its indices count from 0 if one is 0, else from 1. A first line of three numbers, those of rows,
+        features and labels, is that of the extreme classification repository, whose indices count from 0.
+    like : UserTable or None
+        Training rows, whose columns and labels the file then has, which it does not say itself.
+    opener : callable
+        ``open``, or that of a compression.
+
+    Raises
+    ------
+    OwnDataError
+        A line of another form, an index that 32 bits can't number, other counts than the first line says, or
+        a label that no training row has.
+    """
+    with opener(path, "rb") as stream:
+        content = stream.read().removeprefix(codecs.BOM_UTF8)
+    first_line, _, rest = content.partition(b"\n")
+    counts = _COUNTS.fullmatch(first_line)
+    if counts:
+        content = rest
+    _check_indices(path.name, content, int(bool(counts)))
+    several = bool(counts) or (like is not None and like.targets.shape[1] > 1)
+    X, targets = _loaded(path.name, content, several)
+    if counts:
+        X = _with_counts(path.name, X, targets, [int(count) for count in counts.groups()])
+    table = table_of(path.name, X, targets)
+    if like is None:
+        first = int(not counts and not table.features[:, [0]].nnz)
+        return replace(table, features=table.features[:, first:], first_column=first)
+    features = table.features[:, like.first_column :]
+    features.resize((features.shape[0], like.features.shape[1]))
+    return replace(table, features=features, first_column=like.first_column, targets=_like(table, like))
+
+
+def _check_indices(name: str, content: bytes, lines_before: int) -> None:
+    for found in _LONG_INDEX.finditer(content):
+        if int(found[1][:20]) > _LARGEST_INDEX:
+            line = content.count(b"\n", 0, found.start(1)) + 1 + lines_before
+            index = found[1][:20].decode()
+            raise OwnDataError(
+                f"{name}, line {line}: index {index} is above {_LARGEST_INDEX}: number the columns anew"
+            )
+
+
+def _loaded(name: str, content: bytes, several: bool) -> tuple[Any, Any]:
+    """Return the rows, and one label each or a data frame of 0 and 1."""
+    from sklearn.datasets import load_svmlight_file
+    from sklearn.preprocessing import MultiLabelBinarizer
+
+    if not several:
+        try:
+            return load_svmlight_file(io.BytesIO(content), zero_based=True)
+        except ValueError:  # a line with several labels, or another fault, which then shows again
+            pass
+    X, labels = load_svmlight_file(io.BytesIO(content), multilabel=True, zero_based=True)
+    binarizer = MultiLabelBinarizer().fit(labels)
+    names = [f"{label:.15g}" for label in binarizer.classes_]
+    return X, pd.DataFrame(binarizer.transform(labels), columns=names)
+
+
+def _with_counts(name: str, X: Any, targets: pd.DataFrame, counts: list[int]) -> Any:
+    """Return the rows with as many columns as the first line says."""
+    n_rows, n_features, n_labels = counts
+    largest = max(map(float, targets.columns), default=0)
+    if X.shape[0] != n_rows or X.shape[1] > n_features or largest >= n_labels:
+        found = f"{X.shape[0]} rows, features up to {X.shape[1] - 1} and labels up to {largest:g}"
+        raise OwnDataError(f"{name}: line 1 says {' '.join(map(str, counts))}, and there are {found}")
+    X.resize((n_rows, n_features))
+    return X
+
+
+def _like(table: UserTable, like: UserTable) -> pd.DataFrame:
+    """Return the targets with the columns of the training rows."""
+    if like.targets.shape[1] == 1:
+        return table.targets
+    new = [label for label in table.targets.columns if label not in set(like.targets.columns)]
+    if new:
+        raise OwnDataError(f"{table.name}: no training row has the label {new[0]}")
+    return table.targets.reindex(columns=like.targets.columns, fill_value=0)
