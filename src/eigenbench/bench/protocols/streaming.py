@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -71,15 +71,22 @@ def measure(trial: Trial) -> Outcome:
         misclassified before they were learned from; ``examples_per_second`` learned, without the time to
         make them and to test. The errors are also curves over the examples seen.
     """
+    from scipy.sparse import issparse, vstack
+
     from eigenbench.methods.classifiers.doubly_stochastic import DoublyStochasticLogistic
 
     settings: StreamingSettings = trial.settings
     dataset = trial.data()
-    stream = _Stream(_batches(dataset.X_train, dataset.y_train, settings, trial.seed))
+    stream = _batches(dataset.X_train, dataset.y_train, settings, trial.seed)
     pipeline = trial.build()
     preparation = pipeline[:-1]
     if len(preparation):
-        preparation.fit(stream.peek(settings.preparation_rows))
+        first: list[_Batch] = []
+        while sum(X.shape[0] for X, _ in first) < settings.preparation_rows:
+            first.append(next(stream))
+        rows = [X for X, _ in first]
+        preparation.fit(vstack(rows, format="csr") if issparse(rows[0]) else np.concatenate(rows))
+        stream = chain(first, stream)
     learner = DoublyStochasticLogistic(
         pipeline[-1],
         random_state=trial.seed,
@@ -92,7 +99,7 @@ def measure(trial: Trial) -> Outcome:
     seen = steps_before = 0
     for checkpoint in settings.checkpoints:
         while seen < checkpoint:
-            X, y = stream.next()
+            X, y = next(stream)
             started = time.perf_counter()
             learner.partial_fit(preparation.transform(X) if len(preparation) else X, y, classes=classes)
             learned += time.perf_counter() - started
@@ -117,27 +124,6 @@ def measure(trial: Trial) -> Outcome:
         fit_seconds=learned,
         predict_seconds=tested,
     )
-
-
-class _Stream:
-    """An iterator over batches with a look ahead."""
-
-    def __init__(self, batches: Iterator[_Batch]) -> None:
-        self._batches = batches
-        self._waiting: list[_Batch] = []
-
-    def peek(self, n_rows: int) -> Any:
-        """Return at least the next ``n_rows`` rows and leave them in the stream."""
-        from scipy import sparse
-
-        while sum(X.shape[0] for X, _ in self._waiting) < n_rows:
-            self._waiting.append(next(self._batches))
-        rows = [X for X, _ in self._waiting]
-        return sparse.vstack(rows, format="csr") if sparse.issparse(rows[0]) else np.concatenate(rows)
-
-    def next(self) -> _Batch:
-        """Take the next batch."""
-        return self._waiting.pop(0) if self._waiting else next(self._batches)
 
 
 def _batches(X: Any, y: NDArray[np.int64], settings: StreamingSettings, seed: int) -> Iterator[_Batch]:

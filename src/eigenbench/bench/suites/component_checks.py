@@ -133,24 +133,8 @@ def _unquoted(value: Any) -> str:
 def checked_class(name: str, role: Role | None, params: dict[str, Any], folder: Path | None) -> type | None:
     """Return the class of a component, after looking whether it can be what a suite takes it for.
 
-    Code that is neither eigenbench's nor scikit-learn's is tried on a few rows, unless it needs parameters
-    that are estimators or stand in a grid.
-
-    Parameters
-    ----------
-    name : str
-        What the suite calls it.
-    role : {"step", "classifier"} or None
-        What it is there; None for a parameter of another one.
-    params : dict
-        Its parameters in the suite.
-    folder : Path or None
-        The folder of the suite.
-
-    Returns
-    -------
-    type or None
-        None where the package of a registered component is not installed.
+    None where the package of a registered component is not installed. Code that is neither eigenbench's nor
+    scikit-learn's is tried on a few rows, unless it needs parameters that are estimators or stand in a grid.
 
     Raises
     ------
@@ -189,7 +173,12 @@ def _is_from_its_folder(component: Component) -> bool:
 @cache
 def _try_once(cls: type, role: Role, params: str) -> None:
     given = json.loads(params)
-    needed = needed_parameters(cls)
+    needed = [
+        name
+        for name, parameter in inspect.signature(cls).parameters.items()
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
     if all(name in given and as_step(given[name], NAMES) is None for name in needed):
         try_out(cls, {name: given[name] for name in needed}, role)
 
@@ -211,20 +200,7 @@ def _not_loaded(component: Component, folder: Path | None, error: Exception) -> 
 
 
 def check_role(cls: Any, role: Role | None) -> None:
-    """Raise unless a class can be what a suite takes it for.
-
-    Parameters
-    ----------
-    cls : object
-        What the name of the component stands for.
-    role : {"step", "classifier"} or None
-        None for a parameter of another component.
-
-    Raises
-    ------
-    ComponentError
-        Saying what is missing.
-    """
+    """Raise a ComponentError unless a class can be what a suite takes it for; None for a parameter."""
     from sklearn.base import BaseEstimator, ClassifierMixin
 
     if not isinstance(cls, type):
@@ -239,27 +215,8 @@ def check_role(cls: Any, role: Role | None) -> None:
             raise ComponentError(f": it has no method {method!r}, which {what} needs")
 
 
-def needed_parameters(cls: type) -> list[str]:
-    """Return the parameters of a constructor that have no default."""
-    return [
-        name
-        for name, parameter in inspect.signature(cls).parameters.items()
-        if parameter.default is inspect.Parameter.empty
-        and parameter.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    ]
-
-
 def try_out(cls: type, params: dict[str, Any], role: Role) -> None:
-    """Fit a component to a few random rows, and look at what it returns.
-
-    Parameters
-    ----------
-    cls : type
-        An estimator class that has passed `check_role`.
-    params : dict
-        The parameters that it needs; the others have their defaults.
-    role : {"step", "classifier"}
-        What it is in a pipeline.
+    """Fit a component that has passed `check_role` to a few random rows, and look at what it returns.
 
     Raises
     ------
