@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from pydantic import ValidationError
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
@@ -104,8 +103,3 @@ def test_a_method_without_detectors_is_an_error(make_trial, digits):
     trial = make_trial(X, V, DetectorsSettings(pairs=PAIRS, image=(8, 8)), y, v)(PCA)
     with pytest.raises(ValueError, match=r"PCA.*detectors_"):
         measure(trial)
-
-
-def test_a_class_is_not_compared_with_itself():
-    with pytest.raises(ValidationError, match="different classes"):
-        DetectorsSettings(pairs=[("3", "3")], image=(8, 8))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
@@ -65,11 +64,6 @@ def test_members_may_differ_by_parameters_of_their_features(make_trial, digits):
     assert outcome.metrics["test_errors"] == np.sum(logs.argmax(axis=1) != v)
     assert outcome.metrics["test_errors"] == pytest.approx(outcome.metrics["error"] * len(v))
     assert outcome.metrics["member_error"] == pytest.approx(np.mean([1 - m.score(V, v) for m in models]))
-
-
-def test_more_variants_than_members_are_refused():
-    with pytest.raises(ValidationError, match="3 variants need as many members, there are 2"):
-        EnsembleSettings(members=2, variants=({}, {}, {}))
 
 
 def test_a_class_without_training_rows_is_refused(make_trial, digits):

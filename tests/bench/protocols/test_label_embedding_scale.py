@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-from pydantic import ValidationError
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 
@@ -73,8 +72,3 @@ def test_components_vary(run):
 def test_more_rows_than_there_are_are_refused(run):
     with pytest.raises(ValueError, match="201 rows"):
         run(vary="n_rows", sizes=(201,))
-
-
-def test_sizes_must_be_positive():
-    with pytest.raises(ValidationError, match="greater than or equal to 1"):
-        LabelEmbeddingScaleSettings(sizes=(0,))

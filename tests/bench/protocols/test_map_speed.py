@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
@@ -77,9 +76,3 @@ def test_memory_is_what_the_transform_holds(make_trial, rows, seen):
 
 def test_it_has_the_machine_to_itself():
     assert PROTOCOLS["map_speed"].exclusive
-
-
-@pytest.mark.parametrize("settings", [{"vary": "n_inputs"}, {"n_components": 3}, {"repeats": 0}])
-def test_settings_that_do_not_fit_are_refused(settings):
-    with pytest.raises(ValidationError):
-        MapSpeedSettings(**settings)

@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -75,8 +74,3 @@ def test_columns_that_cannot_be_targets_are_named(targets, said):
     dataset.X_train[:, 6] = 1
     with pytest.raises(ValueError, match=said):
         measure(trial(dataset, targets=targets))
-
-
-def test_settings_need_targets():
-    with pytest.raises(ValidationError):
-        RealTargetsSettings(targets=())

@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.kernel_approximation import RBFSampler
@@ -94,9 +93,3 @@ def test_sparse_rows_are_streamed_as_they_are(make_trial, rows):
         measure(trial_of(make_trial, made, checkpoints=(500,))(MAP)) for made in (rows, sparse_rows)
     )
     assert from_sparse.metrics["test_error"] == pytest.approx(dense.metrics["test_error"], abs=0.005)
-
-
-@pytest.mark.parametrize("checkpoints", [(), (0, 100), (200, 100), (150,)])
-def test_checkpoints_are_ends_of_batches(checkpoints):
-    with pytest.raises(ValidationError, match="multiples of batch_size=100"):
-        StreamingSettings(**LEARNER, checkpoints=checkpoints)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 
@@ -98,21 +97,3 @@ def test_too_few_rows_are_an_error(make_trial, digits):
         sweep(make_trial, digits, sizes=(200, 2000))
     with pytest.raises(ValueError, match="too few beside 300 validation rows"):
         sweep(make_trial, (X[:301], V, y[:301], v), values={"gem__top": (1,)})
-
-
-@pytest.mark.parametrize(
-    ("changes", "word"),
-    [
-        ({}, "either 'values' or 'sizes'"),
-        ({"values": {"gem__top": [1]}, "sizes": [5]}, "either 'values' or 'sizes'"),
-        ({"values": {"gamma": [1]}}, "must name a step"),
-        ({"values": {"gem__gamma": [0.1, 0.2]}}, "at least one 'unit'"),
-        ({"values": {"gem__top": []}}, "at least one 'unit'"),
-        ({"sizes": [5, 4]}, "ascending"),
-        ({"sizes": [1, 4]}, "two or more"),
-        ({"sizes": [5], "axis": "Gamma by"}, "axis"),
-    ],
-)
-def test_settings_that_say_nothing_clear_are_refused(changes, word):
-    with pytest.raises(ValidationError, match=word):
-        SweepSettings(**changes)

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
@@ -138,20 +137,6 @@ def test_sparse_rows_are_refused(mixed):
     mixed.X_train = sparse.csr_array(mixed.X_train)
     with pytest.raises(ValueError, match="dense images"):
         draw_tasks(trial(mixed))
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"smoothing": 1.0},
-        {"deformed_copies": {"copies": 1}},
-        {"target": "other", "by_part": True},
-        {"source_classes": 1},
-    ],
-)
-def test_settings_that_contradict_each_other_are_refused(settings):
-    with pytest.raises(ValidationError):
-        TransferSettings(**{**SIZES, **settings})
 
 
 def enumerated_error(X, y):
@@ -377,23 +362,6 @@ def test_a_peer_that_is_not_installed_says_how_to_install_it(name, monkeypatch):
     monkeypatch.delitem(sys.modules, "eigenbench.methods.peers.metric_learners", raising=False)
     with pytest.raises(MissingExtraError, match=r"pip install 'eigenbench\[peers\]'"):
         COMPONENTS[name].load()
-
-
-@pytest.mark.parametrize(
-    ("name", "params"),
-    [("LFDA", {"n_components": 2}), ("NCA", {"n_components": 2}), ("MMC_Supervised", {"n_constraints": 50})],
-)
-def test_peers_fit_and_transform_with_todays_scikit_learn(name, params):
-    pytest.importorskip("metric_learn")
-    generator = np.random.default_rng(0)
-    y = np.repeat([0, 1, 2], 20)
-    X = generator.normal(size=(60, 4)) + 4 * np.eye(4)[y]
-    model = COMPONENTS[name].load()(**params).fit(X, y)
-    Z = model.transform(X)
-    assert Z.shape == (60, params.get("n_components", 4))
-    assert np.allclose(Z, X @ model.components_.T)
-    with pytest.raises(ValueError, match="features"):
-        model.transform(X[:, :3])
 
 
 def test_the_suite_is_valid_and_repeats_the_published_sizes():
