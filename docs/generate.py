@@ -29,8 +29,6 @@ SECTIONS = {
 #: Modules whose public functions and classes are documented one by one.
 MODULES = {
     "eigenbench.comparison.differences": "Comparison: differences on one dataset",
-    "eigenbench.comparison.ties": "Comparison: ties with the best",
-    "eigenbench.comparison.paired": "Comparison: two methods",
     "eigenbench.comparison.mean_intervals": "Comparison: intervals",
     "eigenbench.comparison.ranks": "Comparison: ranks over datasets",
     "eigenbench.comparison.rank_intervals": "Comparison: uncertainty of ranks",

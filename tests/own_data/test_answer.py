@@ -35,7 +35,7 @@ def board(*lines, metric="test_error"):
             "tied": tied,
             "n_seeds": 5 if rank else 3,
             "n_planned": 5,
-            "compared_over": "rows and splits",
+            "compared_over": "re-drawn splits",
         }
         for method, mean, rank, tied in lines
     ]

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom, binomtest
 
 sys.path.insert(0, str(Path(__file__).parent))  # where the tests find these
 
@@ -68,7 +67,8 @@ def test_methods_are_compared_on_the_folds_that_all_have_done(done, tmp_path):
     board = outcome.board.set_index(["method", "classifier"])
     assert set(board["n_seeds"]) == {2}
     assert board["rank"].notna().all()
-    assert set(board["compared_over"]) == {"rows and splits"}
+    assert set(board["compared_over"]) == {"re-drawn splits"}
+    assert board["tied"].isna().all(), "two folds do not tell"
     for key, line in board.iterrows():
         records = [
             json.loads((workspace.results / run.record).read_bytes())
@@ -84,7 +84,7 @@ def test_one_fold_is_compared_row_by_row(done, tmp_path):
     workspace, outcome = stopped(done, tmp_path, lambda run: run.seed == 0 or run.method == "lda")
     assert "on 1 of 4 folds" in outcome.note
     board = outcome.board
-    assert set(board["compared_over"].dropna()) == {"rows and seeds"}
+    assert set(board["compared_over"].dropna()) == {"test rows, one run each"}
     assert board["rank"].notna().all()
     wrong = {}
     for line in board.itertuples():
@@ -93,11 +93,8 @@ def test_one_fold_is_compared_row_by_row(done, tmp_path):
         wrong[line.Index] = arrays["predicted"] != arrays["truth"]
     assert len(wrong[0]) == 60
     for line in board.iloc[1:].itertuples():
-        only = [
-            int(np.sum(a & ~b)) for a, b in ((wrong[0], wrong[line.Index]), (wrong[line.Index], wrong[0]))
-        ]
-        mid_p = binomtest(only[0], sum(only)).pvalue - binom(sum(only), 0.5).pmf(only[0])
-        assert line.p_value == pytest.approx(mid_p)
+        assert line.difference == pytest.approx(wrong[line.Index].mean() - wrong[0].mean())
+        assert line.tied == (line.p_value > 0.05) == (line.difference_low <= 0)
 
 
 def test_where_no_fold_is_complete_those_that_are_done_are_compared_on_the_first(done, tmp_path):

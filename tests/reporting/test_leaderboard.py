@@ -13,18 +13,19 @@ from record_files import plan_of, write
 from rich.console import Console
 
 from eigenbench.bench.records.record import Candidate, Failure, Search
-from eigenbench.comparison.mean_intervals import rows_and_splits, wilson
+from eigenbench.comparison.differences import OVER_SEEDS_AND_ROWS, OVER_SPLITS, OVER_VALUES
+from eigenbench.comparison.mean_intervals import mean_interval, wilson
+from eigenbench.comparison.row_metric import RowMetric
 from eigenbench.reporting.leaderboard import (
     COLUMNS,
-    OVER_SEEDS,
-    OVER_SPLITS,
-    OVER_VALUES,
     leaderboard,
     leaderboard_csv,
+    leaderboard_notes,
 )
 from eigenbench.reporting.parameters import edge_note
 from eigenbench.reporting.row_metrics import row_metric
 from eigenbench.reporting.terminal_tables import leaderboard_table
+from eigenbench.reproduction.reference import default_reference_folder
 
 CLASSIFIER = "LinearSVC"
 N_TEST = 360
@@ -36,7 +37,16 @@ def store(tmp_path: Path, make_record):
     records = []
 
     def write_run(
-        method, seed, n_wrong, *, drawn=True, experiment="digits", classifier=CLASSIFIER, **changes
+        method,
+        seed,
+        n_wrong,
+        *,
+        drawn=True,
+        groups=None,
+        folder=tmp_path,
+        experiment="digits",
+        classifier=CLASSIFIER,
+        **changes,
     ):
         rows = np.random.default_rng(seed).permutation(1797)[:N_TEST]
         # Easy rows have large numbers: who errs less errs on a part of the same rows.
@@ -45,8 +55,10 @@ def store(tmp_path: Path, make_record):
         record = make_record(experiment, method, classifier, seed, **{"metrics": metrics, **changes})
         truth = np.arange(N_TEST) % 10
         arrays = {"truth": truth, "predicted": np.where(wrong, (truth + 1) % 10, truth)}
-        path = write(tmp_path, record).with_name("predictions.npz")
-        np.savez_compressed(path, **arrays, **({"rows": rows} if drawn else {}))
+        path = write(folder, record).with_name("predictions.npz")
+        of_rows = {"rows": rows} if drawn else {}
+        of_rows |= {"groups": np.arange(N_TEST) * groups // N_TEST} if groups else {}
+        np.savez_compressed(path, **arrays, **of_rows)
         records.append(record)
         return record
 
@@ -62,22 +74,63 @@ def of_method(board, method, classifier=CLASSIFIER):
     return board[(board["method"] == method) & (board["classifier"] == classifier)].iloc[0]
 
 
-def test_methods_are_ranked_and_tied_over_splits(suite, store, tmp_path):
+@pytest.fixture
+def five(suite):
+    """The suite, each method of digits with five splits."""
+    spec = suite.experiments["digits"].model_copy(update={"seeds": (0, 1, 2, 3, 4)})
+    return suite.model_copy(update={"experiments": suite.experiments | {"digits": spec}})
+
+
+def test_methods_are_ranked_and_tied_over_splits(five, store, tmp_path):
     for method, wrong in (("pca", 9), ("gem", 10), ("random", 80)):
-        for seed in range(3):
-            store(method, seed, wrong + seed)
-    board = board_of(suite, store, tmp_path)
+        for seed in range(5):
+            store(method, seed, wrong + (seed * 7 + wrong) % 3)
+    board = board_of(five, store, tmp_path)
     assert list(board.columns) == list(COLUMNS)
     assert list(board["method"][:3]) == ["pca", "gem", "random"]
     assert list(board["rank"][:3]) == [1, 2, 3]
     assert list(board["tied"][:3]) == [True, True, False]
-    best = board.iloc[0]
-    expected = rows_and_splits([n / N_TEST for n in (9, 10, 11)], n_train=1437, n_test=N_TEST)
-    assert (best["ci_low"], best["ci_high"]) == pytest.approx((expected.low, expected.high))
-    assert best["compared_over"] == OVER_SPLITS
-    assert board.loc[2, "difference"] == pytest.approx(71 / N_TEST)
+    assert set(board["compared_over"].dropna()) == {OVER_SPLITS}
+    assert board.loc[2, "difference"] > board.loc[2, "difference_low"] > 0
+    assert board.loc[1, "difference_low"] < 0 < board.loc[1, "difference_high"]
     assert board.loc[3:, "rank"].isna().all()
     assert len(board) == 20
+
+
+def test_the_interval_of_a_mean_and_the_test_know_the_rows_that_splits_share(five, store, tmp_path):
+    for method, wrong in (("pca", 9), ("gem", 40)):
+        for seed in range(5):
+            store(method, seed, wrong + seed % 3)
+    line = board_of(five, store, tmp_path).iloc[0]
+    runs = {}
+    rows = {seed: np.random.default_rng(seed).permutation(1797)[:N_TEST] for seed in range(5)}
+    for seed in range(5):
+        wrong = np.argsort(np.argsort(rows[seed])) < 9 + seed % 3
+        runs[seed] = RowMetric(wrong[:, None])
+    expected = mean_interval(runs, test_rows=rows)
+    assert (line["ci_low"], line["ci_high"]) == pytest.approx((expected.low, expected.high))
+
+
+def test_three_splits_are_too_few_to_tell(suite, store, tmp_path):
+    for method, wrong in (("pca", 9), ("random", 80)):
+        for seed in range(3):
+            store(method, seed, wrong + seed)
+    board = board_of(suite, store, tmp_path)
+    assert board["tied"][:2].isna().all()
+    assert board["refusal"].iloc[0].startswith("3 re-drawn splits are too few")
+    assert board["refusal"].iloc[0] in leaderboard_notes(board)
+
+
+def test_rows_of_one_group_count_as_one(five, store, tmp_path):
+    def p_value(groups):
+        folder = tmp_path / str(groups)
+        store.records.clear()
+        for method, wrong in (("pca", 60), ("gem", 90)):
+            for seed in range(5):
+                store(method, seed, wrong + seed % 2, drawn=False, folder=folder, groups=groups)
+        return leaderboard(plan_of(five), "digits", store.records, folder)["p_value"].max()
+
+    assert p_value(groups=6) > 10 * p_value(groups=None)
 
 
 def test_seeds_of_an_official_split_share_their_rows(suite, store, tmp_path):
@@ -85,7 +138,7 @@ def test_seeds_of_an_official_split_share_their_rows(suite, store, tmp_path):
         store("pca", seed, 20 + seed, drawn=False)
         store("gem", seed, 22 - seed, drawn=False)
     board = board_of(suite, store, tmp_path)
-    assert set(board["compared_over"].dropna()) == {OVER_SEEDS}
+    assert set(board["compared_over"].dropna()) == {OVER_SEEDS_AND_ROWS}
     assert board["tied"][:2].all()
 
 
@@ -125,7 +178,7 @@ def test_predictions_that_contradict_the_record_are_not_used(suite, store, tmp_p
 def test_without_predictions_the_seeds_are_paired(suite, records):
     board = leaderboard(plan_of(suite), "digits", records)
     assert set(board["compared_over"].dropna()) == {OVER_VALUES}
-    assert board["tie_p_value"].isna().all()
+    assert board["tied"][board["rank"].notna()].isna().all(), "three values do not tell"
 
 
 def test_gemm_equivalents_need_a_measured_rate(suite, store, tmp_path, make_record):
@@ -190,3 +243,23 @@ def test_metrics_of_classes_from_predictions(make_record):
     loss = row_metric("test_log_loss", record, arrays).value
     assert loss == pytest.approx(-np.mean(np.log([0.5, 0.25, 0.5, np.finfo(float).eps])))
     assert row_metric("validation_error", record, arrays) is None
+
+
+@pytest.mark.parametrize(
+    "path", sorted(default_reference_folder().rglob("leaderboard.csv")), ids=lambda path: path.parent.name
+)
+def test_tie_mark_interval_and_p_value_agree_in_every_committed_leaderboard(path):
+    board = pd.read_csv(path, dtype={"tied": "boolean", "refusal": str})
+    assert list(board.columns) == list(COLUMNS)
+    ranked = board[board["rank"].notna()]
+    tested = ranked[ranked["p_value"].notna() & ranked["difference_low"].notna()]
+    assert ((tested["p_value"] > 0.05) == tested["tied"]).all()
+    holds_zero = (tested["difference_low"] <= 0) & (tested["difference_high"] >= 0)
+    assert (holds_zero == tested["tied"]).all()
+    untested = ranked.drop(tested.index)
+    not_told = untested["tied"].isna() | (untested["difference"] == 0)
+    assert not_told.all(), "no mark without a test"
+    for _, lines in ranked.groupby("experiment"):
+        means = lines["mean"] - lines.loc[lines["rank"].idxmin(), "mean"]
+        compared = lines["difference"].notna()
+        assert lines["difference"][compared].to_numpy() == pytest.approx(means[compared].to_numpy(), abs=1e-9)

@@ -42,8 +42,8 @@ class Dataset:
     test_rows : ndarray of shape (n_test,) or None
         Numbers of the test rows, where the seed draws them: among all rows, or among those of the
         publisher's test file.
-    train_groups : ndarray of shape (n_train,) or None
-        The group of each training row, where the split keeps groups whole.
+    train_groups, test_groups : ndarray of shape (n_train,) and (n_test,), or None
+        The group of each row, where the split keeps groups whole.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Dataset:
     label_edges: np.ndarray | None = None
     test_rows: np.ndarray | None = None
     train_groups: np.ndarray | None = None
+    test_groups: np.ndarray | None = None
 
     def __repr__(self) -> str:
         width = self.X_test.shape[1]
@@ -106,7 +107,7 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled
         blocks = {"X_train": X[train], "y_train": y[train], "X_test": X[test], "y_test": y[test]}
         blocks["test_rows"] = test
         if groups is not None:
-            blocks["train_groups"] = groups[train]
+            blocks |= {"train_groups": groups[train], "test_groups": groups[test]}
     elif TRAINING_FILES in card.arrays:
         blocks = {block: _read(folder, card, block) for block in ("X_test", "y_test")}
         blocks |= {"X_train": _partitions_of(read_training_files(folder / TRAINING_FILES)), "y_train": None}

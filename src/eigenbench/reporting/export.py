@@ -136,8 +136,7 @@ def _leaderboard(experiment: ExperimentView) -> PaperTable:
         heading: [style.measured(line["mean"]) for line in lines],
         "95 % interval": intervals,
         "To the best": [style.measured(line["difference"]) for line in lines],
-        "p (tie)": [probability(line["tie_p_value"]) for line in lines],
-        "p (Holm)": [probability(line["p_holm"]) for line in lines],
+        "p": [probability(line["p_value"]) for line in lines],
         "Time (s)": [seconds(line["seconds"]) for line in lines],
     }
     classifiers = set(columns["Classifier"])

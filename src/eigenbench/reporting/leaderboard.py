@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.comparison.diagram import pareto_front
-from eigenbench.comparison.one_dataset import COLUMNS as COMPARED
-from eigenbench.comparison.one_dataset import compare_over_seeds, compare_over_splits, compare_values
+from eigenbench.comparison.differences import COLUMNS as COMPARED
+from eigenbench.comparison.differences import OVER_SPLITS, MethodDifferences, compare_methods, compare_values
 from eigenbench.reporting.csv_files import csv_text
+from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.parameters import edge_note
 from eigenbench.reporting.replicates import (
     Groups,
@@ -27,12 +29,6 @@ from eigenbench.reporting.replicates import (
     reason,
     total_seconds,
 )
-from eigenbench.reporting.row_metrics import RunMetrics, open_predictions
-
-#: How methods were told apart.
-OVER_SPLITS = "rows and splits"
-OVER_SEEDS = "rows and seeds"
-OVER_VALUES = "values of the seeds"
 
 #: Beside the rank of a method that is not distinguishable from the best.
 TIED = "="
@@ -54,6 +50,7 @@ COLUMNS = (
     "interval",
     *COMPARED,
     "compared_over",
+    "refusal",
     "balanced_error",
     "log_loss",
     "seconds",
@@ -68,8 +65,10 @@ COLUMNS = (
     "grid_edge",
 )
 
+_ONE_TEST_SET = "Without predictions, the values of one test set do not tell how much its rows matter."
+
 #: Where a group stands among the others.
-STANDINGS = ("rank", *COMPARED, "compared_over")
+STANDINGS = ("rank", *COMPARED, "compared_over", "refusal")
 
 
 def leaderboard(
@@ -95,9 +94,9 @@ def leaderboard(
         One line per method and classifier, columns `COLUMNS`: those with a result from every planned seed by
         ascending rank, then those that lack some, which have no rank and are never tied with the best, then
         those without any. ``tied`` (nullable) says whether the method is in the tie group of the best, and
-        ``compared_over`` what that rests on; ``difference`` is to the best in units of the metric, with its
-        95 % interval; ``p_holm`` is corrected for the number of methods, ``tie_p_value`` also for the choice
-        of the best. ``seconds`` is the time to fit embedding and classifier, mean over seeds;
+        ``compared_over`` what that rests on, ``refusal`` why there is no test; the columns between are those
+        of `eigenbench.comparison.differences.MethodDifferences`, in units of the metric.
+        ``seconds`` is the time to fit embedding and classifier, mean over seeds;
         ``gemm_equivalents`` is that time in 10^9 operations of float32 matrix products on the same machine;
         ``on_front`` says whether nothing with a rank is both faster and better.
         ``without_result`` says which seeds have none, and why.
@@ -127,26 +126,58 @@ def leaderboard_of_groups(suite: Suite, experiment: str, groups: Sequence[RunGro
 
 
 def standings(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> pd.DataFrame:
-    """Rank groups by a metric and tell them apart: a line for each, in their order, columns `STANDINGS`."""
-    complete = [group for group in groups if _is_complete(group, metric)]
-    compared, basis = _compared(complete, metric, lower)
-    lines = []
-    for group in groups:
-        line: dict[str, Any] = {"tied": False if group.records else pd.NA}
-        if group.label in compared.index:
-            line |= compared.loc[group.label].to_dict() | {"compared_over": basis}
-        lines.append(line)
-    table = pd.DataFrame(lines, columns=list(STANDINGS))
-    means = {group.label: found.mean for group in complete if (found := group.estimate(metric))}
-    ranked = pd.Series([means.get(group.label) for group in groups], dtype=np.float64)
+    """Rank groups by a metric and compare them with the best: a line for each, in their order.
+
+    Columns are `STANDINGS`. A group without a result from every planned seed has no rank, and is not tied.
+    """
+    compared = compare_groups(groups, metric, lower=lower)
+    means = {name: group.estimate(metric) for name, group in _complete(groups, metric).items()}
+    table = compared.table.reindex([group.label for group in groups]).reset_index(drop=True)
+    known = pd.Series([group.label in compared.table.index for group in groups])
+    table["compared_over"] = pd.Series(compared.basis, index=table.index).where(known)
+    table["refusal"] = pd.Series(compared.refusal, index=table.index).where(known, "")
+    ranked = pd.Series(
+        [found.mean if (found := means.get(group.label)) else None for group in groups], dtype=np.float64
+    )
     table["rank"] = ranked.rank(method="min", ascending=lower).astype("Int64")
-    table["tied"] = table["tied"].astype("boolean")
-    return table
+    incomplete = pd.Series([bool(group.records) for group in groups]) & ranked.isna()
+    table["tied"] = table["tied"].astype("boolean").mask(incomplete, False)
+    return table[list(STANDINGS)]
+
+
+def compare_groups(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> MethodDifferences:
+    """Compare the groups that have a result from every planned seed, by their test rows where these are kept.
+
+    Without predictions of every run, the values of the seeds that all have in common are compared.
+    """
+    complete = _complete(groups, metric)
+    found = {name: rows for name, group in complete.items() if (rows := group.row_metrics(metric))}
+    if complete and len(found) == len(complete):
+        longest = max(found.values(), key=lambda rows: len(rows.by_seed))
+        sizes = {run.n_rows for rows in found.values() for run in rows.by_seed.values()}
+        if longest.test_rows is not None or len(sizes) == 1:
+            return compare_methods(
+                {name: rows.by_seed for name, rows in found.items()},
+                test_rows=longest.test_rows,
+                groups=longest.groups,
+                lower_is_better=lower,
+            )
+    values = pd.DataFrame(
+        {
+            name: {record.seed: record.metrics[metric] for record in group.finished}
+            for name, group in complete.items()
+        }
+    ).dropna()
+    overlap = max((group.overlap for group in complete.values()), default=0.0)
+    if overlap < 1:
+        return compare_values(values, overlap=overlap, lower_is_better=lower)
+    untested = compare_values(values.mean().to_frame().T, lower_is_better=lower)
+    return replace(untested, refusal=_ONE_TEST_SET) if len(values.columns) > 1 else untested
 
 
 def tied_with_best(groups: Sequence[RunGroup], board: pd.DataFrame) -> list[RunGroup]:
-    """Return the groups of an experiment that its leaderboard has in the tie group of the best."""
-    tied = board[board["tied"].fillna(False)]
+    """Return the best group of a leaderboard, with those that cannot be distinguished from it."""
+    tied = board[board["tied"].fillna(board["rank"] == 1).fillna(False)]
     names = set(zip(tied["method"], tied["classifier"], strict=True))
     return [
         group
@@ -157,13 +188,12 @@ def tied_with_best(groups: Sequence[RunGroup], board: pd.DataFrame) -> list[RunG
 
 def tie_group_of(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> list[RunGroup]:
     """Return the best groups by a metric, with those that cannot be distinguished from them."""
-    complete = [group for group in groups if _is_complete(group, metric)]
-    compared, _ = _compared(complete, metric, lower)
-    tied = set(compared.index[compared["tied"].fillna(False)]) if len(compared) else set()
-    return [group for group in complete if group.label in tied]
+    table = compare_groups(groups, metric, lower=lower).table
+    tied = set(table.index[table["tied"].fillna(False) | (table["difference"] == 0)])
+    return [group for group in _complete(groups, metric).values() if group.label in tied]
 
 
-def ranked_label(line: pd.Series) -> str:
+def ranked_label(line: Mapping[Hashable, Any] | pd.Series) -> str:
     """Return method and classifier of a line in a few words, as `RunGroup.label` does."""
     return f"{line['method']} + {line['classifier']}" if line["classifier"] else str(line["method"])
 
@@ -178,23 +208,43 @@ def leaderboards(suites: Sequence[Suite], groups: Groups) -> dict[tuple[str, str
 
 
 def leaderboard_notes(board: pd.DataFrame, *, failures: bool = True) -> list[str]:
-    """Say what ties mean here, which choices lie at the edge of a grid, and which seeds have no result.
+    """Explain tie marks and resolution, choices at the edge of a grid, and seeds without a result.
 
-    What holds for several methods is said once.
+    What holds for several methods stands once.
     """
-    notes = []
+    notes = comparison_notes(board)
     lacking: dict[str, list[str]] = {}
-    if board["tied"].fillna(False).sum() > 1:
-        basis = str(board["compared_over"].dropna().iloc[0])
-        notes.append(f"{TIED} not distinguishable from the best, over {basis}")
-    elif (board["compared_over"] == OVER_VALUES).any() and board.loc[board["rank"] > 1, "tied"].isna().any():
-        notes.append("One value for each method: whether they tie is unknown.")
     for line in board.to_dict("records"):
-        label = " + ".join(filter(None, (line["method"], line["classifier"])))
+        label = ranked_label(line)
         notes += [f"{label}: {line['grid_edge']}"] if line["grid_edge"] else []
         if failures and line["without_result"]:
             lacking.setdefault(line["without_result"], []).append(label)
     return notes + [f"{', '.join(labels)}: {text}" for text, labels in lacking.items()]
+
+
+def comparison_notes(board: pd.DataFrame) -> list[str]:
+    """Explain what the tie marks of a leaderboard rest on, and what would settle the open comparisons."""
+    refusals = [text for text in board["refusal"].fillna("") if text]
+    if refusals:
+        return [refusals[0]]
+    if not (board["p_value"].notna()).any():
+        return []
+    style = metric_style(str(board["metric"].iloc[0]))
+    unit = " points" if style.unit == "%" else ""
+    found = f"{style.measured(float(board['detectable'].median()))}{unit}"
+    basis = board["compared_over"].dropna().iloc[0]
+    notes = [f"Compared over {basis}: a difference of {found} is found in 80 %."]
+    if board["tied"].fillna(False).sum() > 1:
+        notes[0] = f"{TIED} not distinguishable from the best. {notes[0]}"
+    open_ones = board[board["n_to_settle"].notna()].sort_values("n_to_settle")
+    if len(open_ones):
+        line = open_ones.iloc[0]
+        kind = "splits" if basis == OVER_SPLITS else "seeds"
+        notes.append(
+            f"About {line['n_to_settle']} {kind} would settle {ranked_label(line)} against the best, "
+            "if the difference is as large as it seems."
+        )
+    return notes
 
 
 def leaderboard_csv(boards: Sequence[pd.DataFrame]) -> str:
@@ -207,63 +257,15 @@ def leaderboard_csv(boards: Sequence[pd.DataFrame]) -> str:
     return csv_text(COLUMNS, rows)
 
 
-def _is_complete(group: RunGroup, metric: str) -> bool:
-    found = group.estimate(metric)
-    return found is not None and math.isfinite(found.mean) and found.n_seeds >= group.n_planned
-
-
-def _compared(complete: Sequence[RunGroup], metric: str, lower: bool) -> tuple[pd.DataFrame, str]:
-    """Tell the complete groups apart; return the table by label and what it rests on."""
-    if not complete:
-        return pd.DataFrame(), ""
-    found = {group.label: rows for group in complete if (rows := group.row_metrics(metric)) is not None}
-    if len(found) == len(complete):
-        if any(runs.drawn and len(runs.by_seed) > 1 for runs in found.values()):
-            return _over_splits(complete, found, lower), OVER_SPLITS
-        sizes = {run.n_rows for runs in found.values() for run in runs.by_seed.values()}
-        seeds = {seed for runs in found.values() if runs.drawn for seed in runs.by_seed}
-        if len(sizes) == 1 and len(seeds) <= 1:
-            runs_of = {label: list(runs.by_seed.values()) for label, runs in found.items()}
-            return compare_over_seeds(runs_of, lower_is_better=lower), OVER_SEEDS
-    return _over_values(complete, metric, lower), OVER_VALUES
-
-
-def _over_splits(complete: Sequence[RunGroup], found: dict[str, RunMetrics], lower: bool) -> pd.DataFrame:
-    """Compare the groups with a run in every split; one that is planned in fewer cannot be compared."""
-    splits = sorted({seed for runs in found.values() for seed in runs.by_seed})
-    everywhere = {label: runs.by_seed for label, runs in found.items() if len(runs.by_seed) == len(splits)}
-    first = next((group for group in complete if group.label in everywhere), None)
-    if first is None:
-        return pd.DataFrame()
-    info = first.finished[0].dataset_info
-    assert info is not None
-    return compare_over_splits(
-        everywhere,
-        _test_rows(first),
-        n_train=info.n_train,
-        n_test=info.n_test,
-        lower_is_better=lower,
-    )
-
-
-def _test_rows(group: RunGroup) -> dict[int, Any]:
-    assert group.results_dir is not None
-    found = {}
-    for record in group.finished:
-        with open_predictions(group.results_dir, record) as arrays:
-            found[record.seed] = arrays["rows"]
-    return found
-
-
-def _over_values(complete: Sequence[RunGroup], metric: str, lower: bool) -> pd.DataFrame:
-    """Pair the values over the seeds that all have in common."""
-    values = pd.DataFrame(
-        {
-            group.label: {record.seed: record.metrics[metric] for record in group.finished}
-            for group in complete
-        }
-    ).dropna()
-    return compare_values(values, lower_is_better=lower) if len(values) else pd.DataFrame()
+def _complete(groups: Sequence[RunGroup], metric: str) -> dict[str, RunGroup]:
+    """Return the groups with a finite result from every planned seed, by label."""
+    return {
+        group.label: group
+        for group in groups
+        if (found := group.estimate(metric)) is not None
+        and math.isfinite(found.mean)
+        and found.n_seeds >= group.n_planned
+    }
 
 
 def _estimated(group: RunGroup, metric: str) -> dict[str, Any]:

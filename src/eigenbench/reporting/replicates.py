@@ -9,11 +9,15 @@ from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 
+from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import ExperimentSpec
-from eigenbench.comparison.one_dataset import interval_over_seeds, interval_over_splits
+from eigenbench.bench.suites.suite_file import catalogue_of
+from eigenbench.comparison.mean_intervals import mean_interval
+from eigenbench.datasets.catalogue import CatalogueEntry
+from eigenbench.datasets.splits import SampledSplit
 from eigenbench.reporting.estimates import (
     OVER_ROWS,
     ROWS_AND_SEEDS,
@@ -40,6 +44,8 @@ class RunGroup:
         How many seeds the suite asks for.
     results_dir : Path or None
         Where the predictions of the runs are, below; None where only the records are known.
+    overlap : float
+        Share of their test rows that two seeds have in common: 1 on one test set.
     """
 
     method: str
@@ -47,6 +53,7 @@ class RunGroup:
     records: tuple[Record, ...]
     n_planned: int
     results_dir: Path | None = None
+    overlap: float = 0.0
     _row_metrics: dict[str, RunMetrics | None] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
@@ -72,7 +79,7 @@ class RunGroup:
         if not records:
             return None
         info = records[0].dataset_info
-        if (found := self.row_metrics(metric)) is not None and info is not None:
+        if (found := self.row_metrics(metric)) is not None:
             return _estimate_from_rows(found, records, metric)
         return estimate(
             metric,
@@ -130,18 +137,15 @@ class RunGroup:
 
 def _estimate_from_rows(found: RunMetrics, records: list[Record], metric: str) -> Estimate:
     """Return mean and interval of a metric over the test rows and the seeds or splits."""
-    runs = list(found.by_seed.values())
-    info = records[0].dataset_info
-    assert info is not None
-    if found.drawn and len(runs) > 1:
-        interval = interval_over_splits(runs, n_train=info.n_train, n_test=info.n_test)
-        kind = ROWS_AND_SPLITS
-    else:
-        interval = interval_over_seeds(runs)
-        kind = ROWS_AND_SEEDS if len(runs) > 1 and not records[0].deterministic else OVER_ROWS
+    n_seeds = len(found.by_seed)
+    interval = mean_interval(found.by_seed, test_rows=found.test_rows, groups=found.groups)
+    kind = ROWS_AND_SPLITS
+    if found.test_rows is None:
+        kind = ROWS_AND_SEEDS if n_seeds > 1 and not records[0].deterministic else OVER_ROWS
     mean = math.fsum(record.metrics[metric] for record in records) / len(records)
-    low, high = within_range(metric, interval.low, interval.high, info.n_test)
-    return Estimate(mean, low, high, len(runs), kind)
+    n_test = records[0].dataset_info.n_test if records[0].dataset_info else None
+    low, high = within_range(metric, interval.low, interval.high, n_test)
+    return Estimate(mean, low, high, n_seeds, kind)
 
 
 def _model_kb(record: Record) -> float | None:
@@ -196,19 +200,31 @@ def group_runs(
         of_experiment.setdefault((record.method, record.classifier), []).append(record)
     by_experiment: Groups = {}
     for plan in plans:
+        catalogue = catalogue_of(plan.suite)
         for name, experiment in plan.suite.experiments.items():
+            methods = plan.of(name)
             n_seeds = {
                 (method.spec.method, classifier): len(method.seeds)
-                for method in plan.of(name)
+                for method in methods
                 for classifier in method.classifiers
             }
+            overlap = _overlap(methods[0].spec, catalogue.entry(experiment.dataset))
             known = by_key.get((plan.suite.name, name), {})
             n_seeds = dict.fromkeys([*n_seeds, *known], len(experiment.seeds)) | n_seeds
             by_experiment[plan.suite.name, name] = [
-                RunGroup(*pair, tuple(known.get(pair, ())), count, results_dir)
+                RunGroup(*pair, tuple(known.get(pair, ())), count, results_dir, overlap)
                 for pair, count in n_seeds.items()
             ]
     return by_experiment
+
+
+def _overlap(spec: JobSpec, entry: CatalogueEntry) -> float:
+    """Return the share of their test rows that two seeds have in common; 0 where a protocol draws anew."""
+    if not spec.split_drawn:
+        return 0.0 if spec.protocol else 1.0
+    rows = entry.expect.rows
+    pool = rows["test"] if isinstance(entry.split, SampledSplit) else sum(rows.values())
+    return entry.n_test / pool if entry.n_test else 0.0
 
 
 def headline_direction(experiment: ExperimentSpec) -> bool:

@@ -25,10 +25,21 @@ _LEAST = np.finfo(np.float64).eps
 
 @dataclass(frozen=True, eq=False)
 class RunMetrics:
-    """A metric of several runs, by seed, and whether each seed has drawn test rows of its own."""
+    """A metric of several runs, row by row.
+
+    Attributes
+    ----------
+    by_seed : dict of int to RowMetric
+        Contributions of the test rows.
+    test_rows : dict of int to array, or None
+        Number in the dataset of each test row, where each seed draws a split and there are several.
+    groups : dict of int to array, or None
+        Group of each test row, where rows of one group are alike.
+    """
 
     by_seed: dict[int, RowMetric]
-    drawn: bool
+    test_rows: dict[int, NDArray[Any]] | None
+    groups: dict[int, NDArray[Any]] | None
 
 
 def read_run_metrics(results_dir: Path, records: Iterable[Record], metric: str) -> RunMetrics | None:
@@ -41,15 +52,18 @@ def read_run_metrics(results_dir: Path, records: Iterable[Record], metric: str) 
         the metric is none that they determine.
     """
     found: dict[int, RowMetric] = {}
-    drawn = False
+    columns: dict[str, dict[int, NDArray[Any]]] = {"rows": {}, "groups": {}}
     for record in records:
         with open_predictions(results_dir, record) as arrays:
             one = row_metric(metric, record, arrays)
-            drawn = "rows" in arrays
+            for name, by_seed in columns.items():
+                if name in arrays:
+                    by_seed[record.seed] = arrays[name]
         if one is None or not np.isclose(one.value, record.metrics[metric], rtol=1e-3):
             return None
         found[record.seed] = one
-    return RunMetrics(found, drawn)
+    rows, groups = (by_seed if len(by_seed) == len(found) else None for by_seed in columns.values())
+    return RunMetrics(found, rows if len(found) > 1 else None, groups)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import pandas as pd
 
 from eigenbench.bench.records.record import Confusion, Record
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
+from eigenbench.comparison.differences import OVER_SPLITS
 from eigenbench.reporting.captioned_figures import (
     CaptionedFigure,
     ExhibitGroup,
@@ -323,12 +324,14 @@ def significance(board: pd.DataFrame) -> str:
     ranked = board[board["rank"].notna()]
     if len(ranked) < 2:
         return ""
-    others = ranked.iloc[1:]
-    if pd.isna(ranked["tied"].iloc[0]):
-        return "unknown: one value each"
-    n_tied = int(others["tied"].fillna(False).sum())
-    if n_tied:
+    others = ranked["tied"].iloc[1:]
+    if others.isna().all():
+        redrawn = ranked["compared_over"].iloc[0] == OVER_SPLITS
+        return f"unknown: too few {'splits' if redrawn else 'seeds'} to tell"
+    if n_tied := int(others.fillna(False).sum()):
         return f"no: ties with {n_tied} other{'s' if n_tied > 1 else ''}"
+    if others.isna().any():
+        return f"yes: better than the {others.notna().sum()} others that could be compared"
     return "yes: better than the other" if len(others) == 1 else f"yes: better than all {len(others)} others"
 
 

@@ -152,7 +152,8 @@ def summarize(
             lower,
             group.estimate(headline),
             tuple(row for row in comparisons if row.group is group),
-            **{name: place[name] for name in ("rank", "tied", "tie_p_value", "compared_over")},
+            **{name: place[name] for name in ("rank", "tied", "compared_over")},
+            tie_p_value=place["p_value"],
         )
         for group, place in zip(groups, places.to_dict("records"), strict=True)
         if group.records

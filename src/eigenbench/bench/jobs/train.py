@@ -100,6 +100,7 @@ def _fit(
     logger.info("%s", ", ".join(f"{name} {value:.4g}" for name, value in sorted(scores.metrics.items())[:4]))
     save_model(folder / "model.skops", model)
     rows = {} if dataset.test_rows is None else {"rows": dataset.test_rows.astype(np.uint32)}
+    rows |= {} if dataset.test_groups is None else {"groups": dataset.test_groups}
     with replacing_file(folder / "predictions.npz") as temporary, temporary.open("wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **scores.predictions, **rows)
     params = flat_params(steps) | {f"classifier__{key}": value for key, value in step.params.items()}
