@@ -1,5 +1,9 @@
 """Every estimator of this package keeps scikit-learn's contract."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
@@ -109,3 +113,34 @@ def test_scikit_learns_checks(estimator, check):
 
 def test_every_variant_is_of_a_component():
     assert set(VARIANTS) <= set(COMPONENTS)
+
+
+ARRAY_API = """
+import numpy as np, sklearn, array_api_strict
+from sklearn.datasets import load_iris
+from eigenbench.bench.registry import COMPONENTS
+X, y = load_iris(return_X_y=True)
+tried = 0
+with sklearn.config_context(array_api_dispatch=True):
+    for name, component in COMPONENTS.items():
+        if component.module.startswith("eigenbench.methods.") and ".peers." not in component.module:
+            cls = component.load()
+            model = cls().fit(array_api_strict.asarray(X), array_api_strict.asarray(y))
+            rows = array_api_strict.asarray(X[:5])
+            found = model.predict(rows) if hasattr(model, "predict") else model.transform(rows)
+            assert isinstance(found, np.ndarray) and len(found) == 5, name
+            tried += 1
+print(tried)
+"""
+
+
+def test_arrays_of_other_libraries_are_taken_under_array_api_dispatch():
+    pytest.importorskip("array_api_strict")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", ARRAY_API],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"SCIPY_ARRAY_API": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 18

@@ -14,7 +14,6 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from eigenbench.methods.classifiers.row_weights import (
     CLASS_WEIGHTS,
@@ -23,7 +22,7 @@ from eigenbench.methods.classifiers.row_weights import (
     with_class_weights,
 )
 from eigenbench.methods.classifiers.score_classifier import OneLabelClassifier
-from eigenbench.methods.linalg.row_blocks import FLOAT_TYPES, row_slices
+from eigenbench.methods.linalg.row_blocks import FLOAT_TYPES, row_slices, validated
 
 _MAX_SEED = np.iinfo(np.int32).max
 
@@ -202,7 +201,7 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         if self.class_weight == "balanced":
             raise ValueError('class_weight="balanced" needs all rows at once: give a dict to partial_fit.')
         first = not hasattr(self, "coefs_")
-        X, y = validate_data(self, X, y, **self._row_checks, reset=first)
+        X, y = validated(self, X, y, **self._row_checks, reset=first)
         check_classification_targets(y)
         if first:
             if classes is None:

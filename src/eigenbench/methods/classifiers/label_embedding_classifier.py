@@ -14,7 +14,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter
-from sklearn.utils.validation import validate_data
 
 from eigenbench.methods.classifiers.label_losses import LOSSES, PROBABILITIES, LabelLoss, Targets
 from eigenbench.methods.classifiers.logistic_decoder import (
@@ -40,7 +39,7 @@ from eigenbench.methods.embeddings.labels.label_matrix import is_indicator, labe
 from eigenbench.methods.embeddings.labels.rembrandt import Rembrandt
 from eigenbench.methods.embeddings.labels.spectral_label_embedding import LabelEmbedding
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
-from eigenbench.methods.linalg.row_blocks import row_slices
+from eigenbench.methods.linalg.row_blocks import row_slices, validated
 
 #: Penalty of the whitening relative to the mean variance of a feature: directions of smaller variance are
 #: mostly noise, and are not blown up.
@@ -254,7 +253,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
             data hold NaN or infinity.
         """
         self._validate_params()
-        X, Y = validate_data(self, X, y, **self._row_checks, multi_output=True)
+        X, Y = validated(self, X, y, **self._row_checks, multi_output=True)
         weights = checked_weights(sample_weight, X)
         if weights is not None and not weights.all():
             counted = np.flatnonzero(weights)

@@ -10,9 +10,9 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from eigenbench.methods.linalg.row_blocks import row_slices
+from eigenbench.methods.linalg.row_blocks import row_slices, validated
 
 _METRICS = set(PAIRWISE_DISTANCE_FUNCTIONS) - {"precomputed", "nan_euclidean"}
 
@@ -85,7 +85,7 @@ class OneExampleNearestNeighbour(ClassifierMixin, BaseEstimator):
             If there is one class only.
         """
         self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -111,7 +111,7 @@ class OneExampleNearestNeighbour(ClassifierMixin, BaseEstimator):
             Rows add up to 1.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validated(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         probabilities = np.empty((X.shape[0], len(self.classes_)))
         starts = np.cumsum(self._counts) - self._counts
         for rows in self._blocks(X.shape[0]):

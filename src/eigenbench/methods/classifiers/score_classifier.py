@@ -10,10 +10,10 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.methods.classifiers.row_weights import checked_weights
-from eigenbench.methods.linalg.row_blocks import ROW_TYPES
+from eigenbench.methods.linalg.row_blocks import ROW_TYPES, validated
 
 
 class ScoreClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -39,7 +39,7 @@ class ScoreClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _fitted_rows(self, X: Any) -> Any:
         """Check rows like those of ``fit``."""
         check_is_fitted(self)
-        return validate_data(self, X, **self._row_checks, reset=False)
+        return validated(self, X, **self._row_checks, reset=False)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of every class.
@@ -128,7 +128,7 @@ class OneLabelClassifier(ScoreClassifier):
             data hold NaN or infinity, if X and y differ in length, or if a weight is negative.
         """
         self._validate_params()
-        X, y = validate_data(self, X, y, **self._row_checks)
+        X, y = validated(self, X, y, **self._row_checks)
         check_classification_targets(y)
         X, y, weights = _counted(X, y, checked_weights(sample_weight, X))
         classes, codes = np.unique(y, return_inverse=True)

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from eigenbench.methods.linalg.row_blocks import FLOAT_TYPES
+from eigenbench.methods.linalg.row_blocks import FLOAT_TYPES, validated
 from eigenbench.methods.moments import AnyMoments
 
 
@@ -22,12 +22,12 @@ class RowTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _training_rows(self, X: Any, y: Any = "no_validation", **checks: Any) -> Any:
         """Check training rows, and targets if they are given; further checks as for ``validate_data``."""
-        return validate_data(self, X, y, accept_sparse="csr", dtype=self._row_types, **checks)
+        return validated(self, X, y, accept_sparse="csr", dtype=self._row_types, **checks)
 
     def _fitted_rows(self, X: Any) -> Any:
         """Check rows like those of ``fit``."""
         check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=self._row_types, reset=False)
+        return validated(self, X, accept_sparse="csr", dtype=self._row_types, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,7 +11,8 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from sklearn import get_config, set_config
+from sklearn import config_context, get_config, set_config
+from sklearn.utils.validation import validate_data
 from threadpoolctl import ThreadpoolController
 
 #: Types of rows that methods use as they are; rows of other types become the first of them.
@@ -50,6 +51,15 @@ def dense_block(X: Any, dtype: Any = None) -> np.ndarray:
     if dtype is None:
         dtype = np.float64 if block.dtype == np.float64 else np.float32
     return np.ascontiguousarray(block, dtype=dtype)
+
+
+def validated(estimator: Any, *data: Any, **checks: Any) -> Any:
+    """Return what ``validate_data`` does, as NumPy or SciPy arrays, also for arrays of other libraries.
+
+    Also under scikit-learn's ``array_api_dispatch``: the estimators compute by NumPy and SciPy alone.
+    """
+    with config_context(array_api_dispatch=False):
+        return validate_data(estimator, *data, **checks)
 
 
 class FeatureBlocks:

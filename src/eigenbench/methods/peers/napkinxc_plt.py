@@ -16,7 +16,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from eigenbench.methods.linalg.row_blocks import validated
 
 _DTYPES = [np.float32]
 
@@ -102,7 +104,7 @@ class NapkinXCPLT(ClassifierMixin, BaseEstimator):
         NapkinXCPLT
             The estimator itself.
         """
-        X, y = validate_data(
+        X, y = validated(
             self, X, y, accept_sparse="csr", accept_large_sparse=False, dtype=_DTYPES, multi_output=True
         )
         indicator = self._indicator(y)
@@ -155,7 +157,7 @@ class NapkinXCPLT(ClassifierMixin, BaseEstimator):
             Column numbers and probabilities, both of shape (n_samples, k); -1 and 0 fill short rows.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", accept_large_sparse=False, dtype=_DTYPES, reset=False)
+        X = validated(self, X, accept_sparse="csr", accept_large_sparse=False, dtype=_DTYPES, reset=False)
         with tempfile.TemporaryDirectory(prefix="eigenbench-plt-") as folder:
             for name, content in self.model_files_.items():
                 path = Path(folder, name).resolve()

@@ -14,9 +14,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from eigenbench.methods.classifiers.row_weights import CLASS_WEIGHTS, checked_weights, with_class_weights
+from eigenbench.methods.linalg.row_blocks import validated
 
 
 class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
@@ -105,7 +106,7 @@ class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
         ValueError
             If a weight is negative, or if ``class_weight`` is set with an indicator matrix.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
+        X, y = validated(self, X, y, accept_sparse="csr", multi_output=True)
         if not issparse(y) and y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         if issparse(y):
@@ -135,13 +136,13 @@ class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.floating]:
         """Return the probability of each label, shape (n_samples, n_classes); they sum to 1 for classes."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        X = validated(self, X, accept_sparse="csr", reset=False)
         return self.model_.predict_proba(X)
 
     def predict(self, X: Any) -> Any:
         """Return the most probable class of each row, or the indicator of the labels above 0.5."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        X = validated(self, X, accept_sparse="csr", reset=False)
         return self.model_.predict(X)
 
     def __sklearn_tags__(self) -> Any:

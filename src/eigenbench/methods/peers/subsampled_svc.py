@@ -12,9 +12,10 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.methods.classifiers.row_weights import CLASS_WEIGHTS, checked_weights, with_class_weights
+from eigenbench.methods.linalg.row_blocks import validated
 
 
 class SubsampledSVC(ClassifierMixin, BaseEstimator):
@@ -100,7 +101,7 @@ class SubsampledSVC(ClassifierMixin, BaseEstimator):
         ValueError
             If all rows that are drawn have one class, or if a weight is negative.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", accept_large_sparse=False)
+        X, y = validated(self, X, y, accept_sparse="csr", accept_large_sparse=False)
         check_classification_targets(y)
         weights = checked_weights(sample_weight, X)
         counted = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
@@ -117,7 +118,7 @@ class SubsampledSVC(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray:
         """Return the predicted class of each row, shape (n_samples,)."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", accept_large_sparse=False, reset=False)
+        X = validated(self, X, accept_sparse="csr", accept_large_sparse=False, reset=False)
         return self.model_.predict(X)
 
     def __sklearn_tags__(self) -> Any:

@@ -20,9 +20,10 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.methods.classifiers.row_weights import CLASS_WEIGHTS, checked_weights, with_class_weights
+from eigenbench.methods.linalg.row_blocks import validated
 
 _DTYPES = [np.float32, np.float64]
 
@@ -51,7 +52,7 @@ class _VowpalWabbit(ClassifierMixin, BaseEstimator):
         """Return the arguments that choose the learner."""
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray]:
-        X, y = validate_data(self, X, y, accept_sparse="csr", accept_large_sparse=False, dtype=_DTYPES)
+        X, y = validated(self, X, y, accept_sparse="csr", accept_large_sparse=False, dtype=_DTYPES)
         check_classification_targets(y)
         return X, y
 
@@ -77,7 +78,7 @@ class _VowpalWabbit(ClassifierMixin, BaseEstimator):
         Result of shape (n_samples,): labels of ``classes_``.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", accept_large_sparse=False, dtype=_DTYPES, reset=False)
+        X = validated(self, X, accept_sparse="csr", accept_large_sparse=False, dtype=_DTYPES, reset=False)
         with tempfile.TemporaryDirectory(prefix="eigenbench-vw-") as folder:
             data, model, found = (Path(folder) / name for name in ("test.vw", "model", "predicted"))
             self.model_.tofile(model)

@@ -13,9 +13,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from eigenbench.methods.linalg.row_blocks import FLOAT_TYPES
+from eigenbench.methods.linalg.row_blocks import FLOAT_TYPES, validated
 
 
 class TablePreprocessor(TransformerMixin, BaseEstimator):
@@ -140,7 +140,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         return self.columns_.get_feature_names_out(input_features)
 
     def _rows(self, X: Any, reset: bool) -> Any:
-        return validate_data(
+        return validated(
             self, X, accept_sparse="csr", dtype=FLOAT_TYPES, ensure_all_finite="allow-nan", reset=reset
         )
 

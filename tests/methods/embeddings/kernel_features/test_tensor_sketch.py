@@ -77,6 +77,44 @@ def test_product_moments_are_those_over_all_hash_functions(n_components):
     assert_allclose(np.var(products, axis=0), variance, atol=1e-12)
 
 
+def test_complex_sketches_have_the_kernel_as_mean_over_all_hash_functions_and_signs():
+    X = np.array([[1.0], [-1.0]])
+    sketch = TensorSketch(2, 2.5, 4, complex=True, random_state=0).fit(X)
+    buckets, signs = (
+        [*itertools.product(range(2), repeat=2)],
+        [*itertools.product((1, -1, 1j, -1j), repeat=2)],
+    )
+    products = []
+    for pair, of_pair in itertools.product(
+        itertools.product(buckets, repeat=2), itertools.product(signs, repeat=2)
+    ):
+        sketch.buckets_, sketch.signs_ = np.array(pair), np.array(of_pair)
+        F = sketch.transform(X)
+        products.append(F @ F.T)
+    assert_allclose(np.mean(products, axis=0), spherical_polynomial_kernel(X, X, 2, 2.5), atol=1e-12)
+
+
+def test_complex_sketches_vary_less_at_low_degrees():
+    X = unit(30, 20, seed=1)
+    errors = []
+    for complex_signs in (False, True):
+        features = [
+            TensorSketch(3, 4.0, 512, complex=complex_signs, random_state=seed).fit_transform(X)
+            for seed in range(20)
+        ]
+        exact = spherical_polynomial_kernel(X, X, 3, 4.0)
+        errors.append(np.mean([np.square(F @ F.T - exact).mean() for F in features]))
+    assert errors[1] < 0.8 * errors[0]
+
+
+def test_complex_sketches_come_in_pairs():
+    with pytest.raises(ValueError, match="two features at a time"):
+        TensorSketch(n_components=1, complex=True).fit(unit(2, 3))
+    sketch = TensorSketch(n_components=33, complex=True)
+    assert not hasattr(sketch, "product_moments")
+    assert not sketch.fit_transform(unit(2, 3))[:, 32].any()
+
+
 def test_product_moments_of_sparse_rows_are_the_same():
     X = unit(4, 6)
     sketch = TensorSketch(3, n_components=8, random_state=0).fit(X)

@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from eigenbench.methods.embeddings.constraints.hyperbolic_subspace import HyperbolicSubspace
@@ -118,9 +118,7 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
             If there are no more than ``gap`` rows, or as in `HyperbolicPCA.fit_pairs`.
         """
         self._validate_params()
-        X = check_array(
-            X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2, estimator=self
-        )
+        X = self._training_rows(X, ensure_min_samples=2)
         gap = self.lag + 1 if self.gap is None else self.gap
         rng = check_random_state(self.random_state)
         positive = _near_pairs(X.shape[0], self.lag)

@@ -9,10 +9,13 @@ from numpy.polynomial.polynomial import polyval
 from sklearn.utils.extmath import safe_sparse_dot
 
 from eigenbench.methods.embeddings.kernel_features.random_map import (
+    COMPLEX_SIGNS,
     KnownProductMoments,
     PolynomialKernelMap,
+    sketch_width,
     unit_cosines,
     unit_squared_products,
+    write_parts,
 )
 from eigenbench.methods.embeddings.kernel_features.spherical_density import maclaurin_coefficients
 
@@ -36,6 +39,10 @@ class RandomMaclaurin(KnownProductMoments, PolynomialKernelMap):
     h01 : bool, default=False
         The variant H0/1 of [1]_: the constant and the d linear terms are exact, and the other D − d − 1
         features draw from the orders N ≥ 2, with probability :math:`2^{-(N-1)}`.
+    complex : bool, default=False
+        Draw signs from 1, −1, i and −i, and take the real and imaginary parts of complex features, half as
+        many as there is room for [2]_. The orders are drawn all the same, and they make most of the variance:
+        on USPS (a = 4, p = 3 to 10) the error was not smaller.
     rows : {"normalize", "check"}, default="normalize"
         Scale rows to unit length, or refuse rows that are not.
     random_state : int, RandomState instance or None, default=None
@@ -62,6 +69,8 @@ class RandomMaclaurin(KnownProductMoments, PolynomialKernelMap):
     ----------
     .. [1] P. Kar and H. Karnick, "Random Feature Maps for Dot Product Kernels", AISTATS 2012, Algorithm 1
        and section 6.1.
+    .. [2] J. Wacker, R. Ohana and M. Filippone, "Complex-to-Real Sketches for Tensor Products with
+       Applications to the Polynomial Kernel", 2022.
 
     Examples
     --------
@@ -74,6 +83,7 @@ class RandomMaclaurin(KnownProductMoments, PolynomialKernelMap):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PolynomialKernelMap._parameter_constraints,
         "h01": ["boolean"],
+        "complex": ["boolean"],
     }
 
     _shape_suffices: ClassVar[bool] = True
@@ -85,6 +95,7 @@ class RandomMaclaurin(KnownProductMoments, PolynomialKernelMap):
         n_components: int = 512,
         *,
         h01: bool = False,
+        complex: bool = False,
         rows: str = "normalize",
         random_state: Any = None,
     ) -> None:
@@ -92,6 +103,7 @@ class RandomMaclaurin(KnownProductMoments, PolynomialKernelMap):
         self.a = a
         self.n_components = n_components
         self.h01 = h01
+        self.complex = complex
         self.rows = rows
         self.random_state = random_state
 
@@ -104,7 +116,7 @@ class RandomMaclaurin(KnownProductMoments, PolynomialKernelMap):
                 f"got {self.n_components}."
             )
         first = 2 if self.h01 else 0
-        n_sampled = self.n_components - exact
+        n_sampled = sketch_width(self.n_components - exact, self.complex)
         self.orders_ = np.sort(first - 1 + rng.geometric(0.5, size=n_sampled))
         coefficients = np.zeros(max(self.degree, self.orders_.max(initial=0)) + 1)
         coefficients[: self.degree + 1] = maclaurin_coefficients(self.degree, self.a)
@@ -113,7 +125,14 @@ class RandomMaclaurin(KnownProductMoments, PolynomialKernelMap):
         # Features above the degree have weight zero: they need no signs beyond it.
         used = np.minimum(self.orders_, self.degree)
         counts = [int(np.count_nonzero(used >= j)) for j in range(1, used.max(initial=0) + 1)]
-        self.signs_ = [_random_signs(rng, (width, count), X.dtype) for count in counts]
+        if self.complex:
+            dtype = np.result_type(X.dtype, np.complex64)
+            self.signs_ = [rng.choice(COMPLEX_SIGNS, size=(width, count)).astype(dtype) for count in counts]
+        else:
+            self.signs_ = [_random_signs(rng, (width, count), X.dtype) for count in counts]
+
+    def _moments_are_known(self) -> bool:
+        return not self.complex
 
     def _product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
         r"""Return mean and variance of the product of two feature rows over draws of the map.
@@ -132,20 +151,25 @@ class RandomMaclaurin(KnownProductMoments, PolynomialKernelMap):
         return polyval(cosines, coefficients), variance
 
     def _arrays(self, dtype: np.dtype) -> list[np.ndarray]:
+        dtype = np.result_type(dtype, np.complex64) if self.complex else dtype
         return [signs.astype(dtype, copy=False) for signs in self.signs_]
 
     def _map_block(self, block: Any, arrays: list[np.ndarray], out: np.ndarray) -> None:
-        exact = self.n_components - self.orders_.size
+        exact = block.shape[1] + 1 if self.h01 else 0
         if exact:
             constant, linear = np.sqrt(maclaurin_coefficients(self.degree, self.a)[:2])
             out[:, 0] = constant
             out[:, 1:exact] = block.toarray() if hasattr(block, "toarray") else block
             out[:, 1:exact] *= out.dtype.type(linear)
         sampled = out[:, exact:]
+        if self.complex:
+            sampled = np.empty((len(out), self.orders_.size), np.result_type(out.dtype, np.complex64))
         sampled[:] = self.weights_.astype(out.dtype)
         for signs in arrays:
             product = safe_sparse_dot(block, signs, dense_output=True)
             sampled[:, sampled.shape[1] - signs.shape[1] :] *= product
+        if self.complex:
+            write_parts(sampled, out[:, exact:])
 
 
 def _random_signs(rng: np.random.RandomState, shape: tuple[int, int], dtype: Any) -> np.ndarray:

@@ -213,6 +213,24 @@ class PolynomialKernelMap(UnitRowMap):
     }
 
 
+#: Signs of unit size, and of mean square zero where they are complex.
+REAL_SIGNS = np.array([-1, 1], dtype=np.int8)
+COMPLEX_SIGNS = np.array([1, -1, 1j, -1j], dtype=np.complex64)
+
+
+def sketch_width(n_features: int, complex_signs: bool) -> int:
+    """Return how many features with such signs make so many real ones: two each of complex ones."""
+    if complex_signs and n_features < 2:
+        raise ValueError("complex=True makes two features at a time: n_components has no room for them.")
+    return n_features // 2 if complex_signs else n_features
+
+
+def write_parts(features: np.ndarray, out: np.ndarray) -> None:
+    """Write the real and the imaginary parts of complex features side by side, and zero where one is left."""
+    half = features.shape[1]
+    out[:, :half], out[:, half : 2 * half], out[:, 2 * half :] = features.real, features.imag, 0
+
+
 class KnownProductMoments:
     """Mixin of maps whose inner products have known moments over the draws of the map."""
 

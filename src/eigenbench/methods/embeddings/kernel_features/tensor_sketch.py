@@ -9,10 +9,14 @@ from scipy import fft, sparse
 
 from eigenbench.methods.embeddings.kernel_features.random_map import (
     BLOCK_BYTES,
+    COMPLEX_SIGNS,
+    REAL_SIGNS,
     KnownProductMoments,
     PolynomialKernelMap,
+    sketch_width,
     unit_cosines,
     unit_squared_products,
+    write_parts,
 )
 
 
@@ -32,6 +36,10 @@ class TensorSketch(KnownProductMoments, PolynomialKernelMap):
         The scale a ≥ 2 of the kernel.
     n_components : int, default=512
         Number of features D, any number; products of small primes make the Fourier transform fast.
+    complex : bool, default=False
+        Draw signs from 1, −1, i and −i, and take the real and imaginary parts of ⌊D/2⌋ complex features [2]_;
+        of an odd D the last feature is zero. The mean squared error on USPS (a = 4, D = 4,096) falls from
+        4.3e-4 to 2.0e-4 at p = 3, and not at p = 10.
     rows : {"normalize", "check"}, default="normalize"
         Scale rows to unit length, or refuse rows that are not.
     random_state : int, RandomState instance or None, default=None
@@ -42,7 +50,7 @@ class TensorSketch(KnownProductMoments, PolynomialKernelMap):
     buckets_ : ndarray of shape (p, d + 1)
         The feature that each coordinate is added to, for each of the p sketches; the last coordinate is
         the constant.
-    signs_ : ndarray of shape (p, d + 1), int8
+    signs_ : ndarray of shape (p, d + 1), int8 or complex64
         The sign with which it is added.
     n_features_in_ : int
         Number of inputs d.
@@ -56,6 +64,8 @@ class TensorSketch(KnownProductMoments, PolynomialKernelMap):
     ----------
     .. [1] N. Pham and R. Pagh, "Fast and Scalable Polynomial Kernels via Explicit Feature Maps", KDD 2013,
        Algorithm 1.
+    .. [2] J. Wacker, R. Ohana and M. Filippone, "Complex-to-Real Sketches for Tensor Products with
+       Applications to the Polynomial Kernel", 2022.
 
     Examples
     --------
@@ -67,25 +77,35 @@ class TensorSketch(KnownProductMoments, PolynomialKernelMap):
 
     _shape_suffices: ClassVar[bool] = True
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **PolynomialKernelMap._parameter_constraints,
+        "complex": ["boolean"],
+    }
+
     def __init__(
         self,
         degree: int = 7,
         a: float = 4.0,
         n_components: int = 512,
         *,
+        complex: bool = False,
         rows: str = "normalize",
         random_state: Any = None,
     ) -> None:
         self.degree = degree
         self.a = a
         self.n_components = n_components
+        self.complex = complex
         self.rows = rows
         self.random_state = random_state
 
     def _draw(self, X: Any, rng: np.random.RandomState) -> None:
         shape = (self.degree, X.shape[1] + 1)
-        self.buckets_ = rng.randint(self.n_components, size=shape)
-        self.signs_ = rng.choice(np.array([-1, 1], dtype=np.int8), size=shape)
+        self.buckets_ = rng.randint(sketch_width(self.n_components, self.complex), size=shape)
+        self.signs_ = rng.choice(COMPLEX_SIGNS if self.complex else REAL_SIGNS, size=shape)
+
+    def _moments_are_known(self) -> bool:
+        return not self.complex
 
     def _bytes_per_row(self, itemsize: int) -> int:
         # The sketch, two spectra and the inputs: with a quarter of the block size they fit an L2 cache.
@@ -101,12 +121,15 @@ class TensorSketch(KnownProductMoments, PolynomialKernelMap):
             counts = sketch @ columns
             counts = counts.toarray() if sparse.issparse(counts) else counts
             counts[bucket] += bias
-            transformed = fft.rfft(counts, axis=0, overwrite_x=True)
+            transformed = (fft.fft if self.complex else fft.rfft)(counts, axis=0, overwrite_x=True)
             if spectrum is None:
                 spectrum = transformed
             else:
                 spectrum *= transformed
-        out[:] = fft.irfft(spectrum, n=self.n_components, axis=0, overwrite_x=True).T
+        if self.complex:
+            write_parts(fft.ifft(spectrum, axis=0, overwrite_x=True).T, out)
+        else:
+            out[:] = fft.irfft(spectrum, n=self.n_components, axis=0, overwrite_x=True).T
 
     def _product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
         r"""Return mean and variance of the product of two feature rows over draws of the hash functions.
@@ -133,12 +156,14 @@ class TensorSketch(KnownProductMoments, PolynomialKernelMap):
         """Return each count sketch as a sparse matrix of shape (D, d), and the bucket and value of √q."""
         width = self.n_features_in_
         q = self.a**2 / 2 - 1
+        dtype = np.result_type(dtype, np.complex64) if self.complex else dtype
+        n_buckets = sketch_width(self.n_components, self.complex)
         # Scaling the extended row to unit length spreads α over the sketches: nothing overflows.
         scale = 1 / np.sqrt(q + 1)
         sketches = []
         for buckets, signs in zip(self.buckets_, self.signs_, strict=True):
             values = (signs[:width] * scale).astype(dtype)
             entries = (values, (buckets[:width], np.arange(width)))
-            sketch = sparse.csr_array(entries, shape=(self.n_components, width))
+            sketch = sparse.csr_array(entries, shape=(n_buckets, width))
             sketches.append((sketch, int(buckets[width]), dtype.type(signs[width] * scale * np.sqrt(q))))
         return sketches
