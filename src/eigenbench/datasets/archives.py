@@ -1,7 +1,6 @@
 """Archives, read member by member into memory and never unpacked: no member can land outside a folder."""
 
 import errno
-import gzip
 import io
 import lzma
 import os.path
@@ -15,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.errors import DatasetError, MalformedData
 from eigenbench.datasets.storage import CHUNK, HashingWriter, atomic_writer
 
 _TAR_LIMIT = 1 << 30
@@ -105,59 +104,61 @@ def copy_tar_member(path: Path, opener: Callable[[Path], Any], member: str, targ
     MalformedData
         As `tar_members`, up to the member; or it is too large, or the compression damaged.
     """
-    try:
-        with opener(path) as stream:
-            for name, content in tar_members(path.name, stream, _TAR_LIMIT):
-                if name == member:
-                    with atomic_writer(target, limit) as sink:
-                        sink.write(content)
-                    return True
-    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
-        raise MalformedData(path.name, "compressed stream", str(error)) from error
+    with compression_errors(path.name), opener(path) as stream:
+        for name, content in tar_members(path.name, stream, _TAR_LIMIT):
+            if name == member:
+                with atomic_writer(target, limit) as sink:
+                    sink.write(content)
+                return True
     return False
+
+
+@contextmanager
+def compression_errors(name: str) -> Iterator[None]:
+    """Turn what the decompressors raise for damaged input into `MalformedData`."""
+    try:
+        yield
+    except (EOFError, zlib.error, lzma.LZMAError) as error:
+        raise MalformedData(name, "compressed stream", str(error)) from error
+    except OSError as error:  # bz2 and gzip raise it without a number when they don't understand their input
+        if error.errno is not None:
+            raise
+        raise MalformedData(name, "compressed stream", str(error)) from error
 
 
 def zip_members(path: Path, pattern: str, limit: int) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of the zip's files that match ``pattern``, at most ``limit`` bytes in all."""
     left = limit
-    with open_zip(path) as archive:
+    with _zip_errors(path.name, "zip directory"), zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             if not fnmatchcase(check_member_name(path.name, info.filename), pattern) or info.is_dir():
                 continue
             left -= info.file_size
             if left < 0:
                 raise MalformedData(path.name, f"member {info.filename!r}", f"more than {limit} bytes in all")
-            yield info.filename, read_zip_member(archive, path.name, info.filename)
-
-
-def open_zip(path: Path) -> zipfile.ZipFile:
-    """Open a zip file, or raise `MalformedData`."""
-    with _damage_is_malformed(path.name, "zip directory"):
-        return zipfile.ZipFile(path)
-
-
-def read_zip_member(archive: zipfile.ZipFile, name: str, member: str) -> bytes:
-    """Return one member's bytes; zipfile never returns more than the member's declared size."""
-    with _damage_is_malformed(name, f"member {member!r}"):
-        return archive.read(member)
+            with _zip_errors(path.name, f"member {info.filename!r}"):
+                content = archive.read(info.filename)  # never more than the size that it declares
+            yield info.filename, content
 
 
 def copy_zip_member(path: Path, member: str, sink: HashingWriter) -> bool:
     """Write one member of a zip file into a sink; return False when there is none of that name."""
-    with open_zip(path) as archive:
+    with _zip_errors(path.name, "zip directory"), zipfile.ZipFile(path) as archive:
         if member not in archive.namelist():
             return False
-        with _damage_is_malformed(path.name, f"member {member!r}"), archive.open(member) as stream:
+        with _zip_errors(path.name, f"member {member!r}"), archive.open(member) as stream:
             while chunk := stream.read(CHUNK):
                 sink.write(chunk)
     return True
 
 
 @contextmanager
-def _damage_is_malformed(archive: str, place: str) -> Iterator[None]:
+def _zip_errors(archive: str, place: str) -> Iterator[None]:
     """Turn whatever zipfile and the decompressors raise for damaged input into `MalformedData`."""
     try:
         yield
+    except DatasetError:
+        raise
     except OSError as error:  # bzip2 complains without a number, a wrong offset with that of a wrong seek
         if error.errno not in (None, errno.EINVAL):
             raise

@@ -4,13 +4,12 @@ import bz2
 import gzip
 import io
 import lzma
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from eigenbench.datasets.adult import adult_to_a9a
-from eigenbench.datasets.archives import pack_tar, tar_members
+from eigenbench.datasets.archives import compression_errors, pack_tar, tar_members
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.storage import CHUNK, HashingWriter
 
@@ -37,19 +36,12 @@ def decode(path: Path, steps: Sequence[str], sink: HashingWriter, limit: int) ->
     MalformedData
         The input is truncated, not in the format of a step, or too large.
     """
-    try:
-        with path.open("rb") as source:
-            stream: BinaryIO = source
-            for step in steps:
-                stream = _STEPS[step](path.name, stream, limit)
-            while chunk := stream.read(CHUNK):
-                sink.write(chunk)
-    except (EOFError, zlib.error, lzma.LZMAError) as error:
-        raise MalformedData(path.name, "compressed stream", str(error)) from error
-    except OSError as error:  # bz2 and gzip raise it without a number when they don't understand their input
-        if error.errno is None:
-            raise MalformedData(path.name, "compressed stream", str(error)) from error
-        raise
+    with compression_errors(path.name), path.open("rb") as source:
+        stream: BinaryIO = source
+        for step in steps:
+            stream = _STEPS[step](path.name, stream, limit)
+        while chunk := stream.read(CHUNK):
+            sink.write(chunk)
 
 
 def _whole(transform: Callable[[bytes], bytes]) -> _Step:

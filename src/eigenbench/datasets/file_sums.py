@@ -5,11 +5,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from eigenbench.datasets.errors import StorageError
 from eigenbench.datasets.storage import sha256_of, write_atomically
-from eigenbench.datasets.strict_model import Sha256, StrictModel
+from eigenbench.datasets.strict_model import Sha256
 
 STAMPS = "stamps.json"
 
@@ -17,17 +17,8 @@ _CLOCK_TICK_NS = 12_000_000
 """Two changes of a file within one tick of the file system's clock, at most 10 ms, get the same time."""
 
 
-class _StampedSum(StrictModel):
-    """The sum that something had when it had this stamp."""
-
-    stamp: str
-    sha256: Sha256
-
-
-class _Stamps(StrictModel):
-    """Content of ``stamps.json``."""
-
-    files: dict[str, _StampedSum]
+_STAMPED = TypeAdapter(dict[str, tuple[str, Sha256]])
+"""Content of ``stamps.json``: the stamp that each file had, and its sum then."""
 
 
 class FileSums:
@@ -44,14 +35,14 @@ class FileSums:
 
     def __init__(self, folder: Path):
         self._path = folder / STAMPS
-        self._known: dict[str, _StampedSum] = {}
+        self._known: dict[str, tuple[str, str]] = {}
         self._changed = False
         with suppress(OSError, ValidationError):
-            self._known = _Stamps.model_validate_json(self._path.read_bytes()).files
+            self._known = _STAMPED.validate_json(self._path.read_bytes())
 
     def remembered(self, name: str) -> str | None:
         """Return the sum that a name had when it was last read, whatever its stamp is now."""
-        return self._known[name].sha256 if name in self._known else None
+        return self._known[name][1] if name in self._known else None
 
     def of_file(self, path: Path, *, name: str | None = None, read: bool = False) -> str:
         """Return the sum of a file, which is remembered under ``name``, by default its own.
@@ -71,16 +62,16 @@ class FileSums:
     def of(self, name: str, stamp: str, compute: Callable[[], str]) -> str:
         """Return the remembered sum if the stamp is the remembered one, else compute and remember it."""
         known = self._known.get(name)
-        if known is None or known.stamp != stamp:
-            known = self._known[name] = _StampedSum(stamp=stamp, sha256=compute())
+        if known is None or known[0] != stamp:
+            known = self._known[name] = (stamp, compute())
             self._changed = True
-        return known.sha256
+        return known[1]
 
     def save(self) -> None:
         """Write what is new; a folder that can't be written costs reading the files again next time."""
         if self._changed:
             with suppress(OSError, StorageError):
-                write_atomically(self._path, _Stamps(files=self._known).model_dump_json(indent=2).encode())
+                write_atomically(self._path, _STAMPED.dump_json(self._known, indent=2))
                 self._changed = False
 
 

@@ -141,7 +141,7 @@ def _write_test(
     counts = (_n_rows(reader, entry.expect.features) for reader in readers)
     shape = (sum(counts), entry.expect.features)
     _check_count(name, entry, "test", shape[0], len(readers))
-    with _array_writer(folder / "X_test.npy", np.dtype(np.float32), shape) as sink:
+    with array_writer(folder / "X_test.npy", np.dtype(np.float32), shape) as sink:
         for reader in readers:
             for X, y in labelled_blocks(reader):
                 new = [label for label in np.unique(y).tolist() if label not in codes_of]
@@ -150,11 +150,11 @@ def _write_test(
                 sink.write(X.data)
                 codes.append(np.array([codes_of[label] for label in y.tolist()], dtype=np.int64))
     y_test = np.concatenate(codes)
-    with _array_writer(folder / "y_test.npy", y_test.dtype, y_test.shape) as label_sink:
+    with array_writer(folder / "y_test.npy", y_test.dtype, y_test.shape) as label_sink:
         label_sink.write(y_test.data)
     records = {
-        "X_test.npy": _record(sink, shape, np.float32),
-        "y_test.npy": _record(label_sink, y_test.shape, np.int64),
+        "X_test.npy": record_of(sink, shape, np.float32),
+        "y_test.npy": record_of(label_sink, y_test.shape, np.int64),
     }
     return records, shape[0]
 
@@ -169,18 +169,20 @@ def _n_rows(reader: ParquetFile | ArrayFile, n_features: int) -> int:
 
 
 @contextmanager
-def _array_writer(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> Iterator[HashingWriter]:
+def array_writer(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> Iterator[HashingWriter]:
+    """Give a sink for the values of a ``.npy`` file, row by row."""
     described = {"descr": dtype.str, "fortran_order": False, "shape": shape}
     with atomic_writer(path) as sink:
         np.lib.format.write_array_header_1_0(sink, described)
         yield sink
 
 
-def _record(sink: HashingWriter, shape: tuple[int, ...], dtype: Any) -> ArrayRecord:
+def record_of(sink: HashingWriter, shape: tuple[int, ...], dtype: Any) -> ArrayRecord:
+    """Return the record of what was written."""
     return ArrayRecord(sha256=sink.sha256, bytes=sink.size, shape=shape, dtype=str(np.dtype(dtype)))
 
 
 def _write_training_files(path: Path, content: TrainingFiles, shape: tuple[int, ...]) -> ArrayRecord:
     with atomic_writer(path) as sink:
         sink.write(content.model_dump_json(indent=1).encode())
-    return _record(sink, shape, np.float32)
+    return record_of(sink, shape, np.float32)

@@ -25,13 +25,12 @@ from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.fetching import fetch
 from eigenbench.datasets.file_sums import STAMPS, FileSums
 from eigenbench.datasets.partition_records import partition_sum
-from eigenbench.datasets.partitioned import prepare_partitions
+from eigenbench.datasets.partitioned import array_writer, prepare_partitions, record_of
 from eigenbench.datasets.readers import RawRows, read_part
 from eigenbench.datasets.readers.raw_rows import Matrix, natural_key
 from eigenbench.datasets.splits import FirstSplit, FoldSplit, RandomSplit, SampledSplit, draw_split
 from eigenbench.datasets.storage import (
     CHUNK,
-    atomic_writer,
     make_folder,
     prepared_folder,
     raw_folder,
@@ -299,12 +298,11 @@ def _groups(name: str, entry: CatalogueEntry, parts: Mapping[Part, RawRows]) -> 
 
 def _write_array(path: Path, array: np.ndarray) -> ArrayRecord:
     array = np.ascontiguousarray(array)
-    with atomic_writer(path) as sink:
-        np.lib.format.write_array_header_1_0(sink, np.lib.format.header_data_from_array_1_0(array))
+    with array_writer(path, array.dtype, array.shape) as sink:
         flat = array.reshape(-1).view(np.uint8)
         for start in range(0, len(flat), CHUNK):
             sink.write(flat[start : start + CHUNK].data)
-    return ArrayRecord(sha256=sink.sha256, bytes=sink.size, shape=array.shape, dtype=str(array.dtype))
+    return record_of(sink, array.shape, array.dtype)
 
 
 def _part_sizes(

@@ -1,8 +1,6 @@
 """The rows that every reader gives, and the checks that several of them share."""
 
-import lzma
 import re
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from eigenbench.datasets.archives import compression_errors
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.storage import CHUNK
 
 Matrix = Any
 """An ndarray or a csr_array; what they have in common has no type of its own."""
@@ -85,23 +83,12 @@ def read_expanded(path: Path, opener: Callable[[Path, str], Any], limit: int) ->
     MalformedData
         Damaged compression, or more than ``limit`` bytes.
     """
-    chunks: list[bytes] = []
-    size = 0
-    try:
-        with opener(path, "rb") as stream:
-            while size <= limit and (chunk := stream.read(CHUNK)):
-                chunks.append(chunk)
-                size += len(chunk)
-    except (EOFError, zlib.error, lzma.LZMAError) as error:
-        raise MalformedData(path.name, "compressed stream", str(error)) from error
-    except OSError as error:  # gzip and bz2 raise it without a number when they don't understand their input
-        if error.errno is not None:
-            raise
-        raise MalformedData(path.name, "compressed stream", str(error)) from error
-    if size > limit:
+    with compression_errors(path.name), opener(path, "rb") as stream:
+        content: bytes = stream.read(limit + 1)
+    if len(content) > limit:
         problem = f"expands to more than the {limit} bytes that its dataset can need"
         raise MalformedData(path.name, f"byte {limit}", problem)
-    return b"".join(chunks)
+    return content
 
 
 def natural_key(name: str) -> list[tuple[int, str, str]]:
