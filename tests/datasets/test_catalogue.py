@@ -1,9 +1,13 @@
+import copy
 import re
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from small_table import table_entry
 
 from eigenbench.datasets import CatalogueError, load_catalogue
@@ -254,3 +258,43 @@ def test_addresses_of_repositories_name_a_commit():
         for source in (source for file in entry.files.values() for source in file.sources):
             if isinstance(source, UrlSource) and "raw.githubusercontent.com" in source.url:
                 assert re.fullmatch("[0-9a-f]{40}", source.url.split("/")[5]), source.url
+
+
+SCALARS = st.sampled_from([None, True, -1, 0, 2**70, 1e308, float("inf"), "", "all", "t", "sampled", "1e3"])
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(SCALARS, inner, max_size=3),
+    max_leaves=6,
+)
+ENTRIES = {
+    "t": table_entry({"mirror": "a.csv"}),
+    "few": {"of": "t", "max_rows": {"train": 3, "test": 2}},
+}
+
+
+def places(value, here=()):
+    """Yield the paths of all values inside a value."""
+    yield here
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in inside:
+        yield from places(inner, (*here, key))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400)
+@given(st.sampled_from(list(places(ENTRIES))), VALUES)
+def test_any_value_anywhere_is_taken_or_refused_by_name(tmp_path, place, value):
+    entries = copy.deepcopy(ENTRIES)
+    *above, last = ("datasets", *place)
+    content = {"datasets": entries}
+    parent = content
+    for key in above:
+        parent = parent[key]
+    parent[last] = value
+    path = Path(tempfile.mkdtemp(dir=tmp_path)) / "c.yaml"
+    path.write_text(yaml.safe_dump(content))
+    refusal = None
+    try:
+        load_catalogue(path)
+    except CatalogueError as error:
+        refusal = str(error)
+    assert refusal is None or refusal.startswith(str(path))

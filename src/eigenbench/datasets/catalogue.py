@@ -216,9 +216,9 @@ class Sample(StrictModel):
     def of_entry(self, entry: dict[str, Any]) -> dict[str, Any]:
         """Return the keys of the other dataset's entry with another split and title."""
         train, test = self.max_rows.train, self.max_rows.test
-        split: dict[str, Any] = {"kind": "random", "test_fraction": 0.5}
-        if entry.get("split", {"kind": "official"}).get("kind") == "official":
-            split = {"kind": "sampled"}
+        whole = entry.get("split")
+        official = not isinstance(whole, dict) or whole.get("kind") == "official"
+        split: dict[str, Any] = {"kind": "sampled"} if official else {"kind": "random", "test_fraction": 0.5}
         split |= {"max_train": train, "max_test": test, "stratify": entry.get("target") != "multilabel"}
         title = f"{entry['title']}; at most {train:,} training and {test:,} test rows, drawn by the seed"
         return entry | {"title": title, "split": split}

@@ -27,7 +27,6 @@ class ChecksumMismatch(DatasetError):
 
     def __init__(self, file: str, expected: str, found: str, source: str):
         super().__init__(f"{file} from {source}: expected SHA-256 {expected}, found {found}")
-        self.file, self.expected, self.found, self.source = file, expected, found, source
 
 
 class MalformedData(DatasetError):
@@ -75,7 +74,6 @@ class AlteredData(MalformedData):
     def __init__(self, file: Path, expected: str, found: str):
         problem = f"altered since it was prepared: expected SHA-256 {expected}, found {found}"
         super().__init__(file, "whole file", problem, prepare_again(file.parent))
-        self.expected, self.found = expected, found
 
 
 class DatasetUnavailable(DatasetError):
@@ -103,7 +101,7 @@ class DatasetUnavailable(DatasetError):
             f"{remedy}{'. Then' if supplied else ', or'} set EIGENBENCH_MIRROR to a folder that holds "
             f"the dataset's files, or place the file at {place}"
         )
-        self.dataset, self.file, self.reasons = dataset, file, tuple(reasons)
+        self.reasons = tuple(reasons)
 
 
 class StorageError(DatasetError):

@@ -29,7 +29,7 @@ _KINDS = ("mirror", "path", "url", "package", "sdist", "installed", "folder", "p
 
 
 def _kind_of(value: Any) -> str | None:
-    present = value if isinstance(value, dict) else vars(value)
+    present = value if isinstance(value, dict) else getattr(value, "__dict__", {})
     return next((kind for kind in _KINDS if kind in present), None)
 
 
