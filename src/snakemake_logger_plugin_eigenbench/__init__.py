@@ -8,29 +8,98 @@ prints a line for each job that is done. Failures are printed as they come. Snak
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
-from collections.abc import Callable
 from logging import INFO, LogRecord
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from snakemake_logger_plugin_eigenbench.display import Lines, LiveView
-from snakemake_logger_plugin_eigenbench.failures import failed_runs, last_lines
-from snakemake_logger_plugin_eigenbench.progress import Job, Progress
+from snakemake_logger_plugin_eigenbench.progress import Job, Progress, duration, failed_runs, last_lines
 
 # Jobs that are watched write what they do into their log files only.
 _WATCHED = "EIGENBENCH_WATCHED"
-
-# What Snakemake says outside of its events and a user needs.
+# Messages of Snakemake that are no events and that a user needs.
 _SHOWN = ("Nothing to be done", "Trying to restart job", "Shutting down")
+_MOST_JOBS = 6
+# The time of a line in a job's log; the view says how long the job runs.
+_TIME = re.compile(r"\d\d:\d\d:\d\d ")
+
+
+class View:
+    """A bar, the time left and the running jobs in one place of a terminal; elsewhere a line for each job."""
+
+    def __init__(self, console: Console, progress: Progress):
+        self.console = console
+        self.progress = progress
+        self.live: Live | None = None
+        if console.is_terminal and not console.is_dumb_terminal:
+            self.live = Live(get_renderable=self.shown, console=console, refresh_per_second=2, transient=True)
+        self._started = self._stopped = False
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print a line that stays."""
+        self.console.print(Text(text, style=style), soft_wrap=True)
+
+    def start(self) -> None:
+        """Begin, once."""
+        if not self._started and self.live:
+            self.live.start()
+        elif not self._started:
+            self.say(f"{self.progress.total} jobs{self.progress.time_left}")
+        self._started = True
+
+    def finished(self, job: Job) -> None:
+        """Show that a job is done."""
+        progress = self.progress
+        if not self.live:
+            done = f"{min(progress.done + 1, progress.total)} of {progress.total} done"
+            self.say(f"{done}: {job.text} ({duration(job.seconds)}){progress.time_left}")
+
+    def stop(self) -> None:
+        """End, once, with one line."""
+        if self._started and not self._stopped:
+            self._stopped = True
+            if self.live:
+                self.live.stop()
+            progress = self.progress
+            self.say(f"{progress.done} of {progress.total} jobs done in {duration(progress.elapsed())}")
+
+    def shown(self) -> RenderableType:
+        """Return what the place shows now."""
+        progress = self.progress
+        heading = Table.grid(padding=(0, 1))
+        bar = ProgressBar(total=max(1, progress.total), completed=progress.done, width=24)
+        heading.add_row(Text(f"{progress.done} of {progress.total} jobs{progress.time_left}"), bar)
+        jobs = Table.grid(padding=(0, 0, 0, 2))
+        jobs.add_column(no_wrap=True, overflow="ellipsis", max_width=self.console.width // 2)
+        jobs.add_column(no_wrap=True, justify="right")
+        jobs.add_column(no_wrap=True, overflow="ellipsis", style="dim", ratio=1)
+        running = progress.running
+        for job in running[:_MOST_JOBS]:
+            said = _TIME.sub("", "".join(last_lines(job.logs, 1)), count=1)
+            jobs.add_row(*map(Text, (f"  {job.text}", duration(progress.elapsed(job)), said)))
+        rows: list[RenderableType] = [heading, *([jobs] if running else [])]
+        if len(running) > _MOST_JOBS:
+            rows.append(Text(f"  and {len(running) - _MOST_JOBS} more", style="dim"))
+        return Group(*rows)
 
 
 class LogHandler(LogHandlerBase):
     """Shows the events of a run; see the module's description."""
+
+    writes_to_stream = True
+    writes_to_file = False
+    has_filter = False
+    has_formatter = False
+    needs_rulegraph = False
 
     def __post_init__(self) -> None:
         settings = self.common_settings
@@ -43,9 +112,8 @@ class LogHandler(LogHandlerBase):
             return
         os.environ[_WATCHED] = "1"
         console = Console(stderr=not settings.stdout, no_color=settings.nocolor or None, highlight=False)
-        self._progress = Progress(time.monotonic)
-        view = LiveView if console.is_terminal and not console.is_dumb_terminal else Lines
-        self._view = view(console, self._progress)
+        self.progress = Progress(time.monotonic)
+        self.view = View(console, self.progress)
 
     def emit(self, record: LogRecord) -> None:
         """Show one event."""
@@ -54,95 +122,56 @@ class LogHandler(LogHandlerBase):
                 self._own.setFormatter(self.formatter)
                 self._own.emit(record)
             else:
-                self._show(record)
+                self._show(record, vars(record))
         except Exception:
             self.handleError(record)
 
     def close(self) -> None:
         """End the view."""
         if self._own is None:
-            self._view.stop()
+            self.view.stop()
         super().close()
 
-    def _show(self, record: LogRecord) -> None:
-        event = getattr(record, "event", None)
-        fields = vars(record)
-        events: dict[Any, Callable[[dict[str, Any]], None]] = {
-            LogEvent.RESOURCES_INFO: self._resources,
-            LogEvent.RUN_INFO: self._run_info,
-            LogEvent.JOB_INFO: self._job_info,
-            LogEvent.JOB_FINISHED: self._job_finished,
-            LogEvent.PROGRESS: self._done_of_all,
-            LogEvent.JOB_ERROR: self._job_error,
-            LogEvent.GROUP_ERROR: self._group_error,
-        }
-        if event in events:
-            events[event](fields)
-        elif (expected := fields.get("expected")) is not None:
-            self._progress.expect(expected["title"], expected["seconds"])
-            self._view.start()
-        elif event in (None, LogEvent.ERROR) and record.msg:
-            text = record.getMessage()
-            if record.levelno > INFO or text.startswith(_SHOWN):
-                self._view.say(text, "red" if record.levelno > INFO else "")
+    def _show(self, record: LogRecord, fields: dict[str, Any]) -> None:
+        progress, view = self.progress, self.view
+        match fields.get("event"):
+            case LogEvent.RESOURCES_INFO:
+                progress.cores = int(fields.get("cores") or progress.cores)
+            case LogEvent.RUN_INFO:
+                stats = dict(fields["stats"])
+                progress.total = int(stats.pop("total", 0))
+                progress.left.update(stats)
+            case LogEvent.JOB_INFO:
+                if fields.get("shellcmd"):  # the targets run nothing
+                    rule, text = fields["rule_name"], str(fields.get("rule_msg") or fields["rule_name"])
+                    job = Job(text, rule, list(fields["log"]), list(fields["output"]))
+                    progress.start(fields["jobid"], job)
+                view.start()
+            case LogEvent.JOB_FINISHED:
+                if (done := progress.finish(fields["job_id"])) is not None:
+                    view.finished(done)
+                    for line in failed_runs(done.outputs):
+                        view.say(line, "red")
+            case LogEvent.PROGRESS:
+                progress.done, progress.total = int(fields["done"]), int(fields["total"])
+                if progress.done >= progress.total:
+                    view.stop()
+            case LogEvent.JOB_ERROR:
+                self._failed(fields)
+            case LogEvent.GROUP_ERROR:
+                for info in fields["job_error_info"]:
+                    self._failed(info)
+            case None | LogEvent.ERROR:
+                if fields.get("expected") is not None:
+                    progress.expected = fields["expected"]
+                    view.start()
+                elif record.msg and (record.levelno > INFO or record.getMessage().startswith(_SHOWN)):
+                    view.say(record.getMessage(), "red" if record.levelno > INFO else "")
 
-    def _resources(self, fields: dict[str, Any]) -> None:
-        if fields.get("cores"):
-            self._progress.cores = int(fields["cores"])
-
-    def _run_info(self, fields: dict[str, Any]) -> None:
-        self._progress.total = int(fields["stats"].get("total", 0))
-
-    def _job_info(self, fields: dict[str, Any]) -> None:
-        if fields.get("shellcmd"):  # the targets run nothing
-            text = str(fields.get("rule_msg") or fields["rule_name"])
-            self._progress.start(fields["jobid"], Job(text, list(fields["log"]), list(fields["output"])))
-        self._view.start()
-
-    def _job_finished(self, fields: dict[str, Any]) -> None:
-        job = self._progress.finish(fields["job_id"])
-        if job is not None:
-            self._view.finished(job)
-            for line in failed_runs(job.outputs):
-                self._view.say(line, "red")
-
-    def _done_of_all(self, fields: dict[str, Any]) -> None:
-        self._progress.done, self._progress.total = int(fields["done"]), int(fields["total"])
-        if self._progress.done >= self._progress.total:
-            self._view.stop()
-
-    def _job_error(self, fields: dict[str, Any]) -> None:
-        job = self._progress.finish(fields["jobid"], failed=True)
+    def _failed(self, fields: dict[str, Any]) -> None:
+        job = self.progress.finish(fields["jobid"], failed=True)
         logs = list(fields.get("log") or (job.logs if job else ()))
-        self._view.say(f"failed: {job.text if job else fields['rule_name']}; log: {', '.join(logs)}", "red")
+        name = job.text if job else fields["rule_name"]
+        self.view.say(f"failed: {name}; log: {', '.join(logs)}", "red")
         for line in last_lines(logs):
-            self._view.say(f"    {line}")
-
-    def _group_error(self, fields: dict[str, Any]) -> None:
-        for info in fields["job_error_info"]:
-            self._job_error(info)
-
-    @property
-    def writes_to_stream(self) -> bool:
-        """Whether it replaces Snakemake's own output."""
-        return True
-
-    @property
-    def writes_to_file(self) -> bool:
-        """Whether it writes a file."""
-        return False
-
-    @property
-    def has_filter(self) -> bool:
-        """Whether it heeds ``--quiet`` itself."""
-        return False
-
-    @property
-    def has_formatter(self) -> bool:
-        """Whether it formats by itself what it shows as Snakemake does."""
-        return False
-
-    @property
-    def needs_rulegraph(self) -> bool:
-        """Whether it shows the graph of the rules."""
-        return False
+            self.view.say(f"    {line}")

@@ -1,69 +1,32 @@
-"""How far a run is: jobs done of all, those that run, and the time left."""
+"""Progress of a run: jobs done of all, those that run, the time left, and what went wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
-#: The first jobs say little: the cores count as busy for this many seconds before a run, and jobs of these
-#: lengths as having taken what was expected.
+#: The first jobs say little: the cores count as busy, and jobs as having taken what was expected, for so many
+#: seconds before a run.
 _SECONDS_EXPECTED = 60.0
-_JOBS_EXPECTED = (2.0, 20.0, 100.0)
 #: A running job is at most this far: its own end is not foreseen.
 _MOST_OF_A_JOB = 0.9
+#: How much of a log is read for its last lines.
+_BYTES = 4000
 
 
 @dataclass
 class Job:
-    """A job that was started.
-
-    Attributes
-    ----------
-    text : str
-        What it does.
-    logs, outputs : list of str
-        Its files.
-    started : float or None
-        When, by the run's clock, in seconds.
-    seconds : float
-        How long it took.
-    """
+    """A job that was started: its description, rule and files, when it began, and how long it took."""
 
     text: str
+    rule: str = ""
     logs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     started: float | None = None
     seconds: float = 0.0
-
-
-class Pace:
-    """What jobs took beside what was expected: the least-squares line through those that ended.
-
-    An estimate from the size of data is the worse the larger it is, so that one factor for all would be wrong
-    for those that are left.
-    """
-
-    def __init__(self) -> None:
-        self._jobs = self._expected = self._taken = self._squares = self._products = 0.0
-        for seconds in _JOBS_EXPECTED:
-            self.add(seconds, seconds)
-
-    def add(self, expected: float, taken: float) -> None:
-        """Note a job that ended."""
-        self._jobs += 1
-        self._expected += expected
-        self._taken += taken
-        self._squares += expected * expected
-        self._products += expected * taken
-
-    def line(self) -> tuple[float, float]:
-        """Return the seconds that each job takes, and the factor of what is expected; none is negative."""
-        spread = self._squares - self._expected**2 / self._jobs
-        factor = (self._products - self._expected * self._taken / self._jobs) / spread
-        each = (self._taken - factor * self._expected) / self._jobs
-        if factor < 0:
-            return self._taken / self._jobs, 0.0
-        return (each, factor) if each > 0 else (0.0, self._products / self._squares)
 
 
 class Progress:
@@ -78,19 +41,13 @@ class Progress:
     def __init__(self, clock: Callable[[], float]):
         self.clock = clock
         self.begun = clock()
-        self._first: float | None = None
-        self.title = ""
         self.cores = 1
         self.done = self.total = 0
         self.jobs: dict[int, Job] = {}
-        self._expected: dict[int, float] | None = None  # of the jobs that are left
-        self._pace = Pace()
-        self._busy = 0.0
-
-    def expect(self, title: str, seconds: Mapping[int, float]) -> None:
-        """Set what runs, and the seconds that each job is expected to take."""
-        self.title = title
-        self._expected = dict(seconds)
+        self.left: Counter[str] = Counter()  # jobs that are not done, by their rules
+        self.expected: Mapping[str, float] = {}  # seconds of a job, by its rule
+        self._first: float | None = None
+        self._busy = self._expected_of_done = 0.0
 
     def start(self, jobid: int, job: Job) -> None:
         """Note that a job runs."""
@@ -101,15 +58,13 @@ class Progress:
     def finish(self, jobid: int, failed: bool = False) -> Job | None:
         """Note that a job ended; one that failed may be tried again. Return it, if it is known."""
         job = self.jobs.get(jobid)
-        taken = None
         if job is not None and job.started is not None:
-            taken = job.seconds = self.elapsed(job)
-            self._busy += taken
+            job.seconds = self.elapsed(job)
             job.started = None
-        if self._expected and not failed:
-            expected = self._expected.pop(jobid, None)
-            if expected is not None and taken is not None:
-                self._pace.add(expected, taken)
+            if not failed:
+                self._busy += job.seconds
+                self._expected_of_done += self.expected.get(job.rule, 0.0)
+                self.left[job.rule] -= 1
         return job
 
     def elapsed(self, job: Job | None = None) -> float:
@@ -127,18 +82,60 @@ class Progress:
     @property
     def seconds_left(self) -> float | None:
         """The time left, by the pace of the jobs so far and as many at once as ran; None if unknown."""
-        if self._expected is None:
+        if not self.expected:
             return None
-        each, factor = self._pace.line()
-        left = each * len(self._expected) + factor * sum(self._expected.values())
+        pace = (self._busy + _SECONDS_EXPECTED) / (self._expected_of_done + _SECONDS_EXPECTED)
+        left = pace * sum(count * self.expected.get(rule, 0.0) for rule, count in self.left.items())
         busy = self._busy
-        for jobid, job in self.jobs.items():
-            if job.started is not None and jobid in self._expected:
-                elapsed = self.elapsed(job)
-                busy += elapsed
-                left -= min(elapsed, _MOST_OF_A_JOB * (each + factor * self._expected[jobid]))
+        for job in self.running:
+            busy += self.elapsed(job)
+            left -= min(self.elapsed(job), _MOST_OF_A_JOB * pace * self.expected.get(job.rule, 0.0))
         since = 0.0 if self._first is None else self.clock() - self._first
         return left * (since + _SECONDS_EXPECTED) / (busy + _SECONDS_EXPECTED * max(1, self.cores))
+
+    @property
+    def time_left(self) -> str:
+        """The time left as the end of a line, such as ``, about 2 min left``; it is rounded to minutes."""
+        left = self.seconds_left
+        if left is None or self.done >= self.total:
+            return ""
+        return ", less than a minute left" if left < 50 else f", about {_minutes(left)} left"
+
+
+def failed_runs(outputs: Iterable[str]) -> list[str]:
+    """Return a line for each reason why runs of a finished job have no result; it is in their records."""
+    reasons: dict[str, list[str]] = {}
+    for path in map(Path, outputs):
+        if path.name != "record.json":
+            continue
+        try:
+            record = json.loads(path.read_bytes())
+            status, failure = record["status"], record["failure"]
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if status != "ok":
+            why = f"{failure['type']}: {failure['message']}" if failure else "no reason recorded"
+            line = f"{status.replace('_', ' ')}: {' '.join(why.split())}"
+            reasons.setdefault(line, []).append(str(path.parent))
+    return [
+        f"{why} ({folders[0]}{f' and {len(folders) - 1} more' if len(folders) > 1 else ''})"
+        for why, folders in reasons.items()
+    ]
+
+
+def last_lines(logs: Iterable[str], lines: int = 3) -> list[str]:
+    """Return the last lines of the first of some log files that can be read and has any."""
+    for log in logs:
+        try:
+            with Path(log).open("rb") as stream:
+                stream.seek(0, 2)
+                stream.seek(max(0, stream.tell() - _BYTES))
+                text = stream.read().decode(errors="replace")
+        except OSError:
+            continue
+        if found := [line for line in text.splitlines() if line.strip()]:
+            return found[-lines:]
+    return []
 
 
 def duration(seconds: float) -> str:
@@ -149,8 +146,7 @@ def duration(seconds: float) -> str:
     >>> duration(7.4), duration(75), duration(4000), duration(90_000)
     ('7 s', '1 min 15 s', '1 h 06 min', '1 d 1 h')
     """
-    whole = round(seconds)
-    minutes, rest = divmod(whole, 60)
+    minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
     if days:
@@ -160,16 +156,5 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
 
 
-def roughly(seconds: float) -> str:
-    """Return an estimate no more exact than it is.
-
-    Examples
-    --------
-    >>> roughly(20), roughly(100), roughly(4000)
-    ('less than a minute', 'about 2 min', 'about 1 h 07 min')
-    """
-    if seconds < 50:
-        return "less than a minute"
-    if seconds < 3570:
-        return f"about {max(1, round(seconds / 60))} min"
-    return f"about {duration(60 * round(seconds / 60))}"
+def _minutes(seconds: float) -> str:
+    return duration(60 * round(seconds / 60)).removesuffix(" 00 s")
