@@ -9,39 +9,20 @@ configfile: f"{workflow.basedir}/config/config.yaml"
 include: "workflow/rules/common.smk"
 
 
-# The default target: the suites that config.yaml names.
-rule all:
-    input:
-        report_files(""),
-        lambda w: target(BENCH.config.suites),
-    message:
-        "all done"
-
-
-include: "workflow/rules/data.smk"
-include: "workflow/rules/embed.smk"
-include: "workflow/rules/train.smk"
-include: "workflow/rules/small.smk"
-include: "workflow/rules/track.smk"
-include: "workflow/rules/report.smk"
-
-
-# A target for each suite, and one for every published table.
-for suite in BENCH.suite_paths:
+# The targets: `all`, the suites that config.yaml names, is the default; each suite; and every published table.
+for target, suites in BENCH.targets.items():
 
     rule:
         name:
-            suite
+            target
         input:
-            report_files(f"{suite}/"),
-            lambda w, suite=suite: target([suite]),
+            BENCH.report_files(target),
+            lambda w, suites=suites: BENCH.files_of(suites),
         message:
             "all done"
 
 
-rule paper:
-    input:
-        report_files("paper/"),
-        lambda w: target(BENCH.paper),
-    message:
-        "all done"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/large.smk"
+include: "workflow/rules/small.smk"
+include: "workflow/rules/report.smk"

@@ -38,14 +38,14 @@ def pinned(tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("suite", "jobs"),
-    [("single", {"fit": 1}), ("stages", {"moment_files": 2, "embed": 2, "search": 2, "train": 1})],
+    [("single", {"train": 1}), ("stages", {"moments": 2, "embed": 2, "search": 2, "train": 1})],
 )
 def test_every_job_runs_in_the_environment_of_the_module(pinned, tmp_path, make_workflow, suite, jobs):
     workflow = make_workflow(tmp_path / "run", suite)
     workflow.run("--sdm", "env-modules")
     started = (line.split() for line in pinned.read_text().splitlines())
     modules = Counter(words[1].removeprefix("eigenbench.") for words in started if words[0] == "-m")
-    fits = {name.removeprefix("experiments."): count for name, count in modules.items() if "." in name}
+    fits = {name.removeprefix("bench.jobs."): count for name, count in modules.items() if "." in name}
     assert fits == {"download": 1, "prepare": 1} | jobs
     assert (modules["tracking"], modules["reporting"]) == (1, 1)
     assert workflow.records() == workflow.planned_records()

@@ -4,9 +4,9 @@ import json
 from argparse import Namespace
 
 from eigenbench.atomic_files import write_json
-from eigenbench.bench.jobs.fit import fit_seed
 from eigenbench.bench.jobs.job_context import JobContext
 from eigenbench.bench.jobs.supervision import Supervisor
+from eigenbench.bench.jobs.train import fit_seed
 from eigenbench.datasets import prepare
 from eigenbench.datasets.catalogue import load_with_own
 
@@ -29,7 +29,7 @@ def fit_all(workspace, watch, name, folds=None):
     card = prepare(name, data_dir=data, catalogue=load_with_own(workspace.suites), progress=False)
     state = {"dataset": name, "status": "ok", "failure": None, "card": card.model_dump(mode="json")}
     write_json(data / "prepared" / f"{name}.json", state)
-    options = Namespace(data_dir=data, results_dir=workspace.results, log=log, code="")
+    options = Namespace(data_dir=data, results_dir=workspace.results, log=log, code="", replaces={})
     for method in watch.plan.methods:
         context = JobContext(method.spec, options, Here(1, log, last_attempt=True))
         for seed in method.seeds if folds is None else folds:

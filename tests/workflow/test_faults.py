@@ -74,7 +74,7 @@ def jobs_of(folder):
     return [
         int(line.split()[0])
         for line in listed.splitlines()
-        if "eigenbench.bench.jobs.fit" in line
+        if "eigenbench.bench.jobs.train" in line
         and "snakemake" not in line
         and _works_in(int(line.split()[0]), folder)
     ]
@@ -117,13 +117,27 @@ def test_a_dataset_that_no_source_gives_is_not_run_and_the_rest_goes_on(tmp_path
 def test_one_run_at_a_time(tmp_path, make_workflow):
     workflow = make_workflow(tmp_path, write_suite(tmp_path / "suites", {"main": experiment()}))
     first = workflow.start("results/tiny/main/identity/seed-0/CalibratedLeastSquares/record.json")
-    lock = tmp_path / ".snakemake" / "eigenbench.lock"
+    lock = tmp_path / "results" / ".lock"
     wait_until(lambda: lock.exists() and lock.read_text(), 60)
     second = workflow.run()
     assert second.returncode != 0
     assert "another run" in second.stdout
     assert first.wait(timeout=300) == 0
     assert len(workflow.records()) == 1
+
+
+@pytest.mark.slow
+def test_snakemakes_own_lock_would_stay_after_a_kill(tmp_path, make_workflow):
+    """That is why the profile turns it off, and the workflow locks its results by itself."""
+    workflow = make_workflow(tmp_path, write_suite(tmp_path / "suites", {"main": experiment()}))
+    profile = ("--workflow-profile", "none", "--keep-going", "--retries", "0")
+    process = workflow.start(*profile)
+    locks = tmp_path / ".snakemake" / "locks"
+    wait_until(lambda: locks.is_dir() and any(locks.iterdir()) and (tmp_path / "logs").exists(), 120)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert "--unlock" in workflow.run(*profile).stdout
+    assert workflow.run().returncode == 0, "with the profile the same command goes on"
 
 
 @pytest.mark.slow

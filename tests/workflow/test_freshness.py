@@ -30,16 +30,16 @@ def fits(planned):
 @pytest.mark.parametrize(
     ("module", "expected"),
     [
-        ("experiments/scoring.py", FITS),
-        ("experiments/search.py", FITS),
-        ("records/model_file.py", FITS),
-        ("experiments/record_run.py", FITS | MEASURED),
-        ("protocols/kernel_error.py", MEASURED),
-        ("embeddings/discriminants/gem.py", FITS),
-        ("embeddings/random_directions.py", SINGLE | MEASURED),
-        ("embeddings/kernel_features/spherical.py", set()),
-        ("suites/suite.py", set()),
-        ("registry.py", set()),
+        ("bench/jobs/scoring.py", FITS),
+        ("bench/jobs/search.py", FITS),
+        ("methods/model_file.py", FITS),
+        ("bench/jobs/record_run.py", FITS | MEASURED),
+        ("bench/protocols/kernel_error.py", MEASURED),
+        ("methods/embeddings/discriminants/gem.py", FITS),
+        ("methods/embeddings/random_directions.py", SINGLE | MEASURED),
+        ("methods/embeddings/kernel_features/spherical.py", set()),
+        ("bench/suites/suite.py", set()),
+        ("bench/registry.py", set()),
     ],
 )
 def test_edited_code_plans_the_jobs_that_run_it_and_no_other(finished, tmp_path, module, expected):
@@ -65,7 +65,7 @@ def test_another_comment_plans_nothing(finished, tmp_path):
     source = tmp_path / "src" / "eigenbench"
     shutil.copytree(eigenbench.__path__[0], source, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "config").symlink_to(Path(eigenbench.__path__[0]).parents[1] / "config")
-    for path in source.glob("experiments/*.py"):
+    for path in source.glob("bench/jobs/*.py"):
         path.write_text(path.read_text() + "\n# A comment.\n")
     assert finished[0].planned(PYTHONPATH=str(source.parent)) == set()
 
@@ -159,6 +159,46 @@ def test_altered_prepared_data_are_prepared_again(copied, finished):
     planned = copied.planned()
     assert "prepare digits" in planned
     assert fits(planned) == FITS | MEASURED
+
+
+READ_ONLY = ["-n", "--summary", "--lint", "--dag", "--rulegraph", "--list-rules", "--report"]
+
+
+def test_commands_that_only_read_change_no_byte_of_a_damaged_tree(copied, tmp_path):
+    """One damaged file of each kind: all are planned again, and stay where they were until that begins."""
+    assert copied.planned() == set()
+    results = copied.folder / "results" / "tiny"
+    damaged = [
+        results / "grid/gem/seed-0/LogisticRegression/record.json",
+        results / "grid/identity/seed-0/LogisticRegression/model.skops",
+        results / "single/gem/seed-0/CalibratedLeastSquares/predictions.npz",
+        results / "single/random/seed-0/embedding.json",
+        results / "single/random/seed-0/features.skops",
+        results / "measured/random/seed-0/record.json",
+        results / "tracked.json",
+        copied.folder / "data/prepared/digits/X_all.npy",
+        copied.folder / "data/prepared/digits.json",
+        copied.folder / "data/raw/digits.json",
+        copied.folder / "reports/results.csv",
+    ]
+    for path in damaged:
+        path.write_bytes(path.read_bytes()[:-20])
+    (results / "grid" / ".half.a1b2c3d4.tmp").write_text("half")
+    before = _files(copied.folder)
+    for option in READ_ONLY:
+        arguments = [option, str(tmp_path / "report.html")] if option == "--report" else [option]
+        copied.run(*arguments)
+        assert _files(copied.folder) == before, option
+    planned = copied.planned()
+    assert {"download digits", "prepare digits", "track tiny", "report reports/"} | FITS | MEASURED <= planned
+
+
+def _files(folder):
+    return {
+        path: (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file() and ".snakemake" not in path.parts
+    }
 
 
 def test_one_run_can_be_asked_for_by_its_path(tmp_path, make_workflow):

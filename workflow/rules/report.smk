@@ -1,43 +1,25 @@
 localrules:
     report,
+    track,
 
 
 rule report:
     input:
-        lambda w: [
-            file for suite in reported(w) for file in BENCH.read_by_reports(suite)
-        ],
+        BENCH.read_by_report,
     output:
         report(
             f"{REPORTS}/{{report}}index.html",
             category="Report",
             caption="../report/page.rst",
         ),
-        report(
-            f"{REPORTS}/{{report}}results.csv",
-            category="Tables",
-            caption="../report/results.rst",
-        ),
-        report(
-            f"{REPORTS}/{{report}}comparison.csv",
-            category="Tables",
-            caption="../report/comparison.rst",
-        ),
-        report(
-            f"{REPORTS}/{{report}}leaderboard.csv",
-            category="Tables",
-            caption="../report/leaderboard.rst",
-        ),
-        report(
-            f"{REPORTS}/{{report}}ranks.csv",
-            category="Tables",
-            caption="../report/ranks.rst",
-        ),
-        report(
-            f"{REPORTS}/{{report}}pairs.csv",
-            category="Tables",
-            caption="../report/pairs.rst",
-        ),
+        *[
+            report(
+                f"{REPORTS}/{{report}}{table}.csv",
+                category="Tables",
+                caption=f"../report/{table}.rst",
+            )
+            for table in ("results", "comparison", "leaderboard", "ranks", "pairs")
+        ],
         report(
             directory(f"{REPORTS}/{{report}}figures"),
             patterns=["{name}.svg"],
@@ -51,18 +33,48 @@ rule report:
     envmodules:
         MODULE,
     threads: 1
-    resources:
-        mem_mb=1500,
-        runtime=30,
     params:
-        python=PYTHON,
-        suites=lambda w: [BENCH.suite_paths[suite] for suite in reported(w)],
-        results=results_dir,
-        folder=lambda w: f"{local(REPORTS)}/{w.report}",
+        results=lambda w: BENCH.local(RESULTS),
+        suites=lambda w: [BENCH.suite_paths[suite] for suite in BENCH.reported(w)],
+        folder=lambda w: f"{BENCH.local(REPORTS)}/{w.report}",
         code=lambda w: BENCH.report_code(),
-        content=lambda w: BENCH.content_of(reported(w)),
+        content=lambda w: BENCH.content_of(BENCH.reported(w)),
     message:
         "report {params.folder}"
     shell:
-        "exec {params.python} -m eigenbench.reporting --suite {params.suites:q}"
-        " --results-dir {params.results:q} --reports-dir {params.folder:q} 2> {log:q}"
+        f"{JOB}.reporting --suite {{params.suites:q}} --results-dir {{params.results:q}}"
+        " --reports-dir {params.folder:q} 2> {log:q}"
+
+
+# One writer: the `mlflow` resource is limited to 1 by the profile, and the importer holds a lock. A job imports
+# a suite, or, with a folder behind it in `only`, one experiment of a suite that takes long.
+rule track:
+    input:
+        BENCH.imported,
+    output:
+        f"{RESULTS}/{{suite}}/{{only}}tracked.json",
+    log:
+        "logs/{suite}/{only}track.log",
+    retries: RETRIES
+    conda:
+        ENVIRONMENT
+    envmodules:
+        MODULE,
+    resources:
+        mlflow=1,
+    params:
+        folder=lambda w: f"{w.suite}/{w.only}".rstrip("/"),
+        suite=lambda w: BENCH.suite_paths[w.suite],
+        only=lambda w: ["--experiment", w.only.rstrip("/")] if w.only else [],
+        results=lambda w: BENCH.local(RESULTS),
+        reports=lambda w: BENCH.local(REPORTS),
+        content=lambda w: BENCH.content_of([w.suite]),
+        replaces=lambda w: BENCH.states.of_receipt(
+            f"{w.suite}/{w.only}tracked.json", receipt_is_current
+        ),
+    message:
+        "track {params.folder}"
+    shell:
+        f"{JOB}.tracking --suite {{params.suite:q}} {{params.only:q}}"
+        " --results-dir {params.results:q} --reports-dir {params.reports:q}"
+        " --receipt {output:q} --replaces={params.replaces:q} 2> {log:q}"

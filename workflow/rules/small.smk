@@ -1,21 +1,18 @@
-# Small work: one job makes all runs of some methods, or of a method and seed, because starting a job costs more
-# than a fit. The paths are those of large work. Rules for each experiment, as outputs can't be functions; only of
-# the suites that the command can need, because a thousand rules cost seconds at every start of Snakemake;
-# `shell` sees the last value of a loop's variable, so what it needs of it goes through `params`.
-for jobs in BENCH.shared_jobs:
+# Small work: one job makes all runs of some methods, or of a seed, because starting a job costs more than a fit.
+# The paths are those of large work. Each job is a rule, as outputs can't be functions; `shell` sees the last
+# value of a loop's variable, so what it needs of it goes through `params`.
+for shared in BENCH.shared_jobs:
 
     rule:
         name:
-            jobs.name
+            shared.name
         input:
-            lambda w, jobs=jobs: prepared(small_specs(jobs, w)[0]),
+            lambda w, shared=shared: BENCH.prepared(shared.methods[0].spec),
         output:
-            jobs.outputs,
+            [f"{RESULTS}/{file}" for file in shared.files],
         log:
-            jobs.log,
-        wildcard_constraints:
-            method=one_of(jobs.methods),
-        priority: jobs.priority
+            f"logs/{shared.experiment}/{shared.name}.log",
+        priority: shared.priority
         retries: RETRIES
         group:
             "method"
@@ -25,17 +22,22 @@ for jobs in BENCH.shared_jobs:
             MODULE,
         threads: 1
         resources:
-            mem_mb=small_mem_mb,
-            runtime=small_runtime,
+            mem_mb=lambda w, attempt: 1500 * 2 ** (attempt - 1),
+            runtime=lambda w, attempt: 30 * 2 ** (attempt - 1),
             attempts_left=attempts_left,
         params:
-            verb=jobs.verb,
-            data=data_dir,
-            results=results_dir,
-            job=lambda w, jobs=jobs: [spec.told for spec in small_specs(jobs, w)],
-            code=lambda w, jobs=jobs: BENCH.code(jobs.verb, *small_specs(jobs, w)),
-            seeds=lambda w, jobs=jobs: jobs.seeds or w.seed,
+            verb=shared.verb,
+            data=lambda w: BENCH.local(DATA),
+            results=lambda w: BENCH.local(RESULTS),
+            job=lambda w, shared=shared: [
+                method.spec.as_json for method in shared.methods
+            ],
+            code=lambda w, shared=shared: BENCH.code(
+                shared.verb, *(method.spec for method in shared.methods)
+            ),
+            replaces=lambda w, shared=shared: BENCH.states.of_runs(*shared.runs),
+            options=lambda w, shared=shared: ["--seeds", *map(str, shared.seeds)],
         message:
-            f"{'measure' if jobs.verb == 'measure' else 'train'} {jobs.message}"
+            shared.message
         shell:
-            job("{params.verb}") + FIT_OPTIONS + " --seeds {params.seeds}"
+            FIT

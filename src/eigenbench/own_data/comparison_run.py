@@ -11,7 +11,7 @@ import joblib
 import numpy as np
 import pandas as pd
 
-from eigenbench.bench.jobs.rows import Rows
+from eigenbench.bench.jobs.job_spec import RowSelection
 from eigenbench.bench.suites.parts import MULTICLASS_METRICS, MULTILABEL_METRICS
 from eigenbench.datasets.splits import fold_split
 from eigenbench.own_data.compared_methods import HELD_OUT, Methods, chosen_methods
@@ -172,7 +172,7 @@ def _check_fold(problem: Problem, y: np.ndarray, seed: int) -> None:
     train = SimpleNamespace(
         X_train=rows, y_train=y[rows], train_groups=None if groups is None else groups[rows]
     )
-    _, fitted = Rows(name="fit", fraction=HELD_OUT, seed=seed).of(train)
+    _, fitted = RowSelection(name="fit", fraction=HELD_OUT, seed=seed).of(train)
     if fitted.ndim == 1 and len(np.unique(fitted)) < 2:
         raise ValueError("the training rows that are left are of one class")
 

@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             all_models=options.all_models,
         )
         if options.receipt:
-            write_json(options.receipt, asdict(summary))
+            write_json(options.receipt, asdict(summary) | {"replaces": options.replaces})
     except (SuiteError, TrackingError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -52,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
     parser.add_argument("--all-models", action="store_true", help="store the model of every run")
     parser.add_argument("--receipt", type=Path, help="JSON file to write when all records have been seen")
+    parser.add_argument("--replaces", default="", help="the receipt that is replaced, for Snakemake")
     parser.add_argument(
         "--tracking-uri", help="MLflow store; default: MLFLOW_TRACKING_URI, else sqlite:///mlflow.db"
     )

@@ -8,11 +8,11 @@ import numpy as np
 from scipy.sparse import issparse
 
 from eigenbench.atomic_files import write_json
-from eigenbench.bench.jobs.fit import fit_seed
 from eigenbench.bench.jobs.job_context import JobContext
 from eigenbench.bench.jobs.measure import measure
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.jobs.supervision import Supervisor
+from eigenbench.bench.jobs.train import fit_seed
 from eigenbench.bench.records.record import read_record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import Suite
@@ -105,12 +105,14 @@ class Jobs:
     def context(self, spec, last_attempt=True, **options):
         """What a job with this specification works with."""
         log = self.root / "job.log"
-        options = Namespace(data_dir=self.data, results_dir=self.results, log=log, code="0" * 16, **options)
+        options = Namespace(
+            data_dir=self.data, results_dir=self.results, log=log, code="0" * 16, **{"replaces": {}} | options
+        )
         return JobContext(spec, options, Supervisor(1, log, last_attempt, spec.time_limit))
 
-    def run(self, method, seed=0, last_attempt=True):
+    def run(self, method, seed=0, last_attempt=True, **options):
         """Make all runs of a method and seed in one job; return their records by classifier."""
-        context = self.context(method.spec, last_attempt)
+        context = self.context(method.spec, last_attempt, **options)
         if method.spec.protocol is None:
             fit_seed(context, seed)
         else:

@@ -102,13 +102,13 @@ CLS, LEC = "CalibratedLeastSquares", "LabelEmbeddingClassifier"
 JOBS = [
     ("download", None, (), ["digits"]),
     ("prepare", None, (), ["digits"]),
-    ("moment_files", None, (), ["--rows", '{"name": "train"}', "--output", "moments/train.npz"]),
+    ("moments", None, (), ["--rows", '{"name": "train"}', "--output", "moments/train.npz"]),
     ("embed", GEM, (), ["--seed", "0", "--point", "1"]),
     ("embed", "s/main/shared", (), ["--seed", "0", "--moments", "moments/train.npz"]),
     ("search", GEM, (CLS,), ["--seed", "0", "--classifier", CLS, "--point", "1"]),
     ("train", "s/main/shared", (CLS,), ["--seed", "0", "--classifier", CLS]),
-    ("fit", GEM, (), ["--seeds", "0"]),
-    ("fit", LABELS, (), ["--seeds", "0"]),
+    ("train", GEM, (), ["--seeds", "0"]),
+    ("train", LABELS, (), ["--seeds", "0"]),
     ("measure", PAIRS, (), ["--seeds", "0"]),
 ]
 
@@ -124,7 +124,7 @@ def job_of(bench, verb, folder, classifiers, options):
         narrowed = whole.of_run(*classifiers) if classifiers else whole
         if verb == "embed":
             narrowed = whole.of_embedding()
-        told, code = narrowed.told, bench.code(verb, narrowed)
+        told, code = narrowed.as_json, bench.code(verb, narrowed)
         spec = JobSpec.model_validate_json(told)
         modules += [component.module for component in spec.components.values()]
         modules += [spec.protocol] if spec.protocol else []
@@ -191,13 +191,13 @@ def test_all_that_the_import_of_a_component_or_protocol_executes_is_in_its_closu
 @pytest.fixture(scope="module")
 def closures(bench):
     """The modules that the hash of every kind of job covers, for a run of each kind."""
-    found = {(verb,): (verb, []) for verb in ("download", "prepare", "moment_files")}
+    found = {(verb,): (verb, []) for verb in ("download", "prepare", "moments")}
     for method in ("gem", "spherical"):
         spec = bench.spec(f"s/main/{method}")
         found["embed", method] = ("embed", [spec.of_embedding()])
         found |= {(verb, method): (verb, [spec.of_run(CLS)]) for verb in ("search", "train")}
-        found["fit", method] = ("fit", [spec])
-    found["fit", "labels"] = ("fit", [bench.spec(LABELS)])
+        found["train", method] = ("train", [spec])
+    found["train", "labels"] = ("train", [bench.spec(LABELS)])
     found["measure", "kernel"] = ("measure", [bench.spec(KERNEL)])
     found["measure", "pairs"] = ("measure", [bench.spec(PAIRS)])
     return {job: covered(bench, verb, *specs) for job, (verb, specs) in found.items()}
@@ -216,20 +216,19 @@ def jobs_of(*verbs):
     return lambda job: job[0] in verbs
 
 
-TRAINING = ("embed", "search", "train", "fit")
+TRAINING = ("embed", "search", "train")
 
 COVERED_BY = {
-    "bench.jobs.scoring": jobs_of("search", "train", "fit"),
-    "bench.jobs.search": jobs_of("search", "train", "fit"),
-    "bench.jobs.train": jobs_of("train", "fit"),
-    "bench.jobs.fit": jobs_of("fit"),
+    "bench.jobs.scoring": jobs_of("search", "train"),
+    "bench.jobs.search": jobs_of("search", "train"),
+    "bench.jobs.train": jobs_of("train"),
     "bench.jobs.measure": jobs_of("measure"),
     "bench.jobs.embed": jobs_of(*TRAINING),
     "methods.model_file": jobs_of(*TRAINING),
     "bench.jobs.pipelines": jobs_of(*TRAINING, "measure"),
-    "bench.jobs.rows": jobs_of("moment_files", *TRAINING, "measure"),
+    "bench.jobs.job_spec": jobs_of("moments", *TRAINING, "measure"),
     "datasets.splits": lambda job: True,
-    "datasets.dataset": jobs_of("prepare", "moment_files", *TRAINING, "measure"),
+    "datasets.dataset": jobs_of("prepare", "moments", *TRAINING, "measure"),
     "datasets.fetching": jobs_of("download", "prepare"),
     "datasets.sources.url": jobs_of("download", "prepare"),
     "datasets.readers.arff": jobs_of("prepare"),
@@ -241,9 +240,9 @@ COVERED_BY = {
     "methods.embeddings.labels.rembrandt": lambda job: "labels" in job,
     "methods.embeddings.labels.plst": lambda job: "labels" in job,
     "methods.classifiers.calibrated_least_squares": lambda job: (
-        (job[0] in ("search", "train", "fit") and job[1] != "labels") or "pairs" in job
+        (job[0] in ("search", "train") and job[1] != "labels") or "pairs" in job
     ),
-    "methods.metrics.multilabel": jobs_of("search", "train", "fit"),
+    "methods.metrics.multilabel": jobs_of("search", "train"),
     "bench.protocols.kernel_error": lambda job: "kernel" in job,
     "bench.protocols.paired_comparison": lambda job: "pairs" in job,
 }

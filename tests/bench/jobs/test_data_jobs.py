@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from eigenbench.bench.jobs import download, prepare
+from eigenbench.bench.jobs.data_job import run_data_job
 from eigenbench.datasets.errors import DatasetUnavailable, InsufficientSpace, MalformedData
 
 
@@ -15,8 +16,9 @@ def run(tmp_path):
     """Run a job on digits as the workflow does; return its exit status and what it wrote, if anything."""
 
     def run_job(module, folder):
-        log = tmp_path / "logs" / "job.log"
-        status = module.main(["digits", "--data-dir", str(tmp_path), "--log", str(log)])
+        work = getattr(module, module.__name__.rpartition(".")[2])
+        options = ["--data-dir", str(tmp_path), "--log", str(tmp_path / "logs" / "job.log"), "--replaces=7"]
+        status = run_data_job(work, folder, None, ["digits", *options])
         path = tmp_path / folder / "digits.json"
         return status, json.loads(path.read_bytes()) if path.exists() else None
 
@@ -27,7 +29,7 @@ def test_real_data_is_fetched_and_prepared(run, tmp_path):
     status, downloaded = run(download, "raw")
     assert (status, downloaded["status"], downloaded["failure"]) == (0, "ok", None)
     status, prepared = run(prepare, "prepared")
-    assert (status, prepared["status"]) == (0, "ok")
+    assert (status, prepared["status"], prepared["replaces"]) == (0, "ok", "7")
     assert prepared["card"]["n_features"] == 64
     assert prepared["card"] == json.loads((tmp_path / "prepared" / "digits" / "card.json").read_bytes())
 

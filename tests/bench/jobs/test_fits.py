@@ -14,7 +14,7 @@ from small_jobs import methods_of, plan_of, suite_of
 
 from eigenbench.bench.jobs import embed, search, train
 from eigenbench.bench.jobs.job_context import JobContext
-from eigenbench.bench.jobs.moment_files import MomentsError, read_moments, write_moments
+from eigenbench.bench.jobs.moments import MomentsError, read_moments, write_moments
 from eigenbench.bench.jobs.search import fit_features_here, load_features, select, supervised_search
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.datasets import open_prepared
@@ -87,7 +87,7 @@ def test_a_search_chooses_what_the_same_fits_by_hand_would(jobs, kind):
         steps = [{"GEM": {"top": top}}, "SignedPowers"] if method.spec.steps else []
         alone = plan_of(methods={"m": {"steps": steps}}).spec
         features, _ = embed.embed(alone, alone.steps, *rows["fit"], 0, None)
-        step = search.classifier_step(method.spec, CLASSIFIER, point.classifier_params)
+        _, step = search.with_candidate(method.spec, CLASSIFIER, point.params)
         model, _ = search.fit_classifier(method.spec, step, features, *rows["fit"], 0)
         X, y = rows["validation"]
         assert candidate.score == pytest.approx(1 - accuracy_score(y, model.predict(X)))
@@ -132,7 +132,7 @@ def test_jobs_of_one_fit_each_give_what_the_shared_job_gives(jobs, kind, tmp_pat
     for name in ("train", "fit"):
         path = tmp_path / f"{name}.npz"
         rows = method.spec.rows(name, 0).model_dump_json()
-        write_moments(jobs.context(method.spec, rows=rows, merge=None, shard=0, of=1), path)
+        write_moments(jobs.context(method.spec, rows=rows), path)
         moments[name] = path
     jobs.results = tmp_path / "single"
     spec = method.spec.of_embedding()
@@ -237,7 +237,7 @@ def test_a_dataset_that_is_not_there_makes_the_runs_not_run(jobs):
 def test_a_package_that_is_not_there_makes_the_runs_not_run(jobs):
     method = plan_of()
     components = {
-        name: item.model_copy(update={"module": "eigenbench_has_no_such_module", "extra": "peers"})
+        name: replace(item, module="eigenbench_has_no_such_module", extra="peers")
         for name, item in method.spec.components.items()
     }
     spec = method.spec.model_copy(update={"components": components})
@@ -294,17 +294,11 @@ def test_a_measurement_that_fails_has_its_stage(jobs):
     assert [path.name for path in jobs.folder(method).iterdir()] == ["record.json"]
 
 
-@pytest.mark.parametrize("of", [1, 3])
-def test_moments_of_shards_merge_to_those_of_all_rows(jobs, tmp_path, of):
+def test_moments_are_those_of_the_rows(jobs, tmp_path):
     spec = plan_of(methods={"m": GEM}).spec
-    rows = spec.rows("train", 2)
-    shards = [tmp_path / "rows" / f"shard-{shard}.npz" for shard in range(of)]
-    for shard, path in enumerate(shards):
-        context = jobs.context(spec, rows=rows.model_dump_json(), merge=None, shard=shard, of=of)
-        write_moments(context, path)
-    merged = tmp_path / "rows.npz"
-    write_moments(jobs.context(spec, rows=rows.model_dump_json(), merge=shards), merged)
-    found, seconds = read_moments(merged)
+    path = tmp_path / "rows.npz"
+    write_moments(jobs.context(spec, rows=spec.rows("train", 2).model_dump_json()), path)
+    found, seconds = read_moments(path)
     data = open_prepared(jobs.data / "prepared" / "digits", split_seed=2)
     expected = ClassMoments.of(data.X_train, data.y_train)
     np.testing.assert_array_equal(found.counts, expected.counts)
@@ -320,7 +314,7 @@ def test_a_failed_pass_for_moments_fails_the_embedding_with_its_reason(jobs, tmp
         raise ValueError("X has NaN in row 7")
 
     monkeypatch.setattr("eigenbench.methods.moments.ClassMoments.of", refuse)
-    write_moments(jobs.context(spec, rows='{"name": "train"}', merge=None, shard=0, of=1), path)
+    write_moments(jobs.context(spec, rows='{"name": "train"}'), path)
     with pytest.raises(MomentsError, match="X has NaN in row 7"):
         read_moments(path)
     report = embed.write_embedding(jobs.context(spec.of_embedding()), 0, moments=path)

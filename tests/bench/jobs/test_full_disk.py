@@ -14,8 +14,8 @@ from sklearn.linear_model import LogisticRegression
 from small_jobs import plan_of
 
 from eigenbench.atomic_files import write_json
-from eigenbench.bench.jobs import embed, fit, train
-from eigenbench.bench.jobs.moment_files import write_moments
+from eigenbench.bench.jobs import embed, train
+from eigenbench.bench.jobs.moments import write_moments
 from eigenbench.bench.jobs.supervision import MachineFaultError
 from eigenbench.methods.model_file import load_model, save_model
 
@@ -115,12 +115,12 @@ def test_the_last_memory_error_is_a_failed_record(jobs, monkeypatch):
     "error", [OSError(errno.ENOSPC, "No space left on device"), MachineFaultError("killed")]
 )
 def test_the_job_ends_with_an_error_for_the_workflow_to_try_again(jobs, tmp_path, monkeypatch, error):
-    monkeypatch.setattr(fit, "write_embedding", fail_with(error, False))
+    monkeypatch.setattr(train, "write_embedding", fail_with(error, False))
     arguments = ["--job", plan_of().spec.model_dump_json(exclude_defaults=True), "--seeds", "0"]
     arguments += ["--data-dir", str(jobs.data), "--results-dir", str(jobs.results)]
     arguments += ["--log", str(tmp_path / "job.log")]
     seeds = {"type": int, "nargs": "+", "required": True}
-    assert fit.run_job(fit.fit_seed, "", arguments, seeds=seeds) == 1
+    assert train.run_job(train.fit_seed, "", arguments, seeds=seeds) == 1
     assert not records(jobs)
 
 
@@ -138,7 +138,7 @@ def test_moments_that_cannot_be_written_are_no_report(jobs, monkeypatch, tmp_pat
         fail_with(OSError("1024 requested and 0 written"), False),
     )
     rows = json.dumps({"name": "train", "split_seed": 0})
-    context = jobs.context(plan_of().spec, rows=rows, merge=None, shard=0, of=1)
+    context = jobs.context(plan_of().spec, rows=rows)
     with pytest.raises(MachineFaultError, match="1024 requested and 0 written"):
         write_moments(context, tmp_path / "moments" / "train.npz")
     assert not list(tmp_path.rglob("*.json"))

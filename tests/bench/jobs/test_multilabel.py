@@ -7,7 +7,7 @@ from sklearn.metrics import f1_score
 from small_jobs import plan_of, suite_of
 
 from eigenbench.bench.jobs.plan import plan_suite
-from eigenbench.bench.jobs.search import fit_classifier, select
+from eigenbench.bench.jobs.search import fit_classifier, select, with_candidate
 from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.suite import SuiteError
 from eigenbench.datasets import load_catalogue, open_prepared
@@ -39,8 +39,7 @@ def test_the_thresholds_of_the_test_are_those_of_the_validation_rows(jobs, data,
     assert scores[record.search.selected] == max(scores)
     best = method.spec.points(CLASSIFIER)[record.search.selected]
     fit, validation = holdout_split(data.y_train, 0.25, 0)
-    step = method.spec.classifiers[CLASSIFIER].step
-    step = step.model_copy(update={"params": step.params | best.classifier_params})
+    _, step = with_candidate(method.spec, CLASSIFIER, best.params)
     searched, _ = fit_classifier(method.spec, step, None, data.X_train[fit], data.y_train[fit], 0)
     probabilities = searched.predict_proba(data.X_train[validation])
     truth = data.y_train[validation].toarray()

@@ -127,7 +127,7 @@ def test_parts_beside_a_suite_are_checked_planned_and_built(parts):
     suite = load_suite(path, ["digits"])
     check_parameters(suite, path)
     (method,) = plan_suite(suite, catalogue_of(suite)).methods
-    spec = type(method.spec).model_validate_json(method.spec.told)
+    spec = type(method.spec).model_validate_json(method.spec.as_json)
     assert spec.own_packages == (name,)
     assert spec.components[f"{name}:Centred"].folder == str(path.parent)
     assert spec.components["GaussianNB"].module == "sklearn.naive_bayes"
@@ -304,7 +304,7 @@ def test_a_protocol_beside_a_suite_is_planned_and_its_code_counts(parts):
     check_parameters(suite, path)
     assert suite.experiments["main"].headline == "rows"
     (method,) = plan_suite(suite, catalogue_of(suite)).methods
-    spec = type(method.spec).model_validate_json(method.spec.told)
+    spec = type(method.spec).model_validate_json(method.spec.as_json)
     assert spec.load_protocol().__name__ == f"{name}_p"
     assert spec.protocol_folder == str(path.parent)
     moved = spec.model_copy(update={"protocol_folder": "/elsewhere"})

@@ -10,11 +10,10 @@ from small_jobs import Jobs
 
 from eigenbench import SignedPowers
 from eigenbench.atomic_files import write_json
-from eigenbench.bench.jobs.job_spec import JobSpec
-from eigenbench.bench.jobs.moment_files import MomentsError, read_moments, write_moments
+from eigenbench.bench.jobs.job_spec import JobSpec, RowSelection
+from eigenbench.bench.jobs.moments import MomentsError, read_moments, write_moments
 from eigenbench.bench.jobs.pipelines import fit_features
 from eigenbench.bench.jobs.plan import plan_suite
-from eigenbench.bench.jobs.rows import Rows
 from eigenbench.bench.jobs.search import fit_classifier
 from eigenbench.bench.jobs.supervision import MachineFaultError
 from eigenbench.bench.suites.suite import Suite, SuiteError
@@ -130,19 +129,11 @@ def test_the_arrays_of_a_fit_are_never_larger_than_a_file(data, tmp_path, monkey
     assert sum(sizes) >= 4 * 360
 
 
-@pytest.mark.parametrize("of", [1, 4, 9])
-def test_moments_of_shards_are_those_of_all_files(data, tmp_path, of):
-    folder, _ = data
-    jobs, spec = Jobs(folder, tmp_path), JobSpec(dataset="cut")
-    rows, files = Rows(name="train").model_dump_json(), []
-    for shard in range(of):
-        files.append(tmp_path / f"shard-{shard}.npz")
-        write_moments(jobs.context(spec, rows=rows, shard=shard, of=of, merge=None), files[-1])
-    merged = tmp_path / "merged.npz"
-    write_moments(jobs.context(spec, rows=rows, shard=0, of=1, merge=files), merged)
-    whole = tmp_path / "whole.npz"
-    write_moments(jobs.context(JobSpec(dataset="whole"), rows=rows, shard=0, of=1, merge=None), whole)
-    (found, _), (expected, _) = read_moments(merged), read_moments(whole)
+def test_moments_of_partitions_are_those_of_rows_in_memory(data, tmp_path):
+    jobs, rows = Jobs(data[0], tmp_path), RowSelection(name="train").model_dump_json()
+    for name in ("cut", "whole"):
+        write_moments(jobs.context(JobSpec(dataset=name), rows=rows), tmp_path / f"{name}.npz")
+    (found, _), (expected, _) = (read_moments(tmp_path / f"{name}.npz") for name in ("cut", "whole"))
     np.testing.assert_array_equal(found.counts, expected.counts)
     np.testing.assert_allclose(found.second_moments, expected.second_moments, rtol=1e-5)
 
@@ -159,7 +150,7 @@ def test_a_pass_that_is_killed_twice_leaves_no_part_of_the_moments(data, tmp_pat
     jobs, path = Jobs(data[0], tmp_path), tmp_path / "moments.npz"
 
     def attempt(last):
-        options = {"rows": Rows(name="train").model_dump_json(), "shard": 0, "of": 1, "merge": None}
+        options = {"rows": RowSelection(name="train").model_dump_json()}
         write_moments(jobs.context(JobSpec(dataset="cut"), last_attempt=last, **options), path)
 
     with pytest.raises(MachineFaultError, match="SIGKILL"):

@@ -1,14 +1,13 @@
 """From suites to runs and jobs: what a job is told is all that determines its runs, and nothing else."""
 
 import json
-import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from small_jobs import methods_of, plan_of, suite_of
 
-from eigenbench.bench.jobs.cost import PACK_SECONDS
 from eigenbench.bench.jobs.job_spec import JobSpec, content_key
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.jobs.shared_jobs import shared_jobs
@@ -71,18 +70,18 @@ def told(workflow):
     """What every job is told, with its code: that of whole methods, of embeddings and of single runs."""
     jobs = {}
     for folder, method in workflow._methods.items():
-        verb = "measure" if method.spec.protocol else "fit"
-        jobs[folder] = (method.spec.told, workflow.code(verb, method.spec))
+        verb = "measure" if method.spec.protocol else "train"
+        jobs[folder] = (method.spec.as_json, workflow.code(verb, method.spec))
         embedding = method.spec.of_embedding()
-        jobs[folder, ""] = (embedding.told, workflow.code("embed", embedding))
+        jobs[folder, ""] = (embedding.as_json, workflow.code("embed", embedding))
         for classifier in method.spec.classifiers:
             run = method.spec.of_run(classifier)
-            jobs[folder, classifier] = (run.told, workflow.code("train", run))
+            jobs[folder, classifier] = (run.as_json, workflow.code("train", run))
     return jobs
 
 
 def runs(workflow):
-    return {run.folder: run.key for plan in workflow.suites.values() for run in plan.runs}
+    return {run.folder: run.key for plan in workflow.plans.values() for run in plan.runs}
 
 
 def test_runs_are_methods_by_classifiers_by_seeds(workflow):
@@ -104,8 +103,12 @@ def test_the_same_suite_gives_the_same_jobs(workflow):
 def test_a_short_suite_is_imported_at_once_and_a_long_one_experiment_by_experiment(workflow):
     long = workflow(lambda content: content["experiments"]["large"].update(seeds=list(range(40))))
     names = ("main", "large", "kernel")
-    assert long.receipts("s") == [f"results/s/{name}/tracked.json" for name in names]
-    assert workflow().receipts("s") == ["results/s/tracked.json"]
+    assert receipts(long) == [f"results/s/{name}/tracked.json" for name in names]
+    assert receipts(workflow()) == ["results/s/tracked.json"]
+
+
+def receipts(bench):
+    return [file for file in bench.files_of(["s"]) if file.endswith("tracked.json")]
 
 
 def test_keys_and_paths_are_unique_over_all_shipped_suites():
@@ -216,14 +219,14 @@ def test_a_time_limit_is_told_and_changes_no_key(workflow):
     def limited(content):
         content["time_limit"] = 7.0
 
-    assert json.loads(workflow(limited).spec("s/main/gem").told)["time_limit"] == 7.0
+    assert json.loads(workflow(limited).spec("s/main/gem").as_json)["time_limit"] == 7.0
     assert runs(workflow(limited)) == runs(workflow())
 
 
 def test_the_path_of_a_run_is_part_of_its_key(workflow):
     here, there = runs(workflow()), runs(workflow(name="other"))
     assert not set(here.values()) & set(there.values())
-    large = workflow().suites["s"].of("large")
+    large = workflow().plans["s"].of("large")
     assert large[0].spec.steps == large[1].spec.steps
     assert not {run.key for run in large[0].runs} & {run.key for run in large[1].runs}
 
@@ -231,9 +234,9 @@ def test_the_path_of_a_run_is_part_of_its_key(workflow):
 def test_what_a_job_is_told_survives_the_command_line(workflow):
     bench = workflow()
     for folder, method in bench._methods.items():
-        assert JobSpec.model_validate_json(bench.spec(folder).told) == method.spec
+        assert JobSpec.model_validate_json(bench.spec(folder).as_json) == method.spec
         for classifier in method.spec.classifiers:
-            spec = JobSpec.model_validate_json(bench.spec(folder).of_run(classifier).told)
+            spec = JobSpec.model_validate_json(bench.spec(folder).of_run(classifier).as_json)
             assert list(spec.classifiers) == [classifier]
             for seed in method.seeds:
                 assert spec.key(seed, classifier) == method.spec.key(seed, classifier)
@@ -247,43 +250,38 @@ def test_a_run_has_the_same_key_in_a_job_of_its_own_and_in_a_shared_one():
 
 def test_shared_jobs_and_large_ones_make_every_result_once(workflow):
     bench = workflow()
-    made = []
-    for jobs in bench.shared_jobs:
-        if jobs.seeds:
-            made += jobs.outputs
-            continue
-        for name in jobs.methods:
-            for seed in bench.method(f"{jobs.suite}/{jobs.experiment}/{name}").seeds:
-                made += [file.replace("{method}", name).replace("{seed}", str(seed)) for file in jobs.outputs]
+    made = [f"results/{file}" for shared in bench.shared_jobs for file in shared.files]
     assert len(made) == len(set(made))
-    shared = [folder for folder in bench._methods if folder not in bench.large]
+    folders = [folder for folder in bench._methods if folder not in bench.large]
     assert bench.large
-    assert shared
-    expected = {
-        file for file in bench.results_of(["s"]) if file.removeprefix("results/").startswith(tuple(shared))
-    }
-    assert set(made) == expected
-    assert {file for file in bench.results_of(["s"]) if file.endswith("record.json")} == set(
-        bench.records("s")
-    )
-
-
-def test_outputs_of_a_rule_have_its_wildcards_in_all_of_them(workflow):
-    for jobs in workflow().shared_jobs:
-        for files in (jobs.outputs, (jobs.log,)):
-            found = {("{method}" in file, "{seed}" in file) for file in files}
-            assert found == {(not jobs.seeds, not jobs.seeds)}
+    assert folders
+    files = bench.files_of(["s"])
+    assert set(made) == {file for file in files if file.removeprefix("results/").startswith(tuple(folders))}
+    imported = bench.imported(SimpleNamespace(suite="s", only=""))
+    assert {file for file in files if file.endswith("record.json")} == set(imported)
+    assert {f"results/{run}/record.json" for shared in bench.shared_jobs for run in shared.runs} <= set(made)
+    alone = bench.imported(SimpleNamespace(suite="s", only="main/"))
+    assert set(alone) == {file for file in imported if file.startswith("results/s/main/")}
 
 
 def test_jobs_of_several_methods_hold_little_estimated_work_with_the_same_seeds():
     bench = Workflow({"suites": ["quick"]}, SUITES.parent / "config.yaml", SUITES, check=False)
-    packs = [jobs for jobs in bench.shared_jobs if len(jobs.methods) > 1 and jobs.seeds]
+    packs = [shared for shared in bench.shared_jobs if len(shared.methods) > 1]
     assert len(packs) > 50
-    for jobs in packs:
-        methods = [bench.method(f"{jobs.suite}/{jobs.experiment}/{name}") for name in jobs.methods]
-        assert sum(method.seconds for method in methods) <= PACK_SECONDS
-        assert {method.seeds for method in methods} == {jobs.seeds}
-        assert len({method.spec.time_limit for method in methods}) == 1
+    for shared in packs:
+        assert shared.seconds <= 20
+        assert {method.seeds for method in shared.methods} == {shared.seeds}
+        assert len({method.spec.time_limit for method in shared.methods}) == 1
+    assert len({shared.name for shared in bench.shared_jobs}) == len(bench.shared_jobs)
+    assert set(bench.expected_seconds) > {shared.name for shared in bench.shared_jobs}
+
+
+def test_a_seed_is_a_job_where_all_seeds_of_a_method_take_long(workflow):
+    wide = {"steps": [{"RandomFourierFeatures": {"n_components": 4000}}], "seeds": list(range(400))}
+    bench = workflow(lambda content: content["experiments"]["main"]["methods"].update(wide=wide))
+    jobs = [shared for shared in bench.shared_jobs if "wide" in shared.message]
+    assert [shared.seeds for shared in jobs] == [(seed,) for seed in range(400)]
+    assert jobs[7].message == "train s/main: wide, seed 7"
 
 
 def in_turn(tmp_path, **methods):
@@ -302,79 +300,49 @@ def test_in_turn_all_methods_run_with_one_seed_before_the_next_and_the_cheap_one
     assert not bench.large
     first = sorted(bench.shared_jobs, key=lambda jobs: -jobs.priority)
     assert [jobs.seeds for jobs in first] == [(0,)] * 3 + [(1,)] * 3 + [(2,)] * 3
-    assert [jobs.methods for jobs in first] == [("narrow",), ("raw",), ("wide",)] * 3
-    made = [file for jobs in first for file in jobs.outputs]
+    assert [[method.spec.method for method in jobs.methods] for jobs in first] == [
+        ["narrow"],
+        ["raw"],
+        ["wide"],
+    ] * 3
+    made = [f"results/{file}" for jobs in first for file in jobs.files]
     assert len(made) == len(set(made))
-    assert set(made) == {file for file in bench.results_of(["s"]) if file.startswith("results/")}
+    assert set(made) == {file for file in bench.files_of(["s"]) if "/seed-" in file}
 
 
 def test_in_turn_little_work_is_one_job(workflow, tmp_path):
     bench = workflow()
-    found = shared_jobs([bench.method("s/main/gem"), bench.method("s/main/random")], "results", in_turn=True)
-    assert [(jobs.methods, jobs.seeds) for jobs in found] == [(("random", "gem"), (0, 1))]
-
-
-@pytest.fixture(scope="module")
-def several(tmp_path_factory):
-    """A folder of suites, the first of them the configuration's."""
-    folder = tmp_path_factory.mktemp("suites")
-    for name in ("quick", "one-table", "two"):
-        (folder / f"{name}.yaml").write_text(yaml.safe_dump(CONTENT, sort_keys=False))
-    return folder
+    gem, random = (bench._methods[f"s/main/{name}"] for name in ("gem", "random"))
+    found = shared_jobs([gem, random], in_turn=True)
+    assert [(jobs.methods, jobs.seeds) for jobs in found] == [((random, gem), (0, 1))]
 
 
 @pytest.mark.parametrize(
-    ("targets", "asked"),
+    ("change", "match"),
     [
-        ([], {"quick"}),
-        (["data/prepared/digits.json"], {"quick"}),
-        (["two"], {"quick", "two"}),
-        (["results/one-table/main/gem/seed-0/CalibratedLeastSquares/record.json"], {"quick", "one-table"}),
-        (["reports/index.html", "reports/two/index.html"], {"quick", "two"}),
-        (["train_one_table_main_2"], {"quick", "one-table"}),
-        (["paper"], {"quick", "one-table", "two"}),
-        (["reports/paper/results.csv"], {"quick", "one-table", "two"}),
-        (None, {"quick", "one-table", "two"}),
+        ({"methods": {"gem": {"steps": [{"GEM": {"topp": 1}}]}}}, "GEM has no parameter 'topp'"),
+        ({"x": 1}, "x"),
     ],
 )
-def test_a_command_asks_for_the_suites_that_its_targets_can_be_of(several, targets, asked):
-    bench = Workflow({"suites": ["quick"]}, several / "config.yaml", several, check=False, targets=targets)
-    assert set(bench.asked) == asked
-    for jobs in bench.shared_jobs:
-        for target in (jobs.name, *jobs.outputs):
-            assert jobs.suite in bench._asked([target])
+def test_a_suite_that_is_not_asked_for_is_checked_too(workflow, tmp_path, change, match):
+    workflow()
+    wrong = CONTENT | {"experiments": {"main": CONTENT["experiments"]["main"] | change}}
+    (tmp_path / "suites" / "two.yaml").write_text(yaml.safe_dump(wrong))
+    with pytest.raises(SuiteError, match=match):
+        Workflow({"suites": ["s"]}, tmp_path / "config.yaml", tmp_path / "suites")
 
 
-def test_suites_that_are_not_asked_for_are_read_but_their_components_are_not_imported(several, tmp_path):
-    folder = tmp_path / "suites"
-    shutil.copytree(several, folder)
-    wrong = json.loads(json.dumps(CONTENT))
-    wrong["experiments"]["main"]["methods"]["gem"] = {"steps": [{"GEM": {"topp": 1}}]}
-    (folder / "two.yaml").write_text(yaml.safe_dump(wrong))
-    config = {"suites": ["quick"]}
-    Workflow(config, folder / "config.yaml", folder, targets=["one-table"])
-    with pytest.raises(SuiteError, match="GEM has no parameter 'topp'"):
-        Workflow(config, folder / "config.yaml", folder, targets=["two"])
-    (folder / "two.yaml").write_text(yaml.safe_dump(wrong | {"titel": "t"}))
-    with pytest.raises(SuiteError, match="titel"):
-        Workflow(config, folder / "config.yaml", folder, targets=["one-table"])
-    assert set(Workflow(config, folder / "config.yaml", folder, check=False, targets=[]).suites) == {"quick"}
-
-
-def test_moments_are_found_in_whatever_suite_needs_them(several):
-    every = Workflow({"suites": ["quick"]}, several / "config.yaml", several, check=False)
-    gem = every.suites["two"].of("large")[0].spec
-    rows = gem.rows("train", 0)
-    others = several.with_name("others")
-    shutil.copytree(several, others)
-    raw = CONTENT | {
-        "experiments": {"main": CONTENT["experiments"]["main"] | {"methods": {"raw": {"steps": []}}}}
-    }
-    (others / "quick.yaml").write_text(yaml.safe_dump(raw))
-    bench = Workflow({"suites": ["quick"]}, others / "config.yaml", others, check=False, targets=[])
-    assert bench.moment_job(gem.dataset, rows.label) == every.moment_job(gem.dataset, rows.label)
-    with pytest.raises(KeyError):
-        bench.moment_job(gem.dataset, "no-such-rows")
+def test_the_targets_are_the_configured_suites_each_suite_and_the_papers(workflow, tmp_path):
+    workflow()
+    for name in ("quick", "one-table"):
+        (tmp_path / "suites" / f"{name}.yaml").write_text(yaml.safe_dump(CONTENT))
+    bench = Workflow({"suites": ["quick"]}, tmp_path / "config.yaml", tmp_path / "suites", check=False)
+    assert list(bench.targets) == ["all", "one-table", "quick", "s", "paper"]
+    assert bench.targets["all"] == ["quick"]
+    assert bench.targets["paper"] == ["one-table", "s"]
+    assert bench.report_files("all")[0] == "reports/index.html"
+    assert bench.report_files("s")[0] == "reports/s/index.html"
+    assert [bench.reported(SimpleNamespace(report=report)) for report in ("", "s/")] == [["quick"], ["s"]]
 
 
 def test_a_search_embeds_on_one_part_and_the_run_on_all_training_rows():
@@ -390,27 +358,40 @@ def test_a_search_embeds_on_one_part_and_the_run_on_all_training_rows():
     assert len(shared.embeddings(0)) == 2
 
 
+def moments(bench, folder, seed, place=""):
+    return bench.moments(Wildcards(folder=folder, seed=str(seed), place=place))
+
+
+class Wildcards(SimpleNamespace):
+    def get(self, name):
+        return getattr(self, name, None)
+
+
 def test_moments_are_shared_by_the_methods_and_seeds_of_an_official_split(workflow):
     bench = workflow()
-    first, second = (method.spec for method in bench.suites["s"].of("large"))
-    rows = [first.rows("train", seed) for seed in (0, 1)]
-    files = {file for spec in (first, second) for row in rows for file in bench.moments_of(spec, row)}
+    files = {
+        file
+        for name in ("gem", "deep")
+        for seed in (0, 1)
+        for file in moments(bench, f"s/large/{name}", seed)
+    }
     assert len(files) == 1
-    (file,) = files
-    spec, row = bench.moment_job("mnist", file.rpartition("/")[2].removesuffix(".npz"))
+    rows = files.pop().rpartition("/")[2].removesuffix(".npz")
+    spec, row = bench.moment_job(SimpleNamespace(dataset="mnist", rows=rows))
     assert spec == JobSpec(dataset="mnist")
     assert row.name == "train"
-    drawn = bench.method("s/main/gem").spec
-    assert len({bench.moments_of(drawn, drawn.rows("train", seed))[0] for seed in (0, 1)}) == 2
-    assert bench.moments_of(bench.method("s/main/random").spec, row) == []
+    assert moments(bench, "s/large/gem", 0, "search/point-0/") != moments(bench, "s/large/gem", 0)
+    assert len({moments(bench, "s/main/gem", seed)[0] for seed in (0, 1)}) == 2
+    assert moments(bench, "s/main/random", 0) == []
 
 
 def test_a_component_whose_package_is_missing_takes_no_moments(workflow):
     bench = workflow()
-    spec = bench.method("s/main/gem").spec
-    assert bench.uses_moments(spec)
-    absent = replace(spec.components["GEM"], module="eigenbench_has_none", extra="peers")
-    assert not bench.uses_moments(spec.model_copy(update={"components": spec.components | {"GEM": absent}}))
+    method = bench._methods["s/main/gem"]
+    absent = replace(method.spec.components["GEM"], module="eigenbench_has_none", extra="peers")
+    spec = method.spec.model_copy(update={"components": method.spec.components | {"GEM": absent}})
+    bench._methods["s/main/gem"] = replace(method, spec=spec)
+    assert moments(bench, "s/main/gem", 0) == []
 
 
 def test_content_key_ignores_the_order_of_keys():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from eigenbench.bench.jobs.rows import Rows, shard_rows
+from eigenbench.bench.jobs.job_spec import RowSelection
 from eigenbench.datasets.splits import holdout_split
 
 
@@ -60,7 +60,7 @@ def test_of_classes_that_are_too_small_to_give_a_row_the_largest_does():
         assert sorted([*fit_rows, *validation_rows]) == list(range(6))
     alone = SimpleNamespace(X_train=np.eye(5), y_train=np.arange(5), train_groups=None)
     with pytest.raises(ValueError, match="no class has two training rows"):
-        Rows(name="fit", fraction=0.25, seed=0).of(alone)
+        RowSelection(name="fit", fraction=0.25, seed=0).of(alone)
 
 
 @pytest.fixture
@@ -71,7 +71,9 @@ def dataset():
 
 
 def test_the_parts_of_a_search_are_the_training_rows_and_no_test_row(dataset):
-    parts = {name: Rows(name=name, fraction=0.2, seed=5).of(dataset) for name in ("fit", "validation")}
+    parts = {
+        name: RowSelection(name=name, fraction=0.2, seed=5).of(dataset) for name in ("fit", "validation")
+    }
     numbers = {name: set(X.ravel()) for name, (X, _) in parts.items()}
     assert numbers["fit"] | numbers["validation"] == set(range(60))
     assert not numbers["fit"] & numbers["validation"]
@@ -82,14 +84,14 @@ def test_the_parts_of_a_search_are_the_training_rows_and_no_test_row(dataset):
 
 def test_training_and_test_rows_are_those_of_the_dataset(dataset):
     for name in ("train", "test"):
-        X, y = Rows(name=name, split_seed=3).of(dataset)
+        X, y = RowSelection(name=name, split_seed=3).of(dataset)
         assert X is getattr(dataset, f"X_{name}")
         assert y is getattr(dataset, f"y_{name}")
 
 
 def test_rows_that_differ_have_labels_that_differ_and_can_be_folders():
     kinds = [
-        Rows(name=name, split_seed=split, fraction=fraction, seed=seed)
+        RowSelection(name=name, split_seed=split, fraction=fraction, seed=seed)
         for name in ("train", "fit", "validation", "test")
         for split in (None, 0, 1, 11)
         for fraction, seed in ((None, None), (0.25, 0), (0.25, 1), (0.2, 1), (1 / 6, 1))
@@ -97,12 +99,4 @@ def test_rows_that_differ_have_labels_that_differ_and_can_be_folders():
     for one, other in combinations(kinds, 2):
         assert one.label != other.label
     assert all(set(rows.label) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-") for rows in kinds)
-    assert all(Rows.model_validate_json(rows.model_dump_json()) == rows for rows in kinds)
-
-
-@given(n_rows=st.integers(0, 2000), of=st.integers(1, 40))
-def test_shards_are_all_rows_once_and_of_near_equal_size(n_rows, of):
-    shards = [np.arange(n_rows)[shard_rows(n_rows, shard, of)] for shard in range(of)]
-    assert np.concatenate(shards).tolist() == list(range(n_rows))
-    sizes = [len(shard) for shard in shards]
-    assert max(sizes) - min(sizes) <= 1
+    assert all(RowSelection.model_validate_json(rows.model_dump_json()) == rows for rows in kinds)

@@ -12,25 +12,22 @@ from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.suites.steps import Step, grid_size
 from eigenbench.datasets.catalogue import CatalogueEntry
 
-#: What one job does: whole methods, a method and seed, or a single fit.
-Share = Literal["method", "seed", "fit"]
+#: What one job does: whole methods, single seeds of methods, or a single fit.
+Granularity = Literal["method", "seed", "fit"]
 
-#: Estimated work of a method that is put into one job, that of several methods which share one, and the
-#: estimated time from which a fit is a job of its own, all in seconds. A retry repeats all work of a job.
+#: Estimated work of a method that is put into one job, and the estimated time from which a fit is a job of
+#: its own, in seconds. A retry repeats all work of a job.
 JOB_SECONDS = 300
-PACK_SECONDS = 20
 FIT_SECONDS = 10
-
-#: Where all methods do one seed before the next: estimated work of the methods that share a seed's job, and
-#: that of all methods and seeds which is done in a single job.
-TURN_SECONDS = 4
-SINGLE_SECONDS = 1
 
 #: Estimated work of a suite from which its experiments are imported into MLflow one by one.
 IMPORT_SECONDS = 800
 
+#: To start a job, and to do what is no fit.
+START_SECONDS = 2.0
+
 #: Values (rows × features) that one core passes over in a second, and multiplications (rows × features²) that
-#: it does. Measured on 183 jobs of `comparison`: their sum comes out, half of them take 0.1 to 1 of their
+#: it does. Measured on 183 jobs of `comparison`: their sum is right, half of them take 0.1 to 1 of their
 #: estimate, iterative methods up to 40 times it.
 _VALUES_PER_SECOND = 2e7
 _PRODUCTS_PER_SECOND = 5e10
@@ -39,11 +36,10 @@ _PRODUCTS_PER_SECOND = 5e10
 _DENSITY = 0.05
 _FEW_CLASSES = 10
 
-#: Multiplications of a moment pass that one job does: some minutes of one core.
-_SHARD_FLOPS = 2e13
 
-
-def share_of(spec: JobSpec, entry: CatalogueEntry, n_seeds: int, values: int | None = None) -> Share:
+def granularity_of(
+    spec: JobSpec, entry: CatalogueEntry, n_seeds: int, values: int | None = None
+) -> Granularity:
     """Return what one job does of a method.
 
     Parameters
@@ -65,15 +61,11 @@ def share_of(spec: JobSpec, entry: CatalogueEntry, n_seeds: int, values: int | N
 
 def seconds_of_seed(spec: JobSpec, entry: CatalogueEntry, values: int | None = None) -> float:
     """Estimate the time of all fits of a method with one seed, or of one measurement."""
-    fits = sum(fits_of(spec, name) for name in spec.classifiers) if values is None else 1
-    return fits * seconds_of_fit(spec, entry, values)
-
-
-def fits_of(spec: JobSpec, classifier: str) -> int:
-    """Return how often a run fits: each candidate of its search, and once what was chosen."""
-    if not spec.searches(classifier):
-        return 1
-    return 1 + grid_size(spec.grid) * grid_size(spec.classifiers[classifier].grid)
+    fits = sum(
+        1 + (grid_size(spec.grid) * grid_size(chosen.grid) if spec.searches(name) else 0)
+        for name, chosen in spec.classifiers.items()
+    )
+    return (fits if values is None else 1) * seconds_of_fit(spec, entry, values)
 
 
 def seconds_of_fit(spec: JobSpec, entry: CatalogueEntry, values: int | None = None) -> float:
@@ -100,9 +92,3 @@ def _widths(steps: tuple[Step, ...], features: int, classes: int) -> list[int]:
             features *= 2 * len(step.params.get("powers", (0.5, 1, 1.5)))
         widths.append(features)
     return widths
-
-
-def shards_of(entry: CatalogueEntry) -> int:
-    """Return the number of jobs that share a dataset's moment pass: one for all but the largest data."""
-    flops = entry.rows_of_a_run * entry.expect.features**2
-    return -(-int(flops) // int(_SHARD_FLOPS))

@@ -11,7 +11,7 @@ from typing import Any
 from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs.job_context import JobContext, run_job
 from eigenbench.bench.jobs.job_spec import JobSpec
-from eigenbench.bench.jobs.moment_files import read_moments
+from eigenbench.bench.jobs.moments import read_moments
 from eigenbench.bench.jobs.pipelines import first_rows, fit_features
 from eigenbench.bench.jobs.supervision import Report
 from eigenbench.bench.suites.steps import Step

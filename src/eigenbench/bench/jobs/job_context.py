@@ -1,4 +1,4 @@
-"""What every job of the workflow has in common: its command line, its log, the data it reads, its folders."""
+"""The common part of all jobs: their command line, their log, the data they read, their folders."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from typing import Any
 
 from eigenbench.bench.components import MissingExtraError
 from eigenbench.bench.jobs.job_log import log_to
-from eigenbench.bench.jobs.job_spec import JobSpec
-from eigenbench.bench.jobs.rows import Rows
+from eigenbench.bench.jobs.job_spec import JobSpec, RowSelection
 from eigenbench.bench.jobs.supervision import MachineFaultError, Report, Supervisor, failure
 from eigenbench.bench.records.runs import NO_CLASSIFIER, within_method
 from eigenbench.datasets.card import verify_prepared
@@ -26,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class JobContext:
-    """What a job is told of one method, and where it works.
+    """The specification of one method for a job, and its folders.
 
     Attributes
     ----------
@@ -62,7 +61,7 @@ class JobContext:
         """Open a prepared dataset."""
         return open_prepared(self.options.data_dir / "prepared" / name, split_seed=split_seed or 0)
 
-    def rows(self, rows: Rows) -> tuple[Any, Any]:
+    def rows(self, rows: RowSelection) -> tuple[Any, Any]:
         """Return (X, y) of some rows of the job's dataset."""
         return rows.of(self.open(self.spec.dataset, rows.split_seed))
 
@@ -111,7 +110,7 @@ def run_job(
     """
     options = _parser(description, more).parse_args(arguments)
     log_to(options.log)
-    specs = [JobSpec.model_validate_json(told) for told in options.job]
+    specs = [JobSpec.model_validate_json(text) for text in options.job]
     # The methods of a job are those of one experiment, which has the time limit.
     supervisor = Supervisor(
         options.threads, options.log, options.attempts_left == 0, specs[0].time_limit, options.workflow
@@ -140,6 +139,7 @@ def _parser(description: str | None, more: dict[str, dict[str, Any]]) -> argpars
     parser.add_argument("--results-dir", type=Path, required=True, help="folder of the results")
     parser.add_argument("--log", type=Path, required=True, help="also write the log here")
     parser.add_argument("--code", default="", help="the hash of the code, for the records")
+    parser.add_argument("--replaces", type=json.loads, default={}, help="what the records replace, as JSON")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument(
         "--attempts-left", type=int, default=0, help="at 0, record a killed fit in place of failing"

@@ -1,4 +1,4 @@
-"""The log of a job: a file with everything, and what the terminal shows of it."""
+"""The log of a job: everything in a file, errors and progress on the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job is told: all that determines the results of the runs that it makes, and nothing else.
+"""The specification of a job: all that determines the results of the runs that it makes, and nothing else.
 
 The workflow gives it to a job as a parameter. So a job reads no suite file, a suite that is edited while the
 workflow runs changes nothing, and Snakemake itself sees which runs an edit concerns.
@@ -10,15 +10,15 @@ import hashlib
 import json
 from collections.abc import Container
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from eigenbench.bench.capabilities import is_randomized
 from eigenbench.bench.components import Component, make_importable
-from eigenbench.bench.jobs.rows import Rows
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.steps import Params, Step, grid_points, nested_steps, with_params
+from eigenbench.datasets.splits import holdout_split
 
 #: What a run's key does not depend on: where code is, and how long it may take.
 _NOT_IN_KEY = {"components", "protocol_folder", "time_limit"}
@@ -37,7 +37,7 @@ class Classifier(_Model):
 
     @property
     def step(self) -> Step:
-        """It as a step of a pipeline."""
+        """The classifier as a step of a pipeline."""
         return Step(component=self.component, params=self.params)
 
 
@@ -47,6 +47,51 @@ class Validation(_Model):
     fraction: float
     metric: str
     higher_is_better: bool
+
+
+class RowSelection(_Model):
+    """The rows that a fit or a score is made on.
+
+    Attributes
+    ----------
+    name : {"train", "fit", "validation", "test"}
+        ``fit`` and ``validation`` are two parts of the training rows, for a search.
+    split_seed : int or None
+        The seed that draws the training and test rows; None where the split is official.
+    fraction, seed : float and int, or None
+        The share of the training rows in ``validation``, and the seed that draws them.
+    """
+
+    name: Literal["train", "fit", "validation", "test"]
+    split_seed: int | None = None
+    fraction: float | None = None
+    seed: int | None = None
+
+    @property
+    def label(self) -> str:
+        """A name for files, in which everything that determines the rows stands."""
+        words: list[str] = [self.name]
+        if self.fraction is not None:
+            words.append(f"{self.fraction:g}-seed-{self.seed}")
+        if self.split_seed is not None:
+            words.append(f"split-{self.split_seed}")
+        return "-".join(words)
+
+    def of(self, dataset: Any) -> tuple[Any, Any]:
+        """Return (X, y) of these rows of a dataset that was opened with ``split_seed``."""
+        if self.name == "test":
+            return dataset.X_test, dataset.y_test
+        if self.name == "train":
+            return dataset.X_train, dataset.y_train
+        assert self.fraction is not None
+        assert self.seed is not None
+        fit_rows, validation_rows = holdout_split(
+            dataset.y_train, self.fraction, self.seed, dataset.train_groups
+        )
+        if not len(validation_rows):
+            raise ValueError("no class has two training rows, so that none can be held out")
+        rows = fit_rows if self.name == "fit" else validation_rows
+        return dataset.X_train[rows], dataset.y_train[rows]
 
 
 class JobSpec(_Model):
@@ -90,13 +135,13 @@ class JobSpec(_Model):
         """All datasets that the job reads."""
         return (self.dataset, *self.other_datasets)
 
-    def rows(self, name: Literal["train", "fit", "validation", "test"], seed: int) -> Rows:
+    def rows(self, name: Literal["train", "fit", "validation", "test"], seed: int) -> RowSelection:
         """Return which rows of the dataset ``name`` means with a seed."""
         split_seed = seed if self.split_drawn else None
         if name in ("train", "test"):
-            return Rows(name=name, split_seed=split_seed)
+            return RowSelection(name=name, split_seed=split_seed)
         assert self.validation is not None
-        return Rows(name=name, split_seed=split_seed, fraction=self.validation.fraction, seed=seed)
+        return RowSelection(name=name, split_seed=split_seed, fraction=self.validation.fraction, seed=seed)
 
     def searches(self, classifier: str) -> bool:
         """Say whether parameters, or the thresholds of labels, are chosen on validation rows."""
@@ -122,8 +167,8 @@ class JobSpec(_Model):
         return narrowed.model_copy(update={"components": {name: self.components[name] for name in used}})
 
     @property
-    def told(self) -> str:
-        """It as JSON, for the command line of a job."""
+    def as_json(self) -> str:
+        """The specification as JSON, for the command line of a job."""
         return self.model_dump_json(exclude_defaults=True)
 
     def embedding_points(self) -> list[tuple[Step, ...]]:
@@ -180,21 +225,11 @@ class JobSpec(_Model):
         return content_key([content, seed])
 
 
-class Point:
-    """One candidate of a search: its parameters, and which point of the method's grid it stands on."""
+class Point(NamedTuple):
+    """One candidate of a search: the point of the method's grid that it stands on, and its parameters."""
 
-    def __init__(self, embedding: int, params: Params):
-        self.embedding = embedding
-        self.params = params
-
-    @property
-    def classifier_params(self) -> Params:
-        """The parameters that are the classifier's."""
-        return {
-            key.removeprefix("classifier__"): value
-            for key, value in self.params.items()
-            if key.startswith("classifier__")
-        }
+    embedding: int
+    params: Params
 
 
 def named_components(spec: JobSpec, known: Container[str]) -> list[str]:

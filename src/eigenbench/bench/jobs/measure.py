@@ -8,7 +8,7 @@ from typing import Any
 
 from eigenbench.bench.jobs.job_context import JobContext, run_job
 from eigenbench.bench.jobs.pipelines import build_pipeline
-from eigenbench.bench.jobs.record_run import RunClock, write_run_record
+from eigenbench.bench.jobs.record_run import now, write_run_record
 from eigenbench.bench.jobs.supervision import Report
 from eigenbench.bench.protocols.base import Trial, settings_class
 from eigenbench.bench.records.runs import NO_CLASSIFIER
@@ -20,13 +20,13 @@ logger = logging.getLogger(__name__)
 def measure(context: JobContext, seed: int) -> None:
     """Run the protocol in a process of its own and write the record of the run."""
     spec = context.spec
-    clock = RunClock()
+    started = now()
     report = context.obstacle()
     if report is None:
         protocol = spec.load_protocol()
         logger.info("measure %s, seed %d", spec.method, seed)
         report = context.supervisor.run("measure", lambda: _measured(context, protocol, seed))
-    write_run_record(context, NO_CLASSIFIER, seed, [report], clock)
+    write_run_record(context, NO_CLASSIFIER, seed, [report], started)
 
 
 def _measured(context: JobContext, protocol: Any, seed: int) -> Report:

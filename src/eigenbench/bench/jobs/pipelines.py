@@ -10,13 +10,17 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.utils import gen_even_slices, get_tags
 
-from eigenbench.bench.capabilities import is_randomized, needs_rows, takes_moments
+from eigenbench.bench.capabilities import is_randomized, needs_rows, takes_moments, takes_partitions
+from eigenbench.bench.components import MissingExtraError
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.suites.steps import Step, as_step, step_names
 from eigenbench.methods.linalg.partitions import Partitions
 from eigenbench.methods.moments import ClassMoments, ClassRows, PooledMoments, StreamedMoments
 
 BLOCK_ROWS = 4096
+
+#: Parameters of classifiers that only rows in memory suffice for.
+_NOT_IN_PARTITIONS = ("feature_map", "class_weight", "calibrate")
 
 
 def build(job: JobSpec, step: Step, seed: int | None) -> Any:
@@ -150,3 +154,22 @@ def transform(features: Any | None, X: Any) -> Any:
 
 def _even_blocks(n_rows: int) -> list[slice]:
     return list(gen_even_slices(n_rows, max(1, -(-n_rows // BLOCK_ROWS))))
+
+
+def why_not_in_partitions(spec: JobSpec) -> str | None:
+    """Return why a method, or one of its classifiers, cannot be fitted to partitions, or None."""
+    if spec.protocol is not None:
+        return f"the protocol {spec.protocol} takes all rows at once"
+    if spec.grid or any(chosen.grid for chosen in spec.classifiers.values()):
+        return "a 'grid' needs validation rows, which partitions have none of: give the values as 'params'"
+    for step in (*spec.steps, *(chosen.step for chosen in spec.classifiers.values())):
+        try:
+            estimator = build(spec, step, seed=0)
+        except MissingExtraError:
+            continue
+        if not takes_partitions(estimator):
+            return f"{step.component} takes all training rows at once"
+    for name, chosen in spec.classifiers.items():
+        if given := [key for key in _NOT_IN_PARTITIONS if chosen.params.get(key)]:
+            return f"{name} takes all training rows at once with {given[0]!r}: leave it out"
+    return None

@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from eigenbench.bench.components import Component, folder_of
-from eigenbench.bench.jobs.cost import IMPORT_SECONDS, Share, seconds_of_seed, share_of
+from eigenbench.bench.jobs.cost import (
+    IMPORT_SECONDS,
+    Granularity,
+    granularity_of,
+    seconds_of_fit,
+    seconds_of_seed,
+)
 from eigenbench.bench.jobs.job_spec import Classifier, JobSpec, Validation, named_components
 from eigenbench.bench.protocols.available import find_protocol
 from eigenbench.bench.records.runs import EMBEDDING_FILES, NO_CLASSIFIER, Run, run_files
@@ -31,18 +37,19 @@ class MethodPlan:
         What determines the results, for all classifiers.
     seeds : tuple of int
         The seeds of its runs.
-    share : {"method", "seed", "fit"}
+    granularity : {"method", "seed", "fit"}
         What one job does.
-    seconds : float
-        The estimated work of all its runs.
+    seconds, seconds_of_fit : float
+        The estimated work of all its runs, and of a single fit.
     exclusive : bool
         Whether its jobs get the whole machine, because they measure time.
     """
 
     spec: JobSpec
     seeds: tuple[int, ...]
-    share: Share
+    granularity: Granularity
     seconds: float
+    seconds_of_fit: float
     exclusive: bool = False
 
     @property
@@ -65,6 +72,10 @@ class MethodPlan:
             for classifier in self.classifiers
             for seed in self.seeds
         ]
+
+    def seconds_with(self, seeds: tuple[int, ...]) -> float:
+        """Return the estimated work of its runs with some of its seeds."""
+        return self.seconds * len(seeds) / len(self.seeds)
 
     def embeddings(self, seed: int | str) -> list[str]:
         """Return the files of the embedding that all classifiers share, below the method's folder."""
@@ -180,13 +191,18 @@ def _methods(
         if protocol is not None:
             assert experiment.protocol_settings is not None
             values = experiment.protocol_settings.work(entry.rows_of_a_run, entry.expect.features)
-        share = "fit" if exclusive else share_of(spec, entry, len(seeds), values)
-        seconds = len(seeds) * seconds_of_seed(spec, entry, values)
-        yield MethodPlan(spec, seeds, share, seconds, exclusive)
+        yield MethodPlan(
+            spec,
+            seeds,
+            granularity="fit" if exclusive else granularity_of(spec, entry, len(seeds), values),
+            seconds=len(seeds) * seconds_of_seed(spec, entry, values),
+            seconds_of_fit=seconds_of_fit(spec, entry, values),
+            exclusive=exclusive,
+        )
 
 
 def _check_partitioned(spec: JobSpec, dataset: str) -> None:
-    from eigenbench.bench.jobs.partitioned import why_not_in_partitions  # imports what methods need
+    from eigenbench.bench.jobs.pipelines import why_not_in_partitions  # imports what methods need
 
     if reason := why_not_in_partitions(spec):
         raise SuiteError(

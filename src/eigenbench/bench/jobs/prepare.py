@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import sys
 from pathlib import Path
 from typing import Any
 
-from eigenbench.atomic_files import write_json
-from eigenbench.bench.jobs.job_log import is_watched, log_to
+from eigenbench.bench.jobs.data_job import run_data_job
+from eigenbench.bench.jobs.job_log import is_watched
 from eigenbench.bench.jobs.supervision import failure
-from eigenbench.datasets.catalogue import Catalogue, load_catalogue
-from eigenbench.datasets.errors import DatasetError, MalformedData
+from eigenbench.datasets.catalogue import Catalogue
+from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.preparing import prepare as prepare_arrays
 
 logger = logging.getLogger(__name__)
@@ -42,23 +41,5 @@ def prepare(name: str, data_dir: Path, catalogue: Catalogue | None = None) -> di
     return state | {"card": card.model_dump(mode="json")}
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run the job and return its exit status."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("dataset")
-    parser.add_argument("--data-dir", type=Path, required=True)
-    parser.add_argument("--log", type=Path, required=True, help="also write the log here")
-    parser.add_argument("--catalogue", type=Path, help="the user's own, in place of eigenbench's")
-    options = parser.parse_args(arguments)
-    log_to(options.log)
-    try:
-        state = prepare(options.dataset, options.data_dir, load_catalogue(options.catalogue))
-        write_json(options.data_dir / "prepared" / f"{options.dataset}.json", state)
-    except (DatasetError, OSError) as error:
-        logger.error("%s: %s", type(error).__name__, error)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_data_job(prepare, "prepared", __doc__))

@@ -1,38 +1,37 @@
-"""Put what the fits of a run reported together into its record."""
+"""The record of a run, from the reports of its fits and the description of the machine."""
 
 from __future__ import annotations
 
 import hashlib
-import time
+import platform
+import subprocess
 from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
+from threadpoolctl import threadpool_info
 
-from eigenbench.bench.jobs.environment import describe_environment
 from eigenbench.bench.jobs.job_context import JobContext
 from eigenbench.bench.jobs.job_spec import JobSpec, content_key
 from eigenbench.bench.jobs.supervision import Report
-from eigenbench.bench.records.record import DatasetInfo, Record, write_record
+from eigenbench.bench.records.record import DatasetInfo, Environment, Record, write_record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.datasets.splits import AnySplit
 
-
-class RunClock:
-    """When a run began."""
-
-    def __init__(self) -> None:
-        self.started = _now()
-        self.counter = time.perf_counter()
+#: The packages whose versions a record has.
+PACKAGES = ("eigenbench", "numpy", "scipy", "scikit-learn", "pandas", "skops", "snakemake", "mlflow")
 
 
-def _now() -> str:
+def now() -> str:
+    """Return the time as records have it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def write_run_record(
-    context: JobContext, classifier: str, seed: int, reports: list[Report], clock: RunClock
+    context: JobContext, classifier: str, seed: int, reports: list[Report], started: str
 ) -> None:
     """Write ``record.json`` of a run.
 
@@ -46,13 +45,14 @@ def write_run_record(
         The seed.
     reports : list of dict
         Of the embedding, the search and the last fit, which has the outcome.
-    clock : RunClock
+    started : str
         When the run began.
     """
     spec, final = context.spec, reports[-1]
     folder = context.folder(seed, classifier)
     state = context.datasets[spec.dataset]
     fields: dict[str, Any] = {
+        "replaces": context.options.replaces.get(str(folder.relative_to(context.options.results_dir)), ""),
         "run_key": spec.key(seed, classifier),
         "suite": spec.suite,
         "experiment": spec.experiment,
@@ -68,8 +68,8 @@ def write_run_record(
         "environment": describe_environment(
             context.supervisor.threads, context.options.code, context.supervisor.gemm_gflops
         ),
-        "started": clock.started,
-        "finished": _now(),
+        "started": started,
+        "finished": now(),
     }
     if search := _search(spec, reports, final.get("selected")):
         fields["search"] = search
@@ -116,3 +116,61 @@ def _dataset_info(state: Report) -> DatasetInfo:
         source="; ".join(dict.fromkeys(source["source"] for source in card["sources"])),
         **{name: card[name] for name in ("name", "n_train", "n_test", "n_features", "n_classes", "licence")},
     )
+
+
+def describe_environment(threads: int, code_hash: str, gemm_gflops: float | None = None) -> Environment:
+    """Collect the environment of this process; the rate of products is measured elsewhere."""
+    commit = _git("rev-parse", "HEAD")
+    status = _git("status", "--porcelain", "--untracked-files=no")
+    return Environment(
+        python=platform.python_version(),
+        platform=platform.platform(),
+        cpu=_cpu_model(),
+        threads=threads,
+        gemm_gflops=gemm_gflops,
+        packages={name: found for name in PACKAGES if (found := _version(name))},
+        blas=_blas(),
+        git_commit=commit,
+        git_dirty=None if status is None else bool(status),
+        code_hash=code_hash,
+    )
+
+
+@cache
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _blas() -> str | None:
+    """Name the BLAS libraries that this process has loaded, such as ``openblas 0.3.31 SkylakeX``."""
+    names = {
+        " ".join(str(found[key]) for key in ("internal_api", "version", "architecture") if found.get(key))
+        for found in threadpool_info()
+        if found["user_api"] == "blas"
+    }
+    return ", ".join(sorted(names)) or None
+
+
+@cache
+def _git(*arguments: str) -> str | None:
+    folder = Path(__file__).parent
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+@cache
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

@@ -19,7 +19,6 @@ from eigenbench.bench.capabilities import takes_feature_map
 from eigenbench.bench.jobs.embed import embed, embedding_folder
 from eigenbench.bench.jobs.job_context import JobContext, run_job
 from eigenbench.bench.jobs.job_spec import JobSpec, Point
-from eigenbench.bench.jobs.partitioned import fit_classifier_to_partitions
 from eigenbench.bench.jobs.pipelines import build, learns_from_labels, transform
 from eigenbench.bench.jobs.scoring import score_run
 from eigenbench.bench.jobs.supervision import Report, machine_fault
@@ -30,18 +29,12 @@ from eigenbench.methods.model_file import load_model
 logger = logging.getLogger(__name__)
 
 
-def classifier_step(spec: JobSpec, classifier: str, params: dict[str, Any]) -> Step:
-    """Return a classifier with the parameters of a candidate."""
-    chosen = spec.classifiers[classifier]
-    return Step(component=chosen.component, params={**chosen.params, **params})
-
-
 def with_candidate(spec: JobSpec, classifier: str, params: Params) -> tuple[tuple[Step, ...], Step]:
     """Return the steps of the method and the classifier, both with the parameters of a candidate."""
-    prefix = "classifier__"
-    own = {key: value for key, value in params.items() if not key.startswith(prefix)}
-    rest = {key.removeprefix(prefix): value for key, value in params.items() if key not in own}
-    return with_params(spec.steps, own), classifier_step(spec, classifier, rest)
+    prefix, chosen = "classifier__", spec.classifiers[classifier]
+    steps = {key: value for key, value in params.items() if not key.startswith(prefix)}
+    own = {key.removeprefix(prefix): value for key, value in params.items() if key not in steps}
+    return with_params(spec.steps, steps), Step(component=chosen.component, params={**chosen.params, **own})
 
 
 def fit_classifier(spec: JobSpec, step: Step, features: Any, X: Any, y: Any, seed: int) -> tuple[Any, Any]:
@@ -60,7 +53,8 @@ def fit_classifier(spec: JobSpec, step: Step, features: Any, X: Any, y: Any, see
     """
     classifier = build(spec, step, seed)
     if isinstance(X, Partitions):
-        model = fit_classifier_to_partitions(classifier, features, X)
+        feature_map = None if features is None else FrozenEstimator(features)
+        model = classifier.set_params(feature_map=feature_map).fit_partitions(X)
         return model, model
     if features is None:
         model = classifier.fit(X, y)
@@ -114,7 +108,7 @@ def search(
             candidates.append(candidate)
             if reason is None:
                 try:
-                    step = classifier_step(spec, classifier, point.classifier_params)
+                    _, step = with_candidate(spec, classifier, point.params)
                     model, _ = fit_classifier(spec, step, features, X, y, seed)
                     scores = score_run(spec, model, *held_out, dataset)
                     candidate |= {"status": "ok", "score": scores.metrics[spec.validation.metric]}

@@ -4,54 +4,82 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eigenbench.bench.jobs.cost import PACK_SECONDS, SINGLE_SECONDS, TURN_SECONDS, fits_of
 from eigenbench.bench.jobs.plan import MethodPlan
+from eigenbench.bench.records.runs import within_method
+
+#: Estimated work of the methods that share a job, in seconds; where all methods run with one seed before the
+#: next, of those that share a job of a seed, and of an experiment that is one job.
+_PACK_SECONDS = 20
+_TURN_SECONDS = 4
+_SINGLE_SECONDS = 1
 
 
 @dataclass(frozen=True)
-class SharedJobs:
-    """Runs of an experiment of which a job makes several: a rule of the workflow.
+class SharedJob:
+    """A job that makes several runs of an experiment: a rule of the workflow without wildcards.
 
     Attributes
     ----------
     name : str
-        Of the rule.
-    verb : {"fit", "measure"}
-        The module that the job runs.
-    methods : tuple of str
-        The methods whose runs one job makes; where `seeds` is empty, those that each have a job for a seed.
+        The name of the rule.
+    methods : tuple of MethodPlan
+        The methods that the job runs, each with all its classifiers.
     seeds : tuple of int
-        What a job of whole methods runs each of them with.
-    outputs : tuple of str
-        Paths, with the wildcards ``{method}`` and ``{seed}`` where a job makes one seed of one method.
-    log, message : str
-        With the same wildcards.
+        The seeds that it runs them with.
     priority : int
         Of jobs that could start, the one with the greatest does.
     """
 
     name: str
-    verb: str
-    suite: str
-    experiment: str
-    methods: tuple[str, ...]
-    seeds: tuple[int, ...]
-    outputs: tuple[str, ...]
-    log: str
-    message: str
-    priority: int = 0
-
-
-@dataclass(frozen=True)
-class _Pack:
-    """Methods of an experiment, and the seeds that one job runs them with; none for a job for each."""
-
-    methods: Sequence[MethodPlan]
+    methods: tuple[MethodPlan, ...]
     seeds: tuple[int, ...]
     priority: int = 0
+
+    @property
+    def verb(self) -> str:
+        """The module that the job runs."""
+        return "measure" if self.methods[0].spec.protocol else "train"
+
+    @property
+    def experiment(self) -> str:
+        """The folder of the experiment below that of the results."""
+        spec = self.methods[0].spec
+        return f"{spec.suite}/{spec.experiment}"
+
+    @property
+    def message(self) -> str:
+        """The description of the job, for those who watch it."""
+        names = ", ".join(method.spec.method for method in self.methods)
+        seed = f", seed {self.seeds[0]}" if self.seeds != self.methods[0].seeds else ""
+        return f"{self.verb} {self.experiment}: {names}{seed}"
+
+    @property
+    def seconds(self) -> float:
+        """The estimated work."""
+        return sum(method.seconds_with(self.seeds) for method in self.methods)
+
+    @property
+    def files(self) -> list[str]:
+        """The outputs, below the folder of the results."""
+        return [
+            f"{method.folder}/{file}"
+            for method in self.methods
+            for seed in self.seeds
+            for file in (*method.embeddings(seed), *method.results(seed))
+        ]
+
+    @property
+    def runs(self) -> list[str]:
+        """The folders of the runs, below the folder of the results."""
+        return [
+            f"{method.folder}/{within_method(seed, classifier)}"
+            for method in self.methods
+            for seed in self.seeds
+            for classifier in method.classifiers
+        ]
 
 
 def in_rule(name: str) -> str:
@@ -59,103 +87,51 @@ def in_rule(name: str) -> str:
     return re.sub(r"\W", "_", name)
 
 
-def shared_jobs(methods: Iterable[MethodPlan], results: str, *, in_turn: bool = False) -> list[SharedJobs]:
+def shared_jobs(methods: Iterable[MethodPlan], *, in_turn: bool = False) -> list[SharedJob]:
     """Share the runs of methods out among jobs.
 
     Parameters
     ----------
     methods : iterable of MethodPlan
-        Of all suites, those whose fits are no jobs of their own.
-    results : str
-        The folder of the results.
+        The methods of all suites whose fits are no jobs of their own.
     in_turn : bool, default=False
         Run all methods of an experiment with one seed before the next, the cheap ones first, so that whenever
         the work is stopped they can be compared on the same seeds. No fit is then a job of its own, and every
         job has one core: one of several would wait until so many are free at once, and be overtaken by all
         that need one.
     """
+    experiments: dict[tuple[str, str], list[MethodPlan]] = {}
+    for method in methods:
+        experiments.setdefault((method.spec.suite, method.spec.experiment), []).append(method)
     names: Counter[str] = Counter()
-    packs = _in_turn(methods) if in_turn else _by_method(methods)
-    return [_jobs(pack, results, names) for pack in packs]
+    jobs: list[SharedJob] = []
+    for found in experiments.values():
+        single = not in_turn or sum(method.seconds for method in found) <= _SINGLE_SECONDS
+        if in_turn:
+            found = sorted(found, key=lambda method: method.seconds_of_fit)
+        packs = _packed(found, single, _TURN_SECONDS if in_turn else _PACK_SECONDS)
+        if in_turn:
+            packs.sort(key=lambda pack: pack[0])
+        for place, (seeds, pack) in enumerate(packs):
+            spec = pack[0].spec
+            name = in_rule(f"{'measure' if spec.protocol else 'train'}_{spec.suite}/{spec.experiment}")
+            names[name] += 1
+            name = name if names[name] == 1 else f"{name}_{names[name]}"
+            jobs.append(SharedJob(name, tuple(pack), seeds, -place if in_turn else 0))
+    return jobs
 
 
-def _by_method(methods: Iterable[MethodPlan]) -> Iterator[_Pack]:
-    """Pack whole methods, or the seeds of methods with the same outputs."""
-    found: dict[tuple[str, str, tuple[int, ...], tuple[str, ...]], list[list[MethodPlan]]] = {}
+def _packed(
+    methods: Iterable[MethodPlan], whole: bool, most: float
+) -> list[tuple[tuple[int, ...], list[MethodPlan]]]:
+    """Pack methods that run with the same seeds, up to so many seconds of estimated work."""
+    packs: dict[tuple[int, ...], list[list[MethodPlan]]] = {}
     for method in methods:
-        spec = method.spec
-        if method.share == "method":
-            packs = found.setdefault((spec.suite, spec.experiment, method.seeds, ()), [[]])
-            _add(packs, method, method.seconds, sum(other.seconds for other in packs[-1]), PACK_SECONDS)
-        elif method.share == "seed":
-            files = (*method.embeddings("{seed}"), *method.results("{seed}"))
-            found.setdefault((spec.suite, spec.experiment, (), files), [[]])[0].append(method)
-    for (_, _, seeds, _), packs in found.items():
-        yield from (_Pack(pack, seeds) for pack in packs if pack)
-
-
-def _in_turn(methods: Iterable[MethodPlan]) -> Iterator[_Pack]:
-    """Pack the methods of each seed; all seeds, where all of it is soon done."""
-    experiments: dict[tuple[str, str, tuple[int, ...]], list[MethodPlan]] = {}
-    for method in methods:
-        experiments.setdefault((method.spec.suite, method.spec.experiment, method.seeds), []).append(method)
-    for (_, _, seeds), found in experiments.items():
-        found.sort(key=_seconds_of_fit)
-        if sum(method.seconds for method in found) <= SINGLE_SECONDS:
-            yield _Pack(found, seeds)
-            continue
-        packs: list[list[MethodPlan]] = [[]]
-        for method in found:
-            of_seed = [other.seconds / len(seeds) for other in packs[-1]]
-            _add(packs, method, method.seconds / len(seeds), sum(of_seed), TURN_SECONDS)
-        turns = [(pack, seed) for seed in seeds for pack in packs if pack]
-        for place, (pack, seed) in enumerate(turns):
-            yield _Pack(pack, (seed,), -place)
-
-
-def _add(
-    packs: list[list[MethodPlan]], method: MethodPlan, seconds: float, packed: float, most: float
-) -> None:
-    if packed + seconds > most:
-        packs.append([])
-    packs[-1].append(method)
-
-
-def _seconds_of_fit(method: MethodPlan) -> float:
-    fits = sum(fits_of(method.spec, name) for name in method.spec.classifiers)
-    return method.seconds / len(method.seeds) / max(1, fits)
-
-
-def _jobs(pack: _Pack, results: str, names: Counter[str]) -> SharedJobs:
-    methods, seeds, spec = pack.methods, pack.seeds, pack.methods[0].spec
-    experiment = f"{spec.suite}/{spec.experiment}"
-    verb = "measure" if spec.protocol else "fit"
-    name = in_rule(f"{'measure' if spec.protocol else 'train'}_{experiment}")
-    names[name] += 1
-    name = name if names[name] == 1 else f"{name}_{names[name]}"
-    folders: list[tuple[MethodPlan, str, int | str]]
-    if seeds:
-        folders = [(method, method.folder, seed) for method in methods for seed in seeds]
-        log = f"logs/{experiment}/{name}.log"
-        message = f"{experiment}: {', '.join(method.spec.method for method in methods)}"
-        message += f", seed {seeds[0]}" if pack.seeds != methods[0].seeds else ""
-    else:
-        folders = [(methods[0], f"{experiment}/{{method}}", "{seed}")]
-        log = f"logs/{experiment}/{{method}}/seed-{{seed}}/{verb}.log"
-        message = f"{experiment}/{{wildcards.method}}/seed-{{wildcards.seed}}"
-    return SharedJobs(
-        name=name,
-        verb=verb,
-        suite=spec.suite,
-        experiment=spec.experiment,
-        methods=tuple(method.spec.method for method in methods),
-        seeds=seeds,
-        outputs=tuple(
-            f"{results}/{folder}/{file}"
-            for method, folder, seed in folders
-            for file in (*method.embeddings(seed), *method.results(seed))
-        ),
-        log=log,
-        message=message,
-        priority=pack.priority,
-    )
+        together = whole and method.granularity != "seed"
+        for seeds in [method.seeds] if together else [(seed,) for seed in method.seeds]:
+            found = packs.setdefault(seeds, [[]])
+            packed = sum(other.seconds_with(seeds) for other in found[-1])
+            if found[-1] and packed + method.seconds_with(seeds) > most:
+                found.append([])
+            found[-1].append(method)
+    return [(seeds, pack) for seeds, found in packs.items() for pack in found]

@@ -1,4 +1,4 @@
-"""Train and test a run: choose its parameters, fit it on all training rows, score the test rows once."""
+"""Train and test runs: choose their parameters, fit on all training rows, score the test rows once."""
 
 from __future__ import annotations
 
@@ -12,11 +12,17 @@ from typing import Any
 import numpy as np
 
 from eigenbench.atomic_files import replacing_file
-from eigenbench.bench.jobs.embed import embed, embedding_folder
+from eigenbench.bench.jobs.embed import embed, embedding_folder, write_embedding
 from eigenbench.bench.jobs.job_context import JobContext, run_job
-from eigenbench.bench.jobs.record_run import RunClock, write_run_record
+from eigenbench.bench.jobs.record_run import now, write_run_record
 from eigenbench.bench.jobs.scoring import score_run
-from eigenbench.bench.jobs.search import fit_classifier, select, with_candidate
+from eigenbench.bench.jobs.search import (
+    fit_classifier,
+    fit_features_here,
+    select,
+    supervised_search,
+    with_candidate,
+)
 from eigenbench.bench.jobs.supervision import Report
 from eigenbench.bench.records.runs import TRAINED_FILES
 from eigenbench.bench.suites.steps import flat_params
@@ -48,7 +54,7 @@ def train(
         Of the training rows, for an embedding whose parameters were searched.
     """
     spec = context.spec
-    clock = RunClock()
+    started = now()
     folder = context.folder(seed, classifier)
     reports = list(searched or ())
     if spec.shares_embedding:
@@ -64,7 +70,7 @@ def train(
         for name in TRAINED_FILES[1:]:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(b"")
-    write_run_record(context, classifier, seed, reports, clock)
+    write_run_record(context, classifier, seed, reports, started)
 
 
 def _first_failure(reports: list[Report | None]) -> list[Report]:
@@ -132,10 +138,27 @@ def _curves(classifier: Any) -> dict[str, list[tuple[int, float]]]:
     return curves
 
 
-def _work(context: JobContext) -> None:
+def fit_seed(context: JobContext, seed: int) -> None:
+    """Embed, search, train and test with each classifier of a method."""
+    spec = context.spec
+    usable = context.obstacle() is None
+    if spec.shares_embedding:
+        usable = write_embedding(context, seed)["status"] == "ok"
+    for classifier in spec.classifiers:
+        reports = None
+        if spec.searches(classifier) and usable:
+            points = spec.points(classifier)
+            reports = [supervised_search(context, classifier, seed, points, fit_features_here)]
+        train(context, classifier, seed, reports)
+
+
+def _work(context: JobContext, seed: int) -> None:
     options = context.options
-    searched = [json.loads(path.read_bytes()) for path in options.search] if options.search else None
-    train(context, options.classifier, options.seed, searched, options.moments)
+    if options.classifier is None:
+        fit_seed(context, seed)
+    else:
+        searched = [json.loads(path.read_bytes()) for path in options.search] if options.search else None
+        train(context, options.classifier, seed, searched, options.moments)
 
 
 if __name__ == "__main__":
@@ -143,8 +166,8 @@ if __name__ == "__main__":
         run_job(
             _work,
             __doc__,
-            seed={"type": int, "required": True},
-            classifier={"required": True},
+            seeds={"type": int, "nargs": "+", "required": True},
+            classifier={"help": "train this one alone: the embedding and the search are there"},
             search={"type": Path, "nargs": "+", "help": "the reports of the search, in order"},
             moments={"type": Path, "help": "the moments of the training rows, where the embedding is chosen"},
         )

@@ -1,41 +1,49 @@
-"""What the Snakefile asks: the files of jobs, what a job is told, how large it is, and what code it runs."""
+"""The suites of a configuration, planned, and what the rules of the Snakefile ask of them."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from eigenbench.atomic_files import remove_unfinished
 from eigenbench.bench.capabilities import takes_moments
 from eigenbench.bench.code_hash import code_hash, files_hash, own_code_hash
 from eigenbench.bench.components import MissingExtraError
-from eigenbench.bench.jobs.cost import shards_of
-from eigenbench.bench.jobs.job_spec import JobSpec, content_key
+from eigenbench.bench.jobs.cost import START_SECONDS
+from eigenbench.bench.jobs.job_spec import JobSpec, RowSelection, content_key
+from eigenbench.bench.jobs.outputs import OutputStates, check_writable, hold_lock
 from eigenbench.bench.jobs.plan import MethodPlan, SuitePlan, plan_suite
-from eigenbench.bench.jobs.rows import Rows
-from eigenbench.bench.jobs.shared_jobs import SharedJobs, in_rule, shared_jobs
-from eigenbench.bench.records.runs import RECEIPT_FILE, REPORTED_FILES
+from eigenbench.bench.jobs.shared_jobs import SharedJob, shared_jobs
+from eigenbench.bench.records.runs import RECEIPT_FILE, REPORTED_FILES, within_method
 from eigenbench.bench.registry import near_match
 from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.suite import Config, SuiteError
 from eigenbench.bench.suites.suite_file import load_suite, suite_files, validate_config
 from eigenbench.datasets.catalogue import load_catalogue, load_with_own, own_catalogue
 
-#: Threads that a job on a large dataset takes at most; beyond, memory bandwidth limits.
-_MAX_THREADS = 8
+#: Attempts after the first. The last records a fit that is killed as failed, so that the rest goes on.
+RETRIES = 2
 
 #: Memory to prepare a dataset at least, in MB.
 _PREPARE_MB = 2000
 
-
-def most_threads(cores: int | None) -> int:
-    """Return the threads of a job on a large dataset."""
-    return min(_MAX_THREADS, cores or _MAX_THREADS)
+#: The files of a report.
+_REPORT = (
+    "index.html",
+    "results.csv",
+    "comparison.csv",
+    "leaderboard.csv",
+    "ranks.csv",
+    "pairs.csv",
+    "figures",
+)
 
 
 class Workflow:
-    """The suites of a configuration, planned.
+    """The suites of a configuration, planned. Arguments named ``w`` are the wildcards of a job.
 
     Parameters
     ----------
@@ -45,21 +53,18 @@ class Workflow:
         Its file, for messages.
     suites_dir : Path
         The folder of suite files.
+    stored_by : StorageSettings, optional
+        Snakemake's settings; outputs that a storage provider keeps are whole, and not checked.
     check : bool
-        Whether to read the suites that are not asked for too, and to check parameter names, which imports
-        every method that the others name. The nested starts of Snakemake in cluster jobs leave that to the
-        process that submitted them.
-    targets : iterable of str, optional
-        What the command names: targets, and rules and files of its options. Left out, every suite is asked
-        for.
+        Whether to check parameter names, which imports every method, and what lies in the results folder. The
+        nested starts of Snakemake in cluster jobs leave that to the process that submitted them.
 
     Attributes
     ----------
-    asked : list of str
-        The suites that the command can need: those of the configuration, and those whose name stands in
-        `targets`, as it does in the paths of their results and in the names of their rules.
-    suites : dict of SuitePlan
-        These suites by their names.
+    plans : dict of SuitePlan
+        All suites of the folder, by their names.
+    states : OutputStates
+        The damaged outputs that were found while jobs were planned.
 
     Raises
     ------
@@ -72,56 +77,109 @@ class Workflow:
         config: Mapping[str, Any],
         config_path: Path,
         suites_dir: Path,
+        *,
+        stored_by: Any = None,
         check: bool = True,
-        targets: Iterable[str] | None = None,
     ):
         self.config: Config = validate_config(dict(config), config_path)
         self.results, self.data = self.config.results_dir, self.config.data_dir
         self.reports = self.config.reports_dir
+        self.stored_by = stored_by if stored_by and stored_by.default_storage_provider else None
+        folders = (self.results, self.reports, self.data)
+        if self.stored_by and any(Path(folder).is_absolute() for folder in folders):
+            raise SuiteError(
+                "with a storage provider data_dir, results_dir and reports_dir have to be relative paths"
+            )
         self.catalogue = load_with_own(suites_dir)
         self.own_catalogue = own_catalogue(suites_dir)
         self.suite_paths = {path.stem: path for path in suite_files(suites_dir)}
-        if taken := {"all", "paper"} & set(self.suite_paths):
-            name = taken.pop()
-            raise SuiteError(
-                f"{self.suite_paths[name]}: {name!r} is a target of the workflow: rename the file"
-            )
         for name in self.config.suites:
             if name not in self.suite_paths:
                 hint = near_match(name, list(self.suite_paths))
                 raise SuiteError(f"{config_path}: suites: no file {suites_dir}/{name}.yaml.{hint}")
-        self.asked = self._asked(targets)
-        self.suites: dict[str, SuitePlan] = {}
+        if check:
+            self._refuse_old_results(Path(self.results))
+        self.plans: dict[str, SuitePlan] = {}
         for name, path in self.suite_paths.items():
-            if name in self.asked or check:
-                suite = load_suite(path, sorted(self.catalogue.datasets))
-            if name in self.asked:
-                if check:
-                    check_parameters(suite, path)
-                self.suites[name] = plan_suite(suite, self.catalogue)
-        self._every_suite = partial(Workflow, config, config_path, suites_dir, check=False)
-        self._methods = {method.folder: method for plan in self.suites.values() for method in plan.methods}
+            suite = load_suite(path, sorted(self.catalogue.datasets))
+            if check:
+                check_parameters(suite, path)
+            self.plans[name] = plan_suite(suite, self.catalogue)
+        self._methods = {method.folder: method for plan in self.plans.values() for method in plan.methods}
         self._parts: dict[tuple[str, str | None], JobSpec] = {}
+        self.states = OutputStates(
+            Path(self.results), Path(self.data), self.catalogue, stored=self.stored_by is not None
+        )
+
+    @staticmethod
+    def _refuse_old_results(results: Path) -> None:
+        keys = "[0-9a-f]" * 16
+        if (results / "artifacts").is_dir() or any(results.glob(f"records/*/{keys}.json")):
+            raise SuiteError(
+                f"{results}: written by an earlier version of eigenbench, whose files this one does not "
+                "read; move it away or delete it, then run the same command again"
+            )
 
     @property
-    def paper(self) -> list[str]:
-        """The suites of published tables."""
-        return [name for name in self.suite_paths if name != "quick"]
+    def targets(self) -> dict[str, list[str]]:
+        """The suites of each target; the first target is the default."""
+        paper = [name for name in self.suite_paths if name != "quick"]
+        return {
+            "all": list(self.config.suites),
+            **{name: [name] for name in self.suite_paths},
+            "paper": paper,
+        }
 
-    def _asked(self, targets: Iterable[str] | None) -> list[str]:
-        if targets is None:
-            return list(self.suite_paths)
-        named = in_rule(" ".join(targets))
-        paper = self.paper if "paper" in named else []
-        return [
-            name
-            for name in self.suite_paths
-            if name in self.config.suites or name in paper or in_rule(name) in named
-        ]
+    def local(self, folder: str) -> str:
+        """Return where jobs find a folder: a storage provider's copies lie below a folder of Snakemake's."""
+        if self.stored_by is None:
+            return folder
+        name, bucket = self.stored_by.default_storage_provider, self.stored_by.default_storage_prefix
+        return str(self.stored_by.local_storage_prefix / name / bucket.partition("://")[2] / folder)
 
-    def method(self, folder: str) -> MethodPlan:
-        """Return a method by its folder, ``suite/experiment/method``."""
-        return self._methods[folder]
+    def begin(self) -> list[str]:
+        """Lock the results, clear away what killed jobs had begun to write, and set damaged files aside.
+
+        Returns
+        -------
+        list of str
+            The messages for the user, a line each.
+
+        Raises
+        ------
+        OSError
+            If files cannot be written where the workflow writes.
+        RuntimeError
+            If another workflow works on the same results.
+        """
+        results, reports = self.local(self.results), self.local(self.reports)
+        check_writable({"data_dir": self.local(self.data), "results_dir": results, "reports_dir": reports})
+        warning = hold_lock(Path(results))
+        for folder in (results, reports):
+            remove_unfinished(Path(folder))
+        return [*([warning] if warning else []), *self.states.set_aside()]
+
+    def summary_command(self, python: str, suites_dir: Path) -> str:
+        """Return the command that prints the answer when all is done."""
+        folders = (self.local(self.results), "--reports-dir", self.local(self.reports))
+        command = [python, "-m", "eigenbench.cli", "summary", "--results-dir", *folders]
+        return f"{shlex.join([*command, '--suites-dir', str(suites_dir)])} >&2"
+
+    # Methods and jobs
+
+    @property
+    def large(self) -> list[str]:
+        """The folders of the methods whose fits are jobs of their own."""
+        return [folder for folder, method in self._methods.items() if not self._shares(method)]
+
+    @cached_property
+    def shared_jobs(self) -> list[SharedJob]:
+        """The jobs that make several runs each."""
+        methods = [method for method in self._methods.values() if self._shares(method)]
+        return shared_jobs(methods, in_turn=self.config.seeds_in_turn)
+
+    def _shares(self, method: MethodPlan) -> bool:
+        return method.granularity != "fit" or (self.config.seeds_in_turn and not method.exclusive)
 
     def spec(self, folder: str) -> JobSpec:
         """Return what determines the results of a method, by its folder."""
@@ -134,98 +192,123 @@ class Workflow:
             self._parts[folder, classifier] = spec.of_run(classifier) if classifier else spec.of_embedding()
         return self._parts[folder, classifier]
 
-    @property
-    def large(self) -> list[str]:
-        """The folders of the methods whose fits are jobs of their own."""
-        return [folder for folder, method in self._methods.items() if not self._shares(method)]
+    def cores(self, folder: str, cores: int | None) -> int:
+        """Return the threads of a measurement: measurements of time have the machine for themselves."""
+        return cores if cores and self._methods[folder].exclusive else 8
 
     @cached_property
-    def shared_jobs(self) -> list[SharedJobs]:
-        """The rules for runs that share jobs."""
-        methods = [method for method in self._methods.values() if self._shares(method)]
-        return shared_jobs(methods, self.results, in_turn=self.config.seeds_in_turn)
+    def expected_seconds(self) -> dict[str, float]:
+        """The estimated seconds of a job by the name of its rule, for those who watch."""
+        fits = [method.seconds_of_fit for method in map(self._methods.get, self.large) if method]
+        one = START_SECONDS + (sum(fits) / len(fits) if fits else 0.0)
+        large = dict.fromkeys(("moments", "embed", "search", "train", "measure"), one)
+        data = dict.fromkeys(("download", "prepare", "report", "track"), START_SECONDS)
+        return large | data | {job.name: START_SECONDS + job.seconds for job in self.shared_jobs}
 
-    def _shares(self, method: MethodPlan) -> bool:
-        return method.share != "fit" or (self.config.seeds_in_turn and not method.exclusive)
+    # Files
 
-    def results_of(self, suites: Iterable[str]) -> list[str]:
-        """Return all files that the runs of some suites leave, and the states of their datasets."""
-        suites = list(suites)
-        specs = [method.spec for suite in suites for method in self.suites[suite].methods]
-        states = dict.fromkeys(state for spec in specs for state in self.prepared(spec))
-        return [*states] + [
+    def files_of(self, suites: Iterable[str]) -> list[str]:
+        """Return the states of the datasets of some suites, all files of their runs, and their receipts.
+
+        What reports read is among them: Snakemake does not make again what only up-to-date files need.
+        """
+        plans = [self.plans[suite] for suite in suites]
+        methods = [method for plan in plans for method in plan.methods]
+        states = {f"{self.data}/prepared/{name}.json": None for m in methods for name in m.spec.datasets}
+        files = [
             f"{self.results}/{method.folder}/{file}"
-            for suite in suites
-            for method in self.suites[suite].methods
+            for method in methods
             for seed in method.seeds
             for file in (*method.embeddings(seed), *method.results(seed))
         ]
+        receipts = [f"{self.results}/{folder}/{RECEIPT_FILE}" for plan in plans for folder in plan.imports]
+        return [*states, *files, *receipts]
 
-    def records(self, suite: str, experiment: str | None = None) -> list[str]:
-        """Return the record files of a suite, or of one of its experiments."""
+    def report_files(self, target: str) -> list[str]:
+        """Return the files of the report of a target; the default one's are at the top."""
+        folder = "" if target == "all" else f"{target}/"
+        return [f"{self.reports}/{folder}{name}" for name in _REPORT]
+
+    def reported(self, w: Any) -> list[str]:
+        """Return the suites of a report."""
+        return self.targets[w.report.rstrip("/") or "all"]
+
+    def read_by_report(self, w: Any) -> list[str]:
+        """Return the files that a report reads."""
+        return [file for file in self.files_of(self.reported(w)) if Path(file).name in REPORTED_FILES]
+
+    def imported(self, w: Any) -> list[str]:
+        """Return the records of an import: those of a suite, or of one of its experiments."""
         return [
-            f"{self.results}/{method.folder}/{file}"
-            for method in self.suites[suite].methods
-            if experiment in (None, method.spec.experiment)
+            f"{self.results}/{method.folder}/{within_method(seed, classifier)}/record.json"
+            for method in self.plans[w.suite].methods
+            if method.spec.experiment == (w.only.rstrip("/") or method.spec.experiment)
             for seed in method.seeds
-            for file in method.results(seed)
-            if file.endswith("record.json")
+            for classifier in method.classifiers
         ]
 
-    def read_by_reports(self, suite: str) -> list[str]:
-        """Return the files of a suite that reports read."""
-        return [file for file in self.results_of([suite]) if Path(file).name in REPORTED_FILES]
-
-    def receipts(self, suite: str) -> list[str]:
-        """Return what the imports of a suite into MLflow write."""
-        return [f"{self.results}/{folder}/{RECEIPT_FILE}" for folder in self.suites[suite].imports]
-
     def prepared(self, spec: JobSpec) -> list[str]:
-        """Return the states of the datasets that a job reads."""
-        return [f"{self.data}/prepared/{name}.json" for name in spec.datasets]
+        """Return the states of a job's datasets; and their files, where its machine may not have them yet."""
+        suffixes = (".json", "") if self.stored_by else (".json",)
+        return [f"{self.data}/prepared/{name}{suffix}" for suffix in suffixes for name in spec.datasets]
 
-    def uses_moments(self, spec: JobSpec) -> bool:
-        """Return whether the first step is fitted on class moments alone."""
+    def prepared_data(self, w: Any) -> list[str]:
+        """Return the prepared data of a job on a large method."""
+        return self.prepared(self.spec(w.folder))
+
+    # Moments, embeddings and searches of large methods
+
+    def moments(self, w: Any) -> list[str]:
+        """Return the moments of the rows that an embedding, or that of a run, is fitted on, if it is."""
+        spec = self.spec(w.folder)
         try:
-            return bool(spec.steps) and takes_moments(spec.load(spec.steps[0].component))
+            fits = bool(spec.steps) and takes_moments(spec.load(spec.steps[0].component))
         except MissingExtraError:
-            return False
+            fits = False
+        rows = spec.rows("fit" if w.get("place") else "train", int(w.seed)) if fits else None
+        return [f"{self.data}/moments/{spec.dataset}/{rows.label}.npz"] if rows else []
 
-    def moments_of(self, spec: JobSpec, rows: Rows) -> list[str]:
-        """Return the file of the moments that an embedding on some rows is fitted on, if it is."""
-        return [f"{self.data}/moments/{spec.dataset}/{rows.label}.npz"] if self.uses_moments(spec) else []
+    def moments_of_chosen(self, w: Any) -> list[str]:
+        """Return the moments for an embedding whose parameters are searched: training fits it."""
+        return self.moments(w) if self.spec(w.folder).grid else []
 
     @cached_property
-    def _moment_rows(self) -> dict[tuple[str, str], tuple[JobSpec, Rows]]:
+    def _moment_rows(self) -> dict[tuple[str, str], tuple[JobSpec, RowSelection]]:
         found = {}
-        for folder in self.large:
-            method = self.method(folder)
+        for method in map(self._methods.__getitem__, self.large):
             spec = method.spec
             if spec.protocol is None:
-                for seed in method.seeds:
-                    for name in ("train", "fit"):
-                        rows = spec.rows(name, seed)
-                        found[spec.dataset, rows.label] = (spec, rows)
+                for rows in (spec.rows(name, seed) for seed in method.seeds for name in ("train", "fit")):
+                    found[spec.dataset, rows.label] = (spec, rows)
         return found
 
-    def moment_job(self, dataset: str, label: str) -> tuple[JobSpec, Rows]:
-        """Return what the job of a moment pass is told.
+    def moment_job(self, w: Any) -> tuple[JobSpec, RowSelection]:
+        """Return the specification of a moment pass and its rows; its path names no suite."""
+        spec, rows = self._moment_rows[w.dataset, w.rows]
+        return JobSpec(dataset=w.dataset, split_drawn=spec.split_drawn), rows
 
-        Neither its path nor its rule says which suite it is of.
-        """
-        if (dataset, label) not in self._moment_rows and len(self.asked) < len(self.suite_paths):
-            return self._every_suite().moment_job(dataset, label)
-        spec, rows = self._moment_rows[dataset, label]
-        return JobSpec(dataset=dataset, split_drawn=spec.split_drawn), rows
+    def shared_embedding(self, w: Any) -> list[str]:
+        """Return the files of the embedding that a run shares with others of its seed."""
+        files = self._methods[w.folder].embeddings(w.seed)
+        return [f"{self.results}/{w.folder}/{file}" for file in files]
 
-    def shards(self, dataset: str) -> int:
-        """Return the number of jobs that share a moment pass."""
-        return shards_of(self.catalogue.entry(dataset))
+    def searched_embedding(self, w: Any) -> list[str]:
+        """Return the files of a candidate's embedding, fitted on the rows that the search fits on."""
+        spec = self.spec(w.folder)
+        if not spec.steps:
+            return []
+        point = spec.points(w.classifier)[int(w.point)].embedding
+        folder = f"{self.results}/{w.folder}/seed-{w.seed}/search/point-{point}"
+        return [f"{folder}/embedding.json", f"{folder}/features.skops"]
 
-    def searched_points(self, folder: str, classifier: str) -> range:
-        """Return the places of the candidates of a run's search."""
-        spec = self.spec(folder)
-        return range(len(spec.points(classifier)) if spec.searches(classifier) else 0)
+    def searched_points(self, w: Any) -> list[str]:
+        """Return the files of the candidates of a run's search."""
+        spec = self.spec(w.folder)
+        count = len(spec.points(w.classifier)) if spec.searches(w.classifier) else 0
+        folder = f"{self.results}/{w.folder}/{within_method(w.seed, w.classifier)}/search"
+        return [f"{folder}/point-{point}.json" for point in range(count)]
+
+    # Parameters by which Snakemake sees that a job has to run again
 
     def code(self, verb: str, *specs: JobSpec) -> str:
         """Return the hash of the code that a job runs: its module, its components and its protocol."""
@@ -240,22 +323,27 @@ class Workflow:
         found = code_hash(modules)
         return content_key([found, *(own_code_hash(*place) for place in sorted(own))]) if own else found
 
-    def catalogue_of(self, dataset: str) -> list[str]:
-        """Return the options of a job that tell of the user's own catalogue, if the dataset stands in it."""
-        if self.own_catalogue and dataset in load_catalogue(self.own_catalogue).datasets:
-            return ["--catalogue", str(self.own_catalogue.absolute())]
-        return []
-
     def data_code(self, verb: str, dataset: str) -> str:
         """Return the hash of the code and of the catalogue entry that make a dataset."""
         return self.code(verb) + content_key(self.catalogue.entry(dataset).model_dump(mode="json"))
 
-    def threads(self, folder: str, cores: int | None) -> int:
-        """Return the threads of a job: many small fits use one, measurements of time the machine."""
-        method = self.method(folder)
-        if method.share != "fit":
-            return 1
-        return cores if cores and method.exclusive else most_threads(cores)
+    def content_of(self, suites: Iterable[str]) -> str:
+        """Return the hash of some suites with all that reports show of them: titles and published numbers."""
+        return content_key([self.plans[name].suite.model_dump(mode="json") for name in suites])
+
+    def report_code(self) -> str:
+        """Return the hash of the code and the templates that render reports."""
+        return content_key(
+            [code_hash(["eigenbench.reporting.__main__"]), files_hash("eigenbench.reporting", "templates")]
+        )
+
+    # Datasets
+
+    def catalogue_of(self, dataset: str) -> list[str]:
+        """Return the options of a job that name the user's own catalogue, if the dataset stands in it."""
+        if self.own_catalogue and dataset in load_catalogue(self.own_catalogue).datasets:
+            return ["--catalogue", str(self.own_catalogue.absolute())]
+        return []
 
     def prepare_mem_mb(self, dataset: str, attempt: int) -> int:
         """Return the memory to prepare a dataset, in MB: some formats are read as dense float64, thrice."""
@@ -267,12 +355,7 @@ class Workflow:
         """Return whether a dataset is prepared in less time than a cluster takes to start a job."""
         return self.prepare_mem_mb(dataset, 1) == _PREPARE_MB
 
-    def content_of(self, suites: Iterable[str]) -> str:
-        """Return the hash of some suites with all that reports show of them: titles and published numbers."""
-        return content_key([self.suites[name].suite.model_dump(mode="json") for name in suites])
 
-    def report_code(self) -> str:
-        """Return the hash of the code and the templates that render reports."""
-        return content_key(
-            [code_hash(["eigenbench.reporting.__main__"]), files_hash("eigenbench.reporting", "templates")]
-        )
+def attempts_left(wildcards: Any, attempt: int) -> int:
+    """Return how often a job is tried again; an integer, on which the jobs of a cluster's group can agree."""
+    return max(0, 1 + RETRIES - attempt)

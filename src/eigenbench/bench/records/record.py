@@ -122,6 +122,8 @@ class Record(_Model):
         Largest resident set of the job processes, in MiB.
     deterministic : bool
         Whether the seed changes nothing, so that seeds give no interval.
+    replaces : str
+        The damaged record that this one took the place of; see `eigenbench.bench.jobs.outputs`.
     """
 
     schema_version: Literal[2] = SCHEMA_VERSION
@@ -151,6 +153,7 @@ class Record(_Model):
     environment: Environment | None = None
     started: str | None = None
     finished: str | None = None
+    replaces: str = ""
 
 
 class RecordError(ValueError):
@@ -190,17 +193,6 @@ def read_record(path: Path) -> Record:
         first = error.errors()[0]
         problem = f"{'.'.join(map(str, first['loc'])) or 'file'}: {first['msg']}"
         raise RecordError(f"{path}: not a run record ({problem}); {REMEDY}") from error
-
-
-def seal_is_intact(path: Path) -> bool:
-    """Return whether a record is there and as it was written; its fields are not looked at.
-
-    Costs one reading of the file and its SHA-256.
-    """
-    try:
-        return seal_matches(path.read_bytes())
-    except OSError:
-        return False
 
 
 def _why_refused(content: bytes) -> str:

@@ -34,7 +34,8 @@ def rule_names() -> frozenset[str]:
     folder = project_folder()
     files = (folder / "Snakefile", *(folder / "workflow" / "rules").glob("*.smk"))
     pattern = re.compile(r"^ *(?:rule|checkpoint|use rule \w+ as) +(\w+)", re.MULTILINE)
-    return frozenset(name for file in files for name in pattern.findall(file.read_text(encoding="utf-8")))
+    rules = {name for file in files for name in pattern.findall(file.read_text(encoding="utf-8"))}
+    return frozenset({"all", "paper", *rules})
 
 
 def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:

@@ -1,4 +1,4 @@
-"""Class moments of rows of a dataset as a file: gathered in one pass, or merged from those of shards."""
+"""Class moments of rows of a dataset, gathered in one pass, as a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs.job_context import JobContext, run_job
-from eigenbench.bench.jobs.rows import Rows, shard_rows
+from eigenbench.bench.jobs.job_spec import RowSelection
 from eigenbench.bench.jobs.supervision import Report
 from eigenbench.methods.linalg.partitions import Partitions
 from eigenbench.methods.moments import ClassMoments
@@ -39,25 +39,13 @@ def read_moments(path: Path) -> tuple[ClassMoments, float]:
 def write_moments(context: JobContext, path: Path) -> None:
     """Write moments and beside them the report of the pass; of a failed one, an empty file and its reason."""
     options = context.options
-    rows = Rows.model_validate_json(options.rows)
+    rows = RowSelection.model_validate_json(options.rows)
 
     def gather() -> Report:
+        X, y = context.rows(rows)
         started = time.perf_counter()
-        if options.merge:
-            moments, seconds = ClassMoments(), 0.0
-            for shard in options.merge:
-                part, earlier = read_moments(shard)
-                moments.merge(part)
-                seconds += earlier
-        else:
-            X, y = context.rows(rows)
-            started, seconds = time.perf_counter(), 0.0
-            if isinstance(X, Partitions):
-                moments = _of_shard(X, shard_rows(len(X), options.shard, options.of))
-            else:
-                part_rows = shard_rows(X.shape[0], options.shard, options.of)
-                moments = ClassMoments.of(X[part_rows], y[part_rows])
-        seconds += time.perf_counter() - started
+        moments = ClassMoments.of_partitions(X) if isinstance(X, Partitions) else ClassMoments.of(X, y)
+        seconds = time.perf_counter() - started
         path.parent.mkdir(parents=True, exist_ok=True)
         moments.save(path)
         return {"seconds": seconds}
@@ -70,11 +58,6 @@ def write_moments(context: JobContext, path: Path) -> None:
     write_json(path.with_suffix(".json"), report)
 
 
-def _of_shard(partitions: Partitions, some: slice) -> ClassMoments:
-    """Return the moments of some partitions, empty ones where there are more shards than partitions."""
-    return ClassMoments() if some.start == some.stop else ClassMoments.of_partitions(partitions[some])
-
-
 def _work(context: JobContext) -> None:
     write_moments(context, context.options.output)
 
@@ -84,10 +67,7 @@ if __name__ == "__main__":
         run_job(
             _work,
             __doc__,
-            rows={"required": True, "help": "which rows, as JSON (see eigenbench.bench.jobs.rows)"},
+            rows={"required": True, "help": "which rows, as JSON (see RowSelection)"},
             output={"type": Path, "required": True, "help": "the .npz file to write"},
-            shard={"type": int, "default": 0},
-            of={"type": int, "default": 1, "help": "number of shards"},
-            merge={"type": Path, "nargs": "+", "help": "files of shards to merge"},
         )
     )

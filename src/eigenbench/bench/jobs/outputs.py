@@ -1,0 +1,178 @@
+"""Output folders: writable, of one workflow at a time, and which of their files are damaged.
+
+Snakemake runs a job again when a parameter differs from the one of its last execution. So every job has the
+parameter ``replaces``. For a damaged output it is the time of the damaged file's last change; the job writes
+it into the file that takes its place, and from then on it is read there. Nothing is changed while jobs are
+planned: `OutputStates.set_aside` renames damaged files when the jobs begin.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from eigenbench.bench.records.sealed_json import seal_matches
+from eigenbench.datasets.catalogue import Catalogue
+from eigenbench.datasets.up_to_date import is_current
+
+#: The end of the name of a damaged file that was set aside.
+REFUSED = ".refused"
+
+#: The lock in a folder of results, and the descriptors that hold locks until this process ends.
+LOCK = ".lock"
+_HELD: list[int] = []
+
+
+class OutputStates:
+    """The damaged outputs among those that were asked for.
+
+    Parameters
+    ----------
+    results, data : Path
+        The folders.
+    catalogue : Catalogue
+        Of the datasets.
+    stored : bool
+        Whether a storage provider keeps the outputs: they are then whole, and not looked at.
+
+    Attributes
+    ----------
+    damaged : dict of Path to str
+        Files to set aside, and what is wrong with each; an empty text for one that needs no message.
+    """
+
+    def __init__(self, results: Path, data: Path, catalogue: Catalogue, stored: bool) -> None:
+        self.results, self.data, self.catalogue, self.stored = results, data, catalogue, stored
+        self.damaged: dict[Path, str] = {}
+
+    def of_runs(self, *folders: str) -> str:
+        """Return what the records of some runs replace, as a JSON object by folder."""
+        states = {name: self._of(self.results / name / "record.json", _damage_of_run) for name in folders}
+        return json.dumps({name: state for name, state in states.items() if state})
+
+    def of_dataset(self, name: str) -> str:
+        """Return what the state of a prepared dataset replaces."""
+
+        def damage(state: Path, content: bytes) -> dict[Path, str]:
+            try:
+                status = json.loads(content)["status"]
+            except (ValueError, KeyError, TypeError):
+                status = None
+            if status != "ok":  # no source had it, or its files were malformed: tried again
+                return {state: ""}
+            if is_current(name, data_dir=self.data, catalogue=self.catalogue):
+                return {}
+            return {state: f"{name}: its prepared data or its source files changed; prepared again"}
+
+        return self._of(self.data / "prepared" / f"{name}.json", damage)
+
+    def of_receipt(self, receipt: str | Path, is_current: Callable[[Path], bool]) -> str:
+        """Return what the receipt of an import into MLflow, below the results, replaces."""
+        receipt = self.results / receipt
+        reason = f"{receipt}: its MLflow store is gone or another one; imported again"
+        return self._of(receipt, lambda path, content: {} if is_current(path) else {path: reason})
+
+    def _of(self, path: Path, damage: Callable[[Path, bytes], dict[Path, str]]) -> str:
+        if self.stored:
+            return ""
+        try:
+            content = path.read_bytes()
+        except OSError:  # missing, perhaps because it was set aside
+            return _last_change(Path(f"{path}{REFUSED}"))
+        damaged = damage(path, content)
+        if not damaged:
+            return json.loads(content).get("replaces") or ""
+        self.damaged |= {path: "", **damaged}
+        return _last_change(path)
+
+    def set_aside(self) -> list[str]:
+        """Rename the damaged files, so that no other command takes them for results; return the messages."""
+        for path in self.damaged:
+            path.rename(f"{path}{REFUSED}")
+        return [reason for reason in self.damaged.values() if reason]
+
+
+def _last_change(path: Path) -> str:
+    try:
+        return str(path.stat().st_mtime_ns)
+    except OSError:
+        return ""
+
+
+def _damage_of_run(record: Path, content: bytes) -> dict[Path, str]:
+    if not seal_matches(content):
+        return {record: f"{record}: damaged or changed after it was written; set aside, and made again"}
+    size = re.search(rb'"bytes": (\d+)', content)
+    model = record.with_name("model.skops")
+    if size and model.exists() and model.stat().st_size != int(size[1]):
+        return {model: f"{model}: not as large as its record says; set aside, and made again"}
+    return {}
+
+
+def check_writable(folders: Mapping[str, str]) -> None:
+    """Make sure that files can be written where a workflow writes, before it does any work.
+
+    Parameters
+    ----------
+    folders : mapping of str to str
+        Configuration key to folder; missing folders are created.
+
+    Raises
+    ------
+    OSError
+        Naming the folder, the reason and the configuration key.
+    """
+    for key, folder in folders.items():
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            raise OSError(
+                f"{folder}: cannot write there ({error.strerror}); make it writable, "
+                f"or name another {key} in config/config.yaml"
+            ) from error
+
+
+def hold_lock(folder: Path) -> str | None:
+    """Lock a folder of results until this process ends, however it ends.
+
+    Snakemake's own lock would stay after ``kill -9`` and ask for ``--unlock``, and it does not know of
+    another working folder with the same results.
+
+    Returns
+    -------
+    str or None
+        A warning where the file system has no locks.
+
+    Raises
+    ------
+    RuntimeError
+        If another process holds the lock; the message names that process.
+    """
+    path = folder / LOCK
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except PermissionError:  # of another member of the group
+        handle = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(handle, 32, 0).decode(errors="replace").strip()
+        os.close(handle)
+        raise RuntimeError(
+            f"another run (process {holder}) is working on {folder}; wait for it or stop it"
+        ) from None
+    except OSError as error:
+        os.close(handle)
+        return f"{folder}: its file system has no locks ({error.strerror}); start one run at a time there"
+    if fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_RDWR:
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, str(os.getpid()).encode(), 0)
+    _HELD.append(handle)
+    return None

@@ -1,0 +1,272 @@
+"""Damaged outputs: noticed while jobs are planned, set aside by name when they begin, and made again."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from small_jobs import Jobs
+
+from eigenbench.bench.jobs.workflow import Workflow
+from eigenbench.bench.records.record import Record, read_record, write_record
+from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.datasets import prepare
+
+SUITE = """
+title: A test
+experiments:
+  main:
+    dataset: digits
+    methods: {identity: {}}
+    classifiers: [CalibratedLeastSquares]
+    seeds: [0, 1]
+"""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder in which all runs of a suite were made."""
+    root = tmp_path_factory.mktemp("finished")
+    prepare("digits", data_dir=root / "data", progress=False)
+    state = {"dataset": "digits", "status": "ok", "failure": None}
+    card = json.loads((root / "data" / "prepared" / "digits" / "card.json").read_bytes())
+    (root / "data" / "prepared" / "digits.json").write_text(json.dumps(state | {"card": card}))
+    (root / "data" / "raw" / "digits.json").write_text(json.dumps(state | {"files": []}))
+    (root / "suites").mkdir()
+    (root / "suites" / "s.yaml").write_text(SUITE)
+    (method,) = workflow_in(root).plans["s"].methods
+    jobs = Jobs(root / "data", root)
+    for seed in method.seeds:
+        jobs.run(method, seed)
+    for folder in ("s", "s/main"):
+        (root / "results" / folder / "tracked.json").write_text("{}")
+    return root
+
+
+def workflow_in(root):
+    config = {f"{name}_dir": str(root / name) for name in ("data", "results", "reports")}
+    return Workflow(config | {"suites": ["s"]}, root / "config.yaml", root / "suites")
+
+
+@pytest.fixture
+def root(finished, tmp_path):
+    """A copy with the same times, so that the stamps of the data hold as far as they can."""
+    return Path(shutil.copytree(finished, tmp_path / "copy"))
+
+
+RUN = "s/main/identity/seed-0/CalibratedLeastSquares"
+OTHER = "s/main/identity/seed-1/CalibratedLeastSquares"
+
+
+def planned(root, receipt_is_current=True):
+    """Plan as Snakemake does; return the workflow, and the parameters that say what is replaced."""
+    bench = workflow_in(root)
+    receipts = ["s/tracked.json", "s/main/tracked.json"]
+    found = {
+        "runs": json.loads(bench.states.of_runs(RUN, OTHER)),
+        "data": bench.states.of_dataset("digits"),
+        "receipts": [bench.states.of_receipt(name, lambda path: receipt_is_current) for name in receipts],
+    }
+    return bench, found
+
+
+NOTHING = {"runs": {}, "data": "", "receipts": ["", ""]}
+
+
+def contents(root):
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and path.name not in (".lock", "stamps.json")
+    }
+
+
+def begun(bench, root):
+    """Begin a run; return its messages, the files that are gone, and the new ones."""
+    before = contents(root)
+    lines = bench.begin()
+    after = contents(root)
+    assert all(before[name] == after[name] for name in before.keys() & after.keys())
+    return lines, before.keys() - after.keys(), after.keys() - before.keys()
+
+
+def test_valid_results_stay_and_nothing_is_said(root):
+    bench, found = planned(root)
+    assert found == NOTHING
+    assert begun(bench, root) == ([], set(), set())
+
+
+def test_what_killed_jobs_had_begun_to_write_goes_in_silence_when_the_next_run_begins(root):
+    half = [
+        f"results/{RUN}/.model.skops.otp4rjlh.tmp",
+        "results/s/.tracked.json.a1b2c3d4.tmp",
+        "reports/s/.a1b2c3d4.tmp/new/index.html",
+    ]
+    for name in half:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(b"half")
+    bench, found = planned(root)
+    assert found == NOTHING
+    assert begun(bench, root) == ([], set(half), set())
+    assert not (root / "reports/s/.a1b2c3d4.tmp").exists()
+
+
+def cut(path):
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def edit(path):
+    content = path.read_text()
+    error = str(json.loads(content)["metrics"]["test_error"])
+    path.write_text(content.replace(error, "0.0001"))
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def extend(path):
+    path.write_bytes(path.read_bytes() + b"\0")
+
+
+DAMAGES = [("record.json", cut), ("record.json", edit), ("record.json", empty)]
+DAMAGES += [("model.skops", cut), ("model.skops", empty), ("model.skops", extend)]
+
+
+@pytest.mark.parametrize(("name", "damage"), DAMAGES)
+def test_a_damaged_run_is_planned_set_aside_and_what_takes_its_place_says_so(root, name, damage):
+    damage(root / "results" / RUN / name)
+    before = contents(root)
+    bench, found = planned(root)
+    (token,) = found["runs"].values()
+    assert found == NOTHING | {"runs": {RUN: token}}
+    assert contents(root) == before, "nothing is changed while jobs are planned"
+    lines, gone, new = begun(bench, root)
+    aside = {f"results/{RUN}/{file}" for file in {name, "record.json"}}
+    assert (gone, new) == (aside, {f"{file}.refused" for file in aside})
+    (line,) = lines
+    assert line.startswith(f"{root}/results/{RUN}/{name}: ")
+    assert "set aside, and made again" in line
+    assert planned(root)[1] == found, "a job on another machine is told the same"
+    jobs = Jobs(root / "data", root)
+    (method,) = bench.plans["s"].methods
+    jobs.run(method, 0, replaces=found["runs"])
+    assert planned(root)[1] == found, "nothing is left to do"
+    assert read_record(root / "results" / RUN / "record.json").replaces == token
+    damage(root / "results" / RUN / name)
+    assert planned(root)[1]["runs"][RUN] != token, "the same damage again is another one"
+
+
+def test_the_empty_model_of_a_failed_run_is_no_damage(root):
+    folder = root / "results" / RUN
+    record = json.loads((folder / "record.json").read_bytes())
+    del record["seal"]
+    failure = {"stage": "train", "type": "ValueError", "message": "no"}
+    failed = record | {"status": "failed", "failure": failure, "model": None, "metrics": {}}
+    write_record(folder / "record.json", Record.model_validate(failed))
+    empty(folder / "model.skops")
+    empty(folder / "predictions.npz")
+    assert planned(root)[1] == NOTHING
+
+
+def test_a_receipt_of_another_store_is_replaced(root):
+    bench, found = planned(root, receipt_is_current=False)
+    assert all(found["receipts"])
+    lines, gone, _ = begun(bench, root)
+    assert gone == {"results/s/tracked.json", "results/s/main/tracked.json"}
+    assert "its MLflow store is gone or another one" in lines[0]
+
+
+def permute(folder):
+    path = folder / "prepared" / "digits" / "X_all.npy"
+    np.save(path, np.random.default_rng(0).permutation(np.load(path)))
+
+
+def drop_array(folder):
+    (folder / "prepared" / "digits" / "y_all.npy").unlink()
+
+
+def edit_card(folder):
+    path = folder / "prepared" / "digits" / "card.json"
+    path.write_text(path.read_text().replace('"title": "', '"title": "My '))
+
+
+def another_recipe(folder):
+    path = folder / "prepared" / "digits" / "card.json"
+    card = json.loads(path.read_bytes())
+    path.write_text(json.dumps(card | {"recipe": "0" * 64}))
+
+
+@pytest.mark.parametrize("damage", [permute, drop_array, edit_card, another_recipe])
+def test_prepared_data_that_changed_are_prepared_again(root, damage):
+    damage(root / "data")
+    before = contents(root)
+    bench, found = planned(root)
+    assert found == NOTHING | {"data": found["data"]}
+    assert found["data"]
+    assert contents(root) == before
+    lines, gone, _ = begun(bench, root)
+    assert gone == {"data/prepared/digits.json"}
+    assert lines == ["digits: its prepared data or its source files changed; prepared again"]
+    assert planned(root)[1] == found
+    prepare("digits", data_dir=root / "data", progress=False)
+    X, _ = load_digits(return_X_y=True)
+    stored = np.load(root / "data" / "prepared" / "digits" / "X_all.npy")
+    np.testing.assert_array_equal(stored.reshape(X.shape), X)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"3", b"\xff", b'{"status": "not_run"}'])
+def test_a_state_without_data_is_tried_again_each_time(root, content):
+    state = root / "data" / "prepared" / "digits.json"
+    state.write_bytes(content)
+    first = planned(root)[1]["data"]
+    os.utime(state, (1, 1))
+    assert first
+    assert planned(root)[1]["data"] not in ("", first)
+
+
+def test_an_edited_file_of_the_user_is_prepared_again(root, monkeypatch):
+    asked = []
+
+    def is_current(name, *, data_dir, catalogue):
+        assert name in catalogue.datasets
+        asked.append((name, data_dir))
+        return False
+
+    monkeypatch.setattr("eigenbench.bench.jobs.outputs.is_current", is_current)
+    assert planned(root)[1]["data"]
+    assert asked == [("digits", root / "data")]
+
+
+@pytest.mark.parametrize("place", ["artifacts", "records/s/0123456789abcdef.json"])
+def test_results_of_an_earlier_version_stop_with_one_sentence(root, place):
+    path = root / "results" / place
+    if path.suffix:
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
+    else:
+        path.mkdir()
+    before = contents(root)
+    with pytest.raises(SuiteError) as error:
+        planned(root)
+    assert str(error.value).startswith(f"{root}/results: written by an earlier version of eigenbench")
+    assert "move it away or delete it" in str(error.value)
+    assert "\n" not in str(error.value)
+    assert contents(root) == before
+
+
+def test_a_suite_may_be_called_records(root):
+    shutil.copytree(root / "results" / "s", root / "results" / "records")
+    assert planned(root)[1] == NOTHING
+
+
+def test_a_folder_without_anything_is_fine(root):
+    for name in ("results", "data"):
+        shutil.rmtree(root / name)
+    bench, found = planned(root)
+    assert found == NOTHING
+    assert bench.begin() == []

@@ -1,0 +1,135 @@
+# Large work: every fit is a job of its own. `folder` is suite/experiment/method. Threads, memory and time are
+# those of the profile.
+SEED = f"{RESULTS}/{{folder}}/seed-{{seed}}"
+RUN = f"{SEED}/{{classifier}}"
+FIT = (
+    f"{JOB}.bench.jobs.{{params.verb}} --job {{params.job:q}} --code {{params.code}}"
+    " --replaces {params.replaces:q} --data-dir {params.data:q} --results-dir {params.results:q}"
+    " --threads {threads} --attempts-left {resources.attempts_left} --workflow $PPID --log {log:q}"
+    " {params.options:q}"
+)
+
+
+# One pass over the rows for all embeddings that are fitted on class moments. They wait for it: it is begun first.
+rule moments:
+    input:
+        lambda w: BENCH.prepared(BENCH.moment_job(w)[0]),
+    output:
+        moments=f"{DATA}/moments/{{dataset}}/{{rows}}.npz",
+        report=f"{DATA}/moments/{{dataset}}/{{rows}}.json",
+    log:
+        "logs/moments/{dataset}/{rows}.log",
+    priority: 1
+    retries: RETRIES
+    conda:
+        ENVIRONMENT
+    envmodules:
+        MODULE,
+    threads: 1
+    resources:
+        attempts_left=attempts_left,
+    params:
+        verb="moments",
+        data=lambda w: BENCH.local(DATA),
+        results=lambda w: BENCH.local(RESULTS),
+        job=lambda w: BENCH.moment_job(w)[0].as_json,
+        code=lambda w: BENCH.code("moments"),
+        replaces=lambda w: "{}",
+        options=lambda w, output: [
+            *("--rows", BENCH.moment_job(w)[1].model_dump_json()),
+            *("--output", output.moments),
+        ],
+    message:
+        "moments {wildcards.dataset}, {wildcards.rows}"
+    shell:
+        FIT
+
+
+# The embedding that all classifiers share; below search/, one point of the method's grid, for the search.
+use rule moments as embed with:
+    input:
+        BENCH.prepared_data,
+        moments=BENCH.moments,
+    output:
+        f"{SEED}/{{place}}embedding.json",
+        f"{SEED}/{{place}}features.skops",
+    log:
+        "logs/{folder}/seed-{seed}/{place}embed.log",
+    priority: 0
+    group:
+        "fit"
+    params:
+        verb="embed",
+        job=lambda w: BENCH.part(w.folder).as_json,
+        code=lambda w: BENCH.code("embed", BENCH.part(w.folder)),
+        options=lambda w, input: [
+            *("--seed", w.seed),
+            *(["--point", *re.findall(r"\d+", w.place)] if w.place else []),
+            *(["--moments", *input.moments] if input.moments else []),
+        ],
+    message:
+        "embed {wildcards.folder}/seed-{wildcards.seed}/{wildcards.place}"
+
+
+use rule embed as search with:
+    input:
+        BENCH.prepared_data,
+        BENCH.searched_embedding,
+    output:
+        f"{RUN}/search/point-{{point}}.json",
+    log:
+        "logs/{folder}/seed-{seed}/{classifier}/search/point-{point}.log",
+    params:
+        verb="search",
+        job=lambda w: BENCH.part(w.folder, w.classifier).as_json,
+        code=lambda w: BENCH.code("search", BENCH.part(w.folder, w.classifier)),
+        options=lambda w, input: [
+            *("--seed", w.seed, "--classifier", w.classifier, "--point", w.point)
+        ],
+    message:
+        "search {wildcards.folder}, {wildcards.classifier}, seed {wildcards.seed}, point {wildcards.point}"
+
+
+use rule search as train with:
+    input:
+        BENCH.prepared_data,
+        BENCH.shared_embedding,
+        moments=BENCH.moments_of_chosen,
+        search=BENCH.searched_points,
+    output:
+        collect(f"{RUN}/{{file}}", file=TRAINED_FILES, allow_missing=True),
+    log:
+        "logs/{folder}/seed-{seed}/{classifier}/train.log",
+    params:
+        verb="train",
+        code=lambda w: BENCH.code("train", BENCH.part(w.folder, w.classifier)),
+        replaces=lambda w: BENCH.states.of_runs(
+            f"{w.folder}/seed-{w.seed}/{w.classifier}"
+        ),
+        options=lambda w, input: [
+            *("--seeds", w.seed, "--classifier", w.classifier),
+            *(["--search", *input.search] if input.search else []),
+            *(["--moments", *input.moments] if input.moments else []),
+        ],
+    message:
+        "train {wildcards.folder}, {wildcards.classifier}, seed {wildcards.seed}"
+
+
+# A protocol in place of a classifier.
+use rule moments as measure with:
+    input:
+        BENCH.prepared_data,
+    output:
+        f"{SEED}/record.json",
+    log:
+        "logs/{folder}/seed-{seed}/measure.log",
+    priority: 0
+    threads: lambda w: BENCH.cores(w.folder, workflow.cores)
+    params:
+        verb="measure",
+        job=lambda w: BENCH.spec(w.folder).as_json,
+        code=lambda w: BENCH.code("measure", BENCH.spec(w.folder)),
+        replaces=lambda w: BENCH.states.of_runs(f"{w.folder}/seed-{w.seed}"),
+        options=lambda w: ["--seeds", w.seed],
+    message:
+        "measure {wildcards.folder}, seed {wildcards.seed}"
