@@ -53,7 +53,7 @@ def covertype():
 
 def random_learners(rng, X, y, n_methods, train, test):
     """Errors of learners on random features of their own: variance of their own, alike on any rows."""
-    features = cosine_features(rng, np.concatenate([X[train], X[test]]), n_methods, 40, np.float32(8))
+    features = cosine_features(rng, np.concatenate([X[train], X[test]]), n_methods, 60, np.float32(8))
     n = len(train)
     return ridge_errors(features[:, :n], y[train], features[:, n:], y[test], 2)
 
@@ -79,9 +79,9 @@ def own_learners(X, y, train, test):
 
 def large_pool(rng):
     X, y = covertype()
-    rows = [rng.integers(0, len(y), 3000) for _ in range(10)]
-    wrong = [random_learners(rng, X, y, 8, drawn[:1000], drawn[1000:]) for drawn in rows]
-    return wrong, {"test_rows": [drawn[1000:] for drawn in rows]}
+    rows = [rng.integers(0, len(y), 7000) for _ in range(10)]
+    wrong = [random_learners(rng, X, y, 8, drawn[:2000], drawn[2000:]) for drawn in rows]
+    return wrong, {"test_rows": [drawn[2000:] for drawn in rows]}
 
 
 def resplits(rng):
@@ -131,8 +131,8 @@ def grouped_splits(rng):
 
 def one_test_set(rng):
     X, y = covertype()
-    drawn = rng.integers(0, len(y), 11_000)
-    return [random_learners(rng, X, y, 8, drawn[:1000], drawn[1000:]) for _ in range(5)], {}
+    drawn = rng.integers(0, len(y), 12_000)
+    return [random_learners(rng, X, y, 8, drawn[:2000], drawn[2000:]) for _ in range(5)], {}
 
 
 def one_run(rng):
