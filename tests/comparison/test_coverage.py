@@ -8,8 +8,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 from simulation import (
-    N_TEST,
-    N_TRAIN,
     difficulties,
     errors_by_split,
     nearest_centroid_error,
@@ -18,13 +16,8 @@ from simulation import (
     seeds_on_rows_rate,
 )
 
-from eigenbench.comparison.mean_intervals import (
-    Interval,
-    rows_and_seeds,
-    rows_and_splits,
-    wilson,
-)
-from eigenbench.comparison.one_dataset import compare_over_seeds
+from eigenbench.comparison.differences import compare_methods
+from eigenbench.comparison.mean_intervals import Interval, mean_interval, wilson
 from eigenbench.comparison.row_metric import RowMetric
 
 SEED = 19
@@ -44,6 +37,10 @@ def coverage(n, truth, intervals):
     assert found.iloc[0] >= 0.93 - (0 if n >= 1000 else 4 * np.sqrt(0.05 * 0.95 / n))
     assert found.iloc[0] <= 0.98 or n < 1000
     return found
+
+
+def runs_of(wrong):
+    return {seed: RowMetric(np.asarray(one)[:, None]) for seed, one in enumerate(wrong)}
 
 
 def student(values):
@@ -72,7 +69,7 @@ def test_wilson(n):
 def test_rows_and_seeds(n, seed_deviation):
     def intervals(generator):
         wrong = seeds_on_rows(generator, 5, 300, seed_deviation)[0]
-        return {"both": rows_and_seeds(wrong), "seeds": student(wrong.mean(axis=1))}
+        return {"both": mean_interval(runs_of(wrong)), "seeds": student(wrong.mean(axis=1))}
 
     found = coverage(n, seeds_on_rows_rate(seed_deviation), intervals)
     assert found["seeds"] < found["both"]
@@ -81,8 +78,10 @@ def test_rows_and_seeds(n, seed_deviation):
 @simulations(200, 1000)
 def test_rows_and_splits(n):
     def intervals(generator):
-        (errors,) = errors_by_split(nearest_centroid_runs(generator, [0.25])[0])
-        return {"both": rows_and_splits(errors, n_train=N_TRAIN, n_test=N_TEST), "splits": student(errors)}
+        runs, test_rows = nearest_centroid_runs(generator, [0.25])
+        (errors,) = errors_by_split(runs)
+        both = mean_interval(runs_of(runs["m0"].values()), test_rows=test_rows)
+        return {"both": both, "splits": student(errors)}
 
     found = coverage(n, nearest_centroid_error(0.25), intervals)
     assert found["splits"] < 0.88
@@ -93,8 +92,8 @@ def test_difference_of_two_runs(n):
     def intervals(generator):
         hard = difficulties(generator, 0.1, 300)
         wrong = generator.random((2, 300)) < np.stack([hard, 0.7 * hard])
-        runs = {name: [RowMetric(rows[:, None])] for name, rows in zip("ab", wrong, strict=True)}
-        first, second = (compare_over_seeds(runs).loc[name] for name in "ab")
+        runs = {name: runs_of([rows]) for name, rows in zip("ab", wrong, strict=True)}
+        first, second = (compare_methods(runs).table.loc[name] for name in "ab")
         if first["difference"]:
             found = Interval(first["difference"], first["difference_low"], first["difference_high"])
         else:

@@ -7,13 +7,7 @@ from scipy import stats
 from simulation import seeds_on_rows
 from statsmodels.stats.proportion import proportion_confint
 
-from eigenbench.comparison.mean_intervals import (
-    Interval,
-    mean_interval,
-    rows_and_seeds,
-    rows_and_splits,
-    wilson,
-)
+from eigenbench.comparison.mean_intervals import mean_interval, wilson
 from eigenbench.comparison.row_metric import RowMetric
 
 tables = hnp.arrays(bool, st.tuples(st.integers(1, 6), st.integers(1, 40)))
@@ -27,64 +21,6 @@ def test_wilson_is_that_of_statsmodels(n_rows, data, level):
     np.testing.assert_allclose([found.low, found.high], expected, atol=1e-12)
 
 
-@given(tables)
-def test_every_interval_is_inside_zero_to_one_and_holds_its_estimate(wrong):
-    splits = rows_and_splits(wrong.mean(axis=1), n_train=70, n_test=30)
-    for found in (rows_and_seeds(wrong), splits):
-        assert found.estimate == pytest.approx(wrong.mean())
-        assert 0 <= found.low <= found.estimate + 1e-12
-        assert found.estimate - 1e-12 <= found.high <= 1
-
-
-@given(tables, st.randoms(use_true_random=False))
-def test_order_of_seeds_and_rows_changes_nothing(wrong, random):
-    seeds, rows = (random.sample(range(size), size) for size in wrong.shape)
-    found, again = rows_and_seeds(wrong), rows_and_seeds(wrong[np.ix_(seeds, rows)])
-    np.testing.assert_allclose([again.low, again.high], [found.low, found.high], atol=1e-9)
-
-
-def test_one_seed_is_wilson():
-    wrong = np.arange(50) < 7
-    assert rows_and_seeds(wrong[None]) == wilson(7, 50)
-
-
-def test_seeds_that_agree_add_rows_of_no_information():
-    """Repeating a deterministic run is no evidence."""
-    wrong = np.tile(np.arange(2000) < 100, (5, 1))
-    repeated, once = rows_and_seeds(wrong), wilson(100, 2000)
-    np.testing.assert_allclose([repeated.low, repeated.high], [once.low, once.high], rtol=2e-3)
-
-
-def test_seeds_without_rows_in_common_are_students():
-    """Where seeds differ much and rows do not, what is left is the spread of seeds."""
-    generator = np.random.default_rng(0)
-    wrong = generator.random((8, 20_000)) < np.linspace(0.3, 0.5, 8)[:, None]
-    means = wrong.mean(axis=1)
-    found = rows_and_seeds(wrong)
-    expected = means.mean() + stats.t.ppf([0.025, 0.975], 7) * stats.sem(means)
-    np.testing.assert_allclose([found.low, found.high], expected, atol=4e-3)
-
-
-@pytest.mark.parametrize("wrong", [np.zeros((5, 100), bool), np.ones((5, 100), bool), np.ones((1, 1), bool)])
-def test_seeds_that_always_or_never_err_are_bounded_by_rows(wrong):
-    assert rows_and_seeds(wrong) == wilson(int(wrong[0].sum()), wrong.shape[1])
-
-
-@given(st.floats(0.05, 0.5), st.floats(0.001, 0.04))
-def test_wider_spread_of_splits_is_a_wider_interval(mean, spread):
-    narrow, wide = (
-        rows_and_splits(mean + s * np.array([-1, 0, 1]), n_train=70, n_test=30)
-        for s in (spread, 1.2 * spread)
-    )
-    assert wide.high - wide.low > narrow.high - narrow.low
-
-
-@pytest.mark.parametrize("errors", [[0.1], [0.1, 0.1, 0.1], [0.0, 0.0]])
-def test_splits_without_spread_are_bounded_by_rows(errors):
-    found, expected = rows_and_splits(errors, n_train=70, n_test=30), wilson(round(30 * errors[0]), 30)
-    np.testing.assert_allclose([found.low, found.high], [expected.low, expected.high])
-
-
 def test_readme_number_holds_test_rows():
     """80.4 errors in 10,000 over starts that hardly differ."""
     found = wilson(80, 10_000)
@@ -96,30 +32,6 @@ def test_readme_number_holds_test_rows():
 def test_impossible_counts(n_errors, n_rows):
     with pytest.raises(ValueError, match="give no error rate"):
         wilson(n_errors, n_rows)
-
-
-@pytest.mark.parametrize(
-    "wrong", [[True, False], np.empty((0, 5)), np.empty((5, 0)), [[0.5, 1]], [[np.nan, 1]]]
-)
-def test_errors_of_seeds_are_zero_or_one(wrong):
-    with pytest.raises(ValueError, match="holds 0 and 1"):
-        rows_and_seeds(wrong)
-
-
-@pytest.mark.parametrize("errors", [[], [0.1, np.nan], [1.1], [-0.1, 0.2], [[0.1]]])
-def test_errors_of_splits_are_shares(errors):
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        rows_and_splits(errors, n_train=70, n_test=30)
-
-
-def test_intervals_are_plain_values():
-    assert rows_and_splits([0.5], n_train=1, n_test=4) == Interval(0.5, *_wilson_half(4))
-
-
-def _wilson_half(n):
-    quantile = stats.norm.ppf(0.975)
-    half_width = quantile / (2 * np.sqrt(n + quantile**2))
-    return pytest.approx(0.5 - half_width), pytest.approx(0.5 + half_width)
 
 
 def runs_of(wrong, **options):

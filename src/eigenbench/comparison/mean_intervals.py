@@ -1,4 +1,4 @@
-"""Intervals of an error rate that hold all that was drawn: test rows, and seeds or splits."""
+"""Confidence intervals of the mean of a metric, for new test rows and new seeds or splits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from eigenbench.comparison.row_metric import RowMetric
@@ -52,7 +52,7 @@ def wilson(n_errors: int, n_rows: int, *, level: float = 0.95) -> Interval:
     Notes
     -----
     Coverage over 10,000 simulations (seed 19) with n = 100 and a rate of .03: .967, where .95 is nominal;
-    that of the normal interval is .798. Repeat by ``tests/comparison/test_coverage.py`` with ``-m slow``.
+    the normal interval has .798. Repeat by ``tests/comparison/test_coverage.py`` with ``-m slow``.
 
     References
     ----------
@@ -68,123 +68,6 @@ def wilson(n_errors: int, n_rows: int, *, level: float = 0.95) -> Interval:
     if not (0 <= n_errors <= n_rows and n_rows > 0):
         raise ValueError(f"{n_errors} errors in {n_rows} rows give no error rate")
     return _score_interval(n_errors / n_rows, n_rows, stats.norm.ppf((1 + level) / 2))
-
-
-def rows_and_seeds(wrong: ArrayLike, *, level: float = 0.95) -> Interval:
-    """Bound the error rate of a randomized method that several seeds ran on one test set.
-
-    With rows and seeds as crossed random effects, the variance of the mean over S seeds and n rows is
-    ``(MS_seeds + MS_rows - MS_rest) / (S n)``, where the mean squares are those of the analysis of variance
-    of a table of two ways without replication [1]_, and components below zero count as zero. The interval is
-    Wilson's with the number of independent rows that has this variance, ``p (1 - p) / variance``, in place of
-    n, as for surveys by clusters [2]_, and a quantile of Student's t with Satterthwaite's degrees of freedom.
-    With one seed it is Wilson's interval.
-
-    Parameters
-    ----------
-    wrong : array of bool, shape (S, n)
-        Whether each seed (row) errs on each test row (column).
-    level : float, default=0.95
-        Confidence.
-
-    Returns
-    -------
-    Interval
-        In shares of rows, for the mean over new seeds and new test rows.
-
-    Raises
-    ------
-    ValueError
-        If ``wrong`` has no entries, or others than 0 and 1.
-
-    Notes
-    -----
-    Coverage over 1,000 simulations (seed 19; 5 seeds, 300 rows, mean rate .07, rows and seeds shift the logit
-    of an error by normal variables, those of seeds with standard deviation 0, .2 and .5): .971, .956 and
-    .948; that of Student's t over seeds alone is .840, .876 and .902. Repeat by
-    ``tests/comparison/test_coverage.py`` with ``-m slow``.
-
-    References
-    ----------
-    .. [1] S. R. Searle, G. Casella and C. E. McCulloch, "Variance components", Wiley 1992, chapter 4.
-    .. [2] C. Franco, R. J. A. Little, T. A. Louis and E. V. Slud, "Comparative study of confidence intervals
-       for proportions in complex sample surveys", Journal of Survey Statistics and Methodology 7 (2019).
-
-    Examples
-    --------
-    >>> always, by_seed = np.arange(200) < 10, np.eye(5, 200, 100) > 0
-    >>> found = rows_and_seeds(always | by_seed)
-    >>> f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
-    '0.055 [0.032, 0.094]'
-    """
-    values = np.asarray(wrong, dtype=np.float64)
-    if values.ndim != 2 or not values.size or not np.isin(values, (0, 1)).all():
-        raise ValueError(f"expected an array of (seeds, rows) that holds 0 and 1, got shape {values.shape}")
-    n_seeds, n_rows = values.shape
-    p = float(values.mean())
-    if n_seeds == 1 or n_rows == 1 or p in (0, 1):
-        return _score_interval(p, n_rows, stats.norm.ppf((1 + level) / 2))
-    squares, freedom = _mean_squares(values)
-    seeds, rows = np.maximum(squares[:2], squares[2])
-    total = seeds + rows - squares[2]
-    satterthwaite = total**2 / np.sum(np.array([seeds, rows, squares[2]]) ** 2 / freedom)
-    n_effective = p * (1 - p) / (total / values.size)
-    return _score_interval(p, n_effective, stats.t.ppf((1 + level) / 2, satterthwaite))
-
-
-def rows_and_splits(errors: ArrayLike, *, n_train: int, n_test: int, level: float = 0.95) -> Interval:
-    """Bound the error rate of a method over splits drawn from one dataset.
-
-    Splits share rows, so their mean varies more than the spread of S splits over the square root of S says:
-    the variance is ``(1 / S + n_test / n_train) s**2`` with the sample variance s**2 of the errors [1]_. The
-    interval is Wilson's with the number of independent rows that has this variance, ``p (1 - p) / variance``,
-    in place of n, and the quantile of Student's t with S - 1 degrees of freedom. Where all splits agree, or
-    there is only one, it is Wilson's for one test set.
-
-    Parameters
-    ----------
-    errors : array of float, shape (S,)
-        Error rate of each split.
-    n_train, n_test : int
-        Training and test rows of a split.
-    level : float, default=0.95
-        Confidence.
-
-    Returns
-    -------
-    Interval
-        In shares of rows, for the method trained on new samples of ``n_train`` rows.
-
-    Raises
-    ------
-    ValueError
-        If the errors are not shares, or there are none.
-
-    Notes
-    -----
-    Coverage over 1,000 simulations (seed 19; nearest centroids on 200 rows of two normal classes, 5 splits of
-    70/30): .956; that of Student's t without the correction is .803. Repeat by
-    ``tests/comparison/test_coverage.py`` with ``-m slow``.
-
-    References
-    ----------
-    .. [1] C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52 (2003).
-
-    Examples
-    --------
-    >>> found = rows_and_splits([0.05, 0.07, 0.06, 0.04, 0.06], n_train=700, n_test=300)
-    >>> f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
-    '0.056 [0.036, 0.087]'
-    """
-    values = np.asarray(errors, dtype=np.float64)
-    if values.ndim != 1 or not values.size or not np.all((values >= 0) & (values <= 1)):
-        raise ValueError(f"expected the error rates of splits, between 0 and 1, got {errors!r}")
-    p = float(values.mean())
-    if len(values) == 1 or np.ptp(values) == 0:
-        return _score_interval(p, n_test, stats.norm.ppf((1 + level) / 2))
-    variance = corrected_variance(values, n_train=n_train, n_test=n_test)
-    quantile = stats.t.ppf((1 + level) / 2, len(values) - 1)
-    return _score_interval(p, p * (1 - p) / variance, quantile)
 
 
 def mean_interval(
@@ -289,27 +172,6 @@ def _interval(
     n_rows = share * (1 - share) / (variance / scale**2) if variance > 0 else n_units
     found = _score_interval(share, n_rows, quantile)
     return Interval(mean, scale * found.low, scale * found.high)
-
-
-def corrected_variance(values: NDArray[np.float64], *, n_train: int, n_test: int) -> float:
-    """Return the variance of the mean over splits drawn from one dataset, by Nadeau and Bengio (2003)."""
-    if n_train < 1 or n_test < 1:
-        raise ValueError(f"a split needs training and test rows, got {n_train} and {n_test}")
-    return float((1 / len(values) + n_test / n_train) * np.var(values, ddof=1))
-
-
-def _mean_squares(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean squares of rows, columns and the rest of a table, and their degrees of freedom."""
-    n, k = values.shape
-    by_row, by_column = values.mean(axis=1, keepdims=True), values.mean(axis=0, keepdims=True)
-    mean = values.mean()
-    sums = (
-        k * np.sum((by_row - mean) ** 2),
-        n * np.sum((by_column - mean) ** 2),
-        np.sum((values - by_row - by_column + mean) ** 2),
-    )
-    freedom = np.array([n - 1, k - 1, (n - 1) * (k - 1)], dtype=np.float64)
-    return np.array(sums) / freedom, freedom
 
 
 def _score_interval(p: float, n: float, quantile: float) -> Interval:

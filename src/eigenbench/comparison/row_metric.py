@@ -80,18 +80,3 @@ class RowMetric:
             for block in blocks
         ]
         return (self.value - self.scale * np.concatenate(without)) * (n - 1) / n
-
-    @property
-    def by_row(self) -> NDArray[np.float64]:
-        """The metric of each row, where it is their mean: without ``combine``."""
-        return self.values[:, 0] * self.scale
-
-    @property
-    def wrong(self) -> NDArray[np.bool_] | None:
-        """Whether each row is wrong, where the metric is the share or the number of such rows; else None."""
-        return self.values[:, 0] if self.values.dtype == bool and self.combine is None else None
-
-    def on(self, weights: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the metric, shape (b,), on b resamples, given how often each draws a row, shape (b, n)."""
-        means = (self.values.T @ weights.T).T / weights.sum(axis=1, keepdims=True)
-        return self.scale * (means[:, 0] if self.combine is None else self.combine(means))
