@@ -157,8 +157,50 @@ def test_a_wrong_value_names_its_place(tmp_path, old, new, place, words):
     ],
 )
 def test_a_value_that_a_component_does_not_take_is_refused_before_work(tmp_path, old, new, place, words):
-    assert SUITE.count(old) >= 1
-    path = write(tmp_path, SUITE.replace(old, new, 1))
+    refused_before_work(tmp_path, SUITE, old, new, place, words)
+
+
+VARIED = """
+title: A test
+experiments:
+  sweep:
+    dataset: digits
+    protocol: sweep
+    settings: {values: {gem__theta: [1, 2]}, params: {ridge: 1.0}}
+    methods: {gem: {steps: [{GEM: {top: 2}}, SignedPowers]}}
+  pairs:
+    dataset: digits
+    protocol: paired_comparison
+    settings: {reference: a, variants: {a: {}, b: {gem__pairs: uniform}, c: {gem: {SIR: {}}, gem__k: 1}}}
+    methods: {gem: {steps: [{GEM: {top: 2}}]}}
+  together:
+    dataset: digits
+    protocol: ensemble
+    settings: {members: 2, variants: [{gem__top: 1}, {signedpowers: passthrough}]}
+    methods: {gem: {steps: [{GEM: {top: 2}}, SignedPowers]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "words"),
+    [
+        ("theta: [1, 2]", "thet: [1, 2]", "sweep.settings: GEM has no parameter", "thet"),
+        ("theta: [1, 2]", "theta: [-1, 2]", "sweep.settings: GEM: The 'theta' parameter", "Got -1 instead"),
+        ("gem__theta", "gen__theta", "sweep.settings: 'gen__theta' names no step.", "Did you mean 'gem'?"),
+        ("ridge: 1.0", "ridge: '1'", "sweep.settings: CalibratedLeastSquares: ", "Write 1 without quotes"),
+        ("uniform", "unifrom", "pairs.settings: GEM: The 'pairs' parameter", "Got 'unifrom' instead"),
+        ("{gem__top: 1}", "{gem__top: 0.5}", "together.settings: GEM: The 'top' parameter", "Got 0.5"),
+    ],
+)
+def test_a_value_that_a_protocol_sets_is_refused_before_work(tmp_path, old, new, place, words):
+    path = write(tmp_path, VARIED)
+    check_parameters(load_suite(path), path)
+    refused_before_work(tmp_path, VARIED, old, new, place, words)
+
+
+def refused_before_work(tmp_path, suite, old, new, place, words):
+    assert suite.count(old) >= 1
+    path = write(tmp_path, suite.replace(old, new, 1))
     with pytest.raises(SuiteError) as error:
         check_parameters(load_suite(path), path)
     assert str(error.value).startswith(f"{path}: experiments.{place}")

@@ -41,6 +41,10 @@ class ProtocolSettings(BaseModel):
         """Return name and parameters of each component that the settings name."""
         return ()
 
+    def parameters(self) -> tuple[tuple[str, list[Any]], ...]:
+        """Return the parameters of methods that the protocol sets, ``step__parameter``, and their values."""
+        return ()
+
     @abstractmethod
     def metrics(self) -> tuple[str, ...]:
         """Return the names of the metrics that these settings give; ``*`` in one stands for any text."""

@@ -34,6 +34,11 @@ class EnsembleSettings(ClassifierSettings):
             raise ValueError(f"{len(self.variants)} variants need as many members, there are {self.members}")
         return self
 
+    def parameters(self) -> tuple[tuple[str, list[Any]], ...]:
+        """Return what members' features have in turn, but for steps that are left out."""
+        changes = [item for variant in self.variants or () for item in variant.items()]
+        return tuple((name, [value]) for name, value in changes if "__" in name)
+
     def metrics(self) -> tuple[str, ...]:
         """Return the names of the ensemble's errors and losses, and of its members'."""
         return ("error", "test_errors", "log_loss", "member_error", "member_log_loss")

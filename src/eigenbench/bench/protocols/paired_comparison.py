@@ -57,6 +57,15 @@ class PairedComparisonSettings(ClassifierSettings):
         named = [(name, params or {}) for step in steps for name, params in step.items()]
         return (*super().components(), *named)
 
+    def parameters(self) -> tuple[tuple[str, list[Any]], ...]:
+        """Return the parameters that variants set in steps that they do not replace."""
+        return tuple(
+            (name, [value])
+            for changes in self.variants.values()
+            for name, value in changes.items()
+            if "__" in name and name.partition("__")[0] not in changes
+        )
+
     def metrics(self) -> tuple[str, ...]:
         """Return the names of each variant's error, number of features, and difference to the reference."""
         differing = [name for name in self.variants if name != self.reference]

@@ -60,9 +60,17 @@ class SweepSettings(ClassifierSettings):
                 raise ValueError(f"'values' of {name} must ascend, by at least one 'unit' each")
         return self
 
+    def parameters(self) -> tuple[tuple[str, list[Any]], ...]:
+        """Return what is varied; each method has one of these parameters."""
+        return tuple((name, [_whole(value) for value in values]) for name, values in self.values.items())
+
     def metrics(self) -> tuple[str, ...]:
         """Return the names of the error, and of the best place on the axis where a parameter is varied."""
         return ("test_error",) if self.sizes else ("validation_error", f"best_{self.axis}")
+
+
+def _whole(value: float) -> float:
+    return int(value) if value == int(value) else value
 
 
 def _ascending(steps: Iterable[int]) -> bool:
@@ -149,8 +157,7 @@ def _value_variants(trial: Trial) -> Iterator[_Variant]:
     validation = data.X_train[held_out], data.y_train[held_out]
     name = own[0]
     for value in settings.values[name]:
-        whole = int(value) if value == int(value) else value
-        method = trial.build().set_params(**{name: whole})
+        method = trial.build().set_params(**{name: _whole(value)})
         yield _Variant(method, name.partition("__")[0], value, train, validation)
 
 

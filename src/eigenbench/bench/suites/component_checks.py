@@ -17,7 +17,7 @@ from typing import Any
 from eigenbench.bench.components import Component, MissingExtraError
 from eigenbench.bench.registry import NAMES, find_component, near_match
 from eigenbench.bench.suites.steps import Role, as_step, nested_steps, step_names
-from eigenbench.bench.suites.suite import Suite, SuiteError
+from eigenbench.bench.suites.suite import ExperimentSpec, Suite, SuiteError
 
 #: Rows, inputs and classes of the trial. The inputs are in [0, 1], where counts and densities are too.
 N_ROWS, N_INPUTS, N_CLASSES = 120, 20, 3
@@ -53,13 +53,29 @@ def check_parameters(suite: Suite, path: Path) -> None:
                     close = near_match(step_name, known)
                     raise SuiteError(f"{place.text}.grid: {key!r} names no step.{close} Steps: {known}")
                 place.at("grid").check_values(by_step[step_name].component, None, {}, {parameter: values})
-        place = _Place(f"{start}.settings", suite.folder)
-        for name, params in experiment.protocol_settings.components() if experiment.protocol_settings else ():
-            place.check(name, None, params)
+        if experiment.protocol_settings:
+            _check_settings(experiment, _Place(f"{start}.settings", suite.folder))
         for classifier_name, item in experiment.classifiers.items():
             place = _Place(f"{start}.classifiers.{classifier_name}", suite.folder)
             place.check(item.component, "classifier", item.params)
             place.at("grid").check_values(item.component, None, {}, item.grid)
+
+
+def _check_settings(experiment: ExperimentSpec, place: _Place) -> None:
+    """Check the components that a protocol's settings name, and the parameters of methods that they set."""
+    settings = experiment.protocol_settings
+    assert settings is not None
+    for name, params in settings.components():
+        place.check(name, None, params)
+    methods = [dict(zip(step_names(m.steps), m.steps, strict=True)) for m in experiment.methods.values()]
+    known = list(dict.fromkeys(itertools.chain(*methods)))
+    for key, values in settings.parameters():
+        step, _, parameter = key.partition("__")
+        if step not in known:
+            raise SuiteError(f"{place.text}: {key!r} names no step.{near_match(step, known)} Steps: {known}")
+        for steps in methods:
+            if step in steps and "__" not in parameter:
+                place.check_values(steps[step].component, None, {}, {parameter: values})
 
 
 @dataclass(frozen=True)
