@@ -117,7 +117,7 @@ def test_three_splits_are_too_few_to_tell(suite, store, tmp_path):
             store(method, seed, wrong + seed)
     board = board_of(suite, store, tmp_path)
     assert board["tied"][:2].isna().all()
-    assert board["refusal"].iloc[0].startswith("3 re-drawn splits are too few")
+    assert board["refusal"].iloc[0].startswith("Too few re-drawn splits")
     assert board["refusal"].iloc[0] in leaderboard_notes(board)
 
 
