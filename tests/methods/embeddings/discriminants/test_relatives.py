@@ -153,3 +153,9 @@ def test_what_cannot_be_solved_is_said(digits):
         FisherLDA().fit(X, np.zeros(len(X)))
     with pytest.raises(ValueError, match="noise_label=77"):
         OrientedPCA(noise_label=77).fit(X, y)
+
+
+def test_more_components_than_there_are_are_cut_with_a_warning():
+    X, y = np.random.RandomState(0).randn(60, 5), np.arange(60) % 3
+    with pytest.warns(UserWarning, match="FisherLDA keeps 2 of n_components=4: 3 classes and 5 inputs"):
+        assert FisherLDA(4).fit(X, y).components_.shape == (2, 5)

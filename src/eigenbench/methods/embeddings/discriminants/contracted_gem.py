@@ -200,7 +200,7 @@ class ContractedGEM(DetectorEmbedding):
     def _affordable(self, varying: int) -> int:
         """Return the default number of principal axes, of so many along which the target varies."""
         n_groups, d = self.n_slices or 2, self.n_features_in_
-        limit = self._default_limit(d) or self.n_components or np.inf
+        limit = self._default_limit(d) or self._given_limit() or np.inf
         in_number, in_memory = limit // (n_groups * (n_groups - 1)), _LARGEST // (8 * n_groups * d * d)
         count = int(max(1, min(varying, in_number, in_memory)))
         if count < varying:

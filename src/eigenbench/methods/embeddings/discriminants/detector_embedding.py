@@ -25,6 +25,10 @@ DETECTORS_PER_INPUT = 20
 MOST_DETECTORS = 1920
 
 
+#: Features that `SignedPowers` makes of each detector by default.
+FEATURES_PER_DETECTOR = 6
+
+
 class DetectorEmbedding(LinearEmbedding):
     """Base of transformers that have found ``detectors_`` (d, m) from rows and their targets."""
 
@@ -45,9 +49,13 @@ class DetectorEmbedding(LinearEmbedding):
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
     }
 
+    def _given_limit(self) -> int | None:
+        """Return the largest number of detectors in all that is asked for."""
+        return self.n_components
+
     def _default_limit(self, n_features: int) -> int | None:
         """Return the largest number of detectors in all when none is given, None for no limit."""
-        if self.top is not None or self.n_components is not None:
+        if self.top is not None or self._given_limit() is not None:
             return None
         return min(DETECTORS_PER_INPUT * n_features, MOST_DETECTORS)
 
@@ -65,7 +73,7 @@ class DetectorEmbedding(LinearEmbedding):
                 " n_components to another number, or top for so many of each.",
                 stacklevel=2,
             )
-        limit = limit or self.n_components
+        limit = limit or self._given_limit()
         return top if limit is None else min(top, -(-limit // n_problems)), limit
 
     def _first(self, values: np.ndarray, top: int, limit: int | None) -> np.ndarray:

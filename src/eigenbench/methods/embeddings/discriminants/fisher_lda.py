@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -27,7 +28,8 @@ class FisherLDA(MomentEmbedding):
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of directions k; None, and any larger number, gives min(classes − 1, rank of the noise).
+        Number of directions k; None gives min(classes − 1, rank of the noise), and so does any larger number,
+        with a warning.
     gamma : float, default=0.0
         Added to the noise, as a multiple of its mean eigenvalue. With γ = 0 directions are sought where rows
         vary within classes: none leads along constant features, and of repeated ones the mean counts.
@@ -83,4 +85,11 @@ class FisherLDA(MomentEmbedding):
         largest = min(n_classes - 1, moments.n_features)
         k = min(self.n_components or largest, largest)
         noise = add_ridge(within, self.gamma)
-        return *top_generalized(between, noise, k, name="the covariance within classes"), mean
+        values, vectors = top_generalized(between, noise, k, name="the covariance within classes")
+        if self.n_components is not None and len(values) < self.n_components:
+            warnings.warn(
+                f"FisherLDA keeps {len(values)} of n_components={self.n_components}: {n_classes} classes and"
+                f" {moments.n_features} inputs have no more. Set n_components to None or less.",
+                stacklevel=2,
+            )
+        return values, vectors, mean

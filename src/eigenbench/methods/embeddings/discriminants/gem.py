@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar
@@ -12,19 +13,26 @@ from scipy import linalg
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from eigenbench.methods.embeddings.discriminants.detector_embedding import ClassDetectors
+from eigenbench.methods.embeddings.discriminants.detector_embedding import (
+    FEATURES_PER_DETECTOR,
+    ClassDetectors,
+)
 from eigenbench.methods.embeddings.discriminants.pairs import (
     all_pairs,
     hypercube_size,
     nearest_pairs,
     select_pairs,
 )
-from eigenbench.methods.linalg.eigenproblems import LowRankDenominator, SharedDenominator
+from eigenbench.methods.linalg.eigenproblems import DENSE_LIMIT, LowRankDenominator, SharedDenominator
 from eigenbench.methods.moments import AnyMoments
 from eigenbench.methods.moments.class_rows import ClassRows, solved_from_rows
 from eigenbench.methods.moments.second_moments import SecondMoments
+from eigenbench.methods.moments.streamed_moments import HELD_MEGABYTES
 
 logger = logging.getLogger(__name__)
+
+#: Seconds of eigenproblems on one core above which there is a warning, and "auto" takes fewer pairs.
+MOST_SECONDS = 60.0
 
 
 class GEM(ClassDetectors):
@@ -50,7 +58,9 @@ class GEM(ClassDetectors):
         numerator and as denominator; each class over those whose means are nearest to its own, where the
         second moment of all rows (with γ) is the identity. The four after "auto" are those of [1]_; with
         many classes the last finds detectors where classes are confused, and depends on no seed. "auto"
-        takes all pairs, or where that are more than detectors in all, as many nearest ones as detectors.
+        takes all pairs, or where that are more than detectors in all, as many nearest ones as detectors. It
+        takes fewer nearest ones, with a warning, where all would take more than a minute of one core and
+        neither ``top`` nor a number of detectors is given.
     n_pairs : int or None, default=None
         Number of pairs for "uniform", "stratified" and "nearest"; None takes as many as "hypercube" would,
         or for "nearest" would on average.
@@ -61,9 +71,12 @@ class GEM(ClassDetectors):
         Add γ itself to the denominators, in place of a multiple of each one's mean eigenvalue: the same for
         classes of small and of large rows.
     n_components : int or None, default=None
-        The largest number of detectors in all: the first of every pair, then the second of every pair and so
-        on, and of the last round those of largest λ. Without it and ``top``, 12 per pair are kept, but no
-        more than 20·d or 1,920 in all, with a warning where that binds.
+        The largest number of detectors (directions, not features) in all: the first of every pair, then the
+        second of every pair and so on, and of the last round those of largest λ. Without it and ``top``, 12
+        per pair are kept, but no more than 20·d or 1,920 in all, with a warning where that binds.
+    n_features : int or None, default=None
+        In place of ``n_components``: the largest number of features that :class:`~eigenbench.SignedPowers`,
+        with its defaults, makes of the detectors, six of each.
     random_state : int, RandomState instance or None, default=None
         Seed of the pair selection; "auto", "all" and "nearest" do not depend on it.
 
@@ -119,6 +132,7 @@ class GEM(ClassDetectors):
         "n_pairs": [Interval(Integral, 1, None, closed="left"), None],
         "denominator": [StrOptions({"second_moment", "covariance"})],
         "absolute_gamma": ["boolean"],
+        "n_features": [Interval(Integral, FEATURES_PER_DETECTOR, None, closed="left"), None],
         "random_state": ["random_state"],
     }
 
@@ -133,6 +147,7 @@ class GEM(ClassDetectors):
         denominator: str = "second_moment",
         absolute_gamma: bool = False,
         n_components: int | None = None,
+        n_features: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.gamma = gamma
@@ -143,11 +158,22 @@ class GEM(ClassDetectors):
         self.denominator = denominator
         self.absolute_gamma = absolute_gamma
         self.n_components = n_components
+        self.n_features = n_features
         self.random_state = random_state
 
     @classmethod
     def _draws_at_random(cls, params: dict[str, Any]) -> bool:
         return params["pairs"] not in ("auto", "all", "nearest")
+
+    def _given_limit(self) -> int | None:
+        if self.n_features is None:
+            return self.n_components
+        if self.n_components is not None:
+            raise ValueError(
+                f"n_components={self.n_components} and n_features={self.n_features} both bound the number of"
+                " detectors: set one of them to None."
+            )
+        return self.n_features // FEATURES_PER_DETECTOR
 
     def _fit_rows(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         if not (self.gamma > 0 and solved_from_rows(self._solve, X, y, sample_weight, classes_each=2)):
@@ -171,6 +197,31 @@ class GEM(ClassDetectors):
         """Return the pairs, and the largest numbers of detectors of each and in all."""
         n_classes = len(moments.classes)
         every = n_classes * (n_classes - 1)
+        affordable = np.inf if isinstance(moments, ClassRows) else _affordable_pairs(moments.n_features)
+        limit = self._default_limit(moments.n_features)
+        if self.pairs == "auto" and limit is not None and min(every, limit) > max(affordable, n_classes):
+            count = max(affordable, n_classes)
+            self._warn_of_work(moments, every, f"takes the {count:,} of nearest classes")
+            top = max(1, min(self._usual_top, moments.n_features, limit // count))
+            return nearest_pairs(moments, self._relative_gamma(moments), count), top, None
+        pairs, top, limit = self._pairs_asked_for(moments, every)
+        if len(pairs) > affordable:
+            self._warn_of_work(moments, len(pairs), "solves them all")
+        return pairs, top, limit
+
+    def _warn_of_work(self, moments: AnyMoments, n_pairs: int, decision: str) -> None:
+        d = moments.n_features
+        megabytes = min(HELD_MEGABYTES, 4 * len(moments.classes) * d**2 / 2**20) + 40 * d**2 / 2**20
+        warnings.warn(
+            f"GEM: the eigenproblems of {n_pairs:,} pairs of classes with {d:,} inputs take about"
+            f" {n_pairs * _pair_seconds(d):,.0f} s of one core and {megabytes:,.0f} MB; pairs={self.pairs!r}"
+            f" {decision}. Set n_pairs with pairs='nearest' for another number, pairs='all' for all, or"
+            " reduce the inputs first.",
+            stacklevel=2,
+        )
+
+    def _pairs_asked_for(self, moments: AnyMoments, every: int) -> tuple[np.ndarray, int, int | None]:
+        n_classes = len(moments.classes)
         if self.pairs == "auto":
             top, limit = self._numbers(every, moments.n_features)
             if limit is None or limit >= every:
@@ -216,6 +267,15 @@ class GEM(ClassDetectors):
 
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
         return self.detectors_, self.offsets_ if self.denominator == "covariance" else None
+
+
+def _pair_seconds(n_inputs: int) -> float:
+    """Return about how long one core takes for a pair of classes (measured: AMD EPYC, top 12)."""
+    return (1.3e-10 if n_inputs < DENSE_LIMIT else 3e-10) * n_inputs**3
+
+
+def _affordable_pairs(n_inputs: int) -> int:
+    return int(MOST_SECONDS / _pair_seconds(n_inputs))
 
 
 def class_denominator(
