@@ -99,20 +99,16 @@ def test_a_number_of_features_is_six_times_that_of_detectors(letters):
     found = GEM(n_features=425).fit(X, y)
     assert_array_equal(found.detectors_, GEM(n_components=70).fit(X, y).detectors_)
     assert SignedPowers().fit_transform(found.transform(X)).shape[1] == 420
-    with pytest.raises(ValueError, match=r"n_components=7 and n_features=60 both say"):
+    with pytest.raises(ValueError, match=r"n_components=7 and n_features=60 both bound"):
         GEM(n_components=7, n_features=60).fit(X, y)
 
 
 def test_work_of_minutes_is_announced_and_by_default_cut_to_the_nearest_pairs(letters, monkeypatch):
     X, y = letters
     monkeypatch.setattr("eigenbench.methods.embeddings.discriminants.gem.MOST_SECONDS", 40 * 27 * 1.3e-10)
-    with pytest.warns(
-        UserWarning, match=r"650 pairs .* 3 inputs take about .* takes the 40 of nearest"
-    ) as one:
+    with pytest.warns(UserWarning, match=r"650 pairs .* 3 inputs take about .* takes the 40 of near") as one:
         found = GEM().fit(X, y)
     assert len(one) == 1
-    assert_array_equal(
-        np.unique(found.pairs_, axis=0), np.unique(GEM(n_components=40).fit(X, y).pairs_, axis=0)
-    )
+    assert_array_equal(found.pairs_, GEM(n_components=40).fit(X, y).pairs_)
     with pytest.warns(UserWarning, match="pairs='all' solves them all"):
         assert len(np.unique(GEM(pairs="all", top=1).fit(X, y).pairs_, axis=0)) == 650

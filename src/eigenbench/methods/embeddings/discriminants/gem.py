@@ -197,7 +197,7 @@ class GEM(ClassDetectors):
         """Return the pairs, and the largest numbers of detectors of each and in all."""
         n_classes = len(moments.classes)
         every = n_classes * (n_classes - 1)
-        affordable = np.inf if isinstance(moments, ClassRows) else _affordable_pairs(moments.n_features)
+        affordable = every if isinstance(moments, ClassRows) else _affordable_pairs(moments.n_features)
         limit = self._default_limit(moments.n_features)
         if self.pairs == "auto" and limit is not None and min(every, limit) > max(affordable, n_classes):
             count = max(affordable, n_classes)
