@@ -103,7 +103,7 @@ class Progress:
 
 
 def failed_runs(outputs: Iterable[str]) -> list[str]:
-    """Return a line for each reason why runs of a finished job have no result; it is in their records."""
+    """Return a line for each reason why runs of a finished job, or candidates of their searches, failed."""
     reasons: dict[str, list[str]] = {}
     for path in map(Path, outputs):
         if path.name != "record.json":
@@ -111,11 +111,16 @@ def failed_runs(outputs: Iterable[str]) -> list[str]:
         try:
             record = json.loads(path.read_bytes())
             status, failure = record["status"], record["failure"]
+            search = record.get("search") or {"candidates": ()}
+            tried = [candidate["status"] for candidate in search["candidates"]]
         except (OSError, ValueError, KeyError, TypeError):
             continue
         if status != "ok":
             why = f"{failure['type']}: {failure['message']}" if failure else "no reason recorded"
             line = f"{status.replace('_', ' ')}: {' '.join(why.split())}"
+            reasons.setdefault(line, []).append(str(path.parent))
+        elif absent := sum(one != "ok" for one in tried):
+            line = f"{absent} of {len(tried)} candidates of the search failed"
             reasons.setdefault(line, []).append(str(path.parent))
     return [
         f"{why} ({folders[0]}{f' and {len(folders) - 1} more' if len(folders) > 1 else ''})"

@@ -100,11 +100,13 @@ def test_a_job_that_fails_is_told_at_once_with_the_end_of_its_log(handler, tmp_p
 
 def test_runs_without_result_in_a_job_that_went_well_are_told_too(handler, tmp_path):
     failure = {"type": "ValueError", "message": "gamma is\nnegative"}
-    paths = [tmp_path / f"seed-{seed}" / "record.json" for seed in range(4)]
-    contents = [("failed", failure), ("failed", failure), ("ok", None), ("not_run", None)]
+    paths = [tmp_path / f"seed-{seed}" / "record.json" for seed in range(5)]
+    contents = [("failed", failure), ("failed", failure), ("ok", None), ("not_run", None), ("ok", None)]
     for path, (status, why) in zip(paths, contents, strict=True):
         path.parent.mkdir()
-        path.write_text(json.dumps({"status": status, "failure": why}))
+        tried = [{"status": "failed" if path == paths[-1] else "ok"}, {"status": "ok"}]
+        search = {"search": {"candidates": tried}} if status == "ok" else {}
+        path.write_text(json.dumps({"status": status, "failure": why} | search))
     send(
         handler,
         LogEvent.JOB_INFO,
@@ -114,6 +116,7 @@ def test_runs_without_result_in_a_job_that_went_well_are_told_too(handler, tmp_p
     assert handler.text.getvalue().splitlines()[2:] == [
         f"failed: ValueError: gamma is negative ({tmp_path}/seed-0 and 1 more)",
         f"not run: no reason recorded ({tmp_path}/seed-3)",
+        f"1 of 2 candidates of the search failed ({tmp_path}/seed-4)",
     ]
 
 

@@ -42,7 +42,7 @@ class Protocol:
 
     @property
     def exclusive(self) -> bool:
-        """Whether its jobs get the whole machine, because they measure time."""
+        """True where its jobs get the whole machine, because they measure time."""
         return self.settings().exclusive
 
     def settings(self) -> type[ProtocolSettings]:

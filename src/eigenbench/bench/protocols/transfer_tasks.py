@@ -48,7 +48,7 @@ class Task:
 
     @property
     def drawn(self) -> np.ndarray:
-        """Which rows are images of the dataset, not copies."""
+        """Mask of the rows that are images of the dataset, not copies."""
         return self.origin == np.arange(len(self.origin))
 
 

@@ -173,7 +173,7 @@ class ValidationSpec(SuiteModel):
 
     @property
     def multilabel(self) -> bool:
-        """Whether the metric is one of multilabel data."""
+        """True for a metric of multilabel data."""
         return self.metric in MULTILABEL_METRICS
 
 
