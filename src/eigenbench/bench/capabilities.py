@@ -25,21 +25,8 @@ def _solved_by_newton(params: dict[str, Any]) -> bool:
 def takes_moments(cls: type) -> bool:
     """Return whether ``fit_moments`` can replace ``fit``, so that one pass over the rows serves many methods.
 
-    Parameters
-    ----------
-    cls : type
-        An estimator class. One whose ``fit_moments`` finds less than its ``fit``, or not for all targets, has
-        the attribute ``_moments_suffice = False``.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> from eigenbench import GEM, SignedPowers
-    >>> takes_moments(GEM), takes_moments(SignedPowers)
-    (True, False)
+    A class whose ``fit_moments`` finds less than its ``fit``, or not for all targets, has the attribute
+    ``_moments_suffice = False``.
     """
     return hasattr(cls, "fit_moments") and getattr(cls, "_moments_suffice", True)
 
@@ -47,22 +34,8 @@ def takes_moments(cls: type) -> bool:
 def needs_rows(estimator: Any) -> bool:
     """Return whether ``fit`` learns from the rows, and not from their width and type alone.
 
-    Parameters
-    ----------
-    estimator : estimator
-        An instance. A class that uses no more of the rows has the attribute ``_shape_suffices = True``, or,
-        as scikit-learn's stateless transformers, the tag ``requires_fit = False``.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from eigenbench import SignedPowers
-    >>> needs_rows(SignedPowers()), needs_rows(StandardScaler())
-    (False, True)
+    A class that uses no more of the rows has the attribute ``_shape_suffices = True``, or, as scikit-learn's
+    stateless transformers, the tag ``requires_fit = False``.
     """
     from sklearn.utils import get_tags
 
@@ -72,23 +45,9 @@ def needs_rows(estimator: Any) -> bool:
 def takes_partitions(estimator: Any) -> bool:
     """Return whether an estimator can be fitted to rows with one label each that are never whole in memory.
 
-    Parameters
-    ----------
-    estimator : estimator
-        An instance. A classifier needs ``fit_partitions``. A transformer needs ``fit_moments``, where class
-        moments give what ``fit`` does (those of classes, for a class with ``_moments_suffice_for_classes``),
-        or ``partial_fit``, or nothing of the rows but their shape.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> from sklearn.decomposition import PCA, IncrementalPCA
-    >>> from eigenbench import GEM
-    >>> takes_partitions(GEM()), takes_partitions(IncrementalPCA()), takes_partitions(PCA())
-    (True, True, False)
+    A classifier needs ``fit_partitions``. A transformer needs ``fit_moments``, where class moments give what
+    ``fit`` does (those of classes, for a class with ``_moments_suffice_for_classes``), or ``partial_fit``, or
+    nothing of the rows but their shape.
     """
     if hasattr(estimator, "predict"):
         return hasattr(estimator, "fit_partitions")
@@ -100,37 +59,14 @@ def takes_partitions(estimator: Any) -> bool:
 def takes_feature_map(cls: type) -> bool:
     """Return whether a classifier maps its rows to features block by block, by a ``feature_map`` given to it.
 
-    Parameters
-    ----------
-    cls : type
-        An estimator class. A classifier whose ``feature_map`` is applied to something else than the rows has
-        the attribute ``_maps_rows = False``.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> from eigenbench import CalibratedLeastSquares, LabelEmbeddingClassifier
-    >>> takes_feature_map(CalibratedLeastSquares), takes_feature_map(LabelEmbeddingClassifier)
-    (True, False)
+    A classifier whose ``feature_map`` is applied to something else than the rows has the attribute
+    ``_maps_rows = False``.
     """
     return hasattr(cls, "predict") and "feature_map" in _defaults(cls) and getattr(cls, "_maps_rows", True)
 
 
 def takes_random_state(cls: type) -> bool:
-    """Return whether the constructor has ``random_state``.
-
-    Parameters
-    ----------
-    cls : type
-        An estimator class.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether the constructor has ``random_state``."""
     return "random_state" in _defaults(cls)
 
 
@@ -140,25 +76,7 @@ def is_randomized(cls: type, params: Mapping[str, Any]) -> bool:
     It does for every class whose constructor has ``random_state``, with these exceptions: it is among the
     parameters already; the class has a classmethod ``_draws_at_random(params)``, which gets all parameters,
     defaults included, and returns False; or the class is scikit-learn's own and the parameters choose one of
-    its deterministic algorithms.
-
-    Parameters
-    ----------
-    cls : type
-        An estimator class.
-    params : mapping of str to object
-        Parameters that differ from the defaults.
-
-    Returns
-    -------
-    bool
-        What parameters that are estimators draw by their own ``random_state`` does not count.
-
-    Examples
-    --------
-    >>> from eigenbench import GEM
-    >>> is_randomized(GEM, {}), is_randomized(GEM, {"pairs": "uniform"})
-    (False, True)
+    its deterministic algorithms. Parameters that are estimators draw by their own ``random_state``.
     """
     if not takes_random_state(cls) or params.get("random_state") is not None:
         return False

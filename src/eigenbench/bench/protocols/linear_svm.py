@@ -119,28 +119,11 @@ class UnitRows:
 def machine_on_features(
     features: Any, data: UnitRows, Cs: tuple[float, ...], *, tol: float
 ) -> dict[str, float]:
-    """Train linear machines on features, one class against the rest.
+    """Train linear machines on features of unit rows, one class against the rest, and choose C.
 
-    Parameters
-    ----------
-    features : estimator
-        Makes features of unit rows; it is fitted to the training rows.
-    data : UnitRows
-        The rows.
-    Cs : tuple of float
-        Values of C to choose from, ascending.
-    tol : float
-        Tolerance of the solver.
-
-    Returns
-    -------
-    dict of str to float
-        ``test_error``, ``validation_error`` of the chosen C, and ``C``.
-
-    Notes
-    -----
-    Features of all training rows are in memory at once; those of test rows block by block. Up to 10,000 rows,
-    and where rows are fewer than four for each feature, the inner products of the rows are too.
+    Returns ``test_error``, ``validation_error`` of the chosen C, and ``C``. Features of all training rows are
+    in memory at once; those of test rows block by block. Up to 10,000 rows, and where rows are fewer than
+    four for each feature, the inner products of the rows are too.
     """
     from eigenbench.methods.classifiers.squared_hinge import decision_values
     from eigenbench.methods.linalg.row_blocks import row_slices

@@ -110,17 +110,7 @@ def _choice_rows(source: Task, per_class: int | None, seed: int) -> np.ndarray:
 
 
 def target_plane(Z: np.ndarray, names: list[str], seed: int) -> Scatter:
-    """Show the target task on its two principal axes, after what the method did to it.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, D)
-        Target rows as the method gives them; at most 400 of them, drawn at random, are shown.
-    names : list of str
-        Class name of each row.
-    seed : int
-        Seed of that draw.
-    """
+    """Show at most 400 of the target rows Z (n, D), as the method gives them, on their two principal axes."""
     from sklearn.decomposition import PCA
 
     shown = np.sort(np.random.default_rng(seed).permutation(len(Z))[:_POINTS])
@@ -157,12 +147,9 @@ def distance_histogram(pairs: PairDistances, threshold: float) -> Histogram:
 
 
 def direction_images(method: Pipeline, image: tuple[int, int]) -> Images | None:
-    """Show the leading directions of a linear method in the input space, coarsened to 1,024 pixels.
+    """Show the leading directions of a method in the input space, coarsened to 1,024 pixels.
 
-    Returns
-    -------
-    Images or None
-        None where a step is not linear, and so has no ``components_``.
+    None where a step is not linear, and so has no ``components_``.
     """
     directions: Any = None
     for _, step in method.steps:

@@ -222,20 +222,10 @@ WITHOUT_RECIPE: dict[str, str] = {
 
 
 def of_width(recipe: Recipe, n_features: int) -> Recipe | None:
-    """Return a recipe that makes a given number of features, with the rest of its search.
+    """Return a recipe that makes a number of features, with the rest of its search; None where it cannot.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        One of `RECIPES`.
-    n_features : int
-        The number of features; rounded down to a multiple of six where they are powers of directions.
-
-    Returns
-    -------
-    Recipe or None
-        Directions whose number follows from inputs and classes are rotated into as many random ones as it
-        takes. None where there are no directions.
+    The number is rounded down to a multiple of six where features are powers of directions. Directions whose
+    number follows from inputs and classes are rotated into as many random ones as it takes.
     """
     n_units = max(1, n_features // recipe.per_unit)
     if recipe.width:
