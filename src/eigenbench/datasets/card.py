@@ -1,4 +1,4 @@
-"""The two records of a dataset on disk: the manifest of its raw files, and the card of its prepared ones."""
+"""Records of a dataset on disk: manifest of raw files, lists of partitions, card of prepared files."""
 
 from datetime import datetime
 from pathlib import Path
@@ -7,13 +7,14 @@ from typing import Literal
 from pydantic import ValidationError
 
 from eigenbench.datasets.errors import AlteredData, MalformedData, prepare_again
-from eigenbench.datasets.file_sums import FileSums
-from eigenbench.datasets.partition_records import TRAINING_FILES, partition_sum, read_training_files
+from eigenbench.datasets.file_sums import FileSums, partition_sum
 from eigenbench.datasets.splits import AnySplit
 from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel
 
 MANIFEST = "manifest.json"
 CARD = "card.json"
+#: The file of a prepared folder that stands for the training rows.
+TRAINING_FILES = "X_train.json"
 LABEL_EDGES = "label_edges.npy"
 GROUPS = "groups_all.npy"
 
@@ -68,6 +69,42 @@ def read_records(folder: Path) -> dict[str, FileRecord]:
         }
     except (OSError, ValidationError):
         return {}
+
+
+class PartitionRecord(StrictModel):
+    """A partition: its path or URL, and the SHA-256 of its bytes."""
+
+    name: str
+    sha256: Sha256
+
+
+class PartitionList(StrictModel):
+    """The partitions of one part of a dataset, in the order of their names."""
+
+    files: tuple[PartitionRecord, ...]
+
+
+class TrainingFiles(StrictModel):
+    """Content of ``X_train.json``.
+
+    Attributes
+    ----------
+    files : tuple of PartitionRecord
+        The partitions in their order.
+    target : str, int or None
+        Column of the labels.
+    labels : tuple of int or of str
+        The labels as the partitions have them, in the order of their codes.
+    """
+
+    files: tuple[PartitionRecord, ...]
+    target: str | int | None
+    labels: tuple[int, ...] | tuple[str, ...]
+
+
+def read_training_files(path: Path) -> TrainingFiles:
+    """Return the content of ``X_train.json``, whose sum the card has."""
+    return TrainingFiles.model_validate_json(path.read_bytes())
 
 
 class ArrayRecord(StrictModel):

@@ -9,9 +9,17 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from eigenbench.datasets.card import CARD, GROUPS, LABEL_EDGES, Card, read_card
+from eigenbench.datasets.card import (
+    CARD,
+    GROUPS,
+    LABEL_EDGES,
+    TRAINING_FILES,
+    Card,
+    TrainingFiles,
+    read_card,
+    read_training_files,
+)
 from eigenbench.datasets.errors import MalformedData, prepare_again
-from eigenbench.datasets.partition_records import TRAINING_FILES, TrainingFiles, read_training_files
 from eigenbench.datasets.splits import FoldSplit, RandomSplit, SampledSplit, draw_split
 from eigenbench.methods.linalg.partition_files import ArrayFile, ParquetFile, PartitionError, readers_of
 from eigenbench.methods.linalg.partitions import Partitions

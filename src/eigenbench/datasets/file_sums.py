@@ -1,14 +1,16 @@
-"""SHA-256 sums of files, computed again only for files that were touched since."""
+"""SHA-256 sums of files and of partitions, computed again only for those that were touched since."""
 
+import hashlib
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from eigenbench.datasets.errors import StorageError
-from eigenbench.datasets.storage import sha256_of, write_atomically
+from eigenbench.datasets.storage import CHUNK, sha256_of, write_atomically
 from eigenbench.datasets.strict_model import Sha256
 
 STAMPS = "stamps.json"
@@ -85,3 +87,44 @@ def stamp_of(path: Path) -> str:
         time.sleep((_CLOCK_TICK_NS - age) / 1e9)
         status = path.stat()
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
+
+
+def partition_sum(name: str, sums: FileSums, earlier: FileSums | None = None) -> str:
+    """Return the SHA-256 of a partition, which is read only if it was touched since.
+
+    Parameters
+    ----------
+    name : str
+        Its path or URL.
+    sums, earlier : FileSums
+        Where sums are remembered, and where else one may be known.
+
+    Raises
+    ------
+    OSError
+        It is missing or can't be read.
+    """
+    if "://" not in name:
+        stamp, compute = stamp_of(Path(name)), lambda: sha256_of(Path(name))
+    else:
+        filesystem, path = filesystem_of(name)
+        stamp, compute = filesystem.ukey(path), lambda: _remote_sum(filesystem, path)
+    return sums.of(name, stamp, compute if earlier is None else lambda: earlier.of(name, stamp, compute))
+
+
+def _remote_sum(filesystem: Any, path: str) -> str:
+    digest = hashlib.sha256()
+    with filesystem.open(path, "rb") as stream:
+        while block := stream.read(CHUNK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def filesystem_of(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL, and the path in it."""
+    try:
+        from fsspec.core import url_to_fs
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{url} needs fsspec to be read: pip install 'eigenbench[dask]'") from error
+    found: tuple[Any, str] = url_to_fs(url)
+    return found

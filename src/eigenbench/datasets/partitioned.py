@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenbench.datasets.card import ArrayRecord
+from eigenbench.datasets.card import TRAINING_FILES, ArrayRecord, PartitionList, TrainingFiles
 from eigenbench.datasets.catalogue import CatalogueEntry, Part
 from eigenbench.datasets.dataset import labelled_blocks
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.formats import PartitionsFormat
-from eigenbench.datasets.partition_records import TRAINING_FILES, PartitionList, TrainingFiles
 from eigenbench.datasets.readers.raw_rows import natural_key
 from eigenbench.datasets.storage import HashingWriter, atomic_writer
 from eigenbench.methods.linalg.partition_files import ArrayFile, ParquetFile, PartitionError, readers_of

@@ -6,13 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, ValidationInfo, field_validator
 
-from eigenbench.datasets.file_sums import FileSums
-from eigenbench.datasets.partition_records import (
-    PartitionList,
-    PartitionRecord,
-    filesystem_of,
-    partition_sum,
-)
+from eigenbench.datasets.card import PartitionList, PartitionRecord
+from eigenbench.datasets.file_sums import FileSums, filesystem_of, partition_sum
 from eigenbench.datasets.sources.source import Source, SourceUnavailable, StagingArea
 
 
