@@ -242,6 +242,33 @@ def test_images_of_several_sizes_and_colours_become_rows_of_one_length(tmp_path)
     assert read_user_file(tmp_path).features.shape == (2, 32 * 32 * 3)
 
 
+def test_images_of_sixteen_bits_and_of_floats_keep_their_values(tmp_path):
+    values = np.linspace(0, 1, 48, dtype=np.float32).reshape(6, 8)
+    (tmp_path / "a").mkdir()
+    Image.fromarray((values * 65535).astype(np.uint16)).save(tmp_path / "a" / "1.png")
+    Image.fromarray(values).save(tmp_path / "a" / "2.tiff")
+    Image.fromarray(values * 255).save(tmp_path / "a" / "3.tiff")
+    (tmp_path / ".ipynb_checkpoints").mkdir()
+    Image.new("L", (8, 6)).save(tmp_path / ".ipynb_checkpoints" / "1.png")
+    table = read_user_file(tmp_path)
+    assert set(table.targets["target"]) == {"a"}
+    np.testing.assert_allclose(table.features, np.tile(values.reshape(-1), (3, 1)), atol=2e-5)
+
+
+def test_images_are_turned_as_their_exif_data_say(tmp_path):
+    pixels = np.zeros((6, 8), np.uint8)
+    pixels[0] = 255
+    for name, orientation in (("a", 1), ("b", 3)):
+        image = Image.fromarray(pixels)
+        exif = image.getexif()
+        exif[274] = orientation
+        (tmp_path / name).mkdir()
+        image.save(tmp_path / name / "1.png", exif=exif)
+    rows = read_user_file(tmp_path).features.to_numpy().reshape(2, 6, 8)
+    assert rows[0][0].min() == 1
+    assert rows[1][-1].min() == 1
+
+
 BAD_FILES = {
     "empty.csv": (b"", "empty"),
     "blank.csv": (b"\n\n", "empty"),

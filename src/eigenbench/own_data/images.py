@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,12 +22,13 @@ def read_image_folder(folder: str | Path) -> tuple[np.ndarray, np.ndarray]:
     Parameters
     ----------
     folder : path-like
-        Holds a folder for each class; hidden files and files that are no images are passed over.
+        Holds a folder for each class; hidden files and folders and files that are no images are passed over.
 
     Returns
     -------
     X : ndarray of float32, shape (n, height * width * channels)
-        Images of one size up to 64 × 64 as they are, else scaled to 32 × 32; grey if all are.
+        Images of one size up to 64 × 64 as they are, else scaled to 32 × 32; grey if all are. Turned as
+        their EXIF data say; with 16 bits or floats, divided by the value of white.
     y : ndarray of str, shape (n,)
         The names of their folders.
 
@@ -40,7 +42,7 @@ def read_image_folder(folder: str | Path) -> tuple[np.ndarray, np.ndarray]:
     folder = Path(folder)
     images, labels = [], []
     for path in sorted(folder.glob("*/*"), key=lambda path: natural_key(str(path))):
-        if path.is_file() and not path.name.startswith("."):
+        if path.is_file() and not path.name.startswith(".") and not path.parent.name.startswith("."):
             try:
                 with Image.open(path) as image:
                     images.append(_decoded(image))
@@ -51,17 +53,41 @@ def read_image_folder(folder: str | Path) -> tuple[np.ndarray, np.ndarray]:
                 raise OwnDataError(f"{path} can't be read: {error}") from error
     if not images:
         raise OwnDataError(f"{folder} holds no images in folders, one folder for each class")
-    mode = "L" if all(image.mode == "L" for image in images) else "RGB"
     sizes = {image.size for image in images}
     size = sizes.pop() if len(sizes) == 1 else (SIDE, SIDE)
     if max(size) > _LARGEST_SIDE:
         size = (SIDE, SIDE)
-    rows = [np.asarray(image.convert(mode).resize(size), dtype=np.float32).reshape(-1) for image in images]
-    return np.stack(rows) / np.float32(255), np.array(labels)
+    colour = any(image.mode == "RGB" for image in images)
+    return np.stack([_row(image.resize(size), colour) for image in images]), np.array(labels)
 
 
-def _decoded(image):
-    """Return an image in memory, no larger than what is needed of it."""
-    grey = image.mode in ("1", "L", "I;16", "I", "F", "LA")
-    decoded = image.convert("L" if grey else "RGB")
+def _decoded(image: Any) -> Any:
+    """Return an image upright and in memory, no larger than what is needed of it.
+
+    Its mode is L, RGB, or, with more than eight bits, F with values from 0 to 1.
+    """
+    from PIL import Image, ImageOps
+
+    image = ImageOps.exif_transpose(image)
+    if image.mode.startswith(("I", "F")):
+        values = np.asarray(image, dtype=np.float32)
+        decoded = Image.fromarray(values / _full_scale(image.mode, values))
+    else:
+        decoded = image.convert("L" if image.mode in ("1", "L", "LA") else "RGB")
     return decoded.resize((SIDE, SIDE)) if max(decoded.size) > _LARGEST_SIDE else decoded
+
+
+def _full_scale(mode: str, values: np.ndarray) -> np.float32:
+    """Return the value of white: of whole numbers 65,535; of floats 1, 255 or 65,535, as they need."""
+    if mode.startswith("I"):
+        return np.float32(65_535)
+    return np.float32(next((white for white in (1, 255) if values.max() <= white), 65_535))
+
+
+def _row(image: Any, colour: bool) -> np.ndarray:
+    values = np.asarray(image, dtype=np.float32)
+    if image.mode != "F":
+        values = values / np.float32(255)
+    if colour and values.ndim == 2:
+        values = np.repeat(values[:, :, None], 3, axis=2)
+    return values.reshape(-1)
