@@ -15,20 +15,29 @@ from eigenbench.own_data.table import OwnDataError, unknown
 #: The raw inputs; always compared, so that "no embedding helps here" can be the answer.
 INPUTS = "raw"
 
-#: The recipes that are compared unless others are asked for: of each family one that is quick by default.
-_DEFAULT = ("random", "pca", "lda", "gem", "deep_gem", "fourier", "nystroem")
+#: The recipes that are compared unless others are asked for: the best of the reference that are quick.
+_DEFAULT = ("random", "pca", "svd", "gem", "gem_subclasses", "gem_and_fourier", "nystroem")
 
 #: The recipes for several labels, which need no classes, and those for sparse rows.
 _FOR_LABELS = (INPUTS, "random", "pca", "pca_whitened", "fourier", "rbf_sampler", "nystroem", "random_trees")
 _FOR_SPARSE = (INPUTS, "random", "fourier", "spherical", "tensor_sketch", "nystroem", "rbf_sampler")
 
+#: Truncated singular values take the place of principal components where rows are sparse.
+_SVD, _SVD_COMPONENTS = "svd", 100
+
 _LINEAR = "LogisticRegression"
 
 #: Classifiers that get the raw inputs alone.
-RIVALS = ("HistGradientBoostingClassifier", "RandomForestClassifier", "SVC", "KNeighborsClassifier")
+RIVALS = (
+    "LinearSVC",
+    "HistGradientBoostingClassifier",
+    "RandomForestClassifier",
+    "SVC",
+    "KNeighborsClassifier",
+)
 
-#: Of these, those that take dense rows only.
-_DENSE = ("HistGradientBoostingClassifier",)
+#: Of these, those for dense rows only, for sparse rows only, and without weights of classes.
+_DENSE, _SPARSE, _UNWEIGHTED = ("HistGradientBoostingClassifier",), ("LinearSVC",), ("KNeighborsClassifier",)
 
 #: Those that need an extra: compared if they are asked for, or, with all, if they are installed.
 _MORE_RIVALS = ("LGBMClassifier",)
@@ -41,6 +50,7 @@ _PARAMS = {"LGBMClassifier": {"n_jobs": 1}}
 GRIDS: dict[str, Grid] = {
     _LINEAR: {"C": [0.01, 0.1, 1.0, 10.0]},
     "OneVsRestLogistic": {"C": [0.1, 0.3, 1.0, 10.0]},
+    "LinearSVC": {"C": [0.01, 0.1, 1.0, 10.0]},
     "SVC": {"C": [1.0, 10.0, 100.0], "gamma": [3.0e-4, 3.0e-3, 3.0e-2, 3.0e-1]},
     "KNeighborsClassifier": {"n_neighbors": [1, 3, 5, 9, 15, 25]},
     "RandomForestClassifier": {"max_features": ["sqrt", 0.3], "min_samples_leaf": [1, 3]},
@@ -103,8 +113,10 @@ class Methods:
 def known_methods(multilabel: bool, sparse: bool) -> list[str]:
     """Return the names that a user can ask for."""
     recipes = [name for name in RECIPES if not multilabel or name in _FOR_LABELS]
-    recipes = [name for name in recipes if not sparse or name in _FOR_SPARSE]
-    rivals = [name for name in (*RIVALS, *_MORE_RIVALS) if not (sparse and name in _DENSE)]
+    if sparse:
+        recipes = [*(name for name in recipes if name in _FOR_SPARSE), _SVD]
+    absent = _DENSE if sparse else _SPARSE
+    rivals = [name for name in (*RIVALS, *_MORE_RIVALS) if name not in absent]
     return recipes if multilabel else [*recipes, *rivals]
 
 
@@ -115,18 +127,22 @@ def chosen_methods(
     exclude: Sequence[str] = (),
     *,
     n_rows: int = 0,
+    n_features: int = _SVD_COMPONENTS + 1,
+    balanced: bool = False,
     search: bool = False,
 ) -> Methods:
     """Return the methods that the user asked for; the raw inputs are always among them.
 
     Parameters
     ----------
-    multilabel, sparse, n_rows : bool, bool, int
+    multilabel, sparse, n_rows, n_features : bool, bool, int, int
         What the data are.
     methods : sequence of str
         Recipes and rivals; by default a selection that is quick, ``all`` for all.
     exclude : sequence of str
         Those to leave out.
+    balanced : bool
+        Weight each class by the inverse of its share of the rows, as the balanced error does.
     search : bool
         Choose settings on held-out training rows, in place of one for each method.
 
@@ -148,10 +164,18 @@ def chosen_methods(
     names = [name for name in known if name in (INPUTS, *wanted) and name not in exclude]
     recipes = [name for name in names if name in RECIPES]
     steps = {name: _steps(name, sparse, search) for name in recipes}
-    grids = {name: RECIPES[name].grid for name in recipes} if search else {}
-    rivals = [] if multilabel else [name for name in names if name not in RECIPES]
-    classifiers: dict[str, dict[str, Any]] = {"OneVsRestLogistic" if multilabel else _LINEAR: {}}
-    classifiers |= {name: {"methods": [INPUTS], "params": _PARAMS.get(name, {})} for name in rivals}
+    if _SVD in names:
+        svd = {"n_components": min(_SVD_COMPONENTS, n_features - 1)}
+        steps[_SVD] = [{"TruncatedSVD": svd}, {"StandardScaler": {}}]
+    grids = {name: RECIPES[name].grid if name in RECIPES else {} for name in steps} if search else {}
+    rivals = [] if multilabel else [name for name in names if name not in steps]
+    weights = {"class_weight": "balanced"} if balanced else {}
+    classifiers: dict[str, dict[str, Any]] = {
+        "OneVsRestLogistic" if multilabel else _LINEAR: {"params": weights}
+    }
+    for name in rivals:
+        params = _PARAMS.get(name, {}) | ({} if name in _UNWEIGHTED else weights)
+        classifiers[name] = {"methods": [INPUTS], "params": params}
     if search:
         classifiers = {name: spec | {"grid": GRIDS[name]} for name, spec in classifiers.items()}
     return Methods(steps, classifiers, grids, note)

@@ -125,15 +125,18 @@ def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
     default = "micro_f1" if problem.multilabel else "balanced_error" if problem.target.imbalanced else "error"
     if options.metric is not None and options.metric not in known:
         raise unknown("metric", options.metric, known)
+    metric = options.metric or default
     methods = chosen_methods(
         problem.multilabel,
         problem.sparse,
         options.methods,
         options.exclude,
         n_rows=problem.matrix.shape[0],
+        n_features=problem.n_features,
+        balanced=metric == "balanced_error",
         search=options.search,
     )
-    return methods, options.metric or default
+    return methods, metric
 
 
 def check_held_out(problem: Problem, seed: int) -> None:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,7 +24,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
     Numbers: a missing value becomes the column's median, and a further column says where it was; then zero
     mean and unit variance. Categories: an indicator for each of the most frequent, one for all others
     together, and one for missing values. All of it is scikit-learn's, put together by a `ColumnTransformer`.
-    Sparse rows keep their zeros: their columns are only divided by the largest absolute value.
+    Sparse rows stay as they are: to scale the columns of TF-IDF would destroy its weights.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    columns_ : ColumnTransformer or MaxAbsScaler
+    columns_ : ColumnTransformer or FunctionTransformer
         The fitted transformers.
     n_features_in_ : int
         Number of columns.
@@ -94,7 +94,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         elif categorical.size:
             raise ValueError("categories in sparse rows: encode them, or give dense rows")
         else:
-            self.columns_ = MaxAbsScaler().fit(X)
+            self.columns_ = FunctionTransformer(accept_sparse=True, feature_names_out="one-to-one").fit(X)
         return self
 
     def _column_transformer(self, X: np.ndarray, categorical: np.ndarray) -> ColumnTransformer:
