@@ -1,5 +1,7 @@
 """Hyperbolic PCA against direct solutions of the paper's eigenproblems, and its behaviour on bad input."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import linalg, sparse
@@ -196,6 +198,20 @@ def test_smallest_risk_selects_eta(sample):
     assert model.risk_ == best.risk_
     np.testing.assert_allclose(model.eta_path_[:, 2], [singles[e].risk_ for e in (2.0, 0.5, 0.2)], atol=1e-12)
     np.testing.assert_array_equal(model.components_, best.components_)
+
+
+def test_by_default_more_directions_may_cost_a_little_risk():
+    X, y = load_digits(return_X_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        free = HyperbolicPCA().fit(X[:300] / 16, y[:300])
+    sizes = []
+    for eta, _, risk in free.eta_path_:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            one = HyperbolicPCA(eta_negative=eta).fit(X[:300] / 16, y[:300])
+        sizes.append(one.n_components_ if risk <= 1.3 * free.eta_path_[:, 2].min() else 0)
+    assert free.n_components_ == max(sizes) > sizes[free.eta_path_[:, 2].argmin()]
 
 
 def test_risk_is_that_of_the_output(sample):

@@ -39,7 +39,7 @@ class HyperbolicPCA(HyperbolicSubspace):
     ----------
     n_components : int, default=20
         The largest dimension d of the subspace. Only eigenvectors with positive eigenvalues are kept, however
-        few they are (see Notes); a warning says so.
+        few they are (see Notes); a warning says so unless η₋₁ is chosen by default.
     kernel : str or callable, default="linear"
         A kernel name or callable of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or "half_rbf", the
         paper's ½·exp(−gamma·‖x − x'‖²), which keeps ‖ψ(x) − ψ(x')‖ ≤ 1.
@@ -56,7 +56,8 @@ class HyperbolicPCA(HyperbolicSubspace):
         the linear kernel only, in the input space. "auto" takes the smaller one. The result is the same.
     eta_negative : float, array-like of float, "alternating" or None, default=None
         η₋₁ > 0 relative to η₁ = −1; only the ratio matters. Of several values the one with the smallest
-        margin risk on the training pairs is used; None tries twelve between 0.005 and 1. "alternating"
+        margin risk on the training pairs is used. None tries twelve between 0.005 and 1, and takes the one
+        with the most directions among those whose risk is at most 1.3 times the smallest. "alternating"
         takes η₋₁ from a threshold, then the threshold that is best for the subspace found, and so on until
         the threshold stays where it is (see Notes).
     threshold : float or None, default=None

@@ -40,6 +40,9 @@ from eigenbench.methods.linalg.row_blocks import row_slices
 #: Values of η₋₁ among which the risk on the training pairs decides by default.
 ETA_GRID = tuple(np.geomspace(0.005, 1, 12).round(4).tolist())
 
+#: Risk, relative to the smallest, that more directions may cost by default.
+RISK_FOR_DIRECTIONS = 1.3
+
 #: Value of ``eta_negative`` for which η₋₁ and the threshold are alternated, and the threshold at the start.
 ALTERNATING, FIRST_THRESHOLD = "alternating", 0.3
 
@@ -195,10 +198,17 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
             if hasattr(self, name):
                 delattr(self, name)
         path, best = [], None
+        free = self.eta_negative is None and self.threshold is None
+        tried = []
         for found in self._subspaces(operators, etas, distances):
             path.append((found.eta, found.threshold, found.risk))
             if best is None or self._alternates() or found.risk < best.risk:
                 best = found
+            if free:
+                tried.append(found)
+        if free and best is not None:
+            near = [found for found in tried if found.risk <= RISK_FOR_DIRECTIONS * best.risk]
+            best = max(near, key=lambda found: (found.eigenvalues.size, -found.risk))
         if best is None:
             raise ValueError(
                 f"no direction separates the pairs: T̂ has no positive eigenvalue for η₋₁ ≤ {etas[-1]:g}. "
@@ -210,7 +220,7 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
             self.threshold_, self.risk_ = best.threshold * self.diameter_, best.risk
         self._keep(expand(best.vectors), support)
         self.n_components_ = self._n_features_out = self.eigenvalues_.size
-        if self.n_components_ < self.n_components:
+        if self.n_components_ < self.n_components and not free:
             warnings.warn(
                 f"{type(self).__name__} keeps {self.n_components_} of n_components={self.n_components}: with"
                 f" η₋₁={self.eta_negative_:g} no other direction parts different pairs more than equal ones.",
