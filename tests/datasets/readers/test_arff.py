@@ -82,6 +82,11 @@ def test_many_labels_stay_sparse(tmp_path):
     assert peak_bytes(read_all) < n_rows * n_labels // 2
 
 
+def test_a_quote_or_backslash_inside_a_bare_name_belongs_to_it():
+    text = HEADER.replace("L2", "TAG_m\\'usica") + "{2 1}\n"
+    assert read_bytes(read, text.encode()).label_names == ("L one", "TAG_m\\'usica")
+
+
 def test_an_explicit_zero_is_no_label():
     rows = read_bytes(read, (HEADER + "{2 0,3 1}\n").encode())
     assert rows.labels.toarray().tolist() == [[0, 1]]

@@ -20,7 +20,7 @@ NUMERIC = ("numeric", "real", "integer")
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 _QUOTED = r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\""
-_ATTRIBUTE = re.compile(rf"@attribute\s+(?:{_QUOTED}|([^\s{{'\"]+))\s*(\{{.*|\S.*)", re.IGNORECASE)
+_ATTRIBUTE = re.compile(rf"@attribute\s+(?:{_QUOTED}|([^\s{{'\"][^\s{{]*))\s*(\{{.*|\S.*)", re.IGNORECASE)
 _CELL = re.compile(rf"[^\S\t]*(?:{_QUOTED}|([^,\t'\"]*))[^\S\t]*([,\t]|$)")
 _PAIR = re.compile(rf"\s*(\d{{1,9}})\s+(?:{_QUOTED}|([^,'\"]+))\s*(,|$)", re.ASCII)
 _LISTED = re.compile(r"\{(.*)\}\s*(?:\{[^{}]*\})?")
