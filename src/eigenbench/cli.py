@@ -331,7 +331,7 @@ def ui(
 
 def main() -> None:
     """Run the command; expected errors are one clear line, not a traceback."""
-    from eigenbench.bench.records.record import RecordError
+    from eigenbench.bench.records.sealed_json import DamagedFileError
     from eigenbench.reporting import ReportError
     from eigenbench.reproduction.reference import ReproductionError
     from eigenbench.tracking.addresses import TrackingError
@@ -341,7 +341,7 @@ def main() -> None:
     except (
         ReportError,
         DatasetError,
-        RecordError,
+        DamagedFileError,
         ReproductionError,
         SkeletonError,
         SuiteError,

@@ -103,7 +103,7 @@ class Progress:
 
 
 def failed_runs(outputs: Iterable[str]) -> list[str]:
-    """Return a line for each reason why runs of a finished job, or candidates of their searches, failed."""
+    """Return a line for each reason why runs of a job, or candidates of searches, failed or are doubtful."""
     reasons: dict[str, list[str]] = {}
     for path in map(Path, outputs):
         if path.name != "record.json":
@@ -115,6 +115,8 @@ def failed_runs(outputs: Iterable[str]) -> list[str]:
             tried = [candidate["status"] for candidate in search["candidates"]]
         except (OSError, ValueError, KeyError, TypeError):
             continue
+        for warning in record.get("warnings") or ():
+            reasons.setdefault(f"doubtful: {warning}", []).append(str(path.parent))
         if status != "ok":
             why = f"{failure['type']}: {failure['message']}" if failure else "no reason recorded"
             line = f"{status.replace('_', ' ')}: {' '.join(why.split())}"

@@ -34,7 +34,7 @@ rule moments:
         results=lambda w: BENCH.local(RESULTS),
         job=lambda w: BENCH.moment_job(w)[0].as_json,
         code=lambda w: BENCH.code("moments"),
-        replaces=lambda w: "{}",
+        replaces=lambda w: BENCH.states.of(f"{DATA}/moments/{w.dataset}/{w.rows}.json"),
         options=lambda w, output: [
             *("--rows", BENCH.moment_job(w)[1].model_dump_json()),
             *("--output", output.moments),
@@ -62,6 +62,9 @@ use rule moments as embed with:
         verb="embed",
         job=lambda w: BENCH.part(w.folder).as_json,
         code=lambda w: BENCH.code("embed", BENCH.part(w.folder)),
+        replaces=lambda w: BENCH.states.of(
+            f"{RESULTS}/{w.folder}/seed-{w.seed}/{w.place}embedding.json"
+        ),
         options=lambda w, input: [
             *("--seed", w.seed),
             *(["--point", *re.findall(r"\d+", w.place)] if w.place else []),
@@ -83,6 +86,9 @@ use rule embed as search with:
         verb="search",
         job=lambda w: BENCH.part(w.folder, w.classifier).as_json,
         code=lambda w: BENCH.code("search", BENCH.part(w.folder, w.classifier)),
+        replaces=lambda w: BENCH.states.of(
+            f"{RESULTS}/{w.folder}/seed-{w.seed}/{w.classifier}/search/point-{w.point}.json"
+        ),
         options=lambda w, input: [
             *("--seed", w.seed, "--classifier", w.classifier, "--point", w.point)
         ],
@@ -103,8 +109,8 @@ use rule search as train with:
     params:
         verb="train",
         code=lambda w: BENCH.code("train", BENCH.part(w.folder, w.classifier)),
-        replaces=lambda w: BENCH.states.of_runs(
-            f"{w.folder}/seed-{w.seed}/{w.classifier}"
+        replaces=lambda w: BENCH.states.of(
+            f"{RESULTS}/{w.folder}/seed-{w.seed}/{w.classifier}/record.json"
         ),
         options=lambda w, input: [
             *("--seeds", w.seed, "--classifier", w.classifier),
@@ -129,7 +135,9 @@ use rule moments as measure with:
         verb="measure",
         job=lambda w: BENCH.spec(w.folder).as_json,
         code=lambda w: BENCH.code("measure", BENCH.spec(w.folder)),
-        replaces=lambda w: BENCH.states.of_runs(f"{w.folder}/seed-{w.seed}"),
+        replaces=lambda w: BENCH.states.of(
+            f"{RESULTS}/{w.folder}/seed-{w.seed}/record.json"
+        ),
         options=lambda w: ["--seeds", w.seed],
     message:
         "measure {wildcards.folder}, seed {wildcards.seed}"

@@ -35,7 +35,9 @@ for shared in BENCH.shared_jobs:
             code=lambda w, shared=shared: BENCH.code(
                 shared.verb, *(method.spec for method in shared.methods)
             ),
-            replaces=lambda w, shared=shared: BENCH.states.of_runs(*shared.runs),
+            replaces=lambda w, shared=shared: BENCH.states.of(
+                *(f"{RESULTS}/{file}" for file in shared.reports)
+            ),
             options=lambda w, shared=shared: ["--seeds", *map(str, shared.seeds)],
         message:
             shared.message

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenbench import __version__
-from eigenbench.bench.records.record import Record, read_record
+from eigenbench.bench.records.record import Record, read_record_and_files
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.project_files import project_folder
 from eigenbench.reporting import ReportError
@@ -65,7 +65,10 @@ def write_crate(
         raise ReportError("rocrate is not installed: pip install 'eigenbench[archive]'") from error
     suite = load_suite(suite_path)
     folder = results_dir / suite.name
-    records = {path: read_record(path) for path in sorted(folder.glob("*/*/seed-*/**/record.json"))}
+    names = (*KEPT[1:], *((MODEL,) if models else ()))
+    records = {
+        path: read_record_and_files(path, *names) for path in sorted(folder.glob("*/*/seed-*/**/record.json"))
+    }
     if not records:
         raise ReportError(
             f"no records in {folder}: run `snakemake {suite.name}` first, or name --results-dir"

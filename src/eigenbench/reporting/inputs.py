@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eigenbench.bench.jobs.plan import SuitePlan, load_plan
-from eigenbench.bench.records.record import Record, RecordError, read_record
+from eigenbench.bench.records.record import Record, read_record_and_files
+from eigenbench.bench.records.sealed_json import DamagedFileError
 from eigenbench.bench.suites.suite import Suite, SuiteError
 from eigenbench.bench.suites.suite_file import suite_files
 
@@ -35,8 +36,8 @@ def read_inputs(
 ) -> ReportInputs:
     """Read suites and their records.
 
-    A record that cannot be read is reported, not fatal. Records of runs that the suite does not ask for,
-    or of other settings than it has now, are left out.
+    A record that cannot be read, or whose predictions are damaged, is reported, not fatal. Records of runs
+    that the suite does not ask for, or of other settings than it has now, are left out.
 
     Parameters
     ----------
@@ -65,8 +66,8 @@ def read_inputs(
         path = results_dir / run.record
         if path.exists():
             try:
-                record = read_record(path)
-            except RecordError as error:
+                record = read_record_and_files(path, "predictions.npz")
+            except DamagedFileError as error:
                 unreadable.append(" ".join(str(error).split()))
             else:
                 records += [record] if record.run_key == run.key else []

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenbench.bench.jobs.plan import SuitePlan
-from eigenbench.bench.records.record import Environment, Record, RecordError, read_record
+from eigenbench.bench.records.record import Environment, Record, read_record_and_files
 from eigenbench.bench.records.runs import Run
+from eigenbench.bench.records.sealed_json import DamagedFileError
 from eigenbench.reproduction.noise import ROUNDING, Noise, is_time_or_memory, noise_of
 from eigenbench.reproduction.receipt import ComparedRun, ComparedValue, Receipt, RunVerdict, ValueVerdict
 from eigenbench.reproduction.reference import Reference, ReferenceRun
@@ -86,8 +87,8 @@ def _record_of(run: Run, results_dir: Path) -> Record | str:
     if not path.exists():
         return "no record"
     try:
-        record = read_record(path)
-    except RecordError as error:
+        record = read_record_and_files(path, "predictions.npz")
+    except DamagedFileError as error:
         return " ".join(str(error).split())
     return record if record.run_key == run.key else "its record is of other settings than the suite has now"
 

@@ -11,7 +11,8 @@ from sklearn.datasets import load_digits
 from small_jobs import Jobs
 
 from eigenbench.bench.jobs.workflow import Workflow
-from eigenbench.bench.records.record import Record, read_record, write_record
+from eigenbench.bench.records.record import Record, write_record
+from eigenbench.bench.records.sealed_json import file_sums
 from eigenbench.bench.suites.suite import SuiteError
 from eigenbench.datasets import prepare
 
@@ -20,7 +21,7 @@ title: A test
 experiments:
   main:
     dataset: digits
-    methods: {identity: {}}
+    methods: {identity: {}, random: {steps: [{RandomDirections: {n_components: 5}}]}}
     classifiers: [CalibratedLeastSquares]
     seeds: [0, 1]
 """
@@ -37,10 +38,10 @@ def finished(tmp_path_factory):
     (root / "data" / "raw" / "digits.json").write_text(json.dumps(state | {"files": []}))
     (root / "suites").mkdir()
     (root / "suites" / "s.yaml").write_text(SUITE)
-    (method,) = workflow_in(root).plans["s"].methods
     jobs = Jobs(root / "data", root)
-    for seed in method.seeds:
-        jobs.run(method, seed)
+    for method in workflow_in(root).plans["s"].methods:
+        for seed in method.seeds:
+            jobs.run(method, seed)
     for folder in ("s", "s/main"):
         (root / "results" / folder / "tracked.json").write_text("{}")
     return root
@@ -59,6 +60,10 @@ def root(finished, tmp_path):
 
 RUN = "s/main/identity/seed-0/CalibratedLeastSquares"
 OTHER = "s/main/identity/seed-1/CalibratedLeastSquares"
+EMBEDDING = "s/main/random/seed-0/embedding.json"
+
+
+REPORTS = [f"{RUN}/record.json", f"{OTHER}/record.json", EMBEDDING]
 
 
 def planned(root, receipt_is_current=True):
@@ -66,7 +71,7 @@ def planned(root, receipt_is_current=True):
     bench = workflow_in(root)
     receipts = ["s/tracked.json", "s/main/tracked.json"]
     found = {
-        "runs": json.loads(bench.states.of_runs(RUN, OTHER)),
+        "runs": json.loads(bench.states.of(*(f"{root}/results/{name}" for name in REPORTS))),
         "data": bench.states.of_dataset("digits"),
         "receipts": [bench.states.of_receipt(name, lambda path: receipt_is_current) for name in receipts],
     }
@@ -133,32 +138,41 @@ def extend(path):
     path.write_bytes(path.read_bytes() + b"\0")
 
 
-DAMAGES = [("record.json", cut), ("record.json", edit), ("record.json", empty)]
-DAMAGES += [("model.skops", cut), ("model.skops", empty), ("model.skops", extend)]
+DAMAGES = [(f"{RUN}/record.json", damage) for damage in (cut, edit, empty, extend)]
+DAMAGES += [
+    (f"{RUN}/{name}", damage)
+    for name in ("model.skops", "predictions.npz")
+    for damage in (cut, empty, extend)
+]
+DAMAGES += [
+    (f"s/main/random/seed-0/{name}", damage)
+    for name in ("embedding.json", "features.skops")
+    for damage in (cut, empty)
+]
 
 
 @pytest.mark.parametrize(("name", "damage"), DAMAGES)
 def test_a_damaged_run_is_planned_set_aside_and_what_takes_its_place_says_so(root, name, damage):
-    damage(root / "results" / RUN / name)
+    damage(root / "results" / name)
     before = contents(root)
     bench, found = planned(root)
-    (token,) = found["runs"].values()
-    assert found == NOTHING | {"runs": {RUN: token}}
+    ((report, token),) = found["runs"].items()
+    assert found == NOTHING | {"runs": {report: token}}
     assert contents(root) == before, "nothing is changed while jobs are planned"
     lines, gone, new = begun(bench, root)
-    aside = {f"results/{RUN}/{file}" for file in {name, "record.json"}}
+    aside = {f"results/{name}", str(Path(report).relative_to(root))}
     assert (gone, new) == (aside, {f"{file}.refused" for file in aside})
     (line,) = lines
-    assert line.startswith(f"{root}/results/{RUN}/{name}: ")
+    assert line.startswith(f"{root}/results/{name}: ")
     assert "set aside, and made again" in line
     assert planned(root)[1] == found, "a job on another machine is told the same"
     jobs = Jobs(root / "data", root)
-    (method,) = bench.plans["s"].methods
-    jobs.run(method, 0, replaces=found["runs"])
+    for method in bench.plans["s"].methods:
+        jobs.run(method, 0, replaces=found["runs"])
     assert planned(root)[1] == found, "nothing is left to do"
-    assert read_record(root / "results" / RUN / "record.json").replaces == token
-    damage(root / "results" / RUN / name)
-    assert planned(root)[1]["runs"][RUN] != token, "the same damage again is another one"
+    assert json.loads(Path(report).read_bytes())["replaces"] == token
+    damage(root / "results" / name)
+    assert planned(root)[1]["runs"][report] != token, "the same damage again is another one"
 
 
 def test_the_empty_model_of_a_failed_run_is_no_damage(root):
@@ -166,10 +180,11 @@ def test_the_empty_model_of_a_failed_run_is_no_damage(root):
     record = json.loads((folder / "record.json").read_bytes())
     del record["seal"]
     failure = {"stage": "train", "type": "ValueError", "message": "no"}
-    failed = record | {"status": "failed", "failure": failure, "model": None, "metrics": {}}
-    write_record(folder / "record.json", Record.model_validate(failed))
     empty(folder / "model.skops")
     empty(folder / "predictions.npz")
+    files = file_sums(folder, "model.skops", "predictions.npz")
+    failed = {"status": "failed", "failure": failure, "model": None, "metrics": {}, "files": files}
+    write_record(folder / "record.json", Record.model_validate(record | failed))
     assert planned(root)[1] == NOTHING
 
 

@@ -51,7 +51,7 @@ def test_settings_left_out_are_part_of_the_key():
 def test_a_protocol_that_measures_time_has_the_machine_for_itself():
     steps = {"random": {"steps": [{"RandomMaclaurin": {"n_components": 8}}]}}
     method = plan(protocol="map_speed", settings={}, methods=steps)
-    assert (method.share, method.exclusive) == ("fit", True)
+    assert (method.granularity, method.exclusive) == ("fit", True)
     assert not plan().exclusive
 
 

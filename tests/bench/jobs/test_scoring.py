@@ -1,11 +1,14 @@
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix, log_loss
 from sklearn.svm import LinearSVC
 
+from eigenbench.bench.jobs.record_run import finite_metrics
 from eigenbench.bench.jobs.scoring import MOST_CONFUSION_CLASSES, score_classes
+from eigenbench.methods.metrics.multilabel import score_multilabel
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +83,61 @@ def test_the_confusion_counts_are_kept_up_to_a_number_of_classes(digits):
     model = LogisticRegression(max_iter=500).fit(X[:300], y[:300])
     assert score_classes(model, X, y, MOST_CONFUSION_CLASSES).confusion is not None
     assert score_classes(model, X, y, MOST_CONFUSION_CLASSES + 1).confusion is None
+
+
+class Fixed:
+    """A classifier that gives what it was made with, whatever the rows."""
+
+    classes_ = np.arange(3)
+
+    def __init__(self, predictions=None, probabilities=None, depth=None):
+        if predictions is not None:
+            self.predict = lambda X: np.asarray(predictions)[X.ravel()]
+        if probabilities is not None:
+            self.predict_proba = lambda X: np.asarray(probabilities)[X.ravel()]
+        if depth is not None:
+            self.predict_top_k = lambda X, k: (
+                np.tile(np.arange(k), (len(X), 1)),
+                np.asarray(depth)[X.ravel()],
+            )
+
+
+ROWS = np.arange(3)[:, None]
+
+
+@pytest.mark.parametrize("wrong", [np.nan, 2.7, -1, 300])
+def test_predictions_that_are_no_class_are_refused_with_their_row(wrong):
+    with pytest.raises(ValueError, match=rf"row 1: predicted .*{wrong}.*, which is no class"):
+        score_classes(Fixed([0, wrong, 2]), ROWS, np.arange(3), 3)
+
+
+@pytest.mark.parametrize(
+    "wrong", [[np.nan, 0.5, 0.5], [np.inf, 0, 0], [-0.5, 1, 0.5], [0.5, 0.2, 0.2], [2, 0, 0]]
+)
+def test_probabilities_that_are_none_are_refused_with_their_row(wrong):
+    good = [[1, 0, 0], [0.2, 0.3, 0.5], wrong]
+    with pytest.raises(ValueError, match="row 2: the classifier gave probabilities"):
+        score_classes(Fixed(probabilities=good), ROWS, np.arange(3), 3)
+    exact = score_classes(Fixed(probabilities=[*good[:2], [-1e-7, 0.5, 0.5]]), ROWS, np.arange(3), 3)
+    assert exact.metrics["errors"] == 2
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Fixed(probabilities=[[0.1, 0.2], [0.3, np.nan], [0.5, 0.5]]),
+        Fixed(probabilities=[[0.1, 0.2], [0.3, 1.7], [0.5, 0.5]]),
+        Fixed(depth=[[0.2, 0.1], [np.nan, np.nan], [0.5, 0.5]]),
+    ],
+)
+def test_scores_of_labels_that_are_none_are_refused_with_their_row(model):
+    with pytest.raises(ValueError, match="row 1: the classifier gave a"):
+        score_multilabel(model, ROWS, csr_array(np.eye(3, 2, dtype=np.int8)), inverse_propensities=np.ones(2))
+
+
+def test_metrics_become_plain_numbers_and_have_to_be_finite():
+    found = finite_metrics({"a": np.float32(0.5), "b": np.int64(3)})
+    assert found == {"a": 0.5, "b": 3.0}
+    assert {type(value) for value in found.values()} == {float}
+    with pytest.raises(ValueError, match="the metric 'b' is nan"):
+        finite_metrics({"a": 1.0, "b": np.nan})

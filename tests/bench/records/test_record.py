@@ -9,7 +9,14 @@ import re
 import pytest
 
 from eigenbench.atomic_files import write_json
-from eigenbench.bench.records.record import Record, RecordError, read_record, write_record
+from eigenbench.bench.records.record import (
+    Record,
+    RecordError,
+    read_record,
+    read_record_and_files,
+    write_record,
+)
+from eigenbench.bench.records.sealed_json import DamagedFileError, file_sums, read_sealed
 
 BASE = {
     "run_key": "0123456789abcdef",
@@ -129,3 +136,53 @@ def _sealed_again(content: bytes) -> bytes:
     """Return a record's bytes, its seal all zeros, with the digest put in."""
     start = content.index(b'\n "seal": "') + len(b'\n "seal": "')
     return content[:start] + hashlib.sha256(content).hexdigest().encode() + content[start + 64 :]
+
+
+FLIP, CUT, EMPTY, ADD, SWAP = (
+    lambda content: content[:40] + bytes([content[40] ^ 1]) + content[41:],
+    lambda content: content[:-7],
+    lambda content: b"",
+    lambda content: content + b"\0",
+    lambda content: content[::-1],
+)
+
+
+@pytest.fixture
+def beside(tmp_path, record):
+    """The path of a record with two files beside it."""
+    for name in ("predictions.npz", "model.skops"):
+        (tmp_path / name).write_bytes(name.encode() * 10)
+    files = file_sums(tmp_path, "predictions.npz", "model.skops")
+    write_record(tmp_path / "record.json", Record.model_validate(record.model_dump() | {"files": files}))
+    return tmp_path / "record.json"
+
+
+@pytest.mark.parametrize("name", ["predictions.npz", "model.skops"])
+@pytest.mark.parametrize("damage", [FLIP, CUT, EMPTY, ADD, SWAP])
+def test_a_file_with_another_sum_is_named_and_set_aside_when_it_is_used(beside, name, damage):
+    file = beside.with_name(name)
+    content = damage(file.read_bytes())
+    file.write_bytes(content)
+    for read in (lambda: read_record_and_files(beside, name), lambda: read_sealed(beside)):
+        file.write_bytes(content)
+        with pytest.raises(
+            DamagedFileError, match=rf"{name}: not as its record says; set aside as .*; {AGAIN}"
+        ):
+            read()
+        assert not file.exists()
+        assert file.with_name(f"{name}.refused").read_bytes() == content
+    assert read_record_and_files(beside, name).run_key == BASE["run_key"], "what is not there is not used"
+    with pytest.raises(DamagedFileError, match=f"{name}: cannot be read"):
+        read_sealed(beside)
+
+
+def test_files_that_are_intact_or_not_used_are_no_obstacle(beside):
+    beside.with_name("model.skops").write_bytes(b"other")
+    assert read_record_and_files(beside, "predictions.npz") == read_record(beside)
+
+
+def test_a_sealed_file_that_was_edited_is_set_aside_when_it_is_used(beside):
+    beside.write_bytes(beside.read_bytes().replace(b"0.25", b"0.01"))
+    with pytest.raises(DamagedFileError, match=r"record\.json: changed after it was written; set aside"):
+        read_sealed(beside)
+    assert not beside.exists()

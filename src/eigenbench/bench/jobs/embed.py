@@ -8,12 +8,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs.job_context import JobContext, run_job
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.moments import read_moments
 from eigenbench.bench.jobs.pipelines import first_rows, fit_features
 from eigenbench.bench.jobs.supervision import Report
+from eigenbench.bench.records.sealed_json import file_sums, read_sealed, write_sealed
 from eigenbench.bench.suites.steps import Step
 from eigenbench.methods.model_file import save_model
 
@@ -71,8 +71,17 @@ def write_embedding(
     if report["status"] != "ok":
         features_file.parent.mkdir(parents=True, exist_ok=True)
         features_file.write_bytes(b"")
-    write_json(folder / "embedding.json", report)
+    path = folder / "embedding.json"
+    write_sealed(
+        path, report | {"files": file_sums(folder, features_file.name), "replaces": context.replaced(path)}
+    )
     return report
+
+
+def read_embedding(context: JobContext, seed: int, point: int | None = None) -> tuple[Report, Path]:
+    """Return the report of an embedding, and the file of its features, after a check of both."""
+    folder = embedding_folder(context, seed, point)
+    return read_sealed(folder / "embedding.json"), folder / "features.skops"
 
 
 def _work(context: JobContext) -> None:

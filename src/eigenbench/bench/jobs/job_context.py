@@ -16,6 +16,7 @@ from eigenbench.bench.jobs.job_log import log_to
 from eigenbench.bench.jobs.job_spec import JobSpec, RowSelection
 from eigenbench.bench.jobs.supervision import MachineFaultError, Report, Supervisor, failure
 from eigenbench.bench.records.runs import NO_CLASSIFIER, within_method
+from eigenbench.bench.records.sealed_json import DamagedFileError
 from eigenbench.datasets.card import verify_prepared
 from eigenbench.datasets.dataset import open_prepared
 from eigenbench.datasets.errors import DatasetError
@@ -71,6 +72,10 @@ class JobContext:
         method = self.options.results_dir / spec.suite / spec.experiment / spec.method
         return method / within_method(seed, classifier)
 
+    def replaced(self, path: Path) -> str:
+        """Return what a file replaces; see `eigenbench.bench.jobs.outputs`."""
+        return str(self.options.replaces.get(str(path), ""))
+
     def obstacle(self) -> Report | None:
         """Return why nothing can be fitted: a dataset or a package that is not there. None if all is there.
 
@@ -121,7 +126,7 @@ def run_job(
         for seed in seeds:
             for context in contexts:
                 work(context, *seed)
-    except (DatasetError, MachineFaultError, OSError) as error:
+    except (DatasetError, MachineFaultError, DamagedFileError, OSError) as error:
         logging.getLogger("eigenbench").error("%s: %s", type(error).__name__, error)
         return 1
     return 0
@@ -139,7 +144,7 @@ def _parser(description: str | None, more: dict[str, dict[str, Any]]) -> argpars
     parser.add_argument("--results-dir", type=Path, required=True, help="folder of the results")
     parser.add_argument("--log", type=Path, required=True, help="also write the log here")
     parser.add_argument("--code", default="", help="the hash of the code, for the records")
-    parser.add_argument("--replaces", type=json.loads, default={}, help="what the records replace, as JSON")
+    parser.add_argument("--replaces", type=json.loads, default={}, help="what the outputs replace, as JSON")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument(
         "--attempts-left", type=int, default=0, help="at 0, record a killed fit in place of failing"

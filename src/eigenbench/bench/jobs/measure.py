@@ -8,7 +8,7 @@ from typing import Any
 
 from eigenbench.bench.jobs.job_context import JobContext, run_job
 from eigenbench.bench.jobs.pipelines import build_pipeline
-from eigenbench.bench.jobs.record_run import now, write_run_record
+from eigenbench.bench.jobs.record_run import finite_metrics, now, write_run_record
 from eigenbench.bench.jobs.supervision import Report
 from eigenbench.bench.protocols.base import Trial, settings_class
 from eigenbench.bench.records.runs import NO_CLASSIFIER
@@ -41,7 +41,7 @@ def _measured(context: JobContext, protocol: Any, seed: int) -> Report:
     outcome = protocol.measure(trial)
     params = flat_params(spec.steps) | {"steps": " → ".join(step.component for step in spec.steps)}
     return {
-        "metrics": outcome.metrics,
+        "metrics": finite_metrics(outcome.metrics),
         "curves": outcome.curves,
         "exhibits": [exhibit.model_dump(mode="json") for exhibit in outcome.exhibits],
         "dimension": outcome.dimension,

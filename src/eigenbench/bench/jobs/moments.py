@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 import time
 from pathlib import Path
 
-from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs.job_context import JobContext, run_job
 from eigenbench.bench.jobs.job_spec import RowSelection
 from eigenbench.bench.jobs.supervision import Report
+from eigenbench.bench.records.sealed_json import file_sums, read_sealed, write_sealed
 from eigenbench.methods.linalg.partitions import Partitions
 from eigenbench.methods.moments import ClassMoments
 
@@ -30,7 +29,7 @@ def read_moments(path: Path) -> tuple[ClassMoments, float]:
     MomentsError
         If the pass failed; the message has its reason.
     """
-    report = json.loads(path.with_suffix(".json").read_bytes())
+    report = read_sealed(path.with_suffix(".json"))
     if report["status"] != "ok":
         raise MomentsError(f"the moments of {path.stem} are missing: {report['failure']['message']}")
     return ClassMoments.load(path), report["seconds"]
@@ -55,7 +54,9 @@ def write_moments(context: JobContext, path: Path) -> None:
     if report["status"] != "ok":
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"")
-    write_json(path.with_suffix(".json"), report)
+    report_path = path.with_suffix(".json")
+    sums = file_sums(path.parent, path.name)
+    write_sealed(report_path, report | {"files": sums, "replaces": context.replaced(report_path)})
 
 
 def _work(context: JobContext) -> None:

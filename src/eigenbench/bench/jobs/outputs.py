@@ -11,17 +11,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from eigenbench.bench.records.sealed_json import seal_matches
+from eigenbench.bench.records.sealed_json import REFUSED, seal_matches
 from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.datasets.up_to_date import is_current
-
-#: The end of the name of a damaged file that was set aside.
-REFUSED = ".refused"
 
 #: The lock in a folder of results, and the descriptors that hold locks until this process ends.
 LOCK = ".lock"
@@ -50,10 +46,10 @@ class OutputStates:
         self.results, self.data, self.catalogue, self.stored = results, data, catalogue, stored
         self.damaged: dict[Path, str] = {}
 
-    def of_runs(self, *folders: str) -> str:
-        """Return what the records of some runs replace, as a JSON object by folder."""
-        states = {name: self._of(self.results / name / "record.json", _damage_of_run) for name in folders}
-        return json.dumps({name: state for name, state in states.items() if state})
+    def of(self, *reports: str) -> str:
+        """Return what sealed files replace, such as the records of some runs, as a JSON object by file."""
+        states = {str(path): self._of(path, _damage) for path in map(Path, reports)}
+        return json.dumps({path: state for path, state in states.items() if state})
 
     def of_dataset(self, name: str) -> str:
         """Return what the state of a prepared dataset replaces."""
@@ -104,13 +100,14 @@ def _last_change(path: Path) -> str:
         return ""
 
 
-def _damage_of_run(record: Path, content: bytes) -> dict[Path, str]:
+def _damage(report: Path, content: bytes) -> dict[Path, str]:
+    """Return what is wrong with a sealed file, or with the size of a file that it names."""
     if not seal_matches(content):
-        return {record: f"{record}: damaged or changed after it was written; set aside, and made again"}
-    size = re.search(rb'"bytes": (\d+)', content)
-    model = record.with_name("model.skops")
-    if size and model.exists() and model.stat().st_size != int(size[1]):
-        return {model: f"{model}: not as large as its record says; set aside, and made again"}
+        return {report: f"{report}: damaged or changed after it was written; set aside, and made again"}
+    for name, expected in (json.loads(content).get("files") or {}).items():
+        file = report.with_name(name)
+        if file.exists() and file.stat().st_size != expected["bytes"]:
+            return {file: f"{file}: not as large as its record says; set aside, and made again"}
     return {}
 
 

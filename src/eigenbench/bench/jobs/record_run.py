@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
+import math
 import platform
 import subprocess
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -18,7 +19,8 @@ from eigenbench.bench.jobs.job_context import JobContext
 from eigenbench.bench.jobs.job_spec import JobSpec, content_key
 from eigenbench.bench.jobs.supervision import Report
 from eigenbench.bench.records.record import DatasetInfo, Environment, Record, write_record
-from eigenbench.bench.records.runs import NO_CLASSIFIER
+from eigenbench.bench.records.runs import NO_CLASSIFIER, TRAINED_FILES
+from eigenbench.bench.records.sealed_json import file_sums
 from eigenbench.datasets.splits import AnySplit
 
 #: The packages whose versions a record has.
@@ -28,6 +30,21 @@ PACKAGES = ("eigenbench", "numpy", "scipy", "scikit-learn", "pandas", "skops", "
 def now() -> str:
     """Return the time as records have it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def finite_metrics(metrics: Mapping[str, Any]) -> dict[str, float]:
+    """Return metrics as Python's numbers.
+
+    Raises
+    ------
+    ValueError
+        Naming a metric that is not finite.
+    """
+    found = {name: float(value) for name, value in metrics.items()}
+    for name, value in found.items():
+        if not math.isfinite(value):
+            raise ValueError(f"the metric {name!r} is {value}: a metric has to be a finite number")
+    return found
 
 
 def write_run_record(
@@ -52,7 +69,8 @@ def write_run_record(
     folder = context.folder(seed, classifier)
     state = context.datasets[spec.dataset]
     fields: dict[str, Any] = {
-        "replaces": context.options.replaces.get(str(folder.relative_to(context.options.results_dir)), ""),
+        "files": file_sums(folder, *(() if classifier == NO_CLASSIFIER else TRAINED_FILES[1:])),
+        "replaces": context.replaced(folder / "record.json"),
         "run_key": spec.key(seed, classifier),
         "suite": spec.suite,
         "experiment": spec.experiment,
@@ -74,14 +92,15 @@ def write_run_record(
     if search := _search(spec, reports, final.get("selected")):
         fields["search"] = search
     if final["status"] == "ok":
-        names = ("metrics", "curves", "exhibits", "confusion", "params", "dimension")
+        names = ("metrics", "curves", "exhibits", "confusion", "params", "dimension", "warnings")
         costs = ("fit_seconds", "train_seconds", "predict_seconds")
         fields |= {name: report[name] for report in reports for name in (*names, *costs) if name in report}
         if search and final.get("selected") is not None:
             score = search["candidates"][final["selected"]]["score"]
             fields["metrics"] = final["metrics"] | {f"validation_{search['metric']}": score}
         if "model" in final:
-            fields["model"] = final["model"] | _file(folder / "model.skops", context.options.results_dir)
+            path = str((folder / "model.skops").relative_to(context.options.results_dir))
+            fields["model"] = final["model"] | fields["files"]["model.skops"] | {"path": path}
     write_record(folder / "record.json", Record.model_validate(fields))
 
 
@@ -98,12 +117,6 @@ def _search(spec: JobSpec, reports: list[Report], selected: int | None) -> dict[
         return None
     kept = [{name: item[name] for name in ("params", "status", "score")} for item in candidates]
     return {"metric": spec.validation.metric, "candidates": kept, "selected": selected}
-
-
-def _file(path: Path, root: Path) -> dict[str, Any]:
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return {"path": str(path.relative_to(root)), "sha256": digest, "bytes": path.stat().st_size}
 
 
 def _dataset_info(state: Report) -> DatasetInfo:

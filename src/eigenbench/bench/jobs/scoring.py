@@ -19,6 +19,9 @@ from eigenbench.methods.metrics.ranking import inverse_propensities
 #: Confusion counts are kept for so many classes at most: for 1,000 they would fill 3 MB of every record.
 MOST_CONFUSION_CLASSES = 256
 
+#: Probabilities may be negative by so much, as differences in float32 are.
+_ROUNDING = 1e-5
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -120,13 +123,18 @@ def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> S
     started = time.perf_counter()
     for rows in row_slices(y.shape[0], max(8 * n_classes, BLOCK_BYTES // BLOCK_ROWS)):
         if has_probabilities:
-            block = model.predict_proba(X[rows])
+            block = np.asarray(model.predict_proba(X[rows]))
+            _check_probabilities(block, rows.start)
             predicted[rows] = model.classes_[block.argmax(axis=1)]
             share = _share_of_truth(block, model.classes_, y[rows])
             loss += float(-np.log(np.maximum(share, np.finfo(np.float64).eps)).sum())
             probability[rows] = share
         else:
-            predicted[rows] = model.predict(X[rows])
+            found = np.asarray(model.predict(X[rows]))
+            if not (known := np.isin(found, np.arange(n_classes))).all():
+                first = int(np.argmin(known))
+                raise ValueError(f"row {rows.start + first}: predicted {found[first]!r}, which is no class")
+            predicted[rows] = found
     seconds = time.perf_counter() - started
     wrong = np.bincount(y[predicted != y], minlength=n_classes)
     occurring = np.bincount(y, minlength=n_classes)
@@ -144,6 +152,19 @@ def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> S
     if n_classes <= MOST_CONFUSION_CLASSES:
         confusion = confusion_matrix(y, predicted, labels=np.arange(n_classes))
     return Scores(metrics, seconds, confusion, None, predictions)
+
+
+def _check_probabilities(block: NDArray[Any], start: int) -> None:
+    """Raise an error that names the first row whose probabilities are none."""
+    wrong = ~np.isfinite(block).all(axis=1)
+    wrong |= (block < -_ROUNDING).any(axis=1) | (np.abs(block.sum(axis=1, dtype=np.float64) - 1) > 1e-3)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        shown = ", ".join(f"{value:.4g}" for value in block[first][:5])
+        raise ValueError(
+            f"row {start + first}: the classifier gave probabilities {shown}, …; they have to be finite, not "
+            "negative, and sum to one"
+        )
 
 
 def _share_of_truth(

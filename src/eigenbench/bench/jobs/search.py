@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 import traceback
@@ -14,14 +13,14 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
-from eigenbench.atomic_files import write_json
 from eigenbench.bench.capabilities import takes_feature_map
-from eigenbench.bench.jobs.embed import embed, embedding_folder
+from eigenbench.bench.jobs.embed import embed, read_embedding
 from eigenbench.bench.jobs.job_context import JobContext, run_job
 from eigenbench.bench.jobs.job_spec import JobSpec, Point
 from eigenbench.bench.jobs.pipelines import build, learns_from_labels, transform
 from eigenbench.bench.jobs.scoring import score_run
 from eigenbench.bench.jobs.supervision import Report, machine_fault
+from eigenbench.bench.records.sealed_json import write_sealed
 from eigenbench.bench.suites.steps import Params, Step, with_params
 from eigenbench.methods.linalg.partitions import Partitions
 from eigenbench.methods.model_file import load_model
@@ -123,11 +122,10 @@ def load_features(context: JobContext, seed: int, number: int) -> tuple[Any, str
     """Return the features that a job of their own has fitted."""
     if not context.spec.steps:
         return None, None
-    folder = embedding_folder(context, seed, number)
-    report = json.loads((folder / "embedding.json").read_bytes())
+    report, features = read_embedding(context, seed, number)
     if report["status"] != "ok":
         return None, report["failure"]["message"]
-    return load_model(folder / "features.skops", context.spec.own_packages), None
+    return load_model(features, context.spec.own_packages), None
 
 
 def fit_features_here(context: JobContext, seed: int, number: int) -> tuple[Any, str | None]:
@@ -184,9 +182,8 @@ def _work(context: JobContext) -> None:
     report = context.obstacle() or supervised_search(
         context, options.classifier, options.seed, [point], load_features
     )
-    write_json(
-        context.folder(options.seed, options.classifier) / "search" / f"point-{options.point}.json", report
-    )
+    path = context.folder(options.seed, options.classifier) / "search" / f"point-{options.point}.json"
+    write_sealed(path, report | {"replaces": context.replaced(path)})
 
 
 if __name__ == "__main__":

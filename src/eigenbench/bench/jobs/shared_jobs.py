@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from eigenbench.bench.jobs.plan import MethodPlan
-from eigenbench.bench.records.runs import within_method
 
 #: Estimated work of the methods that share a job, in seconds; where all methods run with one seed before the
 #: next, of those that share a job of a seed, and of an experiment that is one job.
@@ -72,14 +71,9 @@ class SharedJob:
         ]
 
     @property
-    def runs(self) -> list[str]:
-        """The folders of the runs, below the folder of the results."""
-        return [
-            f"{method.folder}/{within_method(seed, classifier)}"
-            for method in self.methods
-            for seed in self.seeds
-            for classifier in method.classifiers
-        ]
+    def reports(self) -> list[str]:
+        """The sealed files among the outputs."""
+        return [file for file in self.files if file.endswith(".json")]
 
 
 def in_rule(name: str) -> str:

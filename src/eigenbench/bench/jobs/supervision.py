@@ -23,6 +23,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from eigenbench.bench.records.sealed_json import DamagedFileError
+
 logger = logging.getLogger(__name__)
 
 _PR_SET_PDEATHSIG = 1
@@ -136,7 +140,7 @@ class Supervisor:
 
         try:
             with threadpool_limits(self.threads):
-                report = json.dumps(fit(), allow_nan=False)
+                report = json.dumps(fit(), allow_nan=False, default=_python_number)
         except Exception as error:
             logger.error("%s", traceback.format_exc())
             fault = machine_fault(error)
@@ -161,14 +165,25 @@ class Supervisor:
         return {"status": "failed", "failure": failure(stage, kind, message, self.log)}
 
 
+def _python_number(value: Any) -> Any:
+    """Return a number of NumPy, as protocols give them, as JSON can hold it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(
+        f"{type(value).__name__} cannot be recorded: give numbers, texts, lists and dicts of them"
+    )
+
+
 def failure(stage: str, kind: str, message: str, log: Path | None) -> dict[str, str | None]:
     """Return why a run has no metrics, as its record holds it."""
     return {"stage": stage, "type": kind, "message": message[:2000], "log": None if log is None else str(log)}
 
 
 def machine_fault(error: BaseException) -> str | None:
-    """Return what is wrong with the machine if that caused an exception, at any depth; else None."""
+    """Return what is wrong with the machine, or a file that was damaged, if that caused an exception."""
     for cause in _causes(error):
+        if isinstance(cause, DamagedFileError):
+            return str(cause)
         if isinstance(cause, OSError) and (cause.errno in _MACHINE_ERRORS or _is_short_write(cause)):
             return f"{type(cause).__name__}: {cause}"
     return None
@@ -236,8 +251,6 @@ def gemm_gflops() -> float:
     >>> gemm_gflops() > 0
     True
     """
-    import numpy as np
-
     generator = np.random.default_rng(0)
     first, second = generator.standard_normal((2, _GEMM_SIZE, _GEMM_SIZE), dtype=np.float32)
     product = first @ second

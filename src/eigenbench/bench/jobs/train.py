@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eigenbench.atomic_files import replacing_file
-from eigenbench.bench.jobs.embed import embed, embedding_folder, write_embedding
+from eigenbench.bench.jobs.embed import embed, embedding_folder, read_embedding, write_embedding
 from eigenbench.bench.jobs.job_context import JobContext, run_job
-from eigenbench.bench.jobs.record_run import now, write_run_record
+from eigenbench.bench.jobs.record_run import finite_metrics, now, write_run_record
 from eigenbench.bench.jobs.scoring import score_run
 from eigenbench.bench.jobs.search import (
     fit_classifier,
@@ -25,6 +26,7 @@ from eigenbench.bench.jobs.search import (
 )
 from eigenbench.bench.jobs.supervision import Report
 from eigenbench.bench.records.runs import TRAINED_FILES
+from eigenbench.bench.records.sealed_json import read_sealed
 from eigenbench.bench.suites.steps import flat_params
 from eigenbench.methods.model_file import load_model, save_model
 
@@ -58,7 +60,7 @@ def train(
     folder = context.folder(seed, classifier)
     reports = list(searched or ())
     if spec.shares_embedding:
-        reports.insert(0, json.loads((embedding_folder(context, seed) / "embedding.json").read_bytes()))
+        reports.insert(0, read_embedding(context, seed)[0])
     reports += _first_failure([context.obstacle(), *reports])
     if not reports or reports[-1]["status"] == "ok":
         logger.info("train %s, %s, seed %d", spec.method, classifier, seed)
@@ -117,15 +119,26 @@ def _fit(
         if not isinstance(value, list)
     }
     params["steps"] = " → ".join(item.component for item in (*steps, step))
+    if (single := _single_class(scores.predictions)) is not None:
+        report["warnings"] = [f"every test row was predicted to be of class {dataset.classes[single]!r}"]
+        logger.warning("%s", report["warnings"][0])
     if scores.confusion is not None:
         report["confusion"] = {"labels": list(dataset.classes), "matrix": scores.confusion.tolist()}
     return report | {
-        "metrics": {f"test_{name}": value for name, value in scores.metrics.items()},
+        "metrics": {f"test_{name}": value for name, value in finite_metrics(scores.metrics).items()},
         "predict_seconds": scores.predict_seconds,
         "curves": _curves(fitted),
         "params": params,
         "model": {"input_dtype": str(dataset.X_test.dtype), "n_features": dataset.X_test.shape[1]},
     }
+
+
+def _single_class(predictions: Mapping[str, NDArray[Any]]) -> int | None:
+    """Return the class of all predictions where there is only one, though the rows are of several."""
+    if "predicted" not in predictions or len(np.unique(predictions["truth"])) < 2:
+        return None
+    found = np.unique(predictions["predicted"])
+    return int(found[0]) if len(found) == 1 else None
 
 
 def _curves(classifier: Any) -> dict[str, list[tuple[int, float]]]:
@@ -157,7 +170,7 @@ def _work(context: JobContext, seed: int) -> None:
     if options.classifier is None:
         fit_seed(context, seed)
     else:
-        searched = [json.loads(path.read_bytes()) for path in options.search] if options.search else None
+        searched = [read_sealed(path) for path in options.search] if options.search else None
         train(context, options.classifier, seed, searched, options.moments)
 
 

@@ -9,12 +9,15 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from eigenbench.bench.exhibits import Exhibit
-from eigenbench.bench.records.sealed_json import seal_matches, write_sealed
+from eigenbench.bench.records.sealed_json import (
+    REMEDY,
+    DamagedFileError,
+    check_sums,
+    seal_matches,
+    write_sealed,
+)
 
 SCHEMA_VERSION: Final = 2
-
-#: What makes a run again whose record or model cannot be used.
-REMEDY = "run the same snakemake command again: it is made again"
 
 Status = Literal["ok", "failed", "not_run"]
 
@@ -60,6 +63,13 @@ class DatasetInfo(_Model):
     split: str
     source: str
     licence: str
+
+
+class FileInfo(_Model):
+    """A file beside the record."""
+
+    sha256: str
+    bytes: int
 
 
 class ModelInfo(_Model):
@@ -122,6 +132,10 @@ class Record(_Model):
         Largest resident set of the job processes, in MiB.
     deterministic : bool
         Whether the seed changes nothing, so that seeds give no interval.
+    warnings : list of str
+        Doubts about a result that is one, such as a single class for all test rows.
+    files : dict
+        Every file that the run has left beside its record, by name.
     replaces : str
         The damaged record that this one took the place of; see `eigenbench.bench.jobs.outputs`.
     """
@@ -153,10 +167,12 @@ class Record(_Model):
     environment: Environment | None = None
     started: str | None = None
     finished: str | None = None
+    warnings: list[str] = []
+    files: dict[str, FileInfo] = {}
     replaces: str = ""
 
 
-class RecordError(ValueError):
+class RecordError(DamagedFileError):
     """A record file is missing, cut short, changed after it was written, or not a record."""
 
 
@@ -193,6 +209,28 @@ def read_record(path: Path) -> Record:
         first = error.errors()[0]
         problem = f"{'.'.join(map(str, first['loc'])) or 'file'}: {first['msg']}"
         raise RecordError(f"{path}: not a run record ({problem}); {REMEDY}") from error
+
+
+def read_record_and_files(path: Path, *names: str) -> Record:
+    """Read one record, and check the sums of files beside it.
+
+    Parameters
+    ----------
+    path : Path
+        The record.
+    *names : str
+        The files that are used; those that are not there, or that the record does not name, are left out.
+
+    Raises
+    ------
+    DamagedFileError
+        Naming the file and what is wrong with it. One whose sum differs was set aside.
+    """
+    record = read_record(path)
+    there = [name for name in names if name in record.files and path.with_name(name).exists()]
+    files = {name: record.files[name].model_dump() for name in there}
+    check_sums(path, files, path.read_bytes())
+    return record
 
 
 def _why_refused(content: bytes) -> str:

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils import gen_batches
 
+#: Probabilities may exceed 0 and 1 by so much, as sums in float32 do.
+_ROUNDING = 1e-5
+
 _SCORES_AT_ONCE = 1 << 24
 _MOST_ROWS_AT_ONCE = 4096
 
@@ -78,12 +81,14 @@ def predict_top_k(model: Any, X: Any, k: int, n_labels: int) -> Iterator[tuple[s
     size = max(1, min(_MOST_ROWS_AT_ONCE, _SCORES_AT_ONCE // width))
     for rows in gen_batches(X.shape[0], size):
         if own is not None:
-            yield rows, TopK(*own(X[rows], k))
+            best = TopK(*own(X[rows], k))
+            _refuse(~np.isfinite(best.scores) & (best.labels >= 0), rows.start, "a score that is not finite")
+            yield rows, best
         else:
-            yield rows, top_k(_scores(model, X[rows], n_labels), k)
+            yield rows, top_k(_scores(model, X[rows], n_labels, rows.start), k)
 
 
-def _scores(model: Any, X: Any, n_labels: int) -> NDArray[np.floating]:
+def _scores(model: Any, X: Any, n_labels: int, start: int) -> NDArray[np.floating]:
     method = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
     scores = np.asarray(getattr(model, method)(X))
     if scores.shape != (X.shape[0], n_labels):
@@ -91,7 +96,16 @@ def _scores(model: Any, X: Any, n_labels: int) -> NDArray[np.floating]:
             f"{type(model).__name__}.{method} gave an array of shape {scores.shape} for {X.shape[0]} rows "
             f"and {n_labels} labels; a multilabel classifier gives one column for each label"
         )
+    _refuse(~np.isfinite(scores), start, "a score that is not finite")
+    if method == "predict_proba":
+        _refuse((scores < -_ROUNDING) | (scores > 1 + _ROUNDING), start, "a probability outside [0, 1]")
     return scores
+
+
+def _refuse(wrong: NDArray[np.bool_], start: int, what: str) -> None:
+    """Raise an error that names the first row with something wrong in it."""
+    if wrong.any():
+        raise ValueError(f"row {start + int(np.argmax(wrong.any(axis=1)))}: the classifier gave {what}")
 
 
 def inverse_propensities(
