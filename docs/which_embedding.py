@@ -283,7 +283,7 @@ def mnist_table() -> str:
                 f"{found.mean:.4g}",
                 f"{found.low:.1f} – {found.high:.1f} ({found.interval})",
                 f"{found.n_seeds}",
-                number.outcome if number else "",
+                (number.outcome or "") if number else "",
                 f"{seconds[method, group.classifier or 'none']:,.0f}",
             ]
         )

@@ -45,7 +45,8 @@ def test_the_committed_verdicts_are_those_of_the_references(rows):
 
 def test_every_published_number_has_a_verdict(rows, plans):
     assert len(rows) == sum(len(spec.published) for plan in plans for spec in plan.suite.experiments.values())
-    assert all(row.outcome or row.verdict.startswith("not run (") for row in rows)
+    prefixes = ("not run (", "judged in ", "within bound", "beyond bound")
+    assert all(row.outcome or row.verdict.startswith(prefixes) for row in rows)
 
 
 def values(suite: str, *name: str, metric: str) -> list[float]:
@@ -97,13 +98,13 @@ experiments:
     methods: {pca: {steps: [{PCA: {n_components: 9}}]}}
     classifiers: [LinearSVC]
     published:
-      - {source: "A paper, Table 1", method: pca, metric: test_error, value: 0.05, tolerance: 0.01}
+      - {source: "A paper, Table 1", method: pca, metric: test_error, value: 0.05}
   speech:
     dataset: timit
     methods: {pca: {steps: [PCA]}}
     classifiers: [LinearSVC]
     published:
-      - {source: "A paper, Table 2", method: pca, metric: test_error, value: 0.4, tolerance: 0.01}
+      - {source: "A paper, Table 2", method: pca, metric: test_error, value: 0.4}
 """
 
 

@@ -3,99 +3,121 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from record_files import plan_of
 
 from eigenbench.bench.suites.parts import PublishedNumber
-from eigenbench.reporting.estimates import Estimate
-from eigenbench.reporting.published import is_imprecise, judge
+from eigenbench.reporting.estimates import prediction_interval
+from eigenbench.reporting.published import (
+    Judgement,
+    compare_all_published,
+    comparison_csv,
+    judge,
+    verdict_counts,
+)
+from eigenbench.reporting.replicates import group_runs
 
 
-def published(value: float, tolerance: float, lower_is_better: bool = True) -> PublishedNumber:
-    return PublishedNumber(
-        source="paper",
-        method="gem",
-        metric="m",
-        value=value,
-        tolerance=tolerance,
-        lower_is_better=lower_is_better,
-    )
-
-
-def measured(mean: float, low: float | None = None, high: float | None = None) -> Estimate:
-    return Estimate(mean, low, high, 1, "")
+def published(value: float, lower_is_better: bool = True, **fields) -> PublishedNumber:
+    names = {"source": "paper", "method": "gem", "metric": "m"}
+    return PublishedNumber(**names, value=value, lower_is_better=lower_is_better, **fields)
 
 
 @pytest.mark.parametrize(
-    ("mean", "low", "high", "verdict"),
+    ("mean", "prediction", "verdict", "uncertain"),
     [
-        (100, 95, 105, "reproduced"),
-        (110, 109, 111, "reproduced"),  # on the bound
-        (110.001, 60, 160, "off"),  # a wide interval is no excuse
-        (90, 89, 91, "reproduced"),  # on the bound
-        (89, 85, 93, "better"),
-        (89, 77, 101, "reproduced"),  # the interval does not rule out equality
-        (89, 78, 100, "reproduced"),  # nor does this one, just
-        (89, None, None, "reproduced"),  # no interval, no claim
-        (10, None, None, "reproduced"),
-        (111, None, None, "off"),
-        (math.nan, None, None, "off"),
-        (math.inf, None, None, "off"),
-        (-math.inf, None, None, "off"),
+        (100, (95, 105), "reproduced", False),
+        (105, (104, 106), "reproduced", False),  # on the bound of the tolerance
+        (95, (94, 96), "reproduced", False),
+        (105.1, (104, 106), "off", False),
+        (110, (99, 121), "reproduced", True),  # one run can give the published number
+        (110, (100, 120), "reproduced", True),  # just
+        (89, (85, 93), "better", False),
+        (89, (77, 101), "reproduced", True),
+        (89, None, "reproduced", True),  # no interval, no claim
+        (111, None, "off", False),
+        (math.nan, None, "off", False),
+        (math.inf, (0, 200), "off", False),
     ],
 )
-def test_lower_is_better(mean, low, high, verdict):
-    assert judge(published(100, 10), measured(mean, low, high)) == verdict
+def test_lower_is_better(mean, prediction, verdict, uncertain):
+    assert judge(published(100), mean, prediction) == Judgement(verdict, uncertain)
 
 
 @given(
     value=st.floats(-50, 50),
-    tolerance=st.floats(0, 10),
     mean=st.floats(-100, 100),
     half_width=st.one_of(st.none(), st.floats(0, 20)),
 )
-def test_mirrored_numbers_have_the_same_verdict(value, tolerance, mean, half_width):
-    ends = (None, None) if half_width is None else (mean - half_width, mean + half_width)
-    mirrored = (None, None) if half_width is None else (-ends[1], -ends[0])
-    low = published(value, tolerance), measured(mean, *ends)
-    high = published(-value, tolerance, lower_is_better=False), measured(-mean, *mirrored)
-    assert judge(*low) == judge(*high)
-    assert is_imprecise(*low) == is_imprecise(*high)
+def test_mirrored_numbers_have_the_same_verdict(value, mean, half_width):
+    prediction = None if half_width is None else (mean - half_width, mean + half_width)
+    mirrored = None if half_width is None else (-mean - half_width, -mean + half_width)
+    assert judge(published(value), mean, prediction) == judge(published(-value, False), -mean, mirrored)
 
 
-@pytest.mark.parametrize(("value", "mean"), [(0.129, 0.132), (0.132, 0.129), (0.3, 0.303)])
-def test_decimal_rounding_is_no_difference(value, mean):
-    assert judge(published(value, 0.003), measured(mean, mean, mean)) == "reproduced"
-
-
-def test_no_tolerance():
-    assert judge(published(5, 0), measured(5, 5, 5)) == "reproduced"
-    assert judge(published(5, 0), measured(5.0001, 5, 6)) == "off"
-    assert judge(published(5, 0), measured(4.9999, 4.9998, 4.99995)) == "better"
-
-
-def test_an_interval_beyond_the_tolerance_is_imprecise():
-    assert is_imprecise(published(100, 10), measured(105, 95, 115))
-    assert not is_imprecise(published(100, 10), measured(105, 80, 110))
-    assert not is_imprecise(published(100, 10), measured(105))
-
-
-@pytest.mark.parametrize(
-    ("mean", "low", "high", "verdict", "imprecise"),
-    [
-        (0.26, 0.22, 0.30, "reproduced", False),
-        (0.30, 0.22, 0.32, "reproduced", True),
-        (0.22, 0.20, 0.24, "reproduced", True),
-        (0.32, 0.31, 0.33, "off", True),
-        (0.20, 0.19, 0.21, "off", True),
-    ],
-)
 @pytest.mark.parametrize("lower", [True, False])
-def test_a_two_sided_number_is_off_on_either_side_and_never_better(
-    mean, low, high, verdict, imprecise, lower
-):
-    number = published(0.26, 0.05, lower).model_copy(update={"two_sided": True})
-    assert judge(number, measured(mean, low, high)) == verdict
-    assert is_imprecise(number, measured(mean, low, high)) == imprecise
+@pytest.mark.parametrize(("mean", "verdict"), [(0.26, "reproduced"), (0.32, "off"), (0.20, "off")])
+def test_a_two_sided_number_is_off_on_either_side_and_never_better(mean, verdict, lower):
+    number = published(0.26, lower, two_sided=True)
+    assert judge(number, mean, (mean - 0.01, mean + 0.01)).verdict == verdict
+
+
+def test_the_interval_of_the_source_counts():
+    plain, stated = published(0.0365), published(0.0365, interval=[0.0348, 0.0381])
+    assert judge(plain, 0.0340, (0.0335, 0.0345)).verdict == "better"
+    assert judge(stated, 0.0340, (0.0335, 0.0345)).verdict == "reproduced"
+    with pytest.raises(ValueError, match="does not hold the value"):
+        published(0.5, interval=[0.1, 0.2])
+
+
+@given(st.lists(st.floats(0.2, 0.4), min_size=2, max_size=9, unique=True))
+def test_the_prediction_is_wider_than_the_interval_of_the_mean_by_the_root_of_one_more(values):
+    from eigenbench.reporting.estimates import estimate
+
+    found = estimate("loss", values, deterministic=False, n_test=100)
+    low, high = prediction_interval("loss", values, deterministic=False, n_test=100)
+    assert high - low == pytest.approx(math.sqrt(1 + len(values)) * (found.high - found.low))
+
+
+def test_one_run_is_predicted_from_its_test_rows():
+    low, _ = prediction_interval("test_errors", [102.0], deterministic=True, n_test=10_000)
+    assert 102 - low == pytest.approx(math.sqrt(2) * (102 - 84.1015), rel=1e-3)
+    assert prediction_interval("nn_error", [0.1], deterministic=False, n_test=100) is None
+
+
+def row(suite, records, **changes):
+    """Compare the second published number of mnist, with some of its fields changed."""
+    spec = suite.experiments["mnist"]
+    number = spec.published[1].model_copy(update=changes)
+    changed = suite.model_copy(
+        update={"experiments": {"mnist": spec.model_copy(update={"published": [number, number]})}}
+    )
+    return compare_all_published([changed], group_runs([plan_of(changed)], records))
+
+
+def test_a_number_is_judged_once_and_counted_once(suite, few):
+    first, second = row(suite, few)
+    assert first.outcome == "reproduced"
+    assert second.outcome is None
+    assert second.verdict == "judged in quick/mnist: gem + CalibratedLeastSquares, test_errors"
+    assert sum(verdict_counts([first, second]).values()) == 1
+
+
+def test_a_bound_of_this_project_is_no_published_number(suite, few):
+    first, _ = row(suite, few, bound=True, value=120.0)
+    assert (first.outcome, first.verdict) == (None, "within bound")
+    assert row(suite, few, bound=True, value=100.0)[0].verdict == "beyond bound"
+    assert sum(verdict_counts([first]).values()) == 0
+    assert "within bound" in comparison_csv([first])
+
+
+def test_synthetic_data_reproduce_nothing(suite, few):
+    groups = group_runs([plan_of(suite)], few)
+    groups["quick", "mnist"] = [replace(group, synthetic=True) for group in groups["quick", "mnist"]]
+    found = compare_all_published([suite], groups)
+    assert found[1].verdict == "not run (synthetic data in place of the paper's, here 111)"
+    assert verdict_counts(found)["reproduced"] == 0

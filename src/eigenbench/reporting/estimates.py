@@ -108,6 +108,35 @@ def estimate(metric: str, values: Sequence[float], *, deterministic: bool, n_tes
     return Estimate(mean, None, None, n_seeds, "")
 
 
+def prediction_interval(
+    metric: str, values: Sequence[float], *, deterministic: bool, n_test: int | None
+) -> tuple[float, float] | None:
+    """Bound the value of one further run, at 95 %: a published number is the value of one run.
+
+    Of seeds that differ it is Student's t with ``s √(1 + 1/n)``, which is √(1 + n) times as wide as the
+    interval of their mean. Where seeds say nothing, it comes in the same way from the test rows of one run.
+    Ends are cut to the possible range of the metric.
+
+    Returns
+    -------
+    tuple of float, or None
+        None where the values give no interval.
+
+    Examples
+    --------
+    >>> low, high = prediction_interval("nn_error", [0.10, 0.12, 0.14], deterministic=False, n_test=None)
+    >>> f"{low:.3f} {high:.3f}"
+    '0.021 0.219'
+    """
+    found = estimate(metric, values, deterministic=deterministic, n_test=n_test)
+    if found.low is None or found.high is None:
+        repeated = math.isfinite(found.mean) and len(values) > 1 and len(set(values)) == 1
+        return (found.mean, found.mean) if repeated else None
+    wider = math.sqrt(1 + (found.n_seeds if found.interval == OVER_SEEDS else 1))
+    low, high = (found.mean + wider * (end - found.mean) for end in (found.low, found.high))
+    return within_range(metric, low, high, n_test)
+
+
 def within_range(metric: str, low: float, high: float, n_test: int | None) -> tuple[float, float]:
     """Cut the ends of an interval to the values that a metric of classes or labels can have."""
     name = metric.removeprefix("test_")

@@ -169,10 +169,11 @@ def compare_groups(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> M
         }
     ).dropna()
     overlap = max((group.overlap for group in complete.values()), default=0.0)
-    if overlap < 1:
+    if overlap < 1 and len(values):
         return compare_values(values, overlap=overlap, lower_is_better=lower)
-    untested = compare_values(values.mean().to_frame().T, lower_is_better=lower)
-    return replace(untested, refusal=_ONE_TEST_SET) if len(values.columns) > 1 else untested
+    means = {name: found.mean for name, group in complete.items() if (found := group.estimate(metric))}
+    untested = compare_values(pd.DataFrame([means]), lower_is_better=lower)
+    return replace(untested, refusal=_ONE_TEST_SET) if len(means) > 1 and len(values) else untested
 
 
 def tied_with_best(groups: Sequence[RunGroup], board: pd.DataFrame) -> list[RunGroup]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from eigenbench.bench.suites.parts import PublishedNumber
@@ -31,6 +32,78 @@ COLUMNS = (
 )
 
 
+Verdict = Literal["reproduced", "better", "off"]
+
+#: Largest difference from a published number that counts as none, as a share of the number.
+TOLERANCE = 0.05
+#: Decimal numbers such as 0.132 − 0.129 are off by a few units in the last place; this is not a difference.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on one published number.
+
+    Attributes
+    ----------
+    verdict : {"reproduced", "better", "off"}
+        The verdict.
+    uncertain : bool
+        True where the mean is beyond the tolerance, and one run could still give the published number.
+    """
+
+    verdict: Verdict
+    uncertain: bool = False
+
+
+def judge(number: PublishedNumber, mean: float, prediction: tuple[float, float] | None) -> Judgement:
+    """Compare a measured mean with a published number, which is the value of one run.
+
+    The published number is the interval that its source states, or the value alone. The verdict is
+
+    - ``reproduced`` where the mean is within 5 % of it, or the prediction interval of one run reaches it;
+    - ``better`` where the whole prediction interval lies beyond the tolerance on the better side;
+    - ``off`` otherwise, and where the mean is not finite.
+
+    A ``two_sided`` number, which is neither better when less nor when more, is never bettered. Without a
+    prediction interval nothing is claimed to be better: a mean on the better side counts as ``reproduced``.
+
+    Parameters
+    ----------
+    number : PublishedNumber
+        Value, interval and direction, in the unit of the mean.
+    mean : float
+        Over the seeds.
+    prediction : tuple of float, or None
+        Interval of one further run.
+
+    Returns
+    -------
+    Judgement
+        The verdict.
+
+    Examples
+    --------
+    >>> number = PublishedNumber(source="paper", method="gem", metric="test_errors", value=108)
+    >>> judge(number, 111.0, (82.0, 149.0))
+    Judgement(verdict='reproduced', uncertain=False)
+    >>> judge(number, 120.0, (91.0, 158.0))
+    Judgement(verdict='reproduced', uncertain=True)
+    """
+    if not math.isfinite(mean):
+        return Judgement("off")
+    least, most = number.interval or (number.value, number.value)
+    allowed = TOLERANCE * abs(number.value) + _ROUNDING * max(1.0, abs(number.value))
+    if least - allowed <= mean <= most + allowed:
+        return Judgement("reproduced")
+    if prediction is not None and prediction[0] <= most and prediction[1] >= least:
+        return Judgement("reproduced", uncertain=True)
+    is_better = (mean < least) == number.lower_is_better and not number.two_sided
+    if not is_better:
+        return Judgement("off")
+    return Judgement("reproduced", uncertain=True) if prediction is None else Judgement("better")
+
+
 @dataclass(frozen=True)
 class PublishedComparison:
     """One published number, what was measured, and the verdict.
@@ -45,6 +118,8 @@ class PublishedComparison:
         Mean and interval; None when nothing was measured.
     why : str
         Why nothing was measured; empty otherwise.
+    repeats : str
+        The comparison that judges the same number; empty where this one does.
     """
 
     suite: str
@@ -54,6 +129,7 @@ class PublishedComparison:
     group: RunGroup | None
     estimate: Estimate | None
     why: str
+    repeats: str = ""
 
     @property
     def method(self) -> str:
@@ -61,48 +137,78 @@ class PublishedComparison:
         return self.number.method or self.number.label or ""
 
     @property
+    def judgement(self) -> Judgement | None:
+        """The verdict as computed; None without a measured number."""
+        if self.estimate is None or self.group is None:
+            return None
+        return judge(self.number, self.estimate.mean, self.group.prediction(self.number.metric))
+
+    @property
     def outcome(self) -> Verdict | None:
-        """The verdict on a measured number."""
-        return judge(self.number, self.estimate) if self.estimate else None
+        """The verdict on a published number that is measured and judged here."""
+        found = self.judgement
+        return None if found is None or self.repeats or self.number.bound else found.verdict
+
+    @property
+    def uncertain(self) -> bool:
+        """True where only the prediction interval reaches the published number."""
+        return self.outcome is not None and self.judgement is not None and self.judgement.uncertain
 
     @property
     def seeds_note(self) -> str:
-        """How many seeds the mean is over, such as ``3 of 5 seeds``; empty when it is over all of them."""
+        """The seeds of the mean, such as ``3 of 5 seeds``; empty when it is over all of them."""
         return self.group.seeds_note(self.number.metric) if self.group else ""
 
     @property
     def verdict(self) -> str:
-        """``reproduced``, ``better`` or ``off``, with ``(3 of 5 seeds)`` if not all; or ``not run (why)``."""
-        if self.outcome is None:
+        """The verdict in words, with ``(3 of 5 seeds)`` if not all; or ``not run (why)``."""
+        found = self.judgement
+        if found is None:
             return f"not run ({self.why})"
-        return f"{self.outcome} ({self.seeds_note})" if self.seeds_note else self.outcome
+        if self.number.bound:
+            return "within bound" if self._is_within_bound else "beyond bound"
+        if self.repeats:
+            return f"judged in {self.repeats}"
+        return f"{found.verdict} ({self.seeds_note})" if self.seeds_note else found.verdict
+
+    @property
+    def _is_within_bound(self) -> bool:
+        mean = self.estimate.mean if self.estimate else math.nan
+        return mean <= self.number.value if self.number.lower_is_better else mean >= self.number.value
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """The key of the published number, whichever run answers it."""
+        number = self.number
+        return (
+            number.source,
+            self.dataset,
+            number.metric.removesuffix("_by_label"),
+            number.value,
+            number.label,
+        )
 
     @property
     def cells(self) -> dict[str, str]:
         """The texts of a table: what was published, what was measured, and the verdict; – where none is."""
         style, found = metric_style(self.number.metric), self.estimate
+        own = self.number.interval
+        published = style.exact(self.number.value)
         return {
             "Method": self.number.label or self.method,
             "Metric": style.heading,
-            "Published": style.exact(self.number.value),
-            "Tolerance": style.exact(self.number.tolerance) if found else "–",
+            "Published": f"{published} {style.interval(*own)}" if own else published,
             "Measured": style.measured(found.mean if found else None),
             "95 % interval": style.interval(found.low, found.high) or "–" if found else "–",
             "Seeds": self.seeds_note.removesuffix(" seeds") or str(found.n_seeds) if found else "–",
-            "Verdict": self.verdict,
+            "Verdict": self.verdict + (" †" if self.uncertain else ""),
         }
-
-    @property
-    def imprecise(self) -> bool:
-        """Whether more seeds or test rows could turn the verdict into ``off``."""
-        found = self.estimate
-        return found is not None and self.outcome != "off" and is_imprecise(self.number, found)
 
 
 def compare_published(suite: Suite, experiment: str, groups: Sequence[RunGroup]) -> list[PublishedComparison]:
     """Compare the published numbers of one experiment with its groups, in the suite's order."""
     spec = suite.experiments[experiment]
-    return [_compare(suite.name, experiment, spec, number, groups) for number in spec.published]
+    return judged_once(_compare(suite.name, experiment, spec, number, groups) for number in spec.published)
 
 
 def _compare(
@@ -113,22 +219,47 @@ def _compare(
     why = ""
     if found is None:
         why = group.why_not(number.metric) if group else number.not_run or ""
+    elif group is not None and group.synthetic:
+        style = metric_style(number.metric)
+        why = (
+            f"synthetic data in place of the paper's, here {style.measured(found.mean)} {style.unit}".rstrip()
+        )
+        found = None
     return PublishedComparison(suite, name, spec.dataset, number, group, found, why)
 
 
 def compare_all_published(suites: Iterable[Suite], groups: Groups) -> list[PublishedComparison]:
-    """Compare every published number of the suites, in the order of the files."""
-    return [
+    """Compare every published number of the suites, in the order of the files; each is judged once."""
+    return judged_once(
         row
         for suite in suites
         for name in suite.experiments
         for row in compare_published(suite, name, groups[suite.name, name])
-    ]
+    )
+
+
+def judged_once(rows: Iterable[PublishedComparison]) -> list[PublishedComparison]:
+    """Let the first measured entry of each published number judge it; the others refer to that."""
+    found: list[PublishedComparison] = []
+    first: dict[tuple[object, ...], str] = {}
+    for row in rows:
+        if row.judgement and not row.repeats and not row.number.bound:
+            if place := first.get(row.identity):
+                row = replace(row, repeats=place)
+            else:
+                label = row.group.label if row.group else row.method
+                first[row.identity] = f"{row.suite}/{row.experiment}: {label}, {row.number.metric}"
+        found.append(row)
+    return found
 
 
 def verdict_counts(rows: Iterable[PublishedComparison]) -> dict[str, int]:
-    """Count published numbers by verdict; ``not run`` counts all reasons."""
-    found = Counter(row.outcome or "not run" for row in rows)
+    """Count distinct published numbers by verdict, without bounds; ``not run`` counts all reasons."""
+    verdicts: dict[tuple[object, ...], str] = {}
+    for row in rows:
+        if not row.number.bound:
+            verdicts[row.identity] = verdicts.get(row.identity) or row.outcome or ""
+    found = Counter(verdict or "not run" for verdict in verdicts.values())
     return {name: found[name] for name in ("better", "reproduced", "off", "not run")}
 
 
@@ -168,76 +299,9 @@ def comparison_csv(rows: Iterable[PublishedComparison]) -> str:
             row.estimate.low if row.estimate else None,
             row.estimate.high if row.estimate else None,
             row.estimate.n_seeds if row.estimate else 0,
-            row.number.tolerance,
+            TOLERANCE * abs(row.number.value),
             row.verdict,
         )
         for row in rows
     ]
     return csv_text(COLUMNS, lines)
-
-
-Verdict = Literal["reproduced", "better", "off"]
-
-#: Decimal numbers such as 0.132 − 0.129 are off by a few units in the last place; this is not a difference.
-_ROUNDING = 1e-9
-
-
-def judge(number: PublishedNumber, measured: Estimate) -> Verdict:
-    """Compare a measured mean with a published number.
-
-    Let *gain* be how much better the mean over seeds is than the published number (positive is better),
-    and *t* the tolerance stated in the suite file.
-
-    - ``off``: the mean is worse by more than the tolerance (gain < −t), or is not a finite number.
-      A wide interval is no excuse: imprecision never turns a miss into a reproduction.
-    - ``better``: the mean is better by more than the tolerance (gain > t) **and** the whole 95 %
-      interval lies on the good side of the published number. With no interval the claim cannot be
-      made.
-    - ``reproduced``: everything else. The mean is within the tolerance, bounds included; or it is
-      better by more than that, but the interval does not rule out equality.
-
-    For a number that is neither better when less nor when more (``two_sided``), a mean further away than the
-    tolerance on either side is ``off``, and none is ``better``.
-
-    So each verdict is the strongest claim that the numbers bear, and doubt counts against us. The
-    published number is taken as exact, because papers seldom state its error.
-
-    Parameters
-    ----------
-    number : PublishedNumber
-        Value, tolerance and direction, in the unit of the estimate.
-    measured : Estimate
-        Mean and interval over seeds.
-
-    Returns
-    -------
-    {"reproduced", "better", "off"}
-        The verdict.
-
-    Examples
-    --------
-    >>> from eigenbench.reporting.estimates import estimate
-    >>> number = PublishedNumber(source="paper", method="gem", metric="test_errors", value=108, tolerance=7)
-    >>> judge(number, estimate("test_errors", [111.0], deterministic=False, n_test=10_000))
-    'reproduced'
-    """
-    sign = -1.0 if number.lower_is_better else 1.0
-    slack = _ROUNDING * max(1.0, abs(number.value))
-    gain = sign * (measured.mean - number.value)
-    if not gain >= -number.tolerance - slack or gain == float("inf"):
-        return "off"
-    if number.two_sided:
-        return "off" if gain > number.tolerance + slack else "reproduced"
-    worst_end = measured.high if number.lower_is_better else measured.low
-    if gain > number.tolerance + slack and worst_end is not None:
-        return "better" if sign * (worst_end - number.value) > slack else "reproduced"
-    return "reproduced"
-
-
-def is_imprecise(number: PublishedNumber, measured: Estimate) -> bool:
-    """Return whether the interval exceeds the tolerance on a worse side: more data could say ``off``."""
-    above = measured.high is not None and measured.high > number.value + number.tolerance
-    below = measured.low is not None and measured.low < number.value - number.tolerance
-    if number.two_sided:
-        return above or below
-    return above if number.lower_is_better else below

@@ -39,11 +39,11 @@ _HEADER = (
     "method",
     "metric",
     "published",
-    "here",
+    "measured",
     "95 % interval",
     "seeds",
     "verdict",
-    "again on",
+    "machines",
 )
 
 
@@ -150,15 +150,19 @@ def _with_earlier_value(row: PublishedComparison) -> PublishedComparison:
 
 def verdicts_page(rows: Sequence[PublishedComparison], machines: MachineCounts) -> str:
     """Write the page of verdicts in Markdown: counts, then the tables of each paper."""
-    counts = ", ".join(f"{number} {name}" for name, number in verdict_counts(rows).items())
+    counts = verdict_counts(rows)
+    verdicts = ", ".join(f"{number} {name}" for name, number in counts.items())
+    measured = sum(counts.values()) - counts["not run"]
     parts = [
         "# Every published number\n",
         "<!-- Written by python -m eigenbench.reporting.reference_verdicts; do not edit. -->\n",
-        f"{len(rows)} numbers stand in the suites: {counts}. *Here* is what the reference results\n"
-        "(`reports/reference`) say of the settings that the suites have now, by the rules of\n"
-        "[Verdicts](reproducibility.md#verdicts): intervals are over the seeds or, of one seed, over\n"
-        "test rows. *Again on* counts the kinds of machine where every run behind a number came out again,\n"
-        "by receipts of `eigenbench verify`. The same as CSV: `reports/reference/comparison.csv`.\n",
+        f"The suites quote {sum(counts.values())} published numbers and measure {measured} of them:\n"
+        f"{verdicts}. A number that several runs answer is judged once and counted once. *Measured* are\n"
+        "the reference results (`reports/reference`) by the settings that the suites have now. Intervals\n"
+        "are over the seeds or, of one seed, over test rows; [Verdicts](reproducibility.md#verdicts) has\n"
+        "the rules. † marks numbers that only the prediction interval of one run reaches. *Machines* counts\n"
+        "the machine types on which every run behind a number was reproduced, by receipts of `eigenbench\n"
+        "verify`. The same as CSV: `reports/reference/comparison.csv`.\n",
     ]
     for paper, tables in _by_paper(rows).items():
         parts.append(f"## {paper}\n")
@@ -181,7 +185,6 @@ def _cells(row: PublishedComparison, machines: MachineCounts) -> tuple[str, ...]
     cells = row.cells | {"Method": row.group.label if row.group else row.method}
     if row.outcome == "off":
         cells["Verdict"] = f"**{row.verdict}**"
-    del cells["Tolerance"]
     experiment = f"{row.suite}/{row.experiment}" + (
         "" if row.dataset == row.experiment else f" on {row.dataset}"
     )

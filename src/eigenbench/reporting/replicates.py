@@ -24,6 +24,7 @@ from eigenbench.reporting.estimates import (
     ROWS_AND_SPLITS,
     Estimate,
     estimate,
+    prediction_interval,
     within_range,
 )
 from eigenbench.reporting.formatting import lower_is_better
@@ -46,6 +47,8 @@ class RunGroup:
         Where the predictions of the runs are, below; None where only the records are known.
     overlap : float
         Share of their test rows that two seeds have in common: 1 on one test set.
+    synthetic : bool
+        True where the data are made in place of those of a paper.
     """
 
     method: str
@@ -54,6 +57,7 @@ class RunGroup:
     n_planned: int
     results_dir: Path | None = None
     overlap: float = 0.0
+    synthetic: bool = False
     _row_metrics: dict[str, RunMetrics | None] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
@@ -82,6 +86,19 @@ class RunGroup:
         if (found := self.row_metrics(metric)) is not None:
             return _estimate_from_rows(found, records, metric)
         return estimate(
+            metric,
+            [record.metrics[metric] for record in records],
+            deterministic=all(record.deterministic for record in records),
+            n_test=info.n_test if info else None,
+        )
+
+    def prediction(self, metric: str) -> tuple[float, float] | None:
+        """Return the interval of one further run, by the values of the finished seeds; None without any."""
+        records = [record for record in self.finished if metric in record.metrics]
+        if not records:
+            return None
+        info = records[0].dataset_info
+        return prediction_interval(
             metric,
             [record.metrics[metric] for record in records],
             deterministic=all(record.deterministic for record in records),
@@ -208,11 +225,12 @@ def group_runs(
                 for method in methods
                 for classifier in method.classifiers
             }
-            overlap = _overlap(methods[0].spec, catalogue.entry(experiment.dataset))
+            entry = catalogue.entry(experiment.dataset)
+            overlap, synthetic = _overlap(methods[0].spec, entry), entry.format.reader == "planted_labels"
             known = by_key.get((plan.suite.name, name), {})
             n_seeds = dict.fromkeys([*n_seeds, *known], len(experiment.seeds)) | n_seeds
             by_experiment[plan.suite.name, name] = [
-                RunGroup(*pair, tuple(known.get(pair, ())), count, results_dir, overlap)
+                RunGroup(*pair, tuple(known.get(pair, ())), count, results_dir, overlap, synthetic)
                 for pair, count in n_seeds.items()
             ]
     return by_experiment

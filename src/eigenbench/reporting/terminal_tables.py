@@ -91,21 +91,24 @@ def _print_source(rows: Sequence[PublishedComparison], console: Console) -> None
     """Print the numbers of one source, then why some were not run."""
     first = rows[0]
     table = text_table(f"{first.experiment}, on {first.dataset}. Published: {first.number.source}")
-    columns = [name for name in first.cells if name != "Tolerance"]
+    columns = list(first.cells)
     for name in columns:
         text = name in ("Method", "Metric", "Verdict")
         table.add_column(
             name.lower(), justify="left" if text else "right", no_wrap=name not in ("Method", "Metric")
         )
     for row in rows:
-        outcome = row.outcome or "not run"
+        outcome = row.outcome or ("bound" if row.number.bound else "see below" if row.repeats else "not run")
         shown = row.cells | {"Verdict": outcome}
         table.add_row(
-            *(Text(shown[name], style=_COLOURS[outcome] if name == "Verdict" else "") for name in columns)
+            *(
+                Text(shown[name], style=_COLOURS.get(outcome, "dim") if name == "Verdict" else "")
+                for name in columns
+            )
         )
     console.print(table)
     for row in rows:
-        if row.estimate is None or row.seeds_note:
+        if row.outcome is None or row.seeds_note:
             console.print(Text(f"{row.number.label or row.method}: {row.verdict}"))
     console.print()
 

@@ -114,6 +114,8 @@ def summary_note(
 def _standing(summary: Summary) -> str:
     if summary.rank == 1:
         return f"Rank **1**: the best. Compared over {summary.compared_over}."
+    if summary.tied is None:
+        return f"Rank **{summary.rank}**. Too few splits or seeds to compare it with the best."
     place = "cannot be distinguished from the best" if summary.tied else "is behind the best"
     p_value = "" if summary.tie_p_value is None else f", p {probability(summary.tie_p_value)}"
     return f"Rank **{summary.rank}**: {place}. Compared over {summary.compared_over}{p_value}."
@@ -121,7 +123,7 @@ def _standing(summary: Summary) -> str:
 
 def _published(row: PublishedComparison) -> tuple[str, ...]:
     number = row.number
-    published = f"{number.value:.10g} ± {number.tolerance:.10g}"
+    published = f"{number.value:.10g}"
     measured = "–" if row.estimate is None else f"{row.estimate.mean:.6g}"
     return number.source, number.metric.replace("_", " "), published, measured, row.verdict
 

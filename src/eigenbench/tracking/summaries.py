@@ -16,8 +16,6 @@ from eigenbench.reporting.published import PublishedComparison, compare_publishe
 from eigenbench.reporting.replicates import RunGroup, group_runs, headline_direction, total_seconds
 from eigenbench.tracking.suite_store import Group
 
-#: A method and classifier is as good as the worst of its verdicts.
-_VERDICTS = ("off", "reproduced", "better")
 _USUAL_HEADLINE = "test_error"
 
 
@@ -47,10 +45,11 @@ class Summary:
 
     @property
     def verdict(self) -> str | None:
-        """The worst verdict on its published numbers; None where there are none."""
-        outcomes = {row.outcome for row in self.published}
-        worst = next((verdict for verdict in _VERDICTS if verdict in outcomes), None)
-        return worst or ("not run" if self.published else None)
+        """The verdict on the published number of the headline metric; None without one.
+
+        Numbers on other metrics stand in the description, one in a row.
+        """
+        return None if self.reference is None else self.reference.outcome or "not run"
 
     @property
     def reference(self) -> PublishedComparison | None:
@@ -72,7 +71,6 @@ class Summary:
     def tags(self) -> dict[str, str | None]:
         """The words beside the numbers; ``status`` is ok when all seeds have finished."""
         state = self.runs.finished_note or "ok" if self.runs.finished else self.runs.state
-        sources = dict.fromkeys(row.number.source for row in self.published)
         return {
             **self.group._asdict(),
             "dataset": self.runs.records[0].dataset,
@@ -82,7 +80,7 @@ class Summary:
             "verdict": self.verdict,
             "tie_group": self.tie_group,
             "compared_over": self.compared_over,
-            "published_in": "; ".join(sources) or None,
+            "published_in": self.reference.number.source if self.reference else None,
             "best_run": self.best.run_key if self.best else None,
         }
 

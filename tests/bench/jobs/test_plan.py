@@ -147,7 +147,7 @@ def describe(content):
     content |= {"title": "another", "description": "more words"}
     content["experiments"]["main"] |= {"title": "one more", "headline": "test_errors"}
     number = {"source": "A paper", "method": "gem", "classifier": "CalibratedLeastSquares"}
-    number |= {"metric": "test_errors", "value": 12, "tolerance": 3}
+    number |= {"metric": "test_errors", "value": 12}
     content["experiments"]["main"]["published"] = [number]
 
 

@@ -80,9 +80,7 @@ def test_a_misspelt_grid_step_is_an_error(tmp_path):
 
 
 def test_published_number_needs_a_method_or_a_reason(tmp_path):
-    text = (
-        MINIMAL + "    published:\n      - {source: A paper, metric: test_errors, value: 1, tolerance: 1}\n"
-    )
+    text = MINIMAL + "    published:\n      - {source: A paper, metric: test_errors, value: 1}\n"
     with pytest.raises(SuiteError, match="either 'method'"):
         load_suite(write(tmp_path, text))
 

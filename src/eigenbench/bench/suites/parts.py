@@ -185,10 +185,12 @@ class PropensitySpec(SuiteModel):
 
 
 class PublishedNumber(SuiteModel):
-    """A number from a paper, and how close ours must be to count as reproduced.
+    """A number from a paper.
 
     ``method`` is None for a number that is only quoted; ``not_run`` then says why. ``two_sided`` is for a
-    number that is neither better when less nor when more, such as a threshold.
+    number that is neither better when less nor when more, such as a threshold. ``interval`` is the source's
+    own, or that of its rounding. A ``bound`` is one of this project, which is checked and counts as no
+    published number.
     """
 
     source: str
@@ -197,9 +199,10 @@ class PublishedNumber(SuiteModel):
     classifier: Identifier | None = None
     metric: str
     value: float
-    tolerance: float = Field(ge=0)
+    interval: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
     lower_is_better: bool = True
     two_sided: bool = False
+    bound: bool = False
     not_run: str | None = None
 
     @model_validator(mode="after")
@@ -208,6 +211,8 @@ class PublishedNumber(SuiteModel):
             raise ValueError("give either 'method' (it is run here) or 'not_run' (why it is only quoted)")
         if self.method is None and self.label is None:
             raise ValueError("a quoted number needs a 'label'")
+        if self.interval is not None and not self.interval[0] <= self.value <= self.interval[1]:
+            raise ValueError(f"the interval {self.interval} does not hold the value {self.value:g}")
         return self
 
 
