@@ -171,7 +171,7 @@ def compare_groups(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> M
     overlap = max((group.overlap for group in complete.values()), default=0.0)
     if overlap < 1 and len(values):
         return compare_values(values, overlap=overlap, lower_is_better=lower)
-    means = {name: found.mean for name, group in complete.items() if (found := group.estimate(metric))}
+    means = {name: own.mean for name, group in complete.items() if (own := group.estimate(metric))}
     untested = compare_values(pd.DataFrame([means]), lower_is_better=lower)
     return replace(untested, refusal=_ONE_TEST_SET) if len(means) > 1 and len(values) else untested
 
