@@ -6,7 +6,9 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
+from pathlib import Path
 
 import pytest
 from small_table import TABLE, catalogue_of, sha256, table_entry
@@ -205,18 +207,19 @@ def as_nobody(script, **environment):
     return (ended.stdout + ended.stderr).strip().splitlines()[-1]
 
 
-def test_a_complete_folder_that_cannot_be_written_is_used(table_in_mirror, mirror):
-    prepare("digits", data_dir=(data := resolve_data_dir()), progress=False)
-    for path in (data, *data.rglob("*")):
-        path.chmod(0o555 if path.is_dir() else 0o444)
-    for parent in data.parents[:4]:
-        parent.chmod(0o755)
-    script = (
-        f"from eigenbench.datasets import fetch, load; fetch('digits', data_dir={str(data)!r});"
-        f"print(load('digits', data_dir={str(data)!r}))"
-    )
-    assert as_nobody(script).startswith("Dataset('digits'")
-    assert "EIGENBENCH_DATA" in as_nobody(script.replace("digits", "wdbc"))
+def test_a_complete_folder_that_cannot_be_written_is_used():
+    with tempfile.TemporaryDirectory() as top:  # whose parents everybody may read, unlike those of tmp_path
+        data = Path(top) / "data"
+        prepare("digits", data_dir=data, progress=False)
+        for path in (data, *data.rglob("*")):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        Path(top).chmod(0o755)
+        script = (
+            f"from eigenbench.datasets import fetch, load; fetch('digits', data_dir={str(data)!r});"
+            f"print(load('digits', data_dir={str(data)!r}))"
+        )
+        assert as_nobody(script).startswith("Dataset('digits'")
+        assert "EIGENBENCH_DATA" in as_nobody(script.replace("digits", "wdbc"))
 
 
 @pytest.mark.parametrize("home", ["/proc/nothing", "/root"])
