@@ -40,8 +40,8 @@ VARIANTS = {
     "SphericalHermiteFeatures": [{"n_components": 33}],
     "SphericalRandomFeatures": [{"n_components": 33, "n_gaussians": 4, "n_starts": 1}],
     "RandomFourierFeatures": [{"length_scale": 1.0, "n_components": 33}],
-    "CalibratedLeastSquares": [{}, {"calibrate": True}],
-    "SecondOrderLogistic": [{}, {"early_stopping": False}],
+    "CalibratedLeastSquares": [{}, {"ridge": 1.0, "fit_intercept": False}],
+    "SecondOrderLogistic": [{}, {"C": 1.0}, {"C": 1.0, "early_stopping": False}],
     "StochasticLogistic": [{}, {"early_stopping": False, "fit_intercept": False}],
     "VowpalWabbitOAA": [{"bits": 12}],
     "VowpalWabbitLOMTree": [{"bits": 12}],
@@ -64,7 +64,7 @@ NOT_UNIQUE = {
     "GEM": "a class of one distinct row has no covariance",
     "SubclassGEM": "k-means starts from rows, and repeated ones are drawn otherwise",
     "VCA": "the null space has no unique basis",
-    "CalibratedLeastSquares": "of repeated rows others are held out",
+    "CalibratedLeastSquares": "repeated rows are in other folds",
     "SecondOrderLogistic": "of repeated rows others are held out",
     "StochasticLogistic": "of repeated rows others are held out and drawn",
     "DoublyStochasticLogistic": "of repeated rows others are drawn",
@@ -93,10 +93,8 @@ def expected_failures(estimator):
     failures = {}
     if not getattr(estimator, "fit_intercept", True):
         failures["check_class_weight_classifiers"] = "no class is chosen everywhere without an intercept"
-    unique = (
-        (name == "GEM" and estimator.denominator != "covariance")
-        or (name in ("SecondOrderLogistic", "StochasticLogistic") and not estimator.early_stopping)
-        or (name == "CalibratedLeastSquares" and not estimator.calibrate)
+    unique = (name == "GEM" and estimator.denominator != "covariance") or (
+        name in ("SecondOrderLogistic", "StochasticLogistic") and estimator.early_stopping is False
     )
     if name == "Rembrandt" and estimator.solver == "cg" and estimator.cg_tol > 1e-9:
         failures[_WEIGHTS[0]] = "equal to the tolerance of the solver; a finer one passes"

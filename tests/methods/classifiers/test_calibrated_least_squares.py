@@ -1,19 +1,27 @@
 """CalibratedLeastSquares against the rounds written out with dense least squares."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.metrics import log_loss
 
 from eigenbench import CalibratedLeastSquares
-from eigenbench.methods.classifiers.calibrated_least_squares import LINK_RIDGE
-from eigenbench.methods.classifiers.score_calibration import ScoreCalibration, fit_calibration
+from eigenbench.methods.classifiers import calibrated_least_squares
+from eigenbench.methods.classifiers.least_squares_rounds import LINK_RIDGE, RIDGES
+from eigenbench.methods.classifiers.score_calibration import (
+    ScoreCalibration,
+    fit_calibration,
+    fit_temperature,
+)
 from eigenbench.methods.classifiers.simplex import project_rows_to_simplex
+from eigenbench.methods.classifiers.streamed import stratified_folds
 
 
 def naive_rounds(X, y, V, *, alpha, n_rounds):
-    """The algorithm with a new dense regression in every round; training and new-row probabilities."""
+    """The algorithm with a new dense regression in every round; training and new-row scores."""
     Y = np.eye(10)[y]
     P, Q = np.zeros_like(Y), np.zeros((len(V), 10))
     for _ in range(n_rounds):
@@ -21,19 +29,41 @@ def naive_rounds(X, y, V, *, alpha, n_rounds):
         P, Q = P + ridge.predict(X), Q + ridge.predict(V)
         basis, new_basis = (np.hstack([A, A**2 / 2, A**3 / 6, A**4 / 24]) for A in (P, Q))
         link = Ridge(alpha=LINK_RIDGE * (basis**2).sum() / 40, fit_intercept=False).fit(basis, Y).coef_.T
-        P, Q = project_rows_to_simplex(basis @ link), project_rows_to_simplex(new_basis @ link)
-    return P, Q
+        scores, new_scores = basis @ link, new_basis @ link
+        P, Q = project_rows_to_simplex(scores.copy()), project_rows_to_simplex(new_scores.copy())
+    return scores, new_scores, P
 
 
-def test_equals_the_rounds_written_out(digits):
+@pytest.mark.parametrize("kept", [4000, 500], ids=["folds", "held out"])
+def test_scores_are_those_of_the_rounds_written_out(digits, monkeypatch, kept):
+    monkeypatch.setattr(calibrated_least_squares, "_sample_size", lambda n_features: kept)
     X, y, V, _ = digits
     model = CalibratedLeastSquares(ridge=2.0, n_rounds=4).fit(X, y)
     alpha = 2.0 * X.var(axis=0).mean()
     assert_allclose(model.penalty_, alpha)
-    P, Q = naive_rounds(X, y, V, alpha=alpha, n_rounds=4)
-    assert_allclose(model.predict_proba(V), Q, atol=1e-9)
-    assert_allclose(model.predict_proba(X), P, atol=1e-9)
+    scores, new_scores, P = naive_rounds(X, y, V, alpha=alpha, n_rounds=4)
+    assert_allclose(model.decision_function(V), new_scores, atol=1e-8)
+    assert_allclose(model.decision_function(X), scores, atol=1e-8)
     assert_allclose(model.loss_curve_[-1], ((np.eye(10)[y] - P) ** 2).sum() / len(y), rtol=1e-9)
+
+
+def test_the_ridge_has_the_least_error_out_of_fold(digits):
+    """Of all penalties, by folds and rounds written out; wide features are reduced first."""
+    X, y, _, _ = digits
+    for columns in (64, 600):
+        F = np.cos(X[:400] @ np.random.RandomState(0).randn(64, columns)) if columns > 64 else X[:400]
+        folds = stratified_folds(y[:400], 5, np.random.RandomState(0))
+        errors = []
+        for ridge in RIDGES:
+            wrong = 0.0
+            for fold in range(5):
+                T, t = F[folds != fold], y[:400][folds != fold]
+                alpha = ridge * T.var(axis=0).mean()
+                _, S, _ = naive_rounds(T, t, F[folds == fold], alpha=alpha, n_rounds=3)
+                wrong += ((project_rows_to_simplex(S) - np.eye(10)[y[:400][folds == fold]]) ** 2).sum()
+            errors.append(wrong)
+        model = CalibratedLeastSquares(n_rounds=3).fit(F, y[:400])
+        assert model.ridge_ == RIDGES[int(np.argmin(errors))]
 
 
 def test_curves_describe_every_round(digits):
@@ -66,19 +96,31 @@ def test_more_features_than_rows():
     assert model.score(X, y) == 1
 
 
-def test_calibration_changes_probabilities_and_nothing_else(digits):
+def test_probabilities_hold_and_are_never_zero(digits):
     X, y, V, v = digits
-    plain = CalibratedLeastSquares().fit(X, y)
-    fitted = CalibratedLeastSquares(calibrate=True).fit(X, y)
-    assert_array_equal(fitted.decision_function(V), plain.decision_function(V))
-    P = fitted.predict_proba(V)
-    assert_array_equal(fitted.classes_[P.argmax(axis=1)], plain.predict(V))
+    model = CalibratedLeastSquares().fit(X, y)
+    P, projected = model.predict_proba(V), project_rows_to_simplex(model.decision_function(V))
+    assert_array_equal(model.classes_[P.argmax(axis=1)], model.predict(V))
     assert_allclose(P.sum(axis=1), 1)
     assert P.min() > 0
-    assert plain.predict_proba(V)[np.arange(len(v)), v].min() == 0
-    assert log_loss(v, P) < 0.7 * log_loss(v, plain.predict_proba(V))
-    assert abs(P.max(axis=1).mean() - fitted.score(V, v)) < 0.04
-    assert_array_equal(P, CalibratedLeastSquares(calibrate=True).fit(X, y).predict_proba(V))
+    assert projected[np.arange(len(v)), v].min() == 0
+    assert log_loss(v, P) < 0.7 * log_loss(v, projected)
+    assert abs(P.max(axis=1).mean() - model.score(V, v)) < 0.04
+
+
+def test_many_classes_are_linear_and_small():
+    rng = np.random.RandomState(0)
+    y = np.arange(4800) % 80
+    X = (2.0 * rng.randn(80, 30)[y] + rng.randn(4800, 30)).astype(np.float32)
+    X, y, V, v = X[:3200], y[:3200], X[3200:], y[3200:]
+    model = CalibratedLeastSquares().fit(X, y)
+    assert model.coef_.shape == (1, 80, 30)
+    assert len(pickle.dumps(model)) < 8 * 30 * 80
+    P = model.predict_proba(V)
+    assert_array_equal(model.classes_[P.argmax(axis=1)], model.predict(V))
+    assert P.min() > 0
+    assert model.score(V, v) > RidgeClassifier().fit(X, y).score(V, v)
+    assert abs(P.max(axis=1).mean() - model.score(V, v)) < 0.05
 
 
 def test_calibration_finds_the_map_that_made_the_labels():
@@ -102,6 +144,16 @@ def test_calibration_of_extreme_scores_is_finite():
     assert logs.argmax(axis=1).tolist() == [0, 0]
 
 
-def test_too_few_rows_to_calibrate_are_an_error():
-    with pytest.raises(ValueError, match=r"validation_fraction=0\.1 of 6 rows"):
-        CalibratedLeastSquares(calibrate=True).fit(np.eye(6), [0, 1] * 3)
+@pytest.mark.parametrize("y", [[0, 1], [0, 1, 1], [0, 1, 2, 0]])
+def test_a_few_rows_are_enough(y):
+    model = CalibratedLeastSquares().fit(np.eye(len(y)), y)
+    P = model.predict_proba(np.eye(len(y)))
+    assert np.isfinite(P).all()
+    assert P.min() > 0
+
+
+def test_the_temperature_of_logits_that_are_too_large():
+    rng = np.random.RandomState(0)
+    logits = 2 * rng.randn(4000, 5)
+    codes = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    assert fit_temperature(3 * logits, codes) == pytest.approx(3, rel=0.1)

@@ -125,8 +125,12 @@ def test_the_held_out_loss_is_that_of_the_kept_weights(digits):
     fitted_on = {row.tobytes() for row in RecordingEmbedding.seen[0][0]}
     held_out = np.array([row.tobytes() not in fitted_on for row in X])
     logits = model.decision_function(X[held_out]).astype(float)
-    loss = -log_softmax(logits, axis=1)[np.arange(held_out.sum()), y[held_out]].mean()
-    assert_allclose(model.validation_curve_.min(), loss, rtol=1e-4)
+    before, after = (
+        -log_softmax(scale * logits, axis=1)[np.arange(held_out.sum()), y[held_out]].mean()
+        for scale in (model.temperature_, 1)
+    )
+    assert_allclose(model.validation_curve_.min(), before, rtol=1e-4)
+    assert after < before
 
 
 @pytest.mark.parametrize("embedding", [Rembrandt(8), PLST(8), CompressedSensing(8), PCA(8), None])

@@ -6,8 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import log_loss
 
 from eigenbench import GEM, CalibratedLeastSquares, ClassMoments, SecondOrderLogistic, StochasticLogistic
+from eigenbench.methods.classifiers import calibrated_least_squares
 from eigenbench.methods.linalg.partition_files import PartitionError
 
 
@@ -30,8 +32,8 @@ def gem(rows):
 
 CLASSIFIERS = [
     CalibratedLeastSquares(),
-    CalibratedLeastSquares(n_rounds=3, fit_intercept=False),
-    SecondOrderLogistic(early_stopping=False, tol=1e-10),
+    CalibratedLeastSquares(10.0, n_rounds=3, fit_intercept=False),
+    SecondOrderLogistic(1.0, early_stopping=False, tol=1e-10),
     SecondOrderLogistic(early_stopping=False, tol=1e-10, fit_intercept=False, C=0.1),
 ]
 
@@ -111,7 +113,6 @@ def test_labels_that_come_later_are_noticed(rows):
 @pytest.mark.parametrize(
     ("model", "name"),
     [
-        (CalibratedLeastSquares(calibrate=True), "calibrate"),
         (CalibratedLeastSquares(class_weight="balanced"), "class_weight"),
         (SecondOrderLogistic(class_weight={0: 2.0}), "class_weight"),
     ],
@@ -119,6 +120,30 @@ def test_labels_that_come_later_are_noticed(rows):
 def test_what_partitions_cannot_give_is_refused(model, name):
     with pytest.raises(ValueError, match=f"fit_partitions does not take {name}"):
         model.fit_partitions([(np.eye(2), np.array([0, 1]))])
+
+
+def test_ridge_and_calibration_of_more_rows_than_are_kept(monkeypatch):
+    """Samples of partitions are others than those of rows: the models agree as far as that matters."""
+    monkeypatch.setattr(calibrated_least_squares, "_sample_size", lambda n_features: 400)
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 3000)
+    X = rng.normal(size=(3000, 8)) + 1.5 * np.eye(4, 8)[y]
+    model = CalibratedLeastSquares()
+    whole = log_loss(y[2000:], model.fit(X[:2000], y[:2000]).predict_proba(X[2000:]))
+    found = model.fit_partitions(blocks_of(X[:2000], y[:2000]))
+    assert log_loss(y[2000:], found.predict_proba(X[2000:])) == pytest.approx(whole, abs=0.03)
+
+
+def test_many_classes_in_partitions():
+    rng = np.random.default_rng(0)
+    y = np.arange(3000) % 60
+    X = 3 * rng.normal(size=(60, 20))[y] + rng.normal(size=(3000, 20))
+    model = CalibratedLeastSquares()
+    whole = model.fit(X[:2000], y[:2000]).score(X[2000:], y[2000:])
+    found = model.fit_partitions(blocks_of(X[:2000], y[:2000]))
+    assert found.coef_.shape == (1, 60, 20)
+    assert found.score(X[2000:], y[2000:]) == pytest.approx(whole, abs=0.02)
+    assert found.predict_proba(X).min() > 0
 
 
 class Given(np.random.RandomState):

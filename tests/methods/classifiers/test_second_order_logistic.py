@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 
 from eigenbench import SecondOrderLogistic
 from eigenbench.methods.classifiers.streamed import hold_out
@@ -28,8 +30,8 @@ def test_converges_to_the_optimum_of_scikit_learn(digits, fit_intercept, binary,
     mine.fit(X, y)
     theirs.fit(X, y)
     assert_allclose(mine.predict_proba(V), theirs.predict_proba(V), atol=1e-4)
-    if not binary:
-        assert_allclose(mine.coef_, theirs.coef_, atol=1e-3)
+    assert_allclose(mine.coef_, theirs.coef_, atol=1e-3)
+    assert mine.intercept_.shape == theirs.intercept_.shape
 
 
 def test_the_loss_curve_is_the_objective(digits):
@@ -63,8 +65,7 @@ def test_early_stopping_keeps_the_best_held_out_point():
     assert model.best_iter_ == model.validation_curve_.argmin()
     assert model.n_iter_ == model.best_iter_ + 5 == len(model.loss_curve_) < 101
     held_out = hold_out(y, 0.3, np.random.RandomState(0))
-    logits = X[held_out] @ model.coef_.T + model.intercept_
-    loss = -log_softmax(logits, axis=1)[np.arange(held_out.sum()), y[held_out]].mean()
+    loss = log_loss(y[held_out], model.predict_proba(X[held_out]))
     assert_allclose(model.validation_curve_[model.best_iter_], loss)
 
 
@@ -72,7 +73,7 @@ def test_held_out_rows_do_not_enter_the_loss(digits):
     X, y, _, _ = digits
     held_out = hold_out(y, 0.1, np.random.RandomState(0))
     options = {"max_iter": 8, "random_state": 0, "n_iter_no_change": 100}
-    model = SecondOrderLogistic(**options).fit(X, y)
+    model = SecondOrderLogistic(1.0, **options).fit(X, y)
     assert model.loss_curve_.shape == (9,)
     logits = X[~held_out] @ model.coef_.T + model.intercept_
     loss = -log_softmax(logits, axis=1)[np.arange((~held_out).sum()), y[~held_out]].mean()
@@ -93,7 +94,7 @@ class RecordingMap(TransformerMixin, BaseEstimator):
 
 def test_the_feature_map_never_sees_held_out_rows(digits):
     X, y, _, _ = digits
-    model = SecondOrderLogistic(max_iter=1, feature_map=RecordingMap(), random_state=0).fit(X, y)
+    model = SecondOrderLogistic(1.0, max_iter=1, feature_map=RecordingMap(), random_state=0).fit(X, y)
     assert model.feature_map_.n_rows_ == len(X) - hold_out(y, 0.1, np.random.RandomState(0)).sum()
 
 
@@ -122,3 +123,32 @@ def test_a_sampled_preconditioner_leads_to_the_same_optimum(digits):
     sampled = SecondOrderLogistic(preconditioner_rows=100, random_state=0, **options).fit(X, y)
     assert sampled.n_iter_ > whole.n_iter_
     assert_allclose(sampled.coef_, whole.coef_, atol=1e-4)
+
+
+def test_no_penalty_comes_to_the_optimum_without_one():
+    rng = np.random.RandomState(0)
+    X = rng.randn(500, 5)
+    y = (X @ rng.randn(5, 3) + rng.gumbel(size=(500, 3))).argmax(axis=1)
+    mine = SecondOrderLogistic(np.inf, early_stopping=False, max_iter=500, tol=1e-12).fit(X, y)
+    theirs = LogisticRegression(C=np.inf, solver="newton-cg", tol=1e-10).fit(X, y)
+    assert_allclose(mine.predict_proba(X), theirs.predict_proba(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("n", [300, 1000], ids=["folds", "held out"])
+def test_the_chosen_C_is_near_the_best_on_new_rows(n):
+    rng = np.random.RandomState(1)
+    X = rng.randn(4000, 80)
+    y = (X[:, :4].sum(axis=1) + 2 * rng.randn(4000) > 0).astype(int)
+    model = SecondOrderLogistic(random_state=0).fit(X[:n], y[:n])
+    losses = [
+        log_loss(y[n:], LogisticRegression(C=C).fit(X[:n], y[:n]).predict_proba(X[n:]))
+        for C in (1e-4, 1e-3, 1e-2, 1e-1, 1, 10)
+    ]
+    assert log_loss(y[n:], model.predict_proba(X[n:])) < 1.03 * min(losses)
+    assert np.isnan(model.validation_curve_).all()
+
+
+def test_a_descent_that_ends_early_says_so(digits):
+    X, y, _, _ = digits
+    with pytest.warns(ConvergenceWarning, match="max_iter=3 passes did not come within tol=1e-06"):
+        SecondOrderLogistic(1.0, max_iter=3).fit(X, y)

@@ -48,14 +48,17 @@ def test_it_comes_to_the_optimum_of_scikit_learn(noisy, fit_intercept):
     assert model.n_iter_ == len(model.loss_curve_) == 100
 
 
+@pytest.mark.parametrize("n_products", [0, 2], ids=["operators", "kept"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_operators_are_the_whitened_rows(noisy, dtype):
+def test_operators_are_the_whitened_rows(noisy, dtype, n_products):
     X = noisy[0].astype(dtype)
     identity = FunctionTransformer().fit(X)
     system = second_moment(X, identity, 1e-3)
     rows = np.arange(5, 1005)
     whitened = WhitenedFeatures(X[rows], identity, system, cache_size=100)
-    operators = PreconditionedFeatures(X, identity, system, RowThreads(1, map), rows, cache_size=0)
+    operators = PreconditionedFeatures(
+        X, identity, system, RowThreads(1, map), rows, cache_size=10, n_products=n_products
+    )
     batch = np.array([3, 999, 17, 0])
     rng = np.random.RandomState(0)
     weights, residual = rng.randn(9, 3).astype(dtype), rng.randn(4, 3).astype(dtype)
@@ -133,3 +136,22 @@ def test_features_are_fitted_to_rows_that_are_not_held_out(digits):
     model = StochasticLogistic(feature_map=GEM(top=2), max_iter=2, random_state=0).fit(X, y)
     kept = ~hold_out(y, 0.1, np.random.RandomState(0))
     assert_allclose(model.feature_map_.transform(X), GEM(top=2).fit(X[kept], y[kept]).transform(X))
+
+
+def test_few_rows_for_the_features_do_not_fit_noise(digits):
+    X, y, V, v = digits
+    features = RandomFourierFeatures(n_components=1500, random_state=0).fit(X)
+    F, G = features.transform(X[:600]), features.transform(V)
+    model = StochasticLogistic(random_state=0).fit(F, y[:600])
+    assert model.ridge_ == 10
+    weak = StochasticLogistic(ridge=1e-3, random_state=0).fit(F, y[:600])
+    assert model.score(G, v) > weak.score(G, v)
+    assert model.score(G, v) > LogisticRegression(max_iter=200).fit(F, y[:600]).score(G, v) - 0.02
+
+
+def test_two_classes_have_one_row_of_weights(noisy):
+    X, y = noisy
+    model = StochasticLogistic(random_state=0).fit(X, y > 0)
+    assert model.coef_.shape == (1, 8)
+    assert model.intercept_.shape == (1,)
+    assert_allclose(model.decision_function(X), X @ model.coef_[0] + model.intercept_)

@@ -20,7 +20,7 @@ from eigenbench.methods.moments import ClassMoments, ClassRows, PooledMoments, S
 BLOCK_ROWS = 4096
 
 #: Parameters of classifiers that only rows in memory suffice for.
-_NOT_IN_PARTITIONS = ("feature_map", "class_weight", "calibrate")
+_NOT_IN_PARTITIONS = ("feature_map", "class_weight")
 
 
 def build(job: JobSpec, step: Step, seed: int | None) -> Any:

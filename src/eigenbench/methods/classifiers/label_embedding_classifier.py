@@ -34,6 +34,7 @@ from eigenbench.methods.classifiers.row_weights import (
     routing_to,
     with_class_weights,
 )
+from eigenbench.methods.classifiers.score_calibration import fit_temperature
 from eigenbench.methods.classifiers.streamed import EarlyStopping
 from eigenbench.methods.embeddings.labels.label_matrix import is_indicator, label_matrix
 from eigenbench.methods.embeddings.labels.rembrandt import Rembrandt
@@ -44,6 +45,12 @@ from eigenbench.methods.linalg.row_blocks import row_slices, validated
 #: Penalty of the whitening relative to the mean variance of a feature: directions of smaller variance are
 #: mostly noise, and are not blown up.
 WHITENING_RIDGE = 1e-3
+
+#: Length of all steps together, at least twice: of few rows there are few steps in all.
+FEW_STEPS_LENGTH = 10.0
+
+#: Logits by which the temperature is found, at most.
+LOGITS = 2_000_000
 
 #: Rows of a minibatch for many rows; step lengths are given for it.
 LARGEST_BATCH = 512
@@ -130,6 +137,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         Intercepts.
     threshold_ : float or None
         The threshold used; None for class labels.
+    temperature_ : float
+        Number by which logits were divided for the least log loss of held-out rows of one label each.
     n_iter_ : int
         Epochs of the decoder that is used.
     loss_curve_, validation_curve_ : ndarray
@@ -165,6 +174,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     True
     """
 
+    coef_: np.ndarray
+    intercept_: np.ndarray
     loss_curve_: np.ndarray
     validation_curve_: np.ndarray
 
@@ -268,17 +279,28 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         strata = np.zeros(X.shape[0], dtype=np.int64) if self._multilabel else labels.indices
         held_out = self._held_out(strata, rng)
         seed = int(rng.randint(np.iinfo(np.int32).max))
+        self.temperature_ = np.float32(1)
         if not held_out.any():
             self._train(rows, None, self.max_iter, seed)
             return self
-        self._train(
-            rows.at(np.flatnonzero(~held_out)), rows.at(np.flatnonzero(held_out)), self.max_iter, seed
-        )
+        unseen = rows.at(np.flatnonzero(held_out))
+        self._train(rows.at(np.flatnonzero(~held_out)), unseen, self.max_iter, seed)
+        self.temperature_ = self._temperature(unseen)
         if self.refit:
             curves = self.loss_curve_, self.validation_curve_
             self._train(rows, None, self.n_iter_, seed)
             self.loss_curve_, self.validation_curve_ = curves
+        self.coef_ /= self.temperature_
+        self.intercept_ /= self.temperature_
         return self
+
+    def _temperature(self, rows: _Part) -> np.float32:
+        """Return the temperature of least log loss on some of the rows; one with labels of their own."""
+        if self.loss_ != "multinomial":
+            return np.float32(1)
+        few = rows.at(np.arange(0, rows.X.shape[0], 1 + rows.X.shape[0] * len(self.classes_) // LOGITS))
+        logits = np.concatenate([logits for _, logits in self._score_blocks(few.X)])
+        return np.float32(fit_temperature(logits, few.targets.labels.indices))
 
     def _checked_loss(self, labels: sparse.csr_array) -> str:
         if not self._multilabel and labels.shape[1] < 2:
@@ -327,6 +349,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         auto = min(max(features.n_rows // 200, 32), LARGEST_BATCH)
         batch_size = auto if self.batch_size == "auto" else int(self.batch_size)
         length = self.learning_rate * (batch_size / LARGEST_BATCH) ** 0.5
+        length = max(length, FEW_STEPS_LENGTH / (self.max_iter * -(-features.n_rows // batch_size)))
         descent = self._descent(loss, length, batch_size, weights, targets)
         held_out_loss: Callable[[], float] | None = None
         if held_out is not None:

@@ -102,12 +102,11 @@ class PartitionedFit:
         PartitionError
             If a partition has other columns or types than the first, or bad values; the message names it.
         ValueError
-            If there is one class only, or ``class_weight`` or ``calibrate`` is set, which only ``fit`` takes.
+            If there is one class only, or ``class_weight`` is set, which only ``fit`` takes.
         """
         self._validate_params()  # type: ignore[attr-defined]
-        for name in ("class_weight", "calibrate"):
-            if getattr(self, name, None):
-                raise ValueError(f"fit_partitions does not take {name}: leave it out, or use fit.")
+        if getattr(self, "class_weight", None):
+            raise ValueError("fit_partitions does not take class_weight: leave it out, or use fit.")
         partitions = Partitions.of(source, target=target)
         self.feature_map_ = self.feature_map
         if self.feature_map_ is not None:

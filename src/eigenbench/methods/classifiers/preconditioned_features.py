@@ -1,4 +1,4 @@
-"""Features of rows as operators in whitened coordinates; the rows themselves are never whitened."""
+"""Features of rows in whitened coordinates: as operators, or whitened once where they can be kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,27 @@ def mapped_rows(X: Any, feature_map: Any) -> np.ndarray:
 
 
 class PreconditionedFeatures:
-    """Features of some rows of X in whitened coordinates, as operators; the first ones are kept in memory."""
+    """Features of some rows of X in whitened coordinates; some rows of them are a matrix (b, D + 1).
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, d)
+        The data.
+    feature_map : transformer or None
+        Fitted.
+    system : RidgeSystem
+        The factored second moment of the features.
+    threads : RowThreads
+        Make the features.
+    rows : ndarray of int
+        The rows of X.
+    cache_size : float
+        MB for features that are kept.
+    n_products : float
+        How often a row will be multiplied by a vector, over the rows of a minibatch. Whitening costs D² flops
+        a row, and D² for each product of a minibatch where only the weights are carried over: so rows are
+        whitened if this is more than one and they all fit into the cache.
+    """
 
     def __init__(
         self,
@@ -35,21 +55,28 @@ class PreconditionedFeatures:
         rows: np.ndarray,
         *,
         cache_size: float,
+        n_products: float = 0.0,
     ) -> None:
         self._X, self._rows, self._feature_map, self.system = X, rows, feature_map, system
         self._threads = threads
         first = mapped_rows(X[rows[:1]], feature_map)
         self.n_rows, self.n_features, self.dtype = len(rows), first.shape[1], first.dtype
         self._with_intercept = system.fit_intercept
-        n_kept = 0 if feature_map is None else int(min(self.n_rows, cache_size * 2**20 // first.nbytes))
-        self._kept = np.empty((n_kept, self.n_features), dtype=self.dtype)
+        room = int(min(self.n_rows, cache_size * 2**20 // first.nbytes))
+        self._whitened = n_products > 1 and room == self.n_rows
+        n_kept = room if self._whitened or feature_map is not None else 0
+        self._kept = np.empty((n_kept, self.n_features + self._whitened), dtype=self.dtype)
         slices = row_slices(n_kept, first.nbytes, BLOCK_BYTES // threads.n_threads)
         for _ in threads.map(self._keep, slices):
             pass
         self.kept_megabytes = self._kept.nbytes / 2**20
 
     def _keep(self, here: slice) -> None:
-        self._kept[here] = self._made(np.arange(here.start, here.stop))
+        made = self._made(np.arange(here.start, here.stop))
+        if self._whitened:
+            self._kept[here, :-1], self._kept[here, -1] = self.system.whiten(made), self._with_intercept
+        else:
+            self._kept[here] = made
 
     def _made(self, positions: np.ndarray) -> np.ndarray:
         return mapped_rows(self._X[self._rows[positions]], self._feature_map)
@@ -58,8 +85,10 @@ class PreconditionedFeatures:
         """Return the features at some positions, all of them kept or none."""
         return self._kept[positions] if positions[0] < len(self._kept) else self._made(positions)
 
-    def __getitem__(self, positions: Any) -> LinearOperator:
-        """Return the operator (b, D + 1) of the rows at some positions."""
+    def __getitem__(self, positions: Any) -> LinearOperator | np.ndarray:
+        """Return the matrix or operator (b, D + 1) of the rows at some positions."""
+        if self._whitened:
+            return self._kept[positions]
         if isinstance(positions, slice):
             positions = np.arange(self.n_rows)[positions]
         kept = positions < len(self._kept)

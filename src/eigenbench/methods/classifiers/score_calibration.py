@@ -5,14 +5,23 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax
 
 #: Bounds of the softness and of the power. The lower bound of the softness keeps probabilities above zero.
 SOFTNESS, POWER = (0.01, 10.0), (0.1, 1000.0)
 
+#: Bounds of the temperature of logits.
+TEMPERATURES = (0.05, 20.0)
+
+#: The smallest probability.
+SMALLEST = float(np.finfo(np.float64).tiny)
+
 #: Where the search for them starts.
 _START = (0.1, 2.0)
+
+#: When the search ends: differences of logarithms of the parameters, and of the loss.
+TOLERANCE = {"xatol": 0.01, "fatol": 1e-5}
 
 #: Below this log(1 + eˣ) is eˣ in double precision, and its logarithm x.
 _TAIL = -37.0
@@ -42,9 +51,26 @@ class ScoreCalibration(NamedTuple):
         raised = np.log(np.logaddexp(0, np.maximum(scaled, _TAIL)))
         return log_softmax(self.power * np.where(scaled < _TAIL, scaled, raised), axis=1)
 
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return p, (n, c) → (n, c), float64; none is zero."""
+        return np.maximum(np.exp(self.log_probabilities(scores)), SMALLEST)
+
+
+def _smoothed_loss(log_p: np.ndarray, codes: np.ndarray, weights: np.ndarray | None) -> float:
+    """Return the mean log loss of targets 1 - 1/(n + 2) for the own class, the rest for all others alike."""
+    own = log_p[np.arange(len(codes)), codes]
+    miss = 1 / ((len(codes) if weights is None else weights.sum()) + 2)
+    others = (log_p.sum(axis=1) - own) / (log_p.shape[1] - 1)
+    return -float(np.average((1 - miss) * own + miss * others, weights=weights))
+
 
 def fit_calibration(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None) -> ScoreCalibration:
     """Return the calibration of least log loss on rows that the scores were not fitted on.
+
+    As in Platt's method targets are smoothed, or the loss of rows that are all classified rightly would fall
+    for ever: of n rows each has the target 1 - 1/(n + 2) for its class. With counts by class in place of n,
+    as for two classes, the few rows of each of many classes were smoothed too much: log loss .398 for .260 on
+    40 faces, .187 for .182 on 30 classes of sentences.
 
     Parameters
     ----------
@@ -67,13 +93,29 @@ def fit_calibration(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray |
     >>> fitted.log_probabilities(scores).argmax(axis=1).tolist()
     [0, 0, 0, 1]
     """
-    own = np.arange(len(codes)), codes
 
     def loss(logs: np.ndarray) -> float:
-        found = ScoreCalibration(*np.exp(logs)).log_probabilities(scores)
-        return -float(np.average(found[own], weights=weights))
+        return _smoothed_loss(ScoreCalibration(*np.exp(logs)).log_probabilities(scores), codes, weights)
 
     bounds = np.log([SOFTNESS, POWER])
-    found = minimize(loss, np.log(_START), method="Nelder-Mead", bounds=bounds)
+    found = minimize(loss, np.log(_START), method="Nelder-Mead", bounds=bounds, options=TOLERANCE)
     softness, power = np.exp(found.x)
     return ScoreCalibration(float(softness), float(power))
+
+
+def fit_temperature(logits: np.ndarray, codes: np.ndarray) -> float:
+    """Return the temperature of least log loss for logits (n, c) of rows that they were not fitted on.
+
+    Targets are smoothed as for `fit_calibration`.
+
+    Examples
+    --------
+    >>> logits = np.array([[3.0, 0.0], [0.0, 3.0], [3.0, 0.0], [0.0, 3.0]])
+    >>> fit_temperature(logits, np.array([0, 1, 0, 0])) > 2
+    True
+    """
+
+    def loss(log: float) -> float:
+        return _smoothed_loss(log_softmax(logits / np.exp(log), axis=1), codes, None)
+
+    return float(np.exp(minimize_scalar(loss, bounds=np.log(TEMPERATURES), method="bounded").x))

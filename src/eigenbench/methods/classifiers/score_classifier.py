@@ -29,8 +29,9 @@ class ScoreClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Yield (rows, scores (b, c)) of checked X, in order."""
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
-        """Return the probabilities of scores (b, c), which may be overwritten."""
-        return softmax(scores, axis=1)
+        """Return the probabilities of scores (b, c), which may be overwritten; none is zero."""
+        found = softmax(scores, axis=1)
+        return np.maximum(found, np.finfo(found.dtype).tiny, out=found)
 
     def _gives_one_column(self) -> bool:
         """Return whether the decision function is one number per row."""

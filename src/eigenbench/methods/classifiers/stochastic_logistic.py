@@ -41,6 +41,9 @@ LARGEST_BATCH = 2048
 #: The first step length by default; it is too long if the best pass is among the first so many; restarts.
 FIRST_STEP, EARLY_PASSES, RESTARTS = 0.01, 2, 3
 
+#: The ridge for many rows, and with fewer rows for each feature than so many, times features a row if less.
+MANY_ROWS_RIDGE, FEW_ROWS_RIDGE, ROWS_PER_FEATURE = 1e-3, 10.0, 20
+
 #: Fewer steps in all than this may be too short to arrive.
 FEW_STEPS = 200
 
@@ -51,9 +54,9 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
     As for :class:`SecondOrderLogistic`, a Cholesky factor L of the second moment of the features is the
     preconditioner; but the moment is that of a sample of the rows, and steps are taken on minibatches (Adam,
     with lengths that fall linearly to zero), so that a few passes over the data do what takes full gradients
-    many times as many. The rows are never whitened: with few classes it is cheaper to carry the weights and
-    their gradients over, by two triangular solves for each minibatch. There is no penalty: passes end when
-    the loss on held-out rows no longer improves.
+    many times as many. Where whitened rows fit into the cache, and minibatches are small, all rows are
+    whitened once; else the weights and their gradients are carried over by two triangular solves for each
+    minibatch. There is no penalty: passes end when the loss on held-out rows no longer improves.
 
     Parameters
     ----------
@@ -68,9 +71,11 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         Rows of a minibatch; "auto" takes 1/200 of the rows, but at least 32 and at most 2,048.
     preconditioner_rows : int, default=50000
         Rows of the sample, drawn at random; all rows if there are fewer.
-    ridge : float, default=1e-3
-        Added to the second moment of the sample, in units of the mean variance of a feature. It also bounds
-        the steps along features that are almost or quite constant in the sample.
+    ridge : float or "auto", default="auto"
+        Added to the second moment of the sample, in units of the mean variance of a feature. It bounds
+        the steps along features that are almost or quite constant in the sample: where features are many,
+        that is what keeps the few passes from fitting noise. "auto" takes 0.001; with n < 20·D rows for D
+        features 10·D/n, or 10 if that is less.
     early_stopping : bool, default=True
         Whether to hold out rows, and keep the weights of the pass after which their loss was smallest.
     validation_fraction : float, default=0.1
@@ -84,9 +89,10 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         several (see the notes).
     fit_intercept : bool, default=True
         Whether to add a constant feature.
-    cache_size : float, default=1000
+    cache_size : float or "auto", default="auto"
         Memory for features kept between passes, in MB. Those of the other rows are made again in every
-        pass; the result does not depend on it but for rounding.
+        pass; the result does not depend on it but for rounding. "auto" takes half of this job's part of the
+        free memory.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes in the loss, which multiply those of their rows; "balanced" makes those of all
         classes add up to the same. The feature map does not get them.
@@ -97,10 +103,12 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
     ----------
     classes_ : ndarray of shape (c,)
         Class labels.
-    coef_ : ndarray of shape (c, D), float64
+    coef_ : ndarray of shape (c, D), or (1, D) for two classes
         Weights.
-    intercept_ : ndarray of shape (c,), float64
+    intercept_ : ndarray of shape (c,), or (1,), float64
         Intercepts.
+    ridge_, penalty_ : float
+        The ridge that was used, and the absolute penalty.
     n_iter_ : int
         The pass after which the weights were kept.
     loss_curve_, validation_curve_ : ndarray
@@ -113,11 +121,11 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
 
     Notes
     -----
-    Time: m·D² + D³/3 flops for a sample of m rows; then in each pass 4·n·D·c, 4·D²·c for each
-    minibatch, and the feature map for rows that are not kept. Memory: 4·D² bytes, ``cache_size``, the
-    features of a minibatch, and 40·D·c bytes. Rows with weights w are drawn as rows without, and a row's
-    gradient is multiplied by its weight, so that the objective is the weighted mean of the losses, that of
-    repeated rows; the steps are others.
+    Time: m·D² + D³/3 flops for a sample of m rows; n·D² where rows are whitened, else 4·D²·c for each
+    minibatch; then in each pass 4·n·D·c, and the feature map for rows that are not kept. Memory: 4·D² bytes,
+    ``cache_size``, the features of a minibatch, and 40·D·c bytes. Rows with weights w are drawn as rows
+    without, and a row's gradient is multiplied by its weight, so that the objective is the weighted mean
+    of the losses, that of repeated rows; the steps are others.
 
     ``fit_partitions`` reads the partitions in random order, and puts as many rows into random order as
     ``cache_size`` holds; of files that are sorted by class, that should be rows of many. A pass is one
@@ -145,7 +153,7 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "preconditioner_rows": [Interval(Integral, 1, None, closed="left")],
-        "ridge": [Interval(Real, 0, None, closed="neither")],
+        "ridge": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "random_state": ["random_state"],
     }
 
@@ -156,13 +164,13 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         learning_rate: float | str = "auto",
         batch_size: int | str = "auto",
         preconditioner_rows: int = 50_000,
-        ridge: float = 1e-3,
+        ridge: float | str = "auto",
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         feature_map: Any = None,
         fit_intercept: bool = True,
-        cache_size: float = 1000,
+        cache_size: float | str = "auto",
         class_weight: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -190,16 +198,18 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         weights = self._weighed(codes, weights)
         system = self._preconditioner(X, rows, weights, rng)
         targets = Targets(class_targets(codes, len(self.classes_)).labels, weights)
+        megabytes = self._cache_megabytes()
+        n_products = 4 * len(self.classes_) * self.max_iter / self._rows_at_once(len(rows))
         with row_threads() as threads:
             whitened = partial(PreconditionedFeatures, X, self.feature_map_, system, threads)
-            features = whitened(rows, cache_size=self.cache_size)
+            features = whitened(rows, cache_size=megabytes, n_products=n_products)
             watched = None
             if held_out.any():
                 unseen = np.flatnonzero(held_out)
-                kept = max(0.0, self.cache_size - features.kept_megabytes)
-                watched = whitened(unseen, cache_size=kept), targets[unseen].normalised()
-            seen_targets = targets[rows].normalised()
-            descended = partial(self._descended, features, seen_targets, watched, rng)
+                kept = max(0.0, megabytes - features.kept_megabytes)
+                held_out_features = whitened(unseen, cache_size=kept, n_products=n_products)
+                watched = held_out_features, targets[unseen].normalised()
+            descended = partial(self._descended, features, targets[rows].normalised(), watched, rng)
             self._descend(descended, system, len(rows), watched=watched is not None)
 
     def _fit_sums(self, rows: PartitionedRows) -> None:
@@ -208,13 +218,13 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         share = min(1.0, self.preconditioner_rows / rows.n_rows)
         start = partial(SampledGram, rows, share, fit_intercept=self.fit_intercept)
         found = rows.sum(start, label=f"Gram matrix ({rows.n_features} features)", held_out=held_out)
-        system = found.system.factor(self.ridge * found.system.n_rows)
+        n_rows = int(found.counts.sum())
+        system = self._factored(found.system, n_rows)
         with row_threads() as threads:
             descended = partial(
                 self._descended_in_partitions, rows, held_out, system, found.counts, threads, rng
             )
-            watched = found.counts.sum() < rows.n_rows
-            self._descend(descended, system, int(found.counts.sum()), watched=watched)
+            self._descend(descended, system, n_rows, watched=n_rows < rows.n_rows)
 
     def _preconditioner(
         self, X: Any, rows: np.ndarray, weights: np.ndarray | None, rng: np.random.RandomState
@@ -228,7 +238,18 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         for here in row_slices(len(sample), first.nbytes):
             some = None if weights is None else weights[sample[here]]
             system.add(mapped_rows(X[sample[here]], self.feature_map_), some)
-        return system.factor(self.ridge * system.n_rows)
+        return self._factored(system, len(rows))
+
+    def _factored(self, system: RidgeSystem, n_rows: int) -> RidgeSystem:
+        """Factor a second moment with the ridge given, or chosen for so many training rows."""
+        n_features = len(system.mean)
+        if self.ridge != "auto":
+            self.ridge_ = float(self.ridge)
+        elif n_rows >= ROWS_PER_FEATURE * n_features:
+            self.ridge_ = MANY_ROWS_RIDGE
+        else:
+            self.ridge_ = FEW_ROWS_RIDGE * min(1.0, n_features / n_rows)
+        return system.factor(self.ridge_ * system.n_rows)
 
     def _descend(
         self, descended: Callable[[float], Descended], system: RidgeSystem, n_rows: int, *, watched: bool
@@ -249,14 +270,16 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
             found = again
         if watched and found.best_epoch == 1 < self.max_iter:
             warnings.warn(
-                "the held-out loss of StochasticLogistic is smallest after the first pass: its steps are too"
-                f" long for these data (learning_rate={self.learning_rate!r}), or its features too many.",
+                "StochasticLogistic: the held-out loss is smallest after the first pass, with"
+                f" learning_rate={self.learning_rate!r} and ridge={self.ridge_:g}. Use a learning_rate of"
+                f" {length / 10:g}, or a larger ridge where features are many for the rows.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
         coef, shift = system.unwhiten(found.weights[:-1])
-        self.coef_ = np.ascontiguousarray(coef.T, dtype=np.float64)
-        self.intercept_ = found.weights[-1] + shift if self.fit_intercept else np.zeros(len(self.classes_))
+        intercept = found.weights[-1] + shift if self.fit_intercept else np.zeros(len(self.classes_))
+        self._set_maps(coef, intercept)
+        self.penalty_ = system.penalty
         self.n_iter_ = found.best_epoch
         self.loss_curve_, self.validation_curve_ = found.losses, found.held_out_losses
 
@@ -296,10 +319,12 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
     ) -> Descended:
         """Descend over rows in partitions, of which ``counts`` of each class are not held out."""
         n_rows, n_classes = int(counts.sum()), len(counts)
-        descent = self._descent(length, rows, np.log((counts + 0.5) / (n_rows + 0.5 * n_classes)), n_rows)
+        prior = np.log((counts + 0.5) / (n_rows + 0.5 * n_classes))
+        descent = self._descent(length, rows, prior, n_rows)
 
         def minibatches() -> Iterator[tuple[LinearOperator, Targets]]:
-            for X, codes, places in shuffled_chunks(rows, held_out, descent.batch_size, self.cache_size, rng):
+            chunks = shuffled_chunks(rows, held_out, descent.batch_size, self._cache_megabytes(), rng)
+            for X, codes, places in chunks:
                 every = np.arange(len(codes))
                 features = PreconditionedFeatures(X, rows.feature_map, system, threads, every, cache_size=0)
                 for start in range(0, len(places), descent.batch_size):

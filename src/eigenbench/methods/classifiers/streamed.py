@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from joblib import cpu_count
 from sklearn.base import clone
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter
+from threadpoolctl import threadpool_info
 
 from eigenbench.methods.classifiers.row_weights import (
     CLASS_WEIGHTS,
@@ -19,6 +23,37 @@ from eigenbench.methods.classifiers.row_weights import (
 )
 from eigenbench.methods.classifiers.score_classifier import OneLabelClassifier
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks
+
+#: What a parameter ``cache_size`` may be.
+CACHE_SIZES: list[Any] = [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})]
+
+#: Share of the free memory that a cache takes, and MB where free memory is not known.
+CACHE_SHARE, UNKNOWN_MEMORY_MB = 0.5, 2000.0
+
+
+def cache_megabytes(cache_size: float | str) -> float:
+    """Return the size of a cache in MB; "auto" is half of this job's part of the free memory.
+
+    As many jobs are assumed to run as the cores allow for the threads that BLAS may have here.
+    """
+    if cache_size != "auto":
+        return float(cache_size)
+    pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    jobs = max(1, cpu_count() // max(pools, default=1))
+    return CACHE_SHARE * _free_megabytes() / jobs
+
+
+def _free_megabytes() -> float:
+    """Return the memory that is free on this machine, or in this container if that is less."""
+    free = [UNKNOWN_MEMORY_MB]
+    with suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = [int(next(line for line in lines if line.startswith("MemAvailable")).split()[1]) / 1024]
+    with suppress(OSError, ValueError):
+        group = Path("/sys/fs/cgroup")
+        limit = int((group / "memory.max").read_text(encoding="ascii"))
+        free.append((limit - int((group / "memory.current").read_text(encoding="ascii"))) / 2**20)
+    return max(0.0, min(free))
 
 
 class EarlyStopping:
@@ -59,11 +94,36 @@ def hold_out(codes: np.ndarray, fraction: float, rng: np.random.RandomState) -> 
     return held_out
 
 
+def stratified_folds(codes: np.ndarray, n_folds: int, rng: np.random.RandomState) -> np.ndarray:
+    """Return the fold of each row (n,), drawn at random with equal shares of every class to within a row."""
+    order = rng.permutation(len(codes))
+    folds = np.empty(len(codes), dtype=np.int64)
+    folds[order[np.argsort(codes[order], kind="stable")]] = np.arange(len(codes)) % min(n_folds, len(codes))
+    return folds
+
+
+def climb(error: Callable[[int], float], n_positions: int, first: int) -> int:
+    """Return a position from which the error rises on both sides, found from the first one."""
+    errors: dict[int, float] = {}
+
+    def at(position: int) -> float:
+        if position not in errors:
+            errors[position] = error(position)
+        return errors[position]
+
+    best = first
+    at(best)
+    for step in (1, -1):
+        while 0 <= best + step < n_positions and at(best + step) < at(best):
+            best += step
+    return best
+
+
 class StreamedClassifier(OneLabelClassifier):
     """Base of linear classifiers on the features ``feature_map_.transform(X)``, made block by block."""
 
     feature_map: Any
-    cache_size: float
+    cache_size: float | str
     class_weight: Any
     coef_: np.ndarray
     intercept_: np.ndarray
@@ -71,7 +131,7 @@ class StreamedClassifier(OneLabelClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "feature_map": [HasMethods(["fit", "transform"]), None],
         "fit_intercept": ["boolean"],
-        "cache_size": [Interval(Real, 0, None, closed="left")],
+        "cache_size": CACHE_SIZES,
         "class_weight": CLASS_WEIGHTS,
     }
 
@@ -90,10 +150,20 @@ class StreamedClassifier(OneLabelClassifier):
         """Return the weights that rows of classes ``codes`` have in the loss, None where all are one."""
         return with_class_weights(self.class_weight, self.classes_, codes, weights)
 
+    def _cache_megabytes(self) -> float:
+        return cache_megabytes(self.cache_size)
+
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         for rows, features in FeatureBlocks(X, self.feature_map_):
             yield rows, self._block_scores(features)
 
     def _block_scores(self, features: np.ndarray) -> np.ndarray:
         """Return one score per class for a feature block, (b, D) → (b, c)."""
-        return features @ self.coef_.T.astype(features.dtype) + self.intercept_
+        scores = features @ self.coef_.T.astype(features.dtype) + self.intercept_
+        return scores if scores.shape[1] > 1 else np.hstack([np.zeros_like(scores), scores])
+
+    def _set_maps(self, coef: np.ndarray, intercept: np.ndarray) -> None:
+        """Set ``coef_`` and ``intercept_`` from weights (D, c); for two classes to their difference."""
+        if coef.shape[1] == 2:
+            coef, intercept = np.diff(coef, axis=1), np.diff(intercept)
+        self.coef_, self.intercept_ = np.ascontiguousarray(coef.T), np.asarray(intercept, dtype=np.float64)

@@ -142,6 +142,17 @@ class RidgeSystem:
         weights *= self._dtype.type(np.sqrt(self.n_rows))
         return weights, -(self.mean @ weights)
 
+    def whitened_coef(self, coef: np.ndarray) -> np.ndarray:
+        """Return the coefficients for whitened features that ``unwhiten`` turns into ``coef``, (D, k)."""
+        trmm = blas.strmm if self._dtype == np.float32 else blas.dtrmm
+        return trmm(1 / np.sqrt(self.n_rows), self._matrix, coef.astype(self._dtype), lower=1, trans_a=1)
+
+    def mean_variance(self) -> float:
+        """Return the mean variance of a feature over the rows added so far, before ``factor``."""
+        squares = float(self._diagonal().mean(dtype=np.float64)) / self.n_rows
+        mean = self._sum / self.n_rows if self.fit_intercept else np.zeros(1)
+        return max(0.0, squares - float(mean @ mean) / len(self._sum))
+
     def solve(self, cross: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         r"""Return the ridge regression of a target T on the features.
 
