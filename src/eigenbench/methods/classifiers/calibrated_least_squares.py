@@ -35,9 +35,6 @@ from eigenbench.methods.linalg.row_blocks import FeatureBlocks
 #: classes, and one for each class alone is worse (see the notes).
 MANY_CLASSES = 50
 
-#: The first step length of those passes.
-MANY_CLASSES_STEP = 0.01
-
 #: Rows on which the ridge is chosen, at most, and the size of their features.
 SAMPLE_ROWS, SAMPLE_SIZE = 4000, 2**25
 
@@ -262,7 +259,6 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
 
         return StochasticLogistic(
             self.n_rounds,
-            learning_rate=MANY_CLASSES_STEP,
             ridge="auto" if self.ridge == "auto" else max(float(self.ridge) / n_rows, 1e-9),
             feature_map=feature_map,
             fit_intercept=self.fit_intercept,
