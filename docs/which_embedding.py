@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from eigenbench.comparison.ranks import holm
+from eigenbench.reporting.formatting import ratio
 from eigenbench.reporting.reference_verdicts import (
     reference_comparisons,
     reference_records,
@@ -192,10 +192,20 @@ def ranks_table(problem: Problem, board: pd.DataFrame) -> str:
         name = name_of(line["competitor"])
         failed = str(line["n_failed"]) if line["n_failed"] else ""
         rows.append(
-            [f"`{name}`", f"{line['mean_rank']:.1f}", f"{int(tied[name])}", failed, f"{line['seconds']:.2g}"]
+            [
+                f"`{name}`",
+                f"{line['mean_rank']:.1f} {_ends(line)}",
+                f"{int(tied[name])}",
+                failed,
+                f"{line['seconds']:.2g}",
+            ]
         )
     n = int(ranks["n_datasets"].iloc[0])
     return table(["method", "mean rank", f"ties with the best, of {n}", "failed", "seconds, mean"], rows)
+
+
+def _ends(line: dict) -> str:
+    return f"[{line['rank_low']:.1f}, {line['rank_high']:.1f}]"
 
 
 def dataset_table(problem: Problem, board: pd.DataFrame) -> str:
@@ -226,35 +236,37 @@ def means_table(problem: Problem, board: pd.DataFrame) -> str:
 
 
 def pairs_table(problem: Problem) -> str:
-    """Answer the questions by wins and losses over datasets, and by the probability of a difference.
-
-    Holm's correction is for the questions of the problem, not for all pairs that could be asked about.
-    """
+    """Answer the questions by wins, losses and the ratio of errors over datasets."""
     found = {}
+    swapped = {"first better": "second better", "second better": "first better"}
     for line in read("pairs", problem).to_dict("records"):
         names = name_of(line["first"]), name_of(line["second"])
         found[names] = line
         found[names[::-1]] = line | {
             "wins": line["losses"],
             "losses": line["wins"],
-            "first_better": line["second_better"],
-            "second_better": line["first_better"],
+            "ratio": 1 / line["ratio"],
+            "low": 1 / line["high"],
+            "high": 1 / line["low"],
+            "conclusion": swapped.get(line["conclusion"], line["conclusion"]),
         }
-    asked = [found[names] for names in problem.questions]
-    corrected = holm([line["p_value"] for line in asked])
     rows = []
-    for names, line, p_value in zip(problem.questions, asked, corrected, strict=True):
-        shares = [f"{line[key]:.2f}" for key in ("first_better", "equivalent", "second_better")]
+    for first, second in problem.questions:
+        line = found[first, second]
         counts = "/".join(str(line[key]) for key in ("wins", "ties", "losses"))
-        rows.append([f"`{names[0]}`", f"`{names[1]}`", counts, f"{p_value:.2g}", *shares])
+        numbers = [ratio(line["ratio"]), ratio(line["low"], line["high"]), ratio(line["detectable"])]
+        rows.append(
+            [f"`{first}`", f"`{second}`", counts, f"{line['p_value']:.2g}", *numbers, line["conclusion"]]
+        )
     headings = [
         "first",
         "second",
         "wins/ties/losses",
-        "p (Holm)",
-        "P(first better)",
-        "P(same)",
-        "P(second better)",
+        "p",
+        "ratio",
+        "95 % interval",
+        "detectable",
+        "conclusion",
     ]
     return table(headings, rows)
 

@@ -36,3 +36,22 @@ def test_the_best_of_each_table_is_the_smallest_error_of_its_runs(page):
         best = lines.loc[lines["mean"].idxmin()]
         complete = runs.loc[dataset].query("count == 5")
         assert best["mean"] == pytest.approx(complete["mean"].min())
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "conclusion"),
+    [
+        ("gem", "raw", "first better"),
+        ("gem", "lda", "first better"),
+        ("gem", "pca", "first better"),
+        ("gem", "pca_rotated", "first better"),
+        ("gem", "random", "equivalent"),
+        ("deep_gem", "gem", "second better"),
+        ("gem_subclasses", "gem", "first better"),
+        ("gem_neighborhoods", "gem", "equivalent"),
+    ],
+)
+def test_what_the_page_says_of_pairs_follows_from_their_ratios(page, first, second, conclusion):
+    lines = [line.split(" | ") for line in page.pairs_table(page.PROBLEMS[0]).splitlines()]
+    (line,) = [one for one in lines if one[:2] == [f"| `{first}`", f"`{second}`"]]
+    assert line[-1].removesuffix(" |") == conclusion

@@ -11,7 +11,7 @@ import pandas as pd
 from eigenbench.atomic_files import replacing_entries
 from eigenbench.reporting import ReportError, sections
 from eigenbench.reporting.captioned_figures import CaptionedFigure
-from eigenbench.reporting.formatting import probability, seconds, sentence
+from eigenbench.reporting.formatting import probability, ratio, seconds, sentence
 from eigenbench.reporting.inputs import read_inputs
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
 from eigenbench.reporting.published import PublishedComparison, comparison_csv
@@ -162,6 +162,10 @@ def _ranks(view: RanksView) -> PaperTable:
     columns = {
         "Method": [str(name) for name in found.ranks.index],
         "Mean rank": [f"{rank:.2f}" for rank in found.ranks["mean_rank"]],
+        "95 % interval": [
+            f"[{low:.1f}, {high:.1f}]"
+            for low, high in zip(found.ranks["rank_low"], found.ranks["rank_high"], strict=True)
+        ],
         "Failed on": [str(int(number)) for number in found.ranks["n_failed"]],
         "Time (s)": [seconds(None if pd.isna(time) else time) for time in found.ranks["seconds"]],
         "Pareto front": ["yes" if on_front else "" for on_front in found.ranks["on_front"]],
@@ -182,19 +186,20 @@ def _pairs(view: RanksView) -> PaperTable:
         "Wins": [f"{number:.0f}" for number in pairs["wins"]],
         "Ties": [f"{number:.0f}" for number in pairs["ties"]],
         "Losses": [f"{number:.0f}" for number in pairs["losses"]],
-        "p (Holm)": [probability(p) for p in pairs["p_holm"]],
-        "P(first better)": [f"{p:.2f}" for p in pairs["first_better"]],
-        "P(equivalent)": [f"{p:.2f}" for p in pairs["equivalent"]],
-        "P(second better)": [f"{p:.2f}" for p in pairs["second_better"]],
+        "p": [probability(p) for p in pairs["p_value"]],
+        **({"p (Holm)": [probability(p) for p in pairs["p_holm"]]} if view.found.shows_holm else {}),
+        "Ratio": [ratio(value) for value in pairs["ratio"]],
+        "95 % interval": [ratio(*ends) for ends in zip(pairs["low"], pairs["high"], strict=True)],
+        "Conclusion": list(pairs["conclusion"]),
     }
     caption = (
         f"Pairs over {view.found.n_datasets} datasets by {view.metric.label}: datasets on which the first "
-        "wins, ties and loses; p of Wilcoxon's signed-rank test, probabilities of the Bayesian one."
+        "wins, ties and loses; p of Wilcoxon's signed-rank test; geometric mean of the ratio of errors, "
+        "first to second. Pairs within 10 % are equivalent."
     )
     name = view.anchor.replace("-ranks-", "-pairs-")
-    return PaperTable(
-        name, caption, pd.DataFrame(columns), tuple(list(columns)[2:]), (), pairs_csv([view.found])
-    )
+    numeric = tuple(list(columns)[2:-1])
+    return PaperTable(name, caption, pd.DataFrame(columns), numeric, (), pairs_csv([view.found]))
 
 
 #: How a table is written, by the ending of its file.

@@ -153,6 +153,20 @@ def probability(value: float | None) -> str:
     return "< .001" if value < 0.001 else f"{value:.3f}"
 
 
+def ratio(*values: float) -> str:
+    """Write a ratio with two decimals, or the two ends of its interval; an en dash when there is none.
+
+    Examples
+    --------
+    >>> ratio(0.853), ratio(0.75, 0.968), ratio(float("nan"))
+    ('0.85', '[0.75, 0.97]', '–')
+    """
+    if any(value != value for value in values):
+        return "–"
+    texts = ", ".join(f"{value:.2f}" for value in values)
+    return f"[{texts}]" if len(values) > 1 else texts
+
+
 def count(value: float | None) -> str:
     """Write a whole number with thousands separated."""
     return "–" if value is None else f"{value:,.0f}"

@@ -169,6 +169,7 @@ def _environment(machines: MachineCounts, files: RunFiles) -> jinja2.Environment
     }
     environment.globals |= {
         "style": formatting.metric_style,
+        "ratio": formatting.ratio,
         "sources": sections.by_source,
         "parameters": parameters_of,
         "machines": partial(machines_text, machines),

@@ -11,25 +11,24 @@ import pandas as pd
 
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.comparison.diagram import CriticalDifferenceDiagram, critical_difference_diagram, pareto_front
+from eigenbench.comparison.rank_intervals import rank_intervals
 from eigenbench.comparison.ranks import (
     Friedman,
     RefusedComparison,
     complete_table,
     friedman,
+    least_holm_p,
     mean_ranks,
     nemenyi_critical_difference,
     wilcoxon_holm,
     win_tie_loss,
 )
-from eigenbench.comparison.ratios import bayesian_signed_rank
+from eigenbench.comparison.ratios import equivalence, error_ratios
 from eigenbench.reporting.csv_files import csv_text
-from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.replicates import Groups, RunGroup, headline_direction, total_seconds
 
-#: Differences of shares up to this do not matter: one percentage point.
-ROPE = 0.01
-#: Other metrics between 0 and 1, by the ends of their names.
-_SHARES = ("f1", "f1_present", "f1_at_half", "precision_at_1", "precision_at_3", "precision_at_5")
+#: Significance.
+LEVEL = 0.05
 
 RANK_COLUMNS = (
     "suite",
@@ -37,6 +36,8 @@ RANK_COLUMNS = (
     "n_datasets",
     "competitor",
     "mean_rank",
+    "rank_low",
+    "rank_high",
     "n_failed",
     "seconds",
     "on_front",
@@ -52,10 +53,11 @@ PAIR_COLUMNS = (
     "losses",
     "p_value",
     "p_holm",
-    "first_better",
-    "equivalent",
-    "second_better",
-    "rope",
+    "ratio",
+    "low",
+    "high",
+    "detectable",
+    "conclusion",
 )
 
 
@@ -68,8 +70,8 @@ class SuiteRanks:
     suite, metric : str
         The suite, and what is compared.
     errors : DataFrame
-        Datasets x competitors, the smaller the better; infinite where a run failed or was not run, NaN where
-        there is no record.
+        Datasets x competitors, the smaller the better, 1 minus the score where more is better; infinite where
+        a run failed or was not run, NaN where there is no record.
     seconds : DataFrame
         Mean time to fit, of the same shape.
     left_out : tuple of str
@@ -101,8 +103,9 @@ class SuiteRanks:
 
     @cached_property
     def ranks(self) -> pd.DataFrame:
-        """Mean rank, failures, geometric mean of seconds and membership in the Pareto front, best first."""
+        """Mean rank with interval, failures, geometric mean of seconds and Pareto front, best first."""
         found = mean_ranks(self.errors)
+        found[["rank_low", "rank_high"]] = rank_intervals(self.errors)[["rank_low", "rank_high"]]
         seconds = self.seconds[found.index].where(np.isfinite(self.errors[found.index]))
         found["seconds"] = np.exp(np.log(seconds.where(seconds > 0)).mean())
         found["on_front"] = pareto_front(found[["seconds", "mean_rank"]].to_numpy())
@@ -126,16 +129,25 @@ class SuiteRanks:
         return critical_difference_diagram(ranks, apart > self.critical_difference)
 
     @property
-    def rope(self) -> float:
-        """The largest difference that does not matter: a percentage point of shares, 0 for other metrics."""
-        return ROPE if metric_style(self.metric).unit == "%" or self.metric.endswith(_SHARES) else 0.0
+    def shows_holm(self) -> bool:
+        """True where so many datasets can make a p-value significant that is corrected for all pairs."""
+        return least_holm_p(self.errors.shape[1], self.n_datasets) <= LEVEL
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """Wins, ties and losses, Wilcoxon's test and the Bayesian signed-rank test of each pair, by rank."""
+        """Wins, ties and losses of each pair by rank, Wilcoxon's test, and the ratio of errors.
+
+        ``p_holm`` is empty where no pair could be significant; the ratio is empty where an error is negative.
+        """
         ordered = self.errors[self.ranks.index]
-        tests = (win_tie_loss(ordered), wilcoxon_holm(ordered), bayesian_signed_rank(ordered, rope=self.rope))
-        return pd.concat(tests, axis=1)
+        found = pd.concat([win_tie_loss(ordered), wilcoxon_holm(ordered)], axis=1)
+        if not self.shows_holm:
+            found["p_holm"] = np.nan
+        try:
+            ratios = error_ratios(ordered)
+        except RefusedComparison:
+            return found.assign(ratio=np.nan, low=np.nan, high=np.nan, detectable=np.nan, conclusion="open")
+        return found.join(ratios).assign(conclusion=equivalence(ratios))
 
 
 def suite_ranks(suite: Suite, groups: Groups) -> list[SuiteRanks]:
@@ -184,7 +196,7 @@ def _error(group: RunGroup, metric: str, lower: bool) -> float:
     """Return the mean error over all planned seeds; infinite if one failed, NaN if one has no record."""
     values = [record.metrics[metric] for record in group.finished if metric in record.metrics]
     if len(values) >= group.n_planned and np.isfinite(values).all():
-        return float(np.mean(values)) * (1 if lower else -1)
+        return float(np.mean(values)) if lower else 1 - float(np.mean(values))
     return np.nan if len(group.records) < group.n_planned else np.inf
 
 
@@ -194,7 +206,7 @@ def ranks_csv(found: Iterable[SuiteRanks]) -> str:
         (one.suite, one.metric, one.n_datasets, name, *(None if pd.isna(value) else value for value in line))
         for one in found
         if not one.refusal
-        for name, *line in one.ranks[["mean_rank", "n_failed", "seconds", "on_front"]].itertuples()
+        for name, *line in one.ranks[list(RANK_COLUMNS[4:])].itertuples()
     ]
     return csv_text(RANK_COLUMNS, rows)
 
@@ -202,9 +214,11 @@ def ranks_csv(found: Iterable[SuiteRanks]) -> str:
 def pairs_csv(found: Iterable[SuiteRanks]) -> str:
     """Tabulate the tests of pairs as CSV, one line per pair of competitors."""
     rows = [
-        (one.suite, one.metric, one.n_datasets, *pair, *line, one.rope)
+        (one.suite, one.metric, one.n_datasets, *pair, *(None if pd.isna(value) else value for value in line))
         for one in found
         if not one.refusal
-        for pair, line in zip(one.pairs.index, one.pairs.astype(object).to_numpy(), strict=True)
+        for pair, line in zip(
+            one.pairs.index, one.pairs[list(PAIR_COLUMNS[5:])].astype(object).to_numpy(), strict=True
+        )
     ]
     return csv_text(PAIR_COLUMNS, rows)
