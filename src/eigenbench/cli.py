@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +16,7 @@ except ImportError as error:
         f"eigenbench: the command line needs pip install 'eigenbench[suite]' ({error})"
     ) from None
 
+from eigenbench.bench.jobs.child_process import run_stoppable
 from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.registry import COMPONENTS, near_match, offered_components
 from eigenbench.bench.suites.recipes import RECIPES
@@ -61,7 +61,7 @@ def run(context: typer.Context) -> None:
     the same.
     """
     command = snakemake_command()
-    os.execv(command[0], [*command, *_snakemake_arguments(context.args)])
+    raise typer.Exit(run_stoppable([*command, *_snakemake_arguments(context.args)]))
 
 
 def _snakemake_arguments(arguments: list[str]) -> list[str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from eigenbench.bench.jobs.child_process import end_with_parent
 from eigenbench.bench.jobs.plan import SuitePlan, load_plan
 from eigenbench.own_data.table import OwnDataError
 from eigenbench.own_data.workspace import SUITE, Workspace
@@ -145,7 +146,12 @@ def _started(command: list[str], workspace: Workspace) -> Iterator[subprocess.Po
     """Start in a session of its own, so that an interrupt comes to us alone; end it with the block."""
     with workspace.log.open("ab") as log:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            preexec_fn=end_with_parent,
         )
     try:
         yield process

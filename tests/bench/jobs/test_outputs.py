@@ -85,7 +85,7 @@ def contents(root):
     return {
         str(path.relative_to(root)): path.read_bytes()
         for path in root.rglob("*")
-        if path.is_file() and path.name not in (".lock", "stamps.json")
+        if path.is_file() and path.name != ".lock"
     }
 
 

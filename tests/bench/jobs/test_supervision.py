@@ -49,7 +49,12 @@ def test_an_exception_is_a_failed_fit_at_once(supervise, last_attempt):
     assert report["failure"] == {"stage": "train", "type": "ValueError", "message": message}
 
 
-@pytest.mark.parametrize("result", [{"error_rate": float("nan")}, {"x": np.float32(1)}])
+def test_numbers_of_numpy_are_taken(supervise):
+    report = supervise(lambda: {"x": np.float32(0.5), "n": np.int64(3), "ok": np.bool_(True)})
+    assert (report["x"], report["n"], report["ok"]) == (0.5, 3, True)
+
+
+@pytest.mark.parametrize("result", [{"error_rate": float("nan")}, {"x": np.ones(2)}])
 def test_what_json_cannot_hold_is_a_failed_fit(supervise, result):
     assert supervise(lambda: result)["status"] == "failed"
 

@@ -16,8 +16,8 @@ from eigenbench.datasets.catalogue import CatalogueEntry
 Granularity = Literal["method", "seed", "fit"]
 
 #: Estimated work of a method that is put into one job, and the estimated time from which a fit is a job of
-#: its own, in seconds. A retry repeats all work of a job.
-JOB_SECONDS = 300
+#: its own, in seconds. A retry repeats all work of a job, and so does the run after a kill.
+JOB_SECONDS = 60
 FIT_SECONDS = 10
 
 #: Estimated work of a suite from which its experiments are imported into MLflow one by one.

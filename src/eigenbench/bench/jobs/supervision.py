@@ -7,7 +7,6 @@ own, and nothing keeps running when the workflow that started the job has ended.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import json
 import logging
@@ -25,11 +24,10 @@ from typing import Any
 
 import numpy as np
 
+from eigenbench.bench.jobs.child_process import end_with_parent
 from eigenbench.bench.records.sealed_json import DamagedFileError
 
 logger = logging.getLogger(__name__)
-
-_PR_SET_PDEATHSIG = 1
 
 #: A full or failing disk, a file system that went away, too many open files: not the fit's fault.
 _MACHINE_ERRORS = frozenset(
@@ -114,7 +112,7 @@ class Supervisor:
         child = os.fork()
         if child == 0:
             os.close(reader)
-            _die_with_parent(parent)
+            end_with_parent(parent)
             self._run_in_child(fit, writer)
         os.close(writer)
         workflow = os.getppid() if self.workflow is None else self.workflow
@@ -226,14 +224,6 @@ def _read_report(reader: int, child: int, time_limit: float | None, workflow: in
             elif os.getppid() != workflow:
                 os.kill(child, signal.SIGKILL)
                 raise SystemExit("the workflow that started this job has ended")
-
-
-def _die_with_parent(parent: int) -> None:
-    """Ask the kernel to end this process with its parent (Linux; elsewhere the parent's poll does it)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def gemm_gflops() -> float:

@@ -14,7 +14,7 @@ from eigenbench.bench.code_hash import code_hash, files_hash, own_code_hash
 from eigenbench.bench.components import MissingExtraError
 from eigenbench.bench.jobs.cost import START_SECONDS
 from eigenbench.bench.jobs.job_spec import JobSpec, RowSelection, content_key
-from eigenbench.bench.jobs.outputs import OutputStates, check_writable, hold_lock
+from eigenbench.bench.jobs.outputs import OutputStates, check_writable, hold_lock, not_from_the_future
 from eigenbench.bench.jobs.plan import MethodPlan, SuitePlan, plan_suite
 from eigenbench.bench.jobs.shared_jobs import SharedJob, shared_jobs
 from eigenbench.bench.records.runs import RECEIPT_FILE, REPORTED_FILES, within_method
@@ -157,6 +157,7 @@ class Workflow:
         warning = hold_lock(Path(results))
         for folder in (results, reports):
             remove_unfinished(Path(folder))
+        not_from_the_future(Path(self.local(self.data)) / "prepared")
         return [*([warning] if warning else []), *self.states.set_aside()]
 
     def summary_command(self, python: str, suites_dir: Path) -> str:
