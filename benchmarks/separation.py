@@ -34,11 +34,13 @@ def ridge_errors(train, y_train, test, y_test, penalty):
     return classes[scores.argmax(axis=2)] != y_test
 
 
-def cosine_features(rng, rows, n_methods, n_features, width):
-    """Random Fourier features (methods, rows, features), drawn for each method."""
-    frequencies = rng.standard_normal((n_methods, rows.shape[-1], n_features), dtype=np.float32) / width
-    shifts = rng.uniform(0, 2 * np.pi, (n_methods, 1, n_features)).astype(np.float32)
-    return np.cos(rows @ frequencies + shifts)
+def random_features(rng, rows, n_methods, n_features):
+    """Rectified random projections (methods, rows, features), drawn for each method."""
+    directions = rng.standard_normal((n_methods, rows.shape[-1], n_features), dtype=np.float32)
+    thresholds = rng.standard_normal((n_methods, 1, n_features), dtype=np.float32)
+    features = rows @ directions
+    features -= thresholds
+    return np.maximum(features, 0, out=features)
 
 
 @cache
@@ -53,7 +55,7 @@ def covertype():
 
 def random_learners(rng, X, y, n_methods, train, test):
     """Errors of learners on random features of their own: variance of their own, alike on any rows."""
-    features = cosine_features(rng, np.concatenate([X[train], X[test]]), n_methods, 60, np.float32(8))
+    features = random_features(rng, np.concatenate([X[train], X[test]]), n_methods, 60)
     n = len(train)
     return ridge_errors(features[:, :n], y[train], features[:, n:], y[test], 2)
 
@@ -94,7 +96,7 @@ def resplits(rng):
 def randomised_resplits(rng):
     X, y, _ = symmetric_rows(rng, 1500, 8)
     rows = [rng.permutation(1500) for _ in range(10)]
-    features = [cosine_features(rng, X, 8, 30, np.float32(3)) for _ in rows]
+    features = [random_features(rng, X, 8, 30) for _ in rows]
     wrong = [own_learners(f, y, order[:1050], order[1050:]) for f, order in zip(features, rows, strict=True)]
     return wrong, {"test_rows": [order[1050:] for order in rows]}
 
@@ -145,7 +147,7 @@ def grouped_test_set(rng):
     X, y, groups = symmetric_rows(rng, 2000, 1, n_groups=80)
     test = groups < 40
     train, test = np.flatnonzero(~test), np.flatnonzero(test)
-    wrong = [own_learners(cosine_features(rng, X[0], 8, 30, np.float32(3)), y, train, test) for _ in range(5)]
+    wrong = [own_learners(random_features(rng, X[0], 8, 30), y, train, test) for _ in range(5)]
     return wrong, {"groups": [groups[test]] * 5}
 
 
