@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from distributed import Client, LocalCluster
+from joblib import parallel_config
 
 from eigenbench import CalibratedLeastSquares, ClassMoments
 
@@ -51,6 +52,7 @@ def main() -> None:
                 n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
             ) as cluster,
             Client(cluster) as client,
+            parallel_config("dask"),
         ):
             on_cluster(client, folder, moments, model)
 
