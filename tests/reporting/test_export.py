@@ -46,7 +46,7 @@ def test_each_table_and_figure_is_a_file_in_each_format(export, tmp_path):
     names = export()
     assert names == sorted(path.name for path in (tmp_path / "out").iterdir())
     tables = {"quick-published", "quick-mnist-leaderboard", "quick-digits-leaderboard"}
-    figures = {f"quick-mnist-{what}" for what in ("time", "dimension", "learning-curves")}
+    figures = {f"quick-mnist-{what}" for what in ("forest", "time", "dimension", "learning-curves")}
     expected = {f"{name}.{ending}" for name in tables for ending in ("tex", "md", "csv")}
     expected |= {f"{name}.{ending}" for name in figures for ending in ("svg", "png", "pdf")}
     assert set(names) == expected

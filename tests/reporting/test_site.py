@@ -90,7 +90,7 @@ def test_tables_and_pictures_are_described(page):
     assert tags["table"] == tags["caption"] > 8
     assert all("scope" in attributes for tag, attributes in page.tags if tag == "th")
     pictures = [attributes for _, attributes in page.tags if attributes.get("role") == "img"]
-    assert len(pictures) == tags["svg"] == tags["figcaption"] == 6
+    assert len(pictures) == tags["svg"] == tags["figcaption"] == 8
     assert all(attributes["aria-label"] for attributes in pictures)
 
 
@@ -197,7 +197,7 @@ def test_every_figure_is_a_file_of_its_own(report, text):
     assert {path.name for path in files} == {
         f"quick-{experiment}-{what}.svg"
         for experiment in ("mnist", "digits")
-        for what in ("time", "dimension", "learning-curves")
+        for what in ("forest", "time", "dimension", "learning-curves")
     }
     assert text.count("<svg") == len(files)
     for path in files:
@@ -208,7 +208,7 @@ def test_every_figure_is_a_file_of_its_own(report, text):
 
 def test_figures_of_an_earlier_report_go(build, few, tmp_path):
     build(chosen=few)
-    assert len(content(tmp_path / "reports" / "figures")) == 3
+    assert len(content(tmp_path / "reports" / "figures")) == 4
     build(chosen=[])
     assert sorted(content(tmp_path / "reports")) == [
         "comparison.csv",

@@ -22,7 +22,8 @@ from eigenbench.reporting.captioned_figures import (
     ranking_figures,
 )
 from eigenbench.reporting.estimates import KINDS
-from eigenbench.reporting.formatting import MetricStyle, by_size, metric_style
+from eigenbench.reporting.forest_plot import forest_plot
+from eigenbench.reporting.formatting import MetricStyle, by_size, metric_style, sentence
 from eigenbench.reporting.leaderboard import leaderboard_notes, ranked_label, tied_with_best
 from eigenbench.reporting.measurements import MeasureTable, measure_tables
 from eigenbench.reporting.parameters import SearchView, search_of
@@ -124,14 +125,39 @@ class ExperimentView:
         return experiment_figures(self.spec, self.groups, self.anchor)
 
     @cached_property
+    def forest(self) -> list[CaptionedFigure]:
+        """The forest plot, alone in a list, or nothing with fewer than two ranked methods."""
+        drawing = forest_plot(self.board, self.comparisons)
+        if drawing is None:
+            return []
+        found, label = self.headline_results, self.headline.label
+        verdicts = [
+            f"published {self.headline.exact(row.number.value)}: {row.outcome}"
+            for row in self.comparisons
+            if row.outcome and row.number.metric == self.spec.headline and row.group in self.best[:1]
+        ]
+        caption = f"{found['best']} has the best {label}. Significant: {found['significant']}." + "".join(
+            f" {sentence(text)}." for text in verdicts
+        )
+        caption += (
+            " Lines are 95 % intervals, the band joins what ties with the best, ◇ is a published number."
+        )
+        alt = f"Forest plot of {label} by method; the numbers are in the leaderboard of this section."
+        return [CaptionedFigure(f"{self.anchor}-forest", drawing, caption, alt, True)]
+
+    @cached_property
     def exhibits(self) -> list[ExhibitGroup]:
         """The figures of what protocols exhibit."""
         return exhibit_groups(self.groups, self.anchor)
 
     @property
     def all_pictures(self) -> list[CaptionedFigure]:
-        """The figures, then the exhibits."""
-        return [*self.pictures, *(picture for group in self.exhibits for picture in group.pictures)]
+        """The forest plot, the figures, then the exhibits."""
+        return [
+            *self.forest,
+            *self.pictures,
+            *(picture for group in self.exhibits for picture in group.pictures),
+        ]
 
     @property
     def confusions(self) -> list[ConfusionView]:
