@@ -47,7 +47,7 @@ from eigenbench.methods.linalg.row_blocks import row_slices, validated
 WHITENING_RIDGE = 1e-3
 
 #: Length of all steps together, at least twice: of few rows there are few steps in all.
-FEW_STEPS_LENGTH = 10.0
+FEW_STEPS_LENGTH = 5.0
 
 #: Logits by which the temperature is found, at most.
 LOGITS = 2_000_000
