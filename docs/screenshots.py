@@ -68,11 +68,13 @@ def _photograph(browser: Browser, views: dict[str, str], experiment: str, images
     page = browser.new_page(viewport=VIEWPORT)
     _open(page, views["runs"], "a[href*='/runs/']")
     _photograph_page(page, images / "dashboard-runs.png")
-    _open(page, views[f"ranking: {experiment}"], "a[href*='/runs/']")
+    ranking = next(url for title, url in views.items() if title.endswith(f", {experiment}"))
+    _open(page, ranking, "text=95 % interval")
     _photograph_page(page, images / "dashboard-ranking.png")
-    link = page.locator("a[href*='/runs/']").first.get_attribute("href")
-    base = views["runs"].partition("#")[0]
-    _open(page, f"{base}#{str(link).partition('#')[2]}?workflowType=machine_learning", "text=Run it:")
+    _open(page, ranking.replace("/artifacts/methods.csv", ""), "text=Run it:")
+    base = ranking.partition("#")[0]
+    link = page.locator("table a[href*='/runs/']").first.get_attribute("href")
+    _open(page, f"{base}{link}", "text=Run it:")
     _photograph_page(page, images / "dashboard-method.png")
 
 

@@ -322,11 +322,15 @@ def export(
 def ui(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; the next free one is taken if it is in use.")] = 5000,
+    allowed_hosts: Annotated[
+        str | None,
+        typer.Option(help="Names by which other machines ask for it.", show_default="this machine's own"),
+    ] = None,
 ) -> None:
     """Open the MLflow dashboard on the store that the workflow fills."""
     from eigenbench.tracking.ui import open_ui
 
-    open_ui(host=host, port=port)
+    open_ui(host=host, port=port, allowed_hosts=allowed_hosts)
 
 
 def main() -> None:

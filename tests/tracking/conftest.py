@@ -184,6 +184,11 @@ class Server:
 
 
 @pytest.fixture
+def make_server() -> type[Server]:
+    return Server
+
+
+@pytest.fixture
 def server(tmp_path, store_uri):
     running = Server(tmp_path)
     running.start()

@@ -5,23 +5,30 @@ import csv
 import io
 import json
 import os
+import posixpath
+import re
 import signal
 import subprocess
 import sys
 import time
+import unicodedata
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mlflow import MlflowClient, pyfunc
 from mlflow.entities import ViewType
+from mlflow.exceptions import INVALID_PARAMETER_VALUE, MlflowException
 from PIL import Image
 from sklearn.datasets import load_digits
 
 from eigenbench.bench.records.record import Confusion
 from eigenbench.methods.model_file import save_model
-from eigenbench.tracking import TrackingError, TrackingUnavailable, import_records
+from eigenbench.tracking import TrackingUnavailable, import_records
 from eigenbench.tracking.__main__ import main
+from eigenbench.tracking.run_content import allowed_names
 from eigenbench.tracking.run_files import write_confusion
 
 pytestmark = pytest.mark.workflow
@@ -237,6 +244,74 @@ def test_what_is_not_as_an_import_leaves_it_is_mended(results, store_uri, dump):
         assert dump(store_uri) == before
 
 
+def test_a_project_that_is_moved_takes_its_artifacts_with_it(results, store_uri, tmp_path):
+    """Its old runs keep their files where they are, under another name of the suite."""
+    path = results.record(confusion=None)
+    do_import(results, [path], store_uri)
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    (tmp_path / "mlflow.db").rename(moved / "mlflow.db")
+    uri = f"sqlite:///{moved / 'mlflow.db'}"
+    assert do_import(results, [path], uri).imported == 1
+    [run] = runs_of(uri)
+    assert run.info.artifact_uri.startswith((moved / "mlartifacts").as_uri())
+    assert list(moved.glob("mlartifacts/tiny/*/artifacts/record.json"))
+    [old] = [item for item in MlflowClient(uri).search_experiments() if item.name.startswith("tiny until")]
+    assert str(tmp_path / "mlartifacts") in old.tags["mlflow.note.content"]
+    assert do_import(results, [path], uri).unchanged == 1
+
+
+def test_names_that_mlflow_refuses_are_changed_and_stay_distinct(results, store_uri):
+    metrics = {"../rate": 0.11, "F1//macro": 0.12, "precision@1": 0.13, "precision#1": 0.14, "x" * 300: 0.15}
+    assert do_import(results, [results.record(metrics=metrics)], store_uri).failed == {}
+    [run] = runs_of(store_uri)
+    found = {name: value for name, value in run.data.metrics.items() if value in metrics.values()}
+    assert sorted(found.values()) == sorted(metrics.values())
+    assert {"__/rate", "F1/macro", "x" * 250} < found.keys()
+
+
+@given(st.lists(st.text(max_size=300), unique=True, max_size=20))
+def test_any_names_become_allowed_and_distinct(names):
+    shown = allowed_names(names)
+    assert len(set(shown.values())) == len(names)
+    for name in shown.values():
+        assert re.fullmatch(r"[\w.\-/ ]{1,250}", name)
+        assert posixpath.normpath(name) == name
+        assert not name.startswith(("..", "/"))
+
+
+def test_a_record_that_mlflow_refuses_fails_alone(results, store_uri, monkeypatch):
+    log_batch = MlflowClient.log_batch
+
+    def refusing(self, run_id, metrics=(), params=(), tags=()):
+        if any(param.key == "refused" for param in params):
+            raise MlflowException("no such thing", INVALID_PARAMETER_VALUE)
+        return log_batch(self, run_id, metrics=metrics, params=params, tags=tags)
+
+    monkeypatch.setattr(MlflowClient, "log_batch", refusing)
+    bad = results.record(1, params={"refused": 1})
+    summary = do_import(results, [results.record(0), bad], store_uri)
+    assert (summary.imported, list(summary.failed)) == (1, [str(bad)])
+    assert "no such thing" in summary.failed[str(bad)]
+    assert len(runs_of(store_uri)) == 1
+    monkeypatch.undo()
+    assert do_import(results, [results.record(0), bad], store_uri).imported == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["<img src=x onerror=alert(1)>", "[a](javascript:b)", "| a\n# b", "\x1b]8;;x\u202e"]
+)
+def test_descriptions_show_texts_from_outside_as_they_are(results, store_uri, text):
+    failure = {"stage": "embed", "type": "ValueError", "message": text, "log": "x.log"}
+    do_import(results, [results.record(status="failed", metrics={}, failure=failure, model=None)], store_uri)
+    for run in MlflowClient(store_uri).search_runs(["1"]):
+        note = run.data.tags["mlflow.note.content"]
+        assert "<img" not in note
+        assert "[a](" not in note
+        assert "\n# b" not in note
+        assert not any(unicodedata.category(one)[0] == "C" and one != "\n" for one in note)
+
+
 def command(results, *arguments):
     return [sys.executable, "-m", "eigenbench.tracking", "--results-dir", str(results.folder), *arguments]
 
@@ -320,12 +395,6 @@ def test_the_command_fails_in_one_line_when_the_server_is_absent(results, tmp_pa
     assert "127.0.0.1:9" in done.stderr
     assert "secret" not in done.stderr
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("uri", ["file:///tmp/mlruns", "mlruns", "sqlite://"])
-def test_addresses_that_mlflow_refuses(results, uri):
-    with pytest.raises(TrackingError, match="sqlite:///"):
-        do_import(results, [results.record()], uri)
 
 
 def test_a_store_in_a_place_that_cannot_be_written(results, tmp_path):

@@ -15,6 +15,8 @@ from mlflow.exceptions import MlflowException
 
 from eigenbench.bench.records.record import read_record, write_record
 from eigenbench.tracking import TrackingError, TrackingUnavailable, compare_records, import_records
+from eigenbench.tracking.__main__ import main
+from eigenbench.tracking.receipts import receipt_is_current
 
 pytestmark = pytest.mark.workflow
 
@@ -220,6 +222,35 @@ def _shown(client, run):
     points = {name: [(p.step, p.value, p.timestamp) for p in found] for name, found in history.items()}
     datasets = [item.dataset.to_dictionary() for item in run.inputs.dataset_inputs]
     return run.info.status, run.info.start_time, run.info.end_time, tags, run.data.params, points, datasets
+
+
+def test_a_successful_import_leaves_no_password(postgres, results, tmp_path):
+    uri = postgres().replace("lab@", "lab:pa55wort@")
+    path = results.record()
+    arguments = ["--results-dir", str(results.folder), "--tracking-uri", uri, str(path)]
+    assert main([*arguments, "--receipt", str(tmp_path / "receipt.json")]) == 0
+    assert receipt_is_current(tmp_path / "receipt.json", uri)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) > 5
+    assert [path for path in files if b"pa55wort" in path.read_bytes()] == []
+
+
+@pytest.mark.slow
+def test_an_import_waits_while_a_server_makes_the_tables(results, tmp_path, make_server):
+    running = make_server(tmp_path)
+    starting = threading.Thread(target=running.start)
+    starting.start()
+    while not (tmp_path / "mlflow.db").exists():
+        time.sleep(0.01)
+    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    path = results.record()
+    try:
+        assert (
+            import_records([path], results_dir=results.folder, tracking_uri=uri, progress=False).imported == 1
+        )
+    finally:
+        starting.join()
+        running.stop()
 
 
 def test_looking_at_a_new_database_writes_nothing(postgres, results):

@@ -10,6 +10,7 @@ import statistics
 import threading
 import time
 import urllib.request
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -160,7 +161,7 @@ def test_the_tie_group_is_that_of_the_leaderboard(bring, suite, results, store_u
         shown[line["method"]] = run.data.tags["tie_group"]
     assert shown == {"gem": "best", "pca": "best", "random": "behind"}
     (overview,) = search(store_uri, "tags.kind = 'overview'")
-    assert "| 2 = | pca" in overview.data.tags["mlflow.note.content"]
+    assert "| 2 = | [pca" in overview.data.tags["mlflow.note.content"]
 
 
 def test_a_seed_more_changes_the_parent_and_no_other_run_comes(bring, suite, three_of_each, store_uri):
@@ -287,17 +288,39 @@ def test_a_parent_deleted_in_the_dashboard_ends_the_receipt_and_comes_back(
     assert child.data.tags["mlflow.parentRunId"] == second.summary_ids[GEM]
 
 
-def test_an_experiment_is_described_and_its_figures_are_drawn(bring, suite, three_of_each, store_uri):
-    bring(three_of_each, suite())
+def text_of(client, run, name, folder):
+    return Path(client.download_artifacts(run.info.run_id, name, folder)).read_text()
+
+
+def test_an_experiment_is_described_and_its_figures_are_drawn(
+    bring, suite, three_of_each, store_uri, tmp_path_factory
+):
+    tmp = str(tmp_path_factory.mktemp("tables"))
+    done = bring(three_of_each, suite())
     client = MlflowClient(store_uri)
     tags = client.get_experiment_by_name("tiny").tags
     assert "| main | Digits | digits | A table |" in tags["mlflow.note.content"]
     assert "`snakemake tiny`" in tags["mlflow.note.content"]
     (overview,) = search(store_uri, "tags.kind = 'overview'")
     note = overview.data.tags["mlflow.note.content"]
-    assert note.index("| 1 | gem + LogisticRegression | 2.50 |") < note.index(
-        "| 2 | pca + LogisticRegression |"
+    links = done.summary_ids
+    gem, pca = (
+        f"[{name} + LogisticRegression](#/experiments/1/runs/{links[f'tiny/main/{name}/LogisticRegression']}"
+        "?workflowType=machine_learning)"
+        for name in ("gem", "pca")
     )
+    assert note.index(f"| 1 | {gem} | 2.50 |") < note.index(f"| 2 | {pca} |")
+    assert f"| {gem} | A table | test error | 0.03 ± 0.005 | 0.025 | reproduced |" in note
+    (header, first, _), published = (
+        list(csv.reader(text_of(client, overview, f"{name}.csv", tmp).splitlines()))
+        for name in ("methods", "published")
+    )
+    heading = ["rank", "method", "test error (%)", "95 % interval", "published", "verdict"]
+    assert header[:6] == heading
+    assert first[:3] + first[4:6] == ["1", "gem + LogisticRegression", "2.50", "3.00", "reproduced"]
+    assert published[1:] == [
+        ["gem + LogisticRegression", "A table", "test error", "0.03 ± 0.005", "0.025", "reproduced"]
+    ]
     figures = [item.path for item in client.list_artifacts(overview.info.run_id, "figures")]
     assert "figures/main-learning-curves.svg" in figures
 

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import contextlib
 import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
+from mlflow import MlflowClient
 
 from eigenbench.tracking import TrackingError, import_records, ui
-from eigenbench.tracking.ui import open_ui, table_url
+from eigenbench.tracking.addresses import run_link, table_page
+from eigenbench.tracking.ui import open_ui
 
 
 def test_without_a_store_it_says_what_to_run(tmp_path):
@@ -34,10 +39,17 @@ needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6
 @pytest.mark.slow
 @pytest.mark.workflow
 @pytest.mark.parametrize(
-    ("host", "address"),
-    [("127.0.0.1", "http://127.0.0.1"), pytest.param("::1", "http://[::1]", marks=needs_ipv6)],
+    ("host", "address", "end"),
+    [
+        ("127.0.0.1", "http://127.0.0.1", signal.SIGTERM),
+        ("127.0.0.1", "http://127.0.0.1", signal.SIGHUP),
+        ("127.0.0.1", "http://127.0.0.1", signal.SIGKILL),
+        pytest.param("::1", "http://[::1]", signal.SIGTERM, marks=needs_ipv6),
+    ],
 )
-def test_it_serves_on_the_next_free_port_and_ends_whole(results, store_uri, request, capsys, host, address):
+def test_it_serves_on_the_next_free_port_and_ends_whole(
+    results, store_uri, request, capsys, host, address, end
+):
     """While it runs, the dashboard of its own address is that server, which is only linked to."""
     path = results.record(model=None)
     import_records([path], results_dir=results.folder, tracking_uri=store_uri, progress=False)
@@ -58,14 +70,63 @@ def test_it_serves_on_the_next_free_port_and_ends_whole(results, store_uri, requ
     with urllib.request.urlopen(base) as page:
         assert b"MLflow" in page.read()
     open_ui(base)
-    methods = table_url(base, "1", "tags.kind = 'summary'", "metrics.`rank`")
-    assert capsys.readouterr().out.splitlines() == [f"tiny: {methods}"]
-    process.send_signal(signal.SIGTERM)
-    text = process.communicate(timeout=30)[1]
-    assert process.returncode == 0
-    assert "warning" not in text
-    with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(base, timeout=5)
+    methods = table_page("1", "tags.kind = 'summary'", "metrics.`rank`")
+    [overview] = MlflowClient(store_uri).search_runs(["1"], "tags.kind = 'overview'")
+    table = run_link("1", overview.info.run_id, "/artifacts/methods.csv")
+    assert capsys.readouterr().out.splitlines() == [
+        f"tiny: {base}/{methods}",
+        f"  tiny, main: {base}/{table}",
+    ]
+    for words in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            command = words.read_bytes()
+            assert b"server" not in command or store_uri.encode() not in command, "others see it"
+    process.send_signal(end)
+    if end != signal.SIGKILL:
+        text = process.communicate(timeout=30)[1]
+        assert process.returncode == 0
+        assert "warning" not in text
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            urllib.request.urlopen(base, timeout=5).close()
+        except OSError:
+            return
+        time.sleep(0.1)
+    pytest.fail("the server is still there")
+
+
+@pytest.mark.parametrize("port", [0, -1, 70000])
+def test_a_port_that_is_none_is_refused(store_uri, port):
+    with pytest.raises(TrackingError, match=f"--port {port}: choose a number from 1 to 65535"):
+        open_ui(store_uri, port=port)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hosts", [None, "elsewhere.org"])
+def test_other_machines_may_ask_by_the_names_that_are_allowed(store_uri, request, hosts):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    code = f"from eigenbench.tracking.ui import open_ui; open_ui({store_uri!r}, '0.0.0.0', {port}, {hosts!r})"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    request.addfinalizer(process.terminate)
+    assert process.stdout is not None
+    process.stdout.readline()
+    allowed = hosts or socket.gethostname()
+    for name, status in ((f"{allowed}:{port}" if hosts is None else allowed, 200), ("attacker.org", 403)):
+        asked = urllib.request.Request(
+            f"http://127.0.0.1:{port}/ajax-api/2.0/mlflow/runs/search",
+            b'{"experiment_ids": ["0"]}',
+            {"Host": name, "Origin": f"http://{name}", "Content-Type": "application/json"},
+        )
+        if status == 200:
+            urllib.request.urlopen(asked).close()
+        else:
+            with pytest.raises(urllib.error.HTTPError, match=str(status)):
+                urllib.request.urlopen(asked)
 
 
 def test_a_host_that_does_not_exist_is_named(results, store_uri):

@@ -1,11 +1,12 @@
-"""Addresses of MLflow stores: the one in use, the place of its files, and its form without secrets."""
+"""Addresses: of the store in use and of its files, without secrets, and of pages of the dashboard."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote, quote_plus, unquote
+from urllib.parse import quote, quote_plus, unquote, urlencode, urlsplit
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -34,6 +35,13 @@ def resolve_uri(tracking_uri: str | None = None) -> str:
     """
     uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
     parts = _parsed(uri)
+    try:
+        urlsplit(uri)  # as MLflow does
+    except ValueError as error:
+        raise TrackingError(
+            f"MLFLOW_TRACKING_URI is {shown_uri(uri)!r}: write special characters as %XX, such as [ as %5B, in "
+            f"sqlite:///, postgresql:// and http:// addresses"
+        ) from error
     if parts is None or parts.drivername == "file":
         raise TrackingError(
             f"MLFLOW_TRACKING_URI is {shown_uri(uri)!r}, which is no address of a store; use "
@@ -78,24 +86,23 @@ def shown_uri(uri: str) -> str:
 
 
 def without_secrets(text: str, uri: str) -> str:
-    """Return a text on one line of bounded length, without the secrets of an address."""
+    """Return a text on one line of bounded length, without the secrets of an address or parts of them."""
     text = " ".join(text.split()).replace(uri, shown_uri(uri))
-    for secret in _secrets(uri):
-        for form in (secret, quote(secret, safe=""), quote_plus(secret), unquote(secret)):
-            text = text.replace(form, _MASK)
+    secrets = {form for secret in _secrets(uri) for form in (secret, unquote(secret), quote_plus(secret))}
+    parts = {part for secret in secrets for part in re.split(r"\W", secret) if len(part) > 3}
+    for secret in sorted(secrets | parts, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", _MASK, text)
     return text[:_LONGEST_MESSAGE]
 
 
 def _secrets(uri: str) -> list[str]:
     parts = _parsed(uri)
     if parts is None:
-        return [part for part in uri.partition("://")[2].split("@")[:-1] if part]
-    values = [
-        value for found in parts.query.values() for value in ([found] if isinstance(found, str) else found)
-    ]
-    values.append(str(parts.username or "") if parts.password is None else str(parts.password))
-    values.append((parts.host or "").rpartition("@")[0])
-    return [value for value in values if len(value) > 2]
+        return [uri.partition("://")[2].rpartition("@")[0]] if "@" in uri else []
+    values = [str(parts.password or parts.username or ""), (parts.host or "").rpartition("@")[0]]
+    for found in parts.query.values():
+        values += [found] if isinstance(found, str) else found
+    return [value for value in values if value]
 
 
 def artifact_location(uri: str, suite: str) -> str | None:
@@ -113,6 +120,27 @@ def artifact_location(uri: str, suite: str) -> str | None:
     path = sqlite_path(uri)
     beside = Path.cwd() if path is None else path.parent
     return (beside / (root or "mlartifacts") / suite).as_uri()
+
+
+def table_page(experiment_id: str, search: str, order: str) -> str:
+    """Return the page that lists those runs of an experiment that a search finds, in ascending order.
+
+    Its parameters are those that the dashboard's own address line shows; columns are not among them.
+    """
+    shown = {"searchFilter": search, "orderByKey": order, "orderByAsc": "true", "startTime": "ALL"}
+    query = urlencode(shown | {"workflowType": "machine_learning"}, quote_via=quote)
+    return f"#/experiments/{experiment_id}/runs?{query}"
+
+
+def run_link(experiment_id: str, run_id: str, page: str = "") -> str:
+    """Return the address of a run below that of the dashboard, which opens on model training."""
+    return f"#/experiments/{experiment_id}/runs/{run_id}{page}?workflowType=machine_learning"
+
+
+def default_owner(uri: str) -> str | None:
+    """Return the SQLite file that the files of runs lie beside; None where they go elsewhere."""
+    path = sqlite_path(uri)
+    return None if path is None or os.environ.get("EIGENBENCH_ARTIFACTS") else os.path.realpath(path)
 
 
 def _parsed(uri: str) -> URL | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -12,14 +14,11 @@ from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.reporting.formatting import probability, seconds
 from eigenbench.reporting.published import PublishedComparison
 from eigenbench.reporting.replicates import reason, total_seconds
+from eigenbench.tracking.suite_store import Group
 from eigenbench.tracking.summaries import Summary, by_rank
 
 _MOST_ROWS = 30
-
-
-def run_link(experiment_id: str, run_id: str, page: str = "") -> str:
-    """Return the address of a run below that of the dashboard, which opens on model training."""
-    return f"#/experiments/{experiment_id}/runs/{run_id}{page}?workflowType=machine_learning"
+_PUBLISHED = ("published in", "metric", "published", "measured", "verdict")
 
 
 def suite_note(suite: Suite, reports_dir: Path) -> str:
@@ -30,44 +29,82 @@ def suite_note(suite: Suite, reports_dir: Path) -> str:
     ]
     return "\n\n".join(
         [
-            f"**{suite.title}**",
-            *filter(None, [suite.description.strip()]),
-            _table(("experiment", "what", "dataset", "published in"), rows),
-            f"Run it: `snakemake {shlex.quote(suite.name)}`",
+            f"**{escaped(suite.title)}**",
+            *(escaped(paragraph) for paragraph in suite.description.strip().split("\n\n")),
+            _table(("experiment", "title", "dataset", "published in"), [map(escaped, row) for row in rows]),
+            f"Run it: {_code(f'snakemake {shlex.quote(suite.name)}')}",
             _report_places(suite.name, reports_dir),
         ]
     )
 
 
+def run_note(record: Record, path: Path) -> str:
+    """Describe one run: what became of it, and the command that makes it again."""
+    parts = []
+    if failure := record.failure:
+        reason = f"{failure.stage}: {failure.type}: {failure.message}"
+        parts.append(f"**{record.status}** {escaped(reason)}")
+    parts.append(f"Run it again: {_code(f'snakemake --force {shlex.quote(str(path))}')}")
+    parts.append("Its record is `record.json` among the artifacts.")
+    return "\n\n".join(parts)
+
+
 def overview_note(
-    experiment: str, suite: str, spec: ExperimentSpec | None, summaries: Sequence[Summary], reports_dir: Path
+    experiment: str,
+    suite: str,
+    spec: ExperimentSpec | None,
+    summaries: Sequence[Summary],
+    links: Mapping[Group, str],
+    reports_dir: Path,
 ) -> str:
-    """Describe an experiment: all its methods by rank, with published values and verdicts."""
-    first = summaries[0]
-    rows = [
-        (
-            "–" if item.rank is None else f"{item.rank}{' =' * bool(item.tied)}",
-            item.runs.label,
-            item.style.measured(item.estimate.mean if item.estimate else None),
-            item.interval or "",
-            item.style.exact(item.reference.number.value) if item.reference else "",
-            item.verdict or "",
-            seconds(item.runs.mean(total_seconds)),
-        )
-        for item in by_rank(summaries)
-    ]
-    columns = ("95 % interval", "published", "verdict", "fit + train (s)")
+    """Describe an experiment: all its methods by rank, and each published number with its verdict.
+
+    ``links`` has the addresses of the summaries.
+    """
+    first, methods, published = summaries[0], methods_table(summaries), published_table(summaries)
+    names = {item.runs.label: f"[{escaped(item.runs.label)}]({links[item.group]})" for item in summaries}
+    columns, *rows = ([line[0], names.get(line[1], line[1]), *line[2:7]] for line in methods)
+    numbers = [[names.get(line[0], line[0]), *map(escaped, line[1:])] for line in published]
     return "\n\n".join(
         [
-            f"**{(spec.title if spec else None) or experiment}**",
-            *[f"Published in: {source}" for source in _sources_of(spec)],
-            _table(("rank", "method", first.style.heading, *columns), rows),
-            f"{'Lower' if first.lower else 'Higher'} is better. A rank is that of the mean over all seeds; = "
-            "marks what cannot be distinguished from the best at 5 %.",
-            f"Run it: `snakemake {shlex.quote(suite)}`",
+            f"**{escaped((spec.title if spec else None) or experiment)}**",
+            *[f"Published in: {escaped(source)}" for source in _sources_of(spec)],
+            _table(columns, rows),
+            f"{'Lower' if first.lower else 'Higher'} is better. Methods are ranked by their mean over seeds. "
+            "Those with = cannot be distinguished from the best (5 % level).",
+            *([_table(numbers[0], numbers[1:])] if numbers[1:] else []),
+            f"Run it: {_code(f'snakemake {shlex.quote(suite)}')}",
             _report_places(suite, reports_dir),
         ]
     )
+
+
+def methods_table(summaries: Sequence[Summary]) -> list[list[str]]:
+    """Return the methods of an experiment by rank, below the names of the columns: what is asked for first."""
+    heading = ["rank", "method", summaries[0].style.heading, "95 % interval", "published", "verdict"]
+    costs = ("train_s", "predict_s", "features", "memory_mib", "model_kb", "seeds")
+    lines = [[*heading, "fit + train (s)", *costs[1:], "compared with the best over"]]
+    for item in by_rank(summaries):
+        found, number = item.metrics, item.reference
+        lines.append(
+            [
+                "–" if item.rank is None else f"{item.rank}{' =' * bool(item.tied)}",
+                item.runs.label,
+                item.style.measured(item.estimate.mean if item.estimate else None),
+                item.interval or "",
+                item.style.exact(number.number.value) if number else "",
+                item.verdict or "",
+                *(f"{found[name]:.4g}" if name in found else "" for name in costs),
+                item.compared_over or "",
+            ]
+        )
+    return lines
+
+
+def published_table(summaries: Sequence[Summary]) -> list[list[str]]:
+    """Return a line for each published number of an experiment, below the names of the columns."""
+    lines = [[item.runs.label, *_published(row)] for item in by_rank(summaries) for row in item.published]
+    return [["method", *_PUBLISHED], *lines]
 
 
 def summary_note(
@@ -84,8 +121,8 @@ def summary_note(
     records = summary.runs.records
     style, found = summary.style, summary.estimate
     # MLflow folds all but the first lines.
-    command = f"Run it: `snakemake {_target(records, results_dir)}`"
-    parts = [f"**{summary.runs.label} on {records[0].dataset}**", command]
+    command = f"Run it: {_code(f'snakemake {_target(records, results_dir)}')}"
+    parts = [f"**{escaped(f'{summary.runs.label} on {records[0].dataset}')}**", command]
     if found is not None:
         seeds = f"{found.n_seeds} seed" + ("s" if found.n_seeds > 1 else "")
         interval = f", 95 % interval {summary.interval} ({found.interval})" if summary.interval else ""
@@ -93,12 +130,13 @@ def summary_note(
     if summary.tie_group:
         parts.append(_standing(summary))
     if summary.published:
-        columns = ("published in", "metric", "published", "measured", "verdict")
-        parts.append(_table(columns, map(_published, summary.published)))
+        parts.append(_table(_PUBLISHED, [map(escaped, _published(row)) for row in summary.published]))
     rows = [
         (
             str(record.seed),
-            style.measured(record.metrics.get(summary.headline)) if record.status == "ok" else reason(record),
+            style.measured(record.metrics.get(summary.headline))
+            if record.status == "ok"
+            else escaped(reason(record)),
             seconds(total_seconds(record)),
             f"[record.json]({run_links[record.run_key]})",
         )
@@ -140,8 +178,8 @@ def _target(records: Sequence[Record], results_dir: Path) -> str:
 
 def _report_places(suite: str, reports_dir: Path) -> str:
     """Name the report of a suite: in its own folder when it was asked for by name."""
-    asked = f"`{reports_dir / suite / 'index.html'}` after `snakemake {shlex.quote(suite)}`"
-    return f"Report: {asked}, `{reports_dir / 'index.html'}` after `snakemake`"
+    own, common = _code(str(reports_dir / suite / "index.html")), _code(str(reports_dir / "index.html"))
+    return f"Report: {own} after {_code(f'snakemake {shlex.quote(suite)}')}, {common} after `snakemake`"
 
 
 def _sources_of(spec: ExperimentSpec | None) -> list[str]:
@@ -149,11 +187,26 @@ def _sources_of(spec: ExperimentSpec | None) -> list[str]:
     return list(dict.fromkeys(number.source for number in spec.published)) if spec else []
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
+def _table(header: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table in Markdown, from cells that are Markdown."""
     lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(_cell(text) for text in line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
+def escaped(text: str) -> str:
+    """Return a text on one line that Markdown and HTML show as it is, without invisible characters.
+
+    Examples
+    --------
+    >>> escaped("<b>*deep_gem*</b>")
+    '&lt;b&gt;\\\\*deep\\\\_gem\\\\*&lt;/b&gt;'
+    """
+    visible = "".join(" " if unicodedata.category(one)[0] in "CZ" else one for one in text)
+    plain = " ".join(visible.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_{}\[\]|#~!])", r"\\\1", plain)
+
+
+def _code(text: str) -> str:
+    """Return a text as Markdown shows code, which may hold backticks."""
+    line = " ".join(text.split())
+    return f"`{line}`" if "`" not in line else f"`` {line} ``"

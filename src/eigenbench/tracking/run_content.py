@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-import shlex
-from collections.abc import Mapping
-from pathlib import Path
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from eigenbench.bench.records.record import Record
@@ -69,11 +69,10 @@ def curve_name(name: str) -> tuple[str, float]:
     return f"curves/{' '.join(filter(None, words))}", style.scale
 
 
-def record_tags(record: Record, path: Path) -> dict[str, Any]:
+def record_tags(record: Record) -> dict[str, Any]:
     """Return the tags of a run: its identity, what became of it, and where its numbers come from."""
     names = ("run_key", "dataset", "method", "classifier", "seed", "deterministic", "status")
     found: dict[str, Any] = {name: getattr(record, name) for name in names}
-    found["mlflow.note.content"] = _note(record, path)
     found |= {"mlflow.source.name": "eigenbench", "mlflow.source.type": "PROJECT"}
     if failure := record.failure:
         found |= {f"failure_{name}": getattr(failure, name) for name in ("stage", "type", "log")}
@@ -83,16 +82,6 @@ def record_tags(record: Record, path: Path) -> dict[str, Any]:
         found |= {f"version.{name}": version for name, version in environment.packages.items()}
         found["mlflow.source.git.commit"] = environment.git_commit
     return found
-
-
-def _note(record: Record, path: Path) -> str:
-    """Describe one run: what became of it, and the command that makes it again."""
-    parts = []
-    if failure := record.failure:
-        parts.append(f"**{record.status}** {failure.stage}: {failure.type}: {failure.message}")
-    parts.append(f"Run it again: `snakemake --force {shlex.quote(str(path))}`")
-    parts.append("Its record is `record.json` among the artifacts.")
-    return "\n\n".join(parts)
 
 
 def tag_values(found: Mapping[str, Any]) -> dict[str, str]:
@@ -106,11 +95,12 @@ def record_metrics(record: Record, timestamp: int) -> list[Metric]:
 
     costs = {name: getattr(record, name) for name in _COSTS}
     final = record.metrics | {name: float(value) for name, value in costs.items() if value is not None}
-    metrics = [Metric(_allowed(name), value, timestamp, 0) for name, value in final.items()]
-    for name, points in record.curves.items():
-        curve, scale = curve_name(name)
-        metrics += [Metric(_allowed(curve), scale * value, timestamp, step) for step, value in points]
-    return metrics
+    points = [(name, float(value), 0) for name, value in final.items()]
+    for name, curve in record.curves.items():
+        shown, scale = curve_name(name)
+        points += [(shown, scale * value, step) for step, value in curve]
+    names = allowed_names(name for name, _, _ in points)
+    return [Metric(names[name], value, timestamp, step) for name, value, step in points]
 
 
 def record_params(record: Record) -> list[Param]:
@@ -119,7 +109,31 @@ def record_params(record: Record) -> list[Param]:
 
     cell = {name: getattr(record, name) for name in ("dataset", "method", "classifier", "seed")}
     found = cell | _flat(record.params)
-    return [Param(_allowed(name), _param_text(value)) for name, value in found.items()]
+    names = allowed_names(found)
+    return [Param(names[name], _param_text(value)) for name, value in found.items()]
+
+
+def allowed_names(names: Iterable[str]) -> dict[str, str]:
+    """Return the names of metrics or parameters as MLflow takes them: few characters, and no ``..``.
+
+    Names that would become equal get the beginning of the SHA-256 of the original.
+
+    Examples
+    --------
+    >>> allowed_names(["precision@1", "../F1//macro"])
+    {'precision@1': 'precision_1', '../F1//macro': '__/F1/macro'}
+    """
+    shown = {}
+    for name in names:
+        parts = re.sub(r"[^\w.\-/ ]", "_", name).split("/")
+        parts = [part if part.strip(".") else "_" * len(part) for part in parts if part]
+        shown[name] = "/".join(parts)[:_NAME_LENGTH].strip("/") or "_"
+    shared = Counter(shown.values())
+    for name, plain in shown.items():
+        if shared[plain] > 1 and plain != name:
+            digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+            shown[name] = f"{plain[: _NAME_LENGTH - 9]}-{digest}"
+    return shown
 
 
 def _flat(params: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -135,11 +149,6 @@ def _flat(params: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 def _param_text(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= _PARAM_LENGTH else text[: _PARAM_LENGTH - 1] + "…"
-
-
-def _allowed(name: str) -> str:
-    """MLflow refuses names with other characters, such as the @ of precision@1."""
-    return re.sub(r"[^\w.\-/ ]", "_", name)[:_NAME_LENGTH]
 
 
 def record_datasets(record: Record) -> list[DatasetInput]:

@@ -96,6 +96,12 @@ def write_figures(folder: Path, experiment: str, spec: ExperimentSpec, summaries
         (folder / "figures" / f"{picture.key}.svg").write_text(picture.svg, encoding="utf-8")
 
 
+def write_tables(folder: Path, tables: Mapping[str, Sequence[Sequence[str]]]) -> None:
+    """Write tables, each below the names of its columns, as CSV files that the dashboard shows."""
+    for name, (header, *rows) in tables.items():
+        (folder / f"{name}.csv").write_text(csv_text(header, rows), encoding="utf-8", newline="")
+
+
 def write_pairs(folder: Path, summaries: Sequence[Summary]) -> None:
     """Write ``paired_differences.csv``: the headline metric of each line less that of each column.
 

@@ -6,8 +6,10 @@ import contextlib
 import fcntl
 import logging
 import os
+import re
 import secrets
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +40,11 @@ _ENVIRONMENT = {
     "MLFLOW_UV_AUTO_DETECT": "false",
     "GIT_PYTHON_REFRESH": "quiet",
 }
+
+# Messages of databases whose tables are being made.
+_UNFINISHED = re.compile(
+    r"already exists|no such table|relation .* does not exist|out-of-date database schema"
+)
 
 # Any number that every import agrees on; this one is "eigenben" in ASCII.
 _ADVISORY_LOCK = 0x656967656E62656E
@@ -97,6 +104,13 @@ def open_store(uri: str) -> MlflowClient:
             leftover.unlink()
         _answering_client(f"sqlite:///{unfinished}")
         unfinished.replace(path)
+    for seconds in (1, 2, 4, 8, 16):
+        try:
+            return _answering_client(uri)
+        except Exception as error:
+            if not _UNFINISHED.search(str(error)):
+                raise
+            time.sleep(seconds)  # a server that has just been started makes the tables
     return _answering_client(uri)
 
 

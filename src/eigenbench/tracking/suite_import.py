@@ -17,11 +17,18 @@ from typing import TYPE_CHECKING, Any
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record, RecordError, read_record
 from eigenbench.tracking import notes, run_content
-from eigenbench.tracking.addresses import sqlite_path
+from eigenbench.tracking.addresses import TrackingError, run_link, sqlite_path
 from eigenbench.tracking.entries import Entry, ImportSummary
 from eigenbench.tracking.models import ASKED, BEST, UnfitRecord, checked_model
-from eigenbench.tracking.run_files import write_confusion, write_exhibits, write_figures, write_pairs
+from eigenbench.tracking.run_files import (
+    write_confusion,
+    write_exhibits,
+    write_figures,
+    write_pairs,
+    write_tables,
+)
 from eigenbench.tracking.suite_store import (
+    NOTE,
     OVERVIEW,
     RUN,
     SUMMARY,
@@ -86,6 +93,8 @@ class SuiteImport:
 
     def _pass(self, progress: Callable[[], object]) -> bool:
         """Write what is missing or out of date, and return whether anything was."""
+        from mlflow.exceptions import MlflowException
+
         experiments = sorted({entry.key.group.experiment for entry in self.entries})
         source = source_of(self.options.results_dir)
         store = SuiteStore(self.client, self.options.uri, self.name, experiments, source)
@@ -95,6 +104,10 @@ class SuiteImport:
                 self._bring(store, entry)
             except (RecordError, UnfitRecord) as error:
                 self.fail(entry, error)
+            except MlflowException as error:
+                if error.error_code != "INVALID_PARAMETER_VALUE":
+                    raise
+                self.fail(entry, TrackingError(f"{entry.path}: MLflow refuses it: {error.message}"))
             progress()
         for key, found in store.runs.items():
             if key.kind == RUN:
@@ -135,7 +148,7 @@ class SuiteImport:
                 entry.key,
                 entry.sha256,
                 run_content.run_name(*entry.key.group, record.seed),
-                run_content.record_tags(record, entry.path),
+                run_content.record_tags(record) | {NOTE: notes.run_note(record, entry.path)},
                 entry.start_time,
                 entry.end_time,
                 write_files,
@@ -255,9 +268,9 @@ class _ExperimentImport:
         from mlflow.entities import Metric, Param
 
         experiment, page = self.store.experiment_id, "/artifacts/record.json"
-        links = {record.run_key: notes.run_link(experiment, run.run_id, page) for run, record in seeds}
+        links = {record.run_key: run_link(experiment, run.run_id, page) for run, record in seeds}
         note = notes.summary_note(item, self.options.results_dir, self.options.reports_dir, links, model_uri)
-        tags = item.tags | {"best_model": model_uri, "mlflow.note.content": note}
+        tags = item.tags | {"best_model": model_uri, NOTE: note}
         start, end = _times([run for run, _ in seeds])
         cell = {name: tags[name] for name in ("dataset", "method", "classifier")}
         return self.store.write(
@@ -275,12 +288,18 @@ class _ExperimentImport:
         )
 
     def _write_overview(self, key: Key, summaries: Sequence[Summary]) -> StoredRun:
+        links = {group: run_link(self.store.experiment_id, run.run_id) for group, run in self.parents.items()}
         note = notes.overview_note(
-            self.experiment, self.store.suite, self.spec, summaries, self.options.reports_dir
+            self.experiment, self.store.suite, self.spec, summaries, links, self.options.reports_dir
         )
-        tags = {"dataset": summaries[0].tags["dataset"], "mlflow.note.content": note}
+        tags = {"dataset": summaries[0].tags["dataset"], NOTE: note}
 
         def write_files(folder: Path) -> None:
+            tables = {
+                "methods": notes.methods_table(summaries),
+                "published": notes.published_table(summaries),
+            }
+            write_tables(folder, tables)
             write_pairs(folder, summaries)
             if self.spec:
                 write_figures(folder, self.experiment, self.spec, summaries)

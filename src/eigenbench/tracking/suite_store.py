@@ -12,24 +12,28 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigenbench.bench.records.record import Record
-from eigenbench.tracking.addresses import artifact_location
+from eigenbench.tracking.addresses import artifact_location, default_owner
 from eigenbench.tracking.models import log_model
 from eigenbench.tracking.run_content import tag_values
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import DatasetInput, LoggedModel, Metric, Param, Run
+    from mlflow.entities import DatasetInput, Experiment, LoggedModel, Metric, Param, Run
 
 #: Kinds of runs in the store: a record, the seeds of a method and classifier, and an experiment.
 RUN, SUMMARY, OVERVIEW = "run", "summary", "overview"
+#: The tag of a suite with the SQLite file that its files lie beside.
+_OWNER = "files_beside"
 _PARENT = "mlflow.parentRunId"
-_NOTE = "mlflow.note.content"
+#: The tag with the description, as MLflow documents it.
+NOTE = "mlflow.note.content"
 
 # The most that MLflow takes or gives in one call.
 _METRICS_PER_CALL = 1000
@@ -159,14 +163,27 @@ class SuiteStore:
     def __init__(self, client: MlflowClient, uri: str, suite: str, experiments: Collection[str], source: str):
         self.client, self.suite, self.source, self.changed = client, suite, source, False
         found = client.get_experiment_by_name(suite)
+        owner = default_owner(uri)
+        if found and found.tags.get(_OWNER, owner) != owner:
+            self._retire(found)
+            found = None
         if found is None:
-            place = artifact_location(uri, suite)
-            self.experiment_id = str(client.create_experiment(suite, artifact_location=place))
+            place, tags = artifact_location(uri, suite), {_OWNER: owner} if owner else {}
+            self.experiment_id = client.create_experiment(suite, artifact_location=place, tags=tags)
         else:
-            self.experiment_id = str(found.experiment_id)
+            self.experiment_id = found.experiment_id
             if found.lifecycle_stage == "deleted":
                 client.restore_experiment(self.experiment_id)
         self.runs = stored_runs(client, self.experiment_id, experiments)
+
+    def _retire(self, found: Experiment) -> None:
+        """Rename the experiment of a store that was moved or copied: its files stay in the old place.
+
+        It is not deleted, as `mlflow gc` would delete these files, which may be those of the original.
+        """
+        self.client.rename_experiment(found.experiment_id, f"{self.suite} until {datetime.now():%F %T.%f}")
+        note = f"The store was moved or copied. The files of these runs are in `{found.artifact_location}`."
+        self.client.set_experiment_tag(found.experiment_id, NOTE, note)
 
     def seeds(self, experiment: str) -> list[StoredRun]:
         """Return the whole runs of an experiment: of each method, classifier and seed the latest."""
@@ -201,7 +218,10 @@ class SuiteStore:
         origin = {"suite": self.suite, "imported_from": self.source, "imported_at": now}
         tags = tag_values(dict(new.tags) | group | content | origin | {"kind": new.key.kind})
         created = self.client.create_run(self.experiment_id, new.start_time, tags=tags, run_name=new.name)
-        run_id = created.info.run_id
+        run_id, key = created.info.run_id, new.key
+        run = StoredRun(run_id, key, new.content, False, self.source, now, new.start_time, new.end_time, tags)
+        begun = self.runs.setdefault(key, [])
+        begun.append(run)
         calls = max(-(-len(new.metrics) // _METRICS_PER_CALL), -(-len(new.params) // _PARAMS_PER_CALL))
         for call in range(calls):
             metrics = new.metrics[call * _METRICS_PER_CALL : (call + 1) * _METRICS_PER_CALL]
@@ -214,11 +234,8 @@ class SuiteStore:
                 new.write_files(Path(folder))
                 self.client.log_artifacts(run_id, folder)
         self.client.set_terminated(run_id, "FINISHED" if new.ok else "FAILED", new.end_time)
-        run = StoredRun(
-            run_id, new.key, new.content, True, self.source, now, new.start_time, new.end_time, tags
-        )
-        self.runs.setdefault(new.key, []).append(run)
-        return run
+        begun[-1] = replace(run, ended=True)
+        return begun[-1]
 
     def set_parent(self, run: StoredRun, parent: StoredRun) -> None:
         """Put a run below another one."""
@@ -228,8 +245,8 @@ class SuiteStore:
 
     def set_note(self, note: str) -> None:
         """Describe the suite."""
-        if self.client.get_experiment(self.experiment_id).tags.get(_NOTE) != note:
-            self.client.set_experiment_tag(self.experiment_id, _NOTE, note)
+        if self.client.get_experiment(self.experiment_id).tags.get(NOTE) != note:
+            self.client.set_experiment_tag(self.experiment_id, NOTE, note)
 
     @cached_property
     def models(self) -> dict[str, LoggedModel]:

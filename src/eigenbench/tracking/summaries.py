@@ -163,11 +163,13 @@ def by_rank(summaries: Iterable[Summary]) -> list[Summary]:
     return sorted(summaries, key=lambda item: (item.rank is None, item.rank, item.runs.label))
 
 
-def _groups_of(records: Iterable[Record]) -> list[RunGroup]:
+def _groups_of(records: Sequence[Record]) -> list[RunGroup]:
+    """Group the records of a suite that is not at hand; the seeds of one method are planned for all."""
+    n_seeds = len({record.seed for record in records})
     found: dict[tuple[str, str], list[Record]] = {}
     for record in sorted(records, key=lambda record: record.seed):
         found.setdefault((record.method, record.classifier), []).append(record)
-    return [RunGroup(*names, tuple(of), len(of)) for names, of in sorted(found.items())]
+    return [RunGroup(*names, tuple(of), n_seeds) for names, of in sorted(found.items())]
 
 
 def _headline(spec: ExperimentSpec | None, records: Iterable[Record]) -> tuple[str, bool]:

@@ -13,18 +13,33 @@ import time
 from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
-from urllib.parse import quote, urlencode
+from typing import TYPE_CHECKING
 from urllib.request import ProxyHandler, build_opener
 
 from eigenbench.tracking import store
-from eigenbench.tracking.addresses import TrackingError, is_server, resolve_uri, shown_uri
+from eigenbench.tracking.addresses import (
+    TrackingError,
+    is_server,
+    resolve_uri,
+    run_link,
+    shown_uri,
+    table_page,
+)
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
 
 # For a busy machine: the server takes seconds on an idle one, and ends by itself where it cannot start.
 _STARTUP_SECONDS = 300
 _PR_SET_PDEATHSIG = 1
 
 
-def open_ui(tracking_uri: str | None = None, host: str = "127.0.0.1", port: int = 5000) -> None:
+def open_ui(
+    tracking_uri: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 5000,
+    allowed_hosts: str | None = None,
+) -> None:
     """Serve the dashboard until interrupted, and print a link to each suite.
 
     When the store is a running MLflow server already, only print the links.
@@ -38,6 +53,9 @@ def open_ui(tracking_uri: str | None = None, host: str = "127.0.0.1", port: int 
         one that other machines may reach, a warning is printed.
     port : int
         Port to listen on; when it is taken, the next free one is used.
+    allowed_hosts : str, optional
+        Names by which other machines may ask for the dashboard, separated by commas; by default those that
+        this machine knows of itself.
 
     Raises
     ------
@@ -54,10 +72,9 @@ def open_ui(tracking_uri: str | None = None, host: str = "127.0.0.1", port: int 
                 f"{shown_uri(uri)} does not exist: nothing has been tracked here yet. Run snakemake first, "
                 f"or change to the folder where it ran, or set MLFLOW_TRACKING_URI"
             )
-        found = client.search_experiments(order_by=["name ASC"])
-    suites = {item.name: item.experiment_id for item in found if item.name != "Default"}
+        pages = _pages(client)
     if is_server(uri):
-        _print_links(shown_uri(uri), suites)
+        _print_links(shown_uri(uri), pages)
         return
     family, address = _address_of(host)
     if not ip_address(address).is_loopback:
@@ -67,33 +84,37 @@ def open_ui(tracking_uri: str | None = None, host: str = "127.0.0.1", port: int 
             file=sys.stderr,
             flush=True,
         )
+        allowed_hosts = allowed_hosts or ",".join(_own_names(address))
     port = _free_port(family, address, port)
     base_url = f"http://{f'[{address}]' if ':' in address else address}:{port}"
     local_url = base_url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-    with _server(uri, address, port) as server:
+    with _server(uri, address, port, allowed_hosts) as server:
         _wait_until_up(server, local_url)
-        _print_links(local_url, suites)
+        _print_links(local_url, pages)
         print("Ctrl-C stops it.", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             server.wait()
 
 
-def table_url(base_url: str, experiment_id: str, search: str, order: str) -> str:
-    """Return the page that lists those runs of an experiment that a search finds, in ascending order.
+def _pages(client: MlflowClient) -> dict[str, str]:
+    """Return the pages of all suites and their experiments below the address of the dashboard, by title."""
+    pages = {}
+    for suite in client.search_experiments(order_by=["name ASC"]):
+        if suite.name == "Default":
+            continue
+        pages[suite.name] = table_page(suite.experiment_id, "tags.kind = 'summary'", "metrics.`rank`")
+        found = client.search_runs([suite.experiment_id], "tags.kind = 'overview'")
+        for run in sorted(found, key=lambda run: str(run.data.tags["experiment"])):
+            page = run_link(suite.experiment_id, run.info.run_id, "/artifacts/methods.csv")
+            pages[f"  {suite.name}, {run.data.tags['experiment']}"] = page
+    return pages
 
-    Its parameters are those that the dashboard's own address line shows; columns are not among them.
-    """
-    shown = {"searchFilter": search, "orderByKey": order, "orderByAsc": "true", "startTime": "ALL"}
-    query = urlencode(shown | {"workflowType": "machine_learning"}, quote_via=quote)
-    return f"{base_url.rstrip('/')}/#/experiments/{experiment_id}/runs?{query}"
 
-
-def _print_links(base_url: str, suites: dict[str, str]) -> None:
-    if not suites:
+def _print_links(base_url: str, pages: dict[str, str]) -> None:
+    if not pages:
         print(f"MLflow: {base_url} (no suite has been tracked there yet)", flush=True)
-    for name, experiment_id in suites.items():
-        methods = table_url(base_url, experiment_id, "tags.kind = 'summary'", "metrics.`rank`")
-        print(f"{name}: {methods}", flush=True)
+    for title, page in pages.items():
+        print(f"{title}: {base_url.rstrip('/')}/{page}", flush=True)
 
 
 def _address_of(host: str) -> tuple[socket.AddressFamily, str]:
@@ -104,8 +125,21 @@ def _address_of(host: str) -> tuple[socket.AddressFamily, str]:
         raise TrackingError(f"--host {host}: no address to listen on ({error})") from error
 
 
+def _own_names(address: str) -> list[str]:
+    """Return the names of this machine as a browser may write them, with any port."""
+    names = dict.fromkeys(["localhost", "127.0.0.1", "[::1]", socket.gethostname(), socket.getfqdn()])
+    try:
+        found = socket.getaddrinfo(socket.gethostname(), None, type=socket.SOCK_STREAM)
+    except OSError:
+        found = []
+    for own in [address, *(str(place[0]) for *_, place in found)]:
+        names[f"[{own}]" if ":" in own else own] = None
+    return [form for name in names for form in (name, f"{name}:*")]
+
+
 def _free_port(family: socket.AddressFamily, address: str, port: int) -> int:
-    reason: object = "no port is that large"
+    if not 1 <= port <= 65535:
+        raise TrackingError(f"--port {port}: choose a number from 1 to 65535")
     for candidate in range(port, min(port + 100, 65536)):
         with socket.socket(family) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -119,10 +153,13 @@ def _free_port(family: socket.AddressFamily, address: str, port: int) -> int:
 
 
 @contextlib.contextmanager
-def _server(uri: str, address: str, port: int) -> Iterator[subprocess.Popen[bytes]]:
+def _server(uri: str, address: str, port: int, hosts: str | None) -> Iterator[subprocess.Popen[bytes]]:
     """Run ``mlflow server``, which ends its own processes when it is ended, and end it with this process."""
     command = [sys.executable, "-m", "mlflow", "server", "--host", address, "--port", str(port)]
     command += ["--workers", "1", "--uvicorn-opts", "--log-level warning"]
+    if hosts:
+        origins = [f"{scheme}://{name.strip()}" for name in hosts.split(",") for scheme in ("http", "https")]
+        command += ["--allowed-hosts", hosts, "--cors-allowed-origins", ",".join(origins)]
     # The address of the store may hold a password, and every user sees the words of a command.
     quiet = {"MLFLOW_BACKEND_STORE_URI": uri, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
     previous = {

@@ -1,0 +1,70 @@
+"""Addresses of stores are shown without their secrets, wherever these stand."""
+
+from __future__ import annotations
+
+import pytest
+
+from eigenbench.tracking import TrackingError
+from eigenbench.tracking.__main__ import main
+from eigenbench.tracking.addresses import resolve_uri, shown_uri, without_secrets
+
+pytestmark = pytest.mark.workflow
+
+SECRET = "pa55wort"
+ADDRESSES = [
+    f"http://lab:{SECRET}@127.0.0.1:9",
+    f"http://lab:a#{SECRET}@127.0.0.1:9/",
+    f"http://lab:a/{SECRET}?x@127.0.0.1:9/",
+    f"http://{SECRET}@127.0.0.1:9",
+    f"http://127.0.0.1:9/?token={SECRET}",
+    f"http://lab:[{SECRET}@127.0.0.1:9",
+    f"http://[::1:{SECRET}@127.0.0.1:9",
+    f"postgresql://lab:{SECRET}@127.0.0.1:9/mlflow",
+    f"postgresql://lab:a@{SECRET}@127.0.0.1:9/mlflow",
+    f"postgresql://lab:a%40{SECRET}@127.0.0.1:9/mlflow",
+    f"postgresql://127.0.0.1:9/mlflow?password={SECRET}&user=lab",
+    f"mssql+pyodbc:///?odbc_connect=DRIVER%3Dx%3BPWD%3D{SECRET}",
+    f"postgresql://lab:{SECRET}@127.0.0.1:notaport/mlflow",
+]
+
+
+@pytest.mark.parametrize("uri", ADDRESSES)
+def test_no_secret_is_shown(uri):
+    assert SECRET not in shown_uri(uri)
+    assert SECRET not in without_secrets(f"cannot open {uri}, nor {SECRET}", uri)
+
+
+@pytest.mark.parametrize("uri", ADDRESSES)
+def test_an_import_that_fails_leaves_no_secret(uri, results, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    record = results.record(model=None, confusion=None)
+    arguments = ["--results-dir", str(results.folder), "--receipt", str(tmp_path / "receipt.json")]
+    assert main([*arguments, str(record)]) == 1
+    text = "".join(capfd.readouterr())
+    assert text.strip()
+    assert SECRET not in text
+    assert "Traceback" not in text
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or SECRET.encode() not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("sqlite:///mlflow.db", "sqlite:///mlflow.db"),
+        ("http://127.0.0.1:5000", "http://127.0.0.1:5000"),
+        ("http://[::1]:5000", "http://[::1]:5000"),
+        ("postgresql://lab:pa55wort@host:5432/mlflow", "postgresql://lab:***@host:5432/mlflow"),
+        ("postgresql://lab@/mlflow?host=/run/pg", "postgresql://***@/mlflow?host=***"),
+    ],
+)
+def test_the_rest_of_an_address_is_shown(uri, shown):
+    assert shown_uri(uri) == shown
+
+
+@pytest.mark.parametrize("uri", ["file:///tmp/mlruns", "mlruns", "sqlite://", "http://[::1", "a:b@c"])
+def test_addresses_that_are_none_are_refused(uri):
+    with pytest.raises(TrackingError, match="sqlite:///"):
+        resolve_uri(uri)
