@@ -39,8 +39,8 @@ def resolve_uri(tracking_uri: str | None = None) -> str:
         urlsplit(uri)  # as MLflow does
     except ValueError as error:
         raise TrackingError(
-            f"MLFLOW_TRACKING_URI is {shown_uri(uri)!r}: write special characters as %XX, such as [ as %5B, in "
-            f"sqlite:///, postgresql:// and http:// addresses"
+            f"MLFLOW_TRACKING_URI is {shown_uri(uri)!r}: write special characters as %XX, such as [ as %5B; "
+            f"stores are sqlite:///FILE.db, postgresql://… or http://…"
         ) from error
     if parts is None or parts.drivername == "file":
         raise TrackingError(

@@ -80,7 +80,7 @@ def overview_note(
 
 
 def methods_table(summaries: Sequence[Summary]) -> list[list[str]]:
-    """Return the methods of an experiment by rank, below the names of the columns: what is asked for first."""
+    """Return the methods of an experiment by rank, below the names of the columns."""
     heading = ["rank", "method", summaries[0].style.heading, "95 % interval", "published", "verdict"]
     costs = ("train_s", "predict_s", "features", "memory_mib", "model_kb", "seeds")
     lines = [[*heading, "fit + train (s)", *costs[1:], "compared with the best over"]]
