@@ -317,7 +317,7 @@ def test_an_experiment_is_described_and_its_figures_are_drawn(
     )
     heading = ["rank", "method", "test error (%)", "95 % interval", "published", "verdict"]
     assert header[:6] == heading
-    assert first[:3] + first[4:6] == ["1", "gem + LogisticRegression", "2.50", "3.00", "reproduced"]
+    assert first[:3] + first[4:6] == ["1", "gem + LogisticRegression", "2.50", "3", "reproduced"]
     assert published[1:] == [
         ["gem + LogisticRegression", "A table", "test error", "0.03", "0.025", "reproduced"]
     ]
