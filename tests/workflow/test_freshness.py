@@ -42,29 +42,30 @@ def fits(planned):
         ("bench/registry.py", set()),
     ],
 )
-def test_edited_code_plans_the_jobs_that_run_it_and_no_other(finished, tmp_path, module, expected):
-    source = tmp_path / "src" / "eigenbench"
-    shutil.copytree(eigenbench.__path__[0], source, ignore=shutil.ignore_patterns("__pycache__"))
-    config = Path(eigenbench.__path__[0]).parents[1] / "config"
-    (tmp_path / "config").symlink_to(config)
+def test_edited_code_plans_the_jobs_that_run_it_and_no_other(finished, source, module, expected):
     path = source / module
     path.write_text(path.read_text() + "\n_EDITED = True\n")
     assert fits(finished[0].planned(PYTHONPATH=str(source.parent))) == expected
 
 
-def test_an_edited_template_plans_the_report(finished, tmp_path):
-    source = tmp_path / "src" / "eigenbench"
-    shutil.copytree(eigenbench.__path__[0], source, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "config").symlink_to(Path(eigenbench.__path__[0]).parents[1] / "config")
+@pytest.fixture
+def source(tmp_path):
+    """A copy of the package to edit, with the rest of the project beside it."""
+    package = Path(eigenbench.__path__[0])
+    copy = tmp_path / "src" / "eigenbench"
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("config", "Snakefile", "workflow", "profiles"):
+        (tmp_path / name).symlink_to(package.parents[1] / name)
+    return copy
+
+
+def test_an_edited_template_plans_the_report(finished, source):
     with (source / "reporting" / "templates" / "style.css").open("a") as file:
         file.write("/* A comment. */\n")
     assert finished[0].planned(PYTHONPATH=str(source.parent)) == {"report reports/"}
 
 
-def test_another_comment_plans_nothing(finished, tmp_path):
-    source = tmp_path / "src" / "eigenbench"
-    shutil.copytree(eigenbench.__path__[0], source, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "config").symlink_to(Path(eigenbench.__path__[0]).parents[1] / "config")
+def test_another_comment_plans_nothing(finished, source):
     for path in source.glob("bench/jobs/*.py"):
         path.write_text(path.read_text() + "\n# A comment.\n")
     assert finished[0].planned(PYTHONPATH=str(source.parent)) == set()
