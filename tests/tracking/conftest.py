@@ -48,7 +48,7 @@ def empty_store(tmp_path_factory) -> Path:
 def store_uri(tmp_path, empty_store, monkeypatch) -> str:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.chdir(tmp_path)
-    shutil.copy(empty_store, tmp_path / "mlflow.db")
+    shutil.copy2(empty_store, tmp_path / "mlflow.db")
     return f"sqlite:///{tmp_path / 'mlflow.db'}"
 
 

@@ -46,6 +46,9 @@ _UNFINISHED = re.compile(
     r"already exists|no such table|relation .* does not exist|out-of-date database schema"
 )
 
+_SECONDS_OF_MIGRATION = 60
+_QUIET_SECONDS = 2
+
 # Any number that every import agrees on; this one is "eigenben" in ASCII.
 _ADVISORY_LOCK = 0x656967656E62656E
 
@@ -104,6 +107,8 @@ def open_store(uri: str) -> MlflowClient:
             leftover.unlink()
         _answering_client(f"sqlite:///{unfinished}")
         unfinished.replace(path)
+    elif path is not None:
+        _wait_until_quiet(path)
     for seconds in (1, 2, 4, 8, 16):
         try:
             return _answering_client(uri)
@@ -112,6 +117,19 @@ def open_store(uri: str) -> MlflowClient:
                 raise
             time.sleep(seconds)  # a server that has just been started makes the tables
     return _answering_client(uri)
+
+
+def _wait_until_quiet(path: Path) -> None:
+    """Wait while another program writes to an SQLite store: a server that starts makes the tables.
+
+    Two that make them at once would leave them broken. After a minute of writing the tables are there.
+    """
+    deadline = time.monotonic() + _SECONDS_OF_MIGRATION
+    while store_mark(path) is None and time.monotonic() < deadline:
+        journal = path.with_name(f"{path.name}-journal")
+        if not journal.exists() and time.time() - path.stat().st_mtime > _QUIET_SECONDS:
+            return
+        time.sleep(0.2)
 
 
 def read_store(uri: str) -> MlflowClient | None:
@@ -137,7 +155,7 @@ def unavailable_on_failure(uri: str, results_dir: Path) -> Iterator[None]:
     except TrackingError:
         raise
     except Exception as error:
-        origins = ("mlflow", "sqlalchemy", "sqlite3", "psycopg2", "requests", "urllib3")
+        origins = ("mlflow", "alembic", "sqlalchemy", "sqlite3", "psycopg2", "requests", "urllib3")
         if not (isinstance(error, OSError) or type(error).__module__.split(".")[0] in origins):
             raise
         raise TrackingUnavailable(
