@@ -66,8 +66,7 @@ def import_records(
 
     Notes
     -----
-    Takes about 50 ms of processor time a record, 60 ms a method and classifier with a small model, and 2 ms
-    for a record that is there.
+    The cost is linear in the records that the store lacks, and in the methods and classifiers they belong to.
 
     Examples
     --------
