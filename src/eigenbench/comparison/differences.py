@@ -281,10 +281,13 @@ def _over_seeds_and_rows(
     random = spread + interaction > 0
     spread[random], freedom[random] = moderated_variances(spread[random], freedom[random])
     interaction, excess = interaction / n_seeds, np.maximum(0, spread - interaction) / n_seeds
-    few = np.where(excess > 0, (spread / n_seeds) ** 2 / freedom, 0)
+    few = np.where(excess > 0, spread / n_seeds / np.sqrt(freedom), 0)
+    of_pairs = few**2 + few[best] ** 2
+    if random.sum() > 2:  # moderated variances err together
+        of_pairs += 2 * few * few[best]
     total = rows + excess + excess[best]
     freedoms = np.full(len(methods), np.inf)
-    np.divide(total**2, rows**2 / max(1, units.n_units - 1) + few + few[best], out=freedoms, where=total > 0)
+    np.divide(total**2, rows**2 / max(1, units.n_units - 1) + of_pairs, out=freedoms, where=total > 0)
     lasting = np.maximum(0, rows - interaction - interaction[best])
     return _Variance(lasting, (total - lasting) * n_seeds.max(), freedoms)
 
