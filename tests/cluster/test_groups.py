@@ -47,7 +47,7 @@ def random_methods(count, start=10):
 
 
 def test_jobs_of_whole_methods_are_joined_by_four(plan):
-    methods = random_methods(10, start=12_000)
+    methods = random_methods(10, start=9_000)
     groups, alone = plan(methods=methods, classifiers=CLASSIFIERS, seeds=[0, 1, 2])
     assert sorted(map(len, groups)) == [1, 2, 4, 4]
     assert sorted(chain.from_iterable(groups)) == [
