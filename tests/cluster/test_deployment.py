@@ -76,7 +76,7 @@ def test_conda_makes_an_environment_with_the_package_for_every_job(
     monkeypatch.setenv("EIGENBENCH_SOURCE", "/somewhere/eigenbench.whl")
     make_workflow(tmp_path / "run", "single").run("--sdm", "conda", "--until", "prepare")
     first, *_ = programs.read_text().splitlines()
-    assert first == "-m pip install --quiet /somewhere/eigenbench.whl"
+    assert first == "-m pip install --quiet /somewhere/eigenbench.whl[suite]"
     assert modules(programs) == JOBS
 
 

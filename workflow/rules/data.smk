@@ -14,6 +14,9 @@ rule download:
     envmodules:
         MODULE,
     threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=120,
     params:
         verb="download",
         data=lambda w: BENCH.local(DATA),
@@ -39,6 +42,7 @@ use rule download as prepare with:
         lambda w: "prepare" if BENCH.is_small(w.dataset) else None
     resources:
         mem_mb=lambda w, attempt: BENCH.prepare_mem_mb(w.dataset, attempt),
+        runtime=60,
     params:
         verb="prepare",
         code=lambda w: BENCH.data_code("prepare", w.dataset),

@@ -1,5 +1,5 @@
-# Large work: every fit is a job of its own. `folder` is suite/experiment/method. Threads, memory and time are
-# those of the profile.
+# Large work: every fit is a job of its own. `folder` is suite/experiment/method. Threads are those of
+# the profile; memory and time are doubled after a failure.
 SEED = f"{RESULTS}/{{folder}}/seed-{{seed}}"
 RUN = f"{SEED}/{{classifier}}"
 FIT = (
@@ -27,6 +27,8 @@ rule moments:
         MODULE,
     threads: 1
     resources:
+        mem_mb=lambda w, attempt: 5500 * 2 ** (attempt - 1),
+        runtime=lambda w, attempt: 120 * 2 ** (attempt - 1),
         attempts_left=attempts_left,
     params:
         verb="moments",

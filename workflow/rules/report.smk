@@ -33,6 +33,9 @@ rule report:
     envmodules:
         MODULE,
     threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=30,
     params:
         results=lambda w: BENCH.local(RESULTS),
         suites=lambda w: [BENCH.suite_paths[suite] for suite in BENCH.reported(w)],
@@ -61,6 +64,8 @@ rule track:
     envmodules:
         MODULE,
     resources:
+        mem_mb=1500,
+        runtime=60,
         mlflow=1,
     params:
         folder=lambda w: f"{w.suite}/{w.only}".rstrip("/"),
