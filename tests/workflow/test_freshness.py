@@ -117,7 +117,7 @@ def test_delete_all_output_leaves_logs_downloads_and_the_store(copied):
     left = {
         path.relative_to(copied.folder).parts[0]
         for path in copied.folder.rglob("*")
-        if path.is_file() and ".snakemake" not in path.parts
+        if path.is_file() and ".snakemake" not in path.parts and path.name != ".lock"
     }
     assert left <= {"logs", "mlflow.db", "mlflow.db.lock", "mlartifacts", "data"}
     kept = [path for path in (copied.folder / "data").rglob("*") if path.is_file()]
@@ -198,7 +198,7 @@ def _files(folder):
     return {
         path: (path.read_bytes(), path.stat().st_mtime_ns)
         for path in folder.rglob("*")
-        if path.is_file() and ".snakemake" not in path.parts
+        if path.is_file() and ".snakemake" not in path.parts and path.name != ".lock"
     }
 
 

@@ -69,7 +69,8 @@ def test_a_classifier_never_stops_by_rows_whose_labels_its_map_has_seen(
     spec = job(*steps)
     features = fit_features(spec, spec.steps, X, y, seed=3, moments=None)
     assert learns_from_labels(features) is supervised
-    step = Step(component="SecondOrderLogistic", params={"early_stopping": early_stopping, "max_iter": 3})
+    params = {"C": 1.0, "early_stopping": early_stopping, "max_iter": 3}
+    step = Step(component="SecondOrderLogistic", params=params)
     spec = plan_of(
         methods={"wide": {"steps": steps}},
         classifiers={"SecondOrderLogistic": {"params": step.params}},

@@ -274,7 +274,9 @@ def test_two_worker_processes_give_the_moments_of_one_pass(cluster, parquet, row
 
 
 @pytest.mark.parametrize(
-    "classifier", [CalibratedLeastSquares(n_rounds=2), SecondOrderLogistic(early_stopping=False)], ids=str
+    "classifier",
+    [CalibratedLeastSquares(n_rounds=2), SecondOrderLogistic(C=1.0, early_stopping=False)],
+    ids=str,
 )
 def test_two_worker_processes_teach_what_all_rows_do(cluster, parquet, rows, classifier):
     X, y = rows

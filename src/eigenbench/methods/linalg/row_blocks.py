@@ -11,8 +11,6 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from sklearn import config_context, get_config, set_config
-from sklearn.utils.validation import validate_data
 from threadpoolctl import ThreadpoolController
 
 #: Types of rows that methods use as they are; rows of other types become the first of them.
@@ -58,6 +56,9 @@ def validated(estimator: Any, *data: Any, **checks: Any) -> Any:
 
     Also under scikit-learn's ``array_api_dispatch``: the estimators compute by NumPy and SciPy alone.
     """
+    from sklearn import config_context  # datasets use this module without estimators
+    from sklearn.utils.validation import validate_data
+
     with config_context(array_api_dispatch=False):
         return validate_data(estimator, *data, **checks)
 
@@ -137,6 +138,8 @@ def row_threads() -> Iterator[RowThreads]:
     if n_threads == 1:
         yield RowThreads(1, map)
         return
+    from sklearn import get_config, set_config
+
     same_settings = partial(set_config, **get_config())
     with blas.limit(limits=1), ThreadPoolExecutor(n_threads, initializer=same_settings) as pool:
         yield RowThreads(n_threads, pool.map)
