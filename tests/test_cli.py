@@ -8,6 +8,7 @@ from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.recipes import RECIPES
 from eigenbench.cli import app
+from eigenbench.project_files import snakemake_command
 
 pytestmark = pytest.mark.workflow
 
@@ -50,9 +51,14 @@ def started(monkeypatch):
 
     def start(*arguments):
         found = []
-        monkeypatch.setattr("os.execv", lambda _, command: found.extend(command[5:]))
+
+        def record(command):
+            found.extend(command[len(snakemake_command()) :])
+            return 0
+
+        monkeypatch.setattr("eigenbench.cli.run_stoppable", record)
         result = CliRunner().invoke(app, ["run", *arguments])
-        return str(result.exception) if result.exception else found
+        return found or str(result.exception)
 
     return start
 

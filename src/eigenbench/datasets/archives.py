@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-from eigenbench.datasets.errors import DatasetError, MalformedData
+from eigenbench.datasets.errors import FETCH_AGAIN, DatasetError, MalformedData
 from eigenbench.datasets.storage import CHUNK, HashingWriter, atomic_writer
 
 _TAR_LIMIT = 1 << 30
@@ -129,31 +129,31 @@ def compression_errors(name: str) -> Iterator[None]:
 def zip_members(path: Path, pattern: str, limit: int) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of the zip's files that match ``pattern``, at most ``limit`` bytes in all."""
     left = limit
-    with _zip_errors(path.name, "zip directory"), zipfile.ZipFile(path) as archive:
+    with zip_errors(path.name, "zip directory"), zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             if not fnmatchcase(check_member_name(path.name, info.filename), pattern) or info.is_dir():
                 continue
             left -= info.file_size
             if left < 0:
                 raise MalformedData(path.name, f"member {info.filename!r}", f"more than {limit} bytes in all")
-            with _zip_errors(path.name, f"member {info.filename!r}"):
+            with zip_errors(path.name, f"member {info.filename!r}"):
                 content = archive.read(info.filename)  # never more than the size that it declares
             yield info.filename, content
 
 
 def copy_zip_member(path: Path, member: str, sink: HashingWriter) -> bool:
     """Write one member of a zip file into a sink; return False when there is none of that name."""
-    with _zip_errors(path.name, "zip directory"), zipfile.ZipFile(path) as archive:
+    with zip_errors(path.name, "zip directory"), zipfile.ZipFile(path) as archive:
         if member not in archive.namelist():
             return False
-        with _zip_errors(path.name, f"member {member!r}"), archive.open(member) as stream:
+        with zip_errors(path.name, f"member {member!r}"), archive.open(member) as stream:
             while chunk := stream.read(CHUNK):
                 sink.write(chunk)
     return True
 
 
 @contextmanager
-def _zip_errors(archive: str, place: str) -> Iterator[None]:
+def zip_errors(archive: str, place: str, remedy: str = FETCH_AGAIN) -> Iterator[None]:
     """Turn whatever zipfile and the decompressors raise for damaged input into `MalformedData`."""
     try:
         yield
@@ -162,9 +162,9 @@ def _zip_errors(archive: str, place: str) -> Iterator[None]:
     except OSError as error:  # bzip2 complains without a number, a wrong offset with that of a wrong seek
         if error.errno not in (None, errno.EINVAL):
             raise
-        raise MalformedData(archive, place, str(error)) from error
+        raise MalformedData(archive, place, str(error), remedy) from error
     except ZIP_DAMAGE as error:
-        raise MalformedData(archive, place, str(error) or type(error).__name__) from error
+        raise MalformedData(archive, place, str(error) or type(error).__name__, remedy) from error
 
 
 def pack_tar(members: Iterable[tuple[str, bytes]]) -> bytes:

@@ -29,6 +29,9 @@ class ChecksumMismatch(DatasetError):
         super().__init__(f"{file} from {source}: expected SHA-256 {expected}, found {found}")
 
 
+FETCH_AGAIN = "delete the file and fetch the dataset again"
+
+
 class MalformedData(DatasetError):
     """A file doesn't hold what its format or the catalogue promises.
 
@@ -49,7 +52,7 @@ class MalformedData(DatasetError):
         file: str | Path,
         place: str,
         problem: str,
-        remedy: str = "delete the file and fetch the dataset again",
+        remedy: str = FETCH_AGAIN,
     ):
         super().__init__(f"{file}, {place}: {problem}; {remedy}")
         self.file, self.place, self.problem = str(file), place, problem

@@ -6,7 +6,6 @@ import bz2
 import csv
 import gzip
 import lzma
-import zipfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from eigenbench.datasets.archives import ZIP_DAMAGE
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.own_data.arff_table import read_arff_table
 from eigenbench.own_data.delimited_text import COMPRESSED, read_delimited
@@ -124,17 +124,7 @@ def _reading(path: Path, read: Callable[[], Any]) -> Any:
         raise OwnDataError(f"{path.name} is no text in one encoding: save it as UTF-8") from error
     except ImportError as error:
         raise OwnDataError(f"{path.name} needs a package: pip install {error.name or 'openpyxl'}") from error
-    except (
-        MalformedData,
-        OSError,
-        ValueError,
-        NotImplementedError,
-        EOFError,
-        KeyError,
-        csv.Error,
-        lzma.LZMAError,
-        zipfile.BadZipFile,
-    ) as error:
+    except (MalformedData, OSError, KeyError, csv.Error, *ZIP_DAMAGE) as error:
         raise OwnDataError(f"{path.name} can't be read: {_first_line(error)}") from error
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
-from eigenbench.datasets.archives import ZIP_DAMAGE
+from eigenbench.datasets.archives import zip_errors
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.raw_rows import Matrix, RawRows, indicator
 
@@ -63,11 +63,12 @@ def load_arrays(path: Path) -> tuple[Matrix, dict[str, np.ndarray]]:
     ``y`` is among these, of whatever type, with an entry for each row. Raises as `read_arrays` does.
     """
     try:
-        _check_sizes(path)
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        features = _features(arrays)
-    except (KeyError, TypeError, *ZIP_DAMAGE) as error:
+        with zip_errors(path.name, "arrays", _REMEDY):
+            _check_sizes(path)
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            features = _features(arrays)
+    except (KeyError, TypeError) as error:
         raise MalformedData(path.name, "arrays", str(error), _REMEDY) from error
     _array(path, arrays, "y", features.shape[0])
     return features, arrays
