@@ -21,18 +21,18 @@ REFERENCE = DOCS.parent / "reports" / "reference"
 PAGE = DOCS / "which_embedding.md"
 _BLOCK = re.compile(r"(<!-- from (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
-#: What the page calls the methods of the suite gem_mnist, in its order.
+#: Display names of the methods of the suite gem_mnist, in the order of the page.
 MNIST = {
-    ("mnist", "random"): "random directions",
-    ("mnist", "pca"): "principal components",
-    ("mnist", "pca_rotated"): "principal components, whitened and rotated at random",
+    ("mnist", "random"): "Random directions",
+    ("mnist", "pca"): "Principal components",
+    ("mnist", "pca_rotated"): "Principal components, whitened, rotated at random",
     ("mnist", "gem"): "GEM",
-    ("two_layers", "deep_gem_absolute"): "GEM on GEM, as folds of the training rows prefer",
-    ("two_layers", "deep_gem_two_powers"): "GEM on GEM, two powers between",
-    ("two_layers", "deep_gem"): "GEM on GEM, square roots between",
-    ("mnist", "subclass_gem"): "GEM with parts of classes",
-    ("two_layers_side_by_side", "deep_gem_wide"): "GEM on GEM, of classes and of their parts side by side",
-    ("ensemble", "deep_gem"): "four networks of GEM on GEM, geometric mean",
+    ("two_layers", "deep_gem_absolute"): "Two-layer GEM, chosen by cross-validation",
+    ("two_layers", "deep_gem_two_powers"): "Two-layer GEM, two powers between the layers",
+    ("two_layers", "deep_gem"): "Two-layer GEM, square roots between the layers",
+    ("mnist", "subclass_gem"): "SubclassGEM",
+    ("two_layers_side_by_side", "deep_gem_wide"): "Two-layer GEM and two-layer SubclassGEM side by side",
+    ("ensemble", "deep_gem"): "Four two-layer GEM networks, geometric mean",
 }
 
 
@@ -43,18 +43,17 @@ class Problem:
     Attributes
     ----------
     title, metric : str
-        What it is called on the page, and what is compared.
+        Heading on the page, and the metric compared.
     unit : str
-        Of the metric, for the headings.
+        Unit of the metric, for the headings.
     style : str
         Format of a value.
     plain : str
         The competitor without an embedding.
     questions : tuple of pairs of str
-        What the page answers by pairs, the first method against the second; none where datasets are too few
-        for ranks.
+        Pairs that the page compares, first against second; none where datasets are too few for ranks.
     suite : str
-        Whose results they are.
+        Suite of the results.
     """
 
     title: str
@@ -209,7 +208,7 @@ def _ends(line: dict) -> str:
 
 
 def dataset_table(problem: Problem, board: pd.DataFrame) -> str:
-    """Say for each dataset which competitor is best, which method, and what stands there without one."""
+    """List for each dataset the best competitor, the best embedding, and the result without one."""
     rows = []
     for dataset, lines in board.groupby("dataset"):
         ranked = lines[lines["rank"].notna()].sort_values("rank", kind="stable")
@@ -220,7 +219,7 @@ def dataset_table(problem: Problem, board: pd.DataFrame) -> str:
             for line in (ranked.iloc[0], methods.iloc[0], *plain.to_dict("records"))
         ]
         rows.append([f"`{dataset}`", cells[0].removesuffix(" ="), f"{int(ranked['tied'].sum())}", *cells[1:]])
-    return table(["data", f"best, {problem.unit}", "tie", "best embedding", "without"], rows)
+    return table(["data", f"best, {problem.unit}", "tie", "best embedding", "no embedding"], rows)
 
 
 def means_table(problem: Problem, board: pd.DataFrame) -> str:
@@ -310,12 +309,12 @@ def block() -> str:
         board = read_board(problem)
         parts.append(f"### {problem.title}\n")
         if not problem.questions:
-            parts += ["= marks those that can't be told from the best.\n", means_table(problem, board)]
+            parts += ["= marks methods tied with the best (5 % level).\n", means_table(problem, board)]
             continue
         parts += [
             ranks_table(problem, board),
             pairs_table(problem),
-            "Tie: how many can't be told from the best; = marks those that are among them.\n",
+            "Tie: number of methods tied with the best (5 % level). = marks a tied method.\n",
             dataset_table(problem, board),
         ]
     return "\n".join(parts)
