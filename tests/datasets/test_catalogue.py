@@ -213,6 +213,12 @@ def test_the_default_catalogue_is_a_file():
     assert default_catalogue_path().is_file()
 
 
+def test_titles_of_a_catalogue_have_no_invisible_characters():
+    entry = load_catalogue().entry("digits")
+    told = type(entry).model_validate(entry.model_dump() | {"title": "a\x1b[2J", "licence": "\u202eb"})
+    assert (told.title, told.licence) == (r"a\x1b[2J", r"\u202eb")
+
+
 def test_a_sample_takes_all_but_title_and_split_from_another_dataset(tmp_path):
     both = {"of": "whole", "max_rows": {"train": 3, "test": 2}}
     whole = load_catalogue(write(tmp_path / "c.yaml", whole=table_entry({"mirror": "a.csv"}), few=both))

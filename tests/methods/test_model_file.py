@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import skops.io
 from scipy.sparse import csr_array
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
@@ -20,6 +21,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.methods.embeddings.discriminants.gem import GEM
@@ -145,3 +147,70 @@ def test_a_class_of_the_user_is_refused_without_being_imported(tmp_path, monkeyp
     forge(tmp_path / "model.skops", __module__="users_module", __class__="Evil")
     with pytest.raises(ModelFileError, match=r"holds the types users_module\.Evil"):
         load_model(tmp_path / "model.skops")
+
+
+def forged_tree(classifier):
+    state = (tree := classifier.tree_).__getstate__()
+    state["nodes"]["left_child"][0] = 10**6
+    tree.__setstate__(state)
+
+
+def looping_tree(classifier):
+    state = (tree := classifier.tree_).__getstate__()
+    state["nodes"]["right_child"][0] = 0
+    tree.__setstate__(state)
+
+
+def forged_feature(classifier):
+    state = (tree := classifier.tree_).__getstate__()
+    state["nodes"]["feature"][0] = 5
+    tree.__setstate__(state)
+
+
+def forged_predictor(classifier):
+    classifier._predictors[0][0].nodes["right"][0] = 10**6
+
+
+def forged_neighbours(classifier):
+    np.asarray(classifier._tree.get_arrays()[1])[0] = 10**6
+
+
+def forged_rows(classifier):
+    classifier._fit_X.indices[0] = 10**6
+
+
+@pytest.mark.parametrize(
+    ("model", "forged", "said"),
+    [
+        (DecisionTreeClassifier(), forged_tree, "a Tree in it has an index out of bounds"),
+        (DecisionTreeClassifier(), looping_tree, "a Tree in it has an index out of bounds"),
+        (DecisionTreeClassifier(), forged_feature, "a Tree in it has an index out of bounds"),
+        (
+            HistGradientBoostingClassifier(max_iter=1, min_samples_leaf=1),
+            forged_predictor,
+            "a TreePredictor in it",
+        ),
+        (KNeighborsClassifier(algorithm="kd_tree"), forged_neighbours, "a KDTree in it"),
+        (KNeighborsClassifier(), forged_rows, "not a readable skops model"),
+    ],
+    ids=["tree", "loop", "feature", "boosted", "neighbours", "sparse"],
+)
+def test_an_index_out_of_bounds_is_refused(tmp_path, model, forged, said):
+    """Compiled code follows these indices unchecked, out of the model's memory."""
+    path = tmp_path / "model.skops"
+    rows = csr_array(np.where(X > 0, X, 0)) if forged is forged_rows else X
+    save_model(path, make_pipeline(model.fit(rows, Y)))
+    assert list(load_model(path).predict(rows)) == list(model.predict(rows))
+    forged(model)
+    save_model(path, make_pipeline(model))
+    with pytest.raises(ModelFileError, match=rf"model\.skops: .*{said}"):
+        load_model(path)
+
+
+def test_a_file_that_expands_to_hundreds_of_megabytes_is_refused(tmp_path):
+    path = tmp_path / "model.skops"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros.npy", bytes(400 * 10**6))
+    assert path.stat().st_size < 400_000
+    with pytest.raises(ModelFileError, match=r"model\.skops: refused, its .* bytes expand to 400,000,000"):
+        load_model(path)

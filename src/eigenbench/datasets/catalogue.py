@@ -20,7 +20,7 @@ from eigenbench.datasets.splits import (
     RowCount,
     SampledSplit,
 )
-from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel
+from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel, Text
 from eigenbench.project_files import project_folder
 
 DatasetName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -94,10 +94,10 @@ class CatalogueEntry(StrictModel):
         and the dataset prepared from it again.
     """
 
-    title: str
-    licence: str = NOT_STATED
-    citation: str = NOT_STATED
-    homepage: str = NOT_STATED
+    title: Text
+    licence: Text = NOT_STATED
+    citation: Text = NOT_STATED
+    homepage: Text = NOT_STATED
     target: Literal["multiclass", "multilabel"] = "multiclass"
     dtype: Literal["float32", "uint8"] = "float32"
     scale: Annotated[float, Field(gt=0)] | None = None
@@ -108,7 +108,7 @@ class CatalogueEntry(StrictModel):
     split: AnySplit = OfficialSplit()
     expect: Expectation
     files: dict[FileName, RawFile]
-    supplied: str | None = None
+    supplied: Text | None = None
 
     @property
     def partitioned(self) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import skops.io
 
 from eigenbench.atomic_files import replacing_file
@@ -46,6 +48,9 @@ _TRUSTED_TYPES = frozenset(
     }
 )
 
+#: `save_model` compresses nothing, so a file that holds many times its size is none of its.
+_LARGEST_EXPANSION, _FREE_BYTES = 4, 2**24
+
 
 class ModelFileError(ValueError):
     """A model file is damaged, or holds types that eigenbench does not trust."""
@@ -75,7 +80,8 @@ def load_model(path: Path, trusted: Iterable[str] = ()) -> Any:
 
     Only types that skops trusts by itself (most of scikit-learn, NumPy and SciPy), those of `_TRUSTED_TYPES`
     and classes defined in eigenbench's embeddings, classifiers, peers, preprocessing and linear algebra are
-    built.
+    built. Indices that compiled code would follow unchecked, those of trees and of sparse arrays, are
+    checked before the model is returned.
 
     Parameters
     ----------
@@ -87,9 +93,11 @@ def load_model(path: Path, trusted: Iterable[str] = ()) -> Any:
     Raises
     ------
     ModelFileError
-        Naming the file and the types that are not trusted, or what is damaged; also for files of 0.1.0.
+        Naming the file and the types that are not trusted, or what is damaged; also for files of 0.1.0,
+        and for files that hold much more than their own size.
     """
     try:
+        _check_size(path)
         found = skops.io.get_untrusted_types(file=path)
         if old := [name for name in found if name.startswith(_MOVED_PACKAGES)]:
             raise ModelFileError(
@@ -103,7 +111,9 @@ def load_model(path: Path, trusted: Iterable[str] = ()) -> Any:
                 f"{path}: refused, it holds the types {', '.join(refused)}: name their packages as trusted"
                 " if you trust the file"
             )
-        return skops.io.load(path, trusted=found)
+        model = skops.io.load(path, trusted=found)
+        _check_indices(path, model)
+        return model
     except ModelFileError:
         raise
     except Exception as error:
@@ -119,3 +129,89 @@ def _is_trusted(name: str, packages: tuple[str, ...]) -> bool:
         return False
     found = getattr(import_module(module), attribute, None)
     return isinstance(found, type) and found.__module__ == module
+
+
+def _check_size(path: Path) -> None:
+    """Raise where a file would expand to much more than its own size."""
+    with zipfile.ZipFile(path) as archive:
+        held = sum(member.file_size for member in archive.infolist())
+    if held > _LARGEST_EXPANSION * path.stat().st_size + _FREE_BYTES:
+        raise ModelFileError(
+            f"{path}: refused, its {path.stat().st_size:,} bytes expand to {held:,}: get the file again, as"
+            " eigenbench wrote it"
+        )
+
+
+def _check_indices(path: Path, model: Any) -> None:
+    """Raise where an index in a model points outside its array, or a tree back to an earlier node."""
+    waiting: list[tuple[Any, int]] = [(model, 0)]
+    seen: dict[int, Any] = {}
+    while waiting:
+        part, n_features = waiting.pop()
+        if id(part) in seen or isinstance(part, str | bytes | int | float | type | None):
+            continue
+        seen[id(part)] = part
+        n_features = getattr(part, "n_features_in_", n_features)
+        kind = type(part).__name__
+        if kind == "Tree":
+            nodes = part.__getstate__()["nodes"]
+            sound = _sound_nodes(
+                nodes["left_child"],
+                nodes["right_child"],
+                nodes["feature"],
+                nodes["left_child"] < 0,
+                n_features,
+            )
+        elif kind == "TreePredictor":
+            nodes = part.nodes
+            places = nodes["bitset_idx"][nodes["is_categorical"] != 0]
+            sound = _sound_nodes(
+                nodes["left"], nodes["right"], nodes["feature_idx"], nodes["is_leaf"] != 0, n_features
+            ) and _inside(places, 0, min(len(part.raw_left_cat_bitsets), len(part.binned_left_cat_bitsets)))
+        elif kind == "KDTree":
+            sound = _sound_neighbour_tree(*map(np.asarray, part.get_arrays()))
+        else:
+            sound = True
+        if hasattr(part, "check_format"):  # compressed sparse rows or columns
+            part.check_format(full_check=True)
+        if not sound:
+            raise ModelFileError(f"{path}: refused, a {kind} in it has an index out of bounds: fit it again")
+        if isinstance(part, dict):
+            inner = [*part, *part.values()]
+        elif isinstance(part, list | tuple | set | frozenset):
+            inner = list(part)
+        elif isinstance(part, np.ndarray):
+            inner = part.ravel().tolist() if part.dtype.hasobject else []
+        else:
+            inner = list(getattr(part, "__dict__", {}).values())
+        waiting += [(item, n_features) for item in inner]
+
+
+def _sound_nodes(
+    left: np.ndarray, right: np.ndarray, feature: np.ndarray, leaf: np.ndarray, n_features: int
+) -> bool:
+    """Return whether all children stand after their parents in the tree, and split by features that exist."""
+    places, split = np.arange(len(left)), ~leaf
+    return (
+        len(places) > 0
+        and all(
+            _inside(side[split].astype(np.int64), places[split] + 1, len(places)) for side in (left, right)
+        )
+        and _inside(feature[split], 0, n_features)
+    )
+
+
+def _sound_neighbour_tree(rows: np.ndarray, order: np.ndarray, nodes: np.ndarray, bounds: np.ndarray) -> bool:
+    """Return whether the nodes of a tree of neighbours name rows and children that exist."""
+    inner = np.flatnonzero(nodes["is_leaf"] == 0)
+    return (
+        _inside(order, 0, len(rows))
+        and _inside(nodes["idx_start"], 0, nodes["idx_end"] + 1)
+        and _inside(nodes["idx_end"], 0, len(order) + 1)
+        and _inside(2 * inner + 2, 0, len(nodes))
+        and bounds.shape[1:] == (len(nodes), rows.shape[1])
+    )
+
+
+def _inside(values: np.ndarray, low: Any, end: Any) -> bool:
+    return bool(np.all((values >= low) & (values < end)))

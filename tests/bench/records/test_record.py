@@ -186,3 +186,17 @@ def test_a_sealed_file_that_was_edited_is_set_aside_when_it_is_used(beside):
     with pytest.raises(DamagedFileError, match=r"record\.json: changed after it was written; set aside"):
         read_sealed(beside)
     assert not beside.exists()
+
+
+def test_texts_of_a_record_have_no_invisible_characters(tmp_path):
+    """An exception, a class name or a key can hold what moves a terminal's cursor or turns text around."""
+    failure = {
+        "stage": "fit",
+        "type": "E",
+        "message": "a\x1b]0;owned\x07\x9b2J\n\tline two \u202egnp.exe \ud800 Ω",
+    }
+    fields = BASE | {"status": "failed", "failure": failure, "params": {"k\x1b[2J": ["\u2066x", 1]}}
+    write_record(tmp_path / "record.json", Record(**fields))
+    read = read_record(tmp_path / "record.json")
+    assert read.failure.message == (r"a\x1b]0;owned\x07\x9b2J" + "\n\t" + r"line two \u202egnp.exe \ud800 Ω")
+    assert read.params == {r"k\x1b[2J": [r"\u2066x", 1]}

@@ -102,6 +102,7 @@ def test_the_suite_of_these_tests_is_valid(tmp_path):
         ("gamma: 0.1", "gamma: -.inf", "main.methods.gem.steps.0.GEM.gamma", "-inf is not a finite number"),
         ("gamma: 0.1", f"gamma: {10**30}", "main.methods.gem.steps.0.GEM.gamma", "100 bits is too large"),
         ("A test", '"A \\0 test"', "title", "characters that are not text"),
+        ("A test", '"A \\u202Etest"', "title", "characters that are not text"),
         ("[0.1, 1.0]", "[]", "main.methods.gem.grid.gem__gamma", "at least 1 item"),
         ("{ridge: [1.0]}", "{ridge: []}", "main.classifiers.ridge.grid.ridge", "at least 1 item"),
         ("{GEM: {gamma: 0.1}}", "{GEM: 5}", "main.methods.gem.steps.0", "valid dictionary"),

@@ -16,6 +16,7 @@ from eigenbench.bench.records.sealed_json import (
     seal_matches,
     write_sealed,
 )
+from eigenbench.datasets.strict_model import printable
 
 SCHEMA_VERSION: Final = 2
 
@@ -188,7 +189,7 @@ def write_record(path: Path, record: Record) -> None:
 
 
 def read_record(path: Path) -> Record:
-    """Read one record, and check its seal and its fields.
+    """Read one record, check its seal and its fields, and make its texts printable.
 
     Raises
     ------
@@ -201,7 +202,7 @@ def read_record(path: Path) -> Record:
         raise RecordError(f"{path}: cannot be read ({error.strerror or error}); {REMEDY}") from error
     if not seal_matches(content):
         raise RecordError(f"{path}: {_why_refused(content)}; {REMEDY}")
-    fields = json.loads(content)
+    fields = printable(json.loads(content))
     del fields["seal"]
     try:
         return Record.model_validate(fields)

@@ -17,6 +17,7 @@ from eigenbench.bench.suites.steps import Step
 from eigenbench.bench.suites.suite import Config, SettingsError, Suite, SuiteError
 from eigenbench.datasets.catalogue import OWN_CATALOGUE, Catalogue, load_catalogue, load_with_own
 from eigenbench.datasets.plain_yaml import PlainYamlError, read_yaml
+from eigenbench.datasets.strict_model import printable
 from eigenbench.project_files import project_folder
 
 _MAX_ERRORS = 20
@@ -111,10 +112,7 @@ def _check_values(value: Any, place: str) -> None:
         raise SuiteError(f"{place}: {value} is not a finite number")
     elif isinstance(value, int) and abs(value) >= 2**63:
         raise SuiteError(f"{place}: a number of {value.bit_length()} bits is too large")
-    elif isinstance(value, str) and not all(
-        character in "\n\t" or (character >= " " and not "\ud800" <= character <= "\udfff")
-        for character in value
-    ):
+    elif isinstance(value, str) and printable(value) != value:
         raise SuiteError(f"{place}: {value!r:.80} has characters that are not text")
 
 
