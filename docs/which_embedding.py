@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from eigenbench.comparison.rank_intervals import rank_claim_support
 from eigenbench.reporting.formatting import ratio
 from eigenbench.reporting.reference_verdicts import (
     reference_comparisons,
@@ -19,6 +21,8 @@ from eigenbench.reporting.replicates import group_runs
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS.parent / "reports" / "reference"
 PAGE = DOCS / "which_embedding.md"
+#: Share of bootstraps over datasets from which on the page may claim that a method is ahead.
+SUPPORT = 0.95
 _BLOCK = re.compile(r"(<!-- from (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 #: Display names of the methods of the suite gem_mnist, in the order of the page.
@@ -218,8 +222,13 @@ def dataset_table(problem: Problem, board: pd.DataFrame) -> str:
             f"`{line['name']}` {problem.value(line['mean'])}" + (" =" if line["tied"] else "")
             for line in (ranked.iloc[0], methods.iloc[0], *plain.to_dict("records"))
         ]
-        rows.append([f"`{dataset}`", cells[0].removesuffix(" ="), f"{int(ranked['tied'].sum())}", *cells[1:]])
-    return table(["data", f"best, {problem.unit}", "tie", "best embedding", "no embedding"], rows)
+        tie = f"{int(ranked['tied'].sum())}"
+        detectable, needed = ranked["detectable"].median(), ranked["n_to_settle"].min()
+        resolution = [problem.value(detectable) if detectable > 0 else "–"]
+        resolution.append("–" if np.isnan(needed) else f"{needed:.0f}")
+        rows.append([f"`{dataset}`", cells[0].removesuffix(" ="), tie, *resolution, *cells[1:]])
+    best = f"best, {problem.unit}"
+    return table(["data", best, "tie", "detectable", "splits needed", "best embedding", "no embedding"], rows)
 
 
 def means_table(problem: Problem, board: pd.DataFrame) -> str:
@@ -234,8 +243,12 @@ def means_table(problem: Problem, board: pd.DataFrame) -> str:
     return table([f"method, {problem.unit}", *(f"`{dataset}`" for dataset in datasets)], rows)
 
 
-def pairs_table(problem: Problem) -> str:
-    """Answer the questions by wins, losses and the ratio of errors over datasets."""
+def pair_lines(problem: Problem, board: pd.DataFrame) -> list[dict]:
+    """Compare the pairs of the questions, each with the support of its claim about ranks.
+
+    ``support`` is the share of bootstraps over datasets in which ``ahead``, the method with the lower mean
+    rank, stays ahead of the other in every pool of rivals.
+    """
     found = {}
     swapped = {"first better": "second better", "second better": "first better"}
     for line in read("pairs", problem).to_dict("records"):
@@ -249,14 +262,54 @@ def pairs_table(problem: Problem) -> str:
             "high": 1 / line["low"],
             "conclusion": swapped.get(line["conclusion"], line["conclusion"]),
         }
+    errors = error_table(problem, board)
+    lines = []
+    for pair in problem.questions:
+        ahead, behind = max((pair, pair[::-1]), key=lambda names: rank_claim_support(errors, *names))
+        support = rank_claim_support(errors, ahead, behind)
+        names = {"first": pair[0], "second": pair[1], "ahead": ahead, "behind": behind}
+        lines.append(found[pair] | names | {"support": support})
+    return lines
+
+
+def error_table(problem: Problem, board: pd.DataFrame) -> pd.DataFrame:
+    """Return errors, datasets x methods; infinite where a run failed."""
+    values = board["mean"] if problem.metric != "test_micro_f1" else 1 - board["mean"]
+    errors = board.assign(error=values.where(board["rank"].notna()))
+    return errors.pivot(index="dataset", columns="name", values="error").fillna(np.inf)
+
+
+def claims(problem: Problem, board: pd.DataFrame) -> list[list[str]]:
+    """List which pairs of the questions the results settle, and which stay open."""
+    lines = pair_lines(problem, board)
+    held = [line for line in lines if line["support"] >= SUPPORT]
+    equal = [line for line in lines if line["conclusion"] == "equivalent"]
+    rest = [line for line in lines if line not in held and line not in equal]
+    title = f"{problem.title} ({board['dataset'].nunique()} datasets)"
+    found = {"ahead": ("of", held), "equivalent": ("and", equal), "open": ("and", rest)}
+    return [
+        [title, finding, ", ".join(_pair(line, joint) for line in chosen)]
+        for finding, (joint, chosen) in found.items()
+        if chosen
+    ]
+
+
+def _pair(line: dict, joint: str) -> str:
+    """Name a pair with the ratio of errors, the method ahead to the other."""
+    found = line["ratio"] if line["ahead"] == line["first"] else 1 / line["ratio"]
+    number = f" ({ratio(found)})" if np.isfinite(found) else ""
+    return f"`{line['ahead']}` {joint} `{line['behind']}`{number}"
+
+
+def pairs_table(problem: Problem, board: pd.DataFrame) -> str:
+    """Answer the questions by wins, losses and the ratio of errors over datasets."""
     rows = []
-    for first, second in problem.questions:
-        line = found[first, second]
+    for line in pair_lines(problem, board):
         counts = "/".join(str(line[key]) for key in ("wins", "ties", "losses"))
         numbers = [ratio(line["ratio"]), ratio(line["low"], line["high"]), ratio(line["detectable"])]
-        rows.append(
-            [f"`{first}`", f"`{second}`", counts, f"{line['p_value']:.2g}", *numbers, line["conclusion"]]
-        )
+        support = f"`{line['ahead']}` {100 * line['support']:.0f} %" if line["support"] else "–"
+        names = [f"`{line['first']}`", f"`{line['second']}`"]
+        rows.append([*names, counts, f"{line['p_value']:.2g}", *numbers, line["conclusion"], support])
     headings = [
         "first",
         "second",
@@ -266,6 +319,7 @@ def pairs_table(problem: Problem) -> str:
         "95 % interval",
         "detectable",
         "conclusion",
+        "ahead in every pool",
     ]
     return table(headings, rows)
 
@@ -302,6 +356,12 @@ def mnist_table() -> str:
     return table(headings, rows)
 
 
+def claims_block() -> str:
+    """Return the claims of all kinds of problem with enough datasets for ranks."""
+    rows = [row for one in PROBLEMS if one.questions for row in claims(one, read_board(one))]
+    return table(["problem", "finding", "pairs, with the ratio of their errors"], rows)
+
+
 def block() -> str:
     """Return the tables of all kinds of problem."""
     parts = []
@@ -313,7 +373,7 @@ def block() -> str:
             continue
         parts += [
             ranks_table(problem, board),
-            pairs_table(problem),
+            pairs_table(problem, board),
             "Tie: number of methods tied with the best (5 % level). = marks a tied method.\n",
             dataset_table(problem, board),
         ]
@@ -323,7 +383,7 @@ def block() -> str:
 def main() -> None:
     """Write the tables into the page."""
     text = PAGE.read_text(encoding="utf-8")
-    tables = {"gem_mnist": mnist_table(), "the reference results": block()}
+    tables = {"gem_mnist": mnist_table(), "the claims": claims_block(), "the reference results": block()}
     PAGE.write_text(
         _BLOCK.sub(lambda found: f"{found[1]}{tables[found[2]]}{found[3]}", text), encoding="utf-8"
     )

@@ -1,9 +1,11 @@
 """The page on which embedding to take says what the reference results say."""
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -23,6 +25,7 @@ def test_the_tables_of_the_page_are_those_of_the_reference(page):
     text = page.PAGE.read_text(encoding="utf-8")
     assert page.block() in text, "run python docs/which_embedding.py"
     assert page.mnist_table() in text, "run python docs/which_embedding.py"
+    assert page.claims_block() in text, "run python docs/which_embedding.py"
 
 
 def test_the_best_of_each_table_is_the_smallest_error_of_its_runs(page):
@@ -52,6 +55,32 @@ def test_the_best_of_each_table_is_the_smallest_error_of_its_runs(page):
     ],
 )
 def test_what_the_page_says_of_pairs_follows_from_their_ratios(page, first, second, conclusion):
-    lines = [line.split(" | ") for line in page.pairs_table(page.PROBLEMS[0]).splitlines()]
-    (line,) = [one for one in lines if one[:2] == [f"| `{first}`", f"`{second}`"]]
-    assert line[-1].removesuffix(" |") == conclusion
+    lines = page.pair_lines(page.PROBLEMS[0], page.read_board(page.PROBLEMS[0]))
+    (line,) = [one for one in lines if (one["first"], one["second"]) == (first, second)]
+    assert line["conclusion"] == conclusion
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_method_that_the_page_calls_ahead_leads_in_sampled_pools_of_rivals(page, number):
+    problem = page.PROBLEMS[number]
+    errors = page.error_table(problem, page.read_board(problem))
+    lines = page.pair_lines(problem, page.read_board(problem))
+    generator = np.random.default_rng(number)
+    for line in lines:
+        pair = [line["ahead"], line["behind"]]
+        rivals = errors.columns.drop(pair)
+        leads = []
+        for _ in range(200):
+            pool = [*pair, *rivals[generator.random(len(rivals)) < generator.random()]]
+            ranks = errors.iloc[generator.integers(0, len(errors), len(errors))][pool].rank(axis=1).mean()
+            leads.append(ranks[pair[0]] < ranks[pair[1]])
+        # A share of resamples in every pool is at most that in pools at random.
+        assert np.mean(leads) >= line["support"] - 0.08
+
+
+def test_prose_of_the_page_makes_no_claim_beside_the_generated_ones(page):
+    prose = page._BLOCK.sub("", page.PAGE.read_text(encoding="utf-8"))
+    found = re.findall(
+        r"[^.\n|]*\b(?:fewer errors|outperform\w*|best|last of|equivalent to)\b[^.\n|]*", prose
+    )
+    assert [one for one in found if "to the" not in one] == []
