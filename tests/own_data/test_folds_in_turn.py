@@ -1,6 +1,7 @@
 """A comparison that ends before all folds are done compares methods on the same ones."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,12 +14,14 @@ sys.path.insert(0, str(Path(__file__).parent))  # where the tests find these
 from jobs_here import fit_all
 from small_tables import regular_table
 
+from eigenbench.bench.records.record import read_record
 from eigenbench.bench.suites.suite_file import load_suite
+from eigenbench.datasets.plain_yaml import read_yaml, write_yaml
 from eigenbench.own_data.compared_methods import chosen_methods
 from eigenbench.own_data.comparison_run import _answer
 from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.problem import make_problem
-from eigenbench.own_data.workflow import WorkflowEnd, planned_runs
+from eigenbench.own_data.progress import FitsEnd, planned_runs
 from eigenbench.own_data.workspace import write_workspace
 from eigenbench.reporting.__main__ import main as report
 
@@ -50,7 +53,7 @@ def stopped(done, folder, keep):
             target = workspace.results / run.folder
             target.parent.mkdir(parents=True, exist_ok=True)
             target.symlink_to(source.results / run.folder)
-    return workspace, _answer(workspace, planned_runs(workspace), WorkflowEnd.TIME)
+    return workspace, _answer(workspace, planned_runs(workspace), FitsEnd.TIME)
 
 
 def test_all_folds_need_no_note(done, tmp_path):
@@ -61,7 +64,7 @@ def test_all_folds_need_no_note(done, tmp_path):
 
 
 def test_methods_are_compared_on_the_folds_that_all_have_done(done, tmp_path):
-    whole = _answer(*done, WorkflowEnd.DONE).board.set_index(["method", "classifier"])
+    whole = _answer(*done, FitsEnd.DONE).board.set_index(["method", "classifier"])
     workspace, outcome = stopped(done, tmp_path, lambda run: run.seed < 2 or run.method == "raw")
     assert outcome.note == "The time was over: the table stands on 2 of 4 folds, the same for all methods."
     board = outcome.board.set_index(["method", "classifier"])
@@ -121,3 +124,19 @@ def test_before_any_run_is_done_the_answer_says_so(done, tmp_path):
     _, outcome = stopped(done, tmp_path, lambda run: False)
     assert outcome.note == "The time was over before any method was done."
     assert outcome.winner is None
+
+
+def test_all_methods_do_a_fold_before_the_next_and_one_that_fails_is_left_out(tmp_path):
+    workspace = workspace_of(tmp_path)
+    suite = read_yaml(workspace.suite)
+    suite["experiments"]["methods"]["classifiers"]["KNeighborsClassifier"]["params"] = {"n_neighbors": 0}
+    workspace.suite.write_text(write_yaml(suite))
+    command = [sys.executable, "-m", "eigenbench.own_data.fold_fits", str(workspace.folder), "1"]
+    assert subprocess.run(command, check=False).returncode == 0
+    records = [read_record(workspace.results / run.record) for run in planned_runs(workspace).plan.runs]
+    failed = [one for one in records if one.classifier == "KNeighborsClassifier"]
+    assert [one.status for one in failed] == ["failed", *["not_run"] * (N_FOLDS - 1)]
+    assert "failed on an earlier fold" in failed[1].failure.message
+    fitted = sorted((one for one in records if one.status == "ok"), key=lambda one: one.started)
+    assert [one.seed for one in fitted] == [seed for seed in range(N_FOLDS) for _ in range(3)]
+    assert fitted[0].method == "raw"

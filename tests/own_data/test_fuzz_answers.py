@@ -25,10 +25,10 @@ from eigenbench.own_data.compared_methods import INPUTS, known_methods
 from eigenbench.own_data.comparison_run import Options, choose, columns_of, rank
 from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.problem import make_problem
+from eigenbench.own_data.progress import planned_runs
 from eigenbench.own_data.table import OwnDataError
 from eigenbench.own_data.terminal import comparison_table
 from eigenbench.own_data.winner import save_winner
-from eigenbench.own_data.workflow import planned_runs
 from eigenbench.own_data.workspace import dataset_name, write_workspace
 from eigenbench.reporting.__main__ import main as report
 

@@ -20,9 +20,9 @@ from eigenbench.own_data.compared_methods import GRIDS, HELD_OUT, chosen_methods
 from eigenbench.own_data.comparison_run import Options, choose, rank
 from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.problem import make_problem
+from eigenbench.own_data.progress import planned_runs
 from eigenbench.own_data.table import OwnDataError, UserTable
 from eigenbench.own_data.winner import save_winner, settings
-from eigenbench.own_data.workflow import planned_runs
 from eigenbench.own_data.workspace import write_workspace
 
 COMPARISON = Path(__file__).resolve().parents[2] / "config" / "suites" / "comparison.yaml"

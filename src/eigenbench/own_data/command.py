@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -104,11 +105,12 @@ def compare(
 
     Nothing is written but the folder. The same command goes on where it was stopped.
     """
+    started = time.monotonic()
     from eigenbench.own_data.comparison_run import Options, choose, run_comparison
     from eigenbench.own_data.files import read_user_file
     from eigenbench.own_data.problem import make_problem
+    from eigenbench.own_data.progress import FitsEnd
     from eigenbench.own_data.terminal import Progress
-    from eigenbench.own_data.workflow import WorkflowEnd
 
     if test is not None and group is not None:
         from eigenbench.own_data.table import OwnDataError
@@ -127,13 +129,15 @@ def compare(
         return
     if note := choose(problem, options)[0].note:
         typer.echo(note)
-    # Asked to end, as by a batch system, it ends the workflow too.
+    # Asked to end, as by a batch system, it ends all that it started too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = out or Path(f"eigenbench-{file.resolve().stem}")
     with Progress() as progress:
-        outcome = run_comparison(problem, folder, options, seen=progress.seen, ranked=progress.ranked)
+        outcome = run_comparison(
+            problem, folder, options, started=started, seen=progress.seen, ranked=progress.ranked
+        )
     _say_end(outcome, problem, header)
-    if outcome.end is WorkflowEnd.INTERRUPTED:
+    if outcome.end is FitsEnd.INTERRUPTED:
         raise typer.Exit(130)
     if outcome.winner is None:
         raise typer.Exit(1)
@@ -173,11 +177,11 @@ def _say_plan(problem: Problem, options: Options) -> None:
 
 
 def _say_end(outcome: ComparisonResult, problem: Problem, header: bool) -> None:
+    from eigenbench.own_data.progress import FitsEnd
     from eigenbench.own_data.winner import how_to_use
-    from eigenbench.own_data.workflow import WorkflowEnd
 
     workspace = outcome.workspace
-    if outcome.end is not WorkflowEnd.DONE:
+    if outcome.end is not FitsEnd.DONE:
         done = len(outcome.watch.done())
         typer.echo(
             f"{outcome.end.value}: {done} of {outcome.watch.n_runs} runs are done and kept; "

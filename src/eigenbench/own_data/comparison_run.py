@@ -1,7 +1,8 @@
-"""Compare methods on a problem: write the folder, run the workflow, rank, and save the winner."""
+"""Compare methods on a problem: write the folder, fit, rank, and save the winner."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,9 +17,9 @@ from eigenbench.bench.suites.parts import MULTICLASS_METRICS, MULTILABEL_METRICS
 from eigenbench.datasets.splits import fold_split
 from eigenbench.own_data.compared_methods import HELD_OUT, Methods, chosen_methods
 from eigenbench.own_data.problem import Problem
+from eigenbench.own_data.progress import FitsEnd, RunProgress, planned_runs, reporting, run_fits
 from eigenbench.own_data.table import OwnDataError, unknown
 from eigenbench.own_data.winner import save_winner
-from eigenbench.own_data.workflow import RunProgress, WorkflowEnd, finish, planned_runs, run_workflow
 from eigenbench.own_data.workspace import (
     EXPERIMENT,
     Workspace,
@@ -30,7 +31,7 @@ from eigenbench.own_data.workspace import (
 from eigenbench.reporting.inputs import read_inputs
 from eigenbench.reporting.leaderboard import leaderboard
 
-#: Seconds for all fits by default, and with a search.
+#: Seconds for the answer by default, and with a search.
 _SECONDS, _SECONDS_OF_SEARCH = 300.0, 3600.0
 
 #: A fit may take so many times its equal share of the time, if there were but one fold.
@@ -49,7 +50,7 @@ class Options:
         What methods are ranked by; by default the error, the balanced error of imbalanced classes, or the
         micro F1 of labels.
     time_limit : float or None
-        Seconds for all fits together; by default 300, with a search 3,600.
+        Seconds for the answer, report and model included; by default 300, with a search 3,600.
     search : bool
         Choose settings on held-out training rows.
     seed : int
@@ -71,7 +72,7 @@ class Options:
 
     @property
     def seconds(self) -> float:
-        """Seconds for all fits together."""
+        """Seconds for the answer."""
         if self.time_limit is not None:
             return self.time_limit
         return _SECONDS_OF_SEARCH if self.search else _SECONDS
@@ -92,7 +93,7 @@ class ComparisonResult:
         The leaderboard.
     workspace : Workspace
         Where all of it is.
-    end : WorkflowEnd
+    end : FitsEnd
         Whether all was done.
     watch : RunProgress
         The runs.
@@ -106,7 +107,7 @@ class ComparisonResult:
 
     board: pd.DataFrame
     workspace: Workspace
-    end: WorkflowEnd
+    end: FitsEnd
     watch: RunProgress
     winner: pd.Series | None
     saved: bool = False
@@ -185,6 +186,7 @@ def run_comparison(
     folder: Path,
     options: Options,
     *,
+    started: float | None = None,
     seen: Callable[[RunProgress, set], None] = lambda watch, done: None,
     ranked: Callable[[ComparisonResult], None] = lambda outcome: None,
 ) -> ComparisonResult:
@@ -198,8 +200,10 @@ def run_comparison(
         For all that is written.
     options : Options
         What the user asks for.
+    started : float, optional
+        When the time began, by `time.monotonic`; by default now.
     seen : callable
-        Gets the runs and those that are done, while the workflow runs.
+        Gets the runs and those that are done, while they are made.
     ranked : callable
         Gets the answer as soon as all runs are done, before report and MLflow are.
 
@@ -212,6 +216,7 @@ def run_comparison(
     OwnDataError
         In one sentence, what can't be done.
     """
+    started = time.monotonic() if started is None else started
     methods, metric = choose(problem, options)
     if options.suite is not None:
         check_suite_name(options.suite)
@@ -232,25 +237,27 @@ def run_comparison(
     def on_done(done: set) -> None:
         seen(watch, done)
         if len(done) == watch.n_runs and not answered:
-            answered.append(_answer(workspace, watch, WorkflowEnd.DONE))
+            answered.append(_answer(workspace, watch, FitsEnd.DONE))
             ranked(answered[0])
 
-    end = run_workflow(workspace, watch, jobs=options.cores, time_limit=options.seconds, seen=on_done)
+    end = run_fits(workspace, watch, cores=options.cores, deadline=started + options.seconds, seen=on_done)
     if not answered:
         answered.append(_answer(workspace, watch, end))
         ranked(answered[0])
     outcome = replace(answered[0], end=end)
     columns_of(outcome.board).to_csv(workspace.leaderboard, index=False)
-    ranked_on = planned_runs(workspace)
-    if end is WorkflowEnd.TIME:
-        finish(workspace, ranked_on)
-    if outcome.winner is None or end is WorkflowEnd.INTERRUPTED:
+    if end is FitsEnd.INTERRUPTED:
         return outcome
-    save_winner(workspace, problem, ranked_on.plan, outcome.winner["method"], outcome.winner["classifier"])
+    ranked_on = planned_runs(workspace)
+    with reporting(workspace, ranked_on):
+        if outcome.winner is None:
+            return outcome
+        method, classifier = outcome.winner["method"], outcome.winner["classifier"]
+        save_winner(workspace, problem, ranked_on.plan, method, classifier)
     return replace(outcome, saved=True)
 
 
-def _answer(workspace: Workspace, watch: RunProgress, end: WorkflowEnd) -> ComparisonResult:
+def _answer(workspace: Workspace, watch: RunProgress, end: FitsEnd) -> ComparisonResult:
     """Rank the methods on the same folds; if not all are done, the suite keeps only those."""
     done = watch.done()
     folds = watch.comparable(done)
@@ -264,9 +271,9 @@ def _answer(workspace: Workspace, watch: RunProgress, end: WorkflowEnd) -> Compa
     return ComparisonResult(board, workspace, end, watch, winner, note=note)
 
 
-def _note(watch: RunProgress, done: set[tuple[str, str, int]], end: WorkflowEnd) -> str:
+def _note(watch: RunProgress, done: set[tuple[str, str, int]], end: FitsEnd) -> str:
     """Say which folds a table stands on that lacks some runs."""
-    why = "The time was over" if end is WorkflowEnd.TIME else "Interrupted"
+    why = "The time was over" if end is FitsEnd.TIME else "Interrupted"
     folds, seeds = watch.comparable(done), {run.seed for run in watch.plan.runs}
     n_methods = watch.n_runs // len(seeds)
     if not folds:

@@ -20,7 +20,7 @@ from eigenbench.reporting.terminal_tables import rank_texts, text_table
 if TYPE_CHECKING:
     from eigenbench.bench.records.runs import Run
     from eigenbench.own_data.comparison_run import ComparisonResult
-    from eigenbench.own_data.workflow import RunProgress
+    from eigenbench.own_data.progress import RunProgress
 
 #: Shown after the interval and the difference to the best.
 _FURTHER = {"balanced_error": "balanced", "log_loss": "log loss"}

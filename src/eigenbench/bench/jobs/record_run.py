@@ -81,7 +81,7 @@ def write_run_record(
         "deterministic": final["status"] == "ok" and _is_deterministic(spec, classifier),
         "status": final["status"],
         "failure": final.get("failure"),
-        "dataset_info": _dataset_info(state) if state["card"] else None,
+        "dataset_info": dataset_info(state) if state["card"] else None,
         "peak_rss_mb": max((report.get("peak_rss_mb", 0.0) for report in reports), default=0.0) or None,
         "environment": describe_environment(
             context.supervisor.threads, context.options.code, context.supervisor.gemm_gflops
@@ -119,7 +119,8 @@ def _search(spec: JobSpec, reports: list[Report], selected: int | None) -> dict[
     return {"metric": spec.validation.metric, "candidates": kept, "selected": selected}
 
 
-def _dataset_info(state: Report) -> DatasetInfo:
+def dataset_info(state: Report) -> DatasetInfo:
+    """Return what records say of a dataset, from its state."""
     card = state["card"]
     split = card["split"]
     arrays = {name: record["sha256"] for name, record in card["arrays"].items()}

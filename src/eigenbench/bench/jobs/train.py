@@ -57,7 +57,6 @@ def train(
     """
     spec = context.spec
     started = now()
-    folder = context.folder(seed, classifier)
     reports = list(searched or ())
     if spec.shares_embedding:
         reports.insert(0, read_embedding(context, seed)[0])
@@ -69,9 +68,19 @@ def train(
             context.supervisor.run("train", lambda: _fit(context, classifier, seed, candidates, moments))
         )
     if reports[-1]["status"] != "ok":
-        for name in TRAINED_FILES[1:]:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(b"")
+        write_failed_run(context, classifier, seed, reports, started)
+    else:
+        write_run_record(context, classifier, seed, reports, started)
+
+
+def write_failed_run(
+    context: JobContext, classifier: str, seed: int, reports: list[Report], started: str
+) -> None:
+    """Write the record of a run without a result, and empty files in place of its model and predictions."""
+    folder = context.folder(seed, classifier)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in TRAINED_FILES[1:]:
+        (folder / name).write_bytes(b"")
     write_run_record(context, classifier, seed, reports, started)
 
 
@@ -158,11 +167,16 @@ def fit_seed(context: JobContext, seed: int) -> None:
     if spec.shares_embedding:
         usable = write_embedding(context, seed)["status"] == "ok"
     for classifier in spec.classifiers:
-        reports = None
-        if spec.searches(classifier) and usable:
-            points = spec.points(classifier)
-            reports = [supervised_search(context, classifier, seed, points, fit_features_here)]
-        train(context, classifier, seed, reports)
+        fit_run(context, classifier, seed, usable)
+
+
+def fit_run(context: JobContext, classifier: str, seed: int, usable: bool) -> None:
+    """Search, train and test one classifier of a method; without data or embedding, record why not."""
+    reports = None
+    if context.spec.searches(classifier) and usable:
+        points = context.spec.points(classifier)
+        reports = [supervised_search(context, classifier, seed, points, fit_features_here)]
+    train(context, classifier, seed, reports)
 
 
 def _work(context: JobContext, seed: int) -> None:

@@ -311,7 +311,8 @@ class Workflow:
 
     # Parameters by which Snakemake sees that a job has to run again
 
-    def code(self, verb: str, *specs: JobSpec) -> str:
+    @staticmethod
+    def code(verb: str, *specs: JobSpec) -> str:
         """Return the hash of the code that a job runs: its module, its components and its protocol."""
         modules = [f"eigenbench.bench.jobs.{verb}"]
         own: set[tuple[str, str]] = set()
