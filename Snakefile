@@ -19,7 +19,7 @@ for target, suites in BENCH.targets.items():
             BENCH.report_files(target),
             lambda w, suites=suites: BENCH.files_of(suites),
         message:
-            "all done"
+            BENCH.message_of(target)
 
 
 include: "workflow/rules/data.smk"

@@ -59,8 +59,8 @@ html_theme_options = {
     "footer_end": ["theme-version"],
     "show_prev_next": True,
 }
-# Pages at the top have no others below them to list.
-html_sidebars = {"*": []}
+# These have no section to list.
+html_sidebars = {name: [] for name in ("index", "genindex", "search")}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"

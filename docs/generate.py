@@ -1,4 +1,4 @@
-"""Writes the pages that follow from the code, the catalogue and the suites."""
+"""Pages that follow from the code, the catalogue and the suites."""
 
 from __future__ import annotations
 
@@ -141,7 +141,8 @@ def _suite(path: Path) -> str:
     )
     header = ("experiment", "dataset", "measures", "methods", "classifiers", "seeds", "published numbers")
     text = f"## {suite.name}\n\n{suite.title}\n\n{suite.description or ''}\n\n"
-    return text + f"```bash\nsnakemake {suite.name}\n```\n\n" + _table(header, rows) + "\n"
+    time = f"   # about {suite.minutes} minutes on two cores" if suite.minutes else ""
+    return text + f"```bash\nsnakemake {suite.name}{time}\n```\n\n" + _table(header, rows) + "\n"
 
 
 def _names(names: Iterable[str]) -> str:

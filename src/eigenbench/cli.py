@@ -104,7 +104,8 @@ def list_(what: Listing, suites_dir: SuitesDir = None) -> None:
             _print_table(*_protocol_rows())
         case Listing.SUITES:
             suites = [load_suite(path) for path in suite_files(_suites_folder(suites_dir))]
-            _print_table(("suite", "runs what"), [(suite.name, suite.title) for suite in suites])
+            rows = [(one.name, str(one.minutes or "–"), one.title) for one in suites]
+            _print_table(("suite", "minutes on 2 cores", "title"), rows)
 
 
 @app.command()
@@ -402,7 +403,7 @@ def _suite_path(name: str, suites_dir: Path | None) -> Path:
 def _print_table(header: tuple[str, ...], rows: Rows) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in header:
-        numeric = name in ("rows", "features", "classes")
+        numeric = name in ("rows", "features", "classes", "minutes on 2 cores")
         table.add_column(name, justify="right" if numeric else "left", no_wrap=name == header[0])
     for row in rows:
         table.add_row(*row)

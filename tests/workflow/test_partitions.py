@@ -1,4 +1,4 @@
-"""The worked example of docs/scaling.md: a suite on rows in files, and what an edit of one makes again."""
+"""The worked example of docs/partitions.md: a suite on rows in files, and what an edit of one makes again."""
 
 import json
 import sqlite3
@@ -16,7 +16,7 @@ RUN = f"{COMMANDS}eigenbench run --config suites_dir=. suites=[in_files]"
 def followed(tmp_path_factory):
     """A folder in which every command of the document was given, and what they printed."""
     folder = tmp_path_factory.mktemp("partitions")
-    return folder, shell(folder, script(DOCS / "scaling.md"))
+    return folder, shell(folder, script(DOCS / "partitions.md"))
 
 
 def records(folder):

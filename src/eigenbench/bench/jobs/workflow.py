@@ -206,6 +206,11 @@ class Workflow:
         data = dict.fromkeys(("download", "prepare", "report", "track"), START_SECONDS)
         return large | data | {job.name: START_SECONDS + job.seconds for job in self.shared_jobs}
 
+    def message_of(self, target: str) -> str:
+        """Return the message of a target, which a dry run shows: the end, and the time from nothing."""
+        minutes = sum(self.plans[name].suite.minutes or 0 for name in self.targets[target])
+        return f"all done (from nothing about {minutes} minutes on two cores)" if minutes else "all done"
+
     # Files
 
     def files_of(self, suites: Iterable[str]) -> list[str]:

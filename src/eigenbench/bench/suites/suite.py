@@ -267,8 +267,9 @@ def _check_metric(name: str, known: tuple[str, ...]) -> None:
 class Suite(SuiteModel):
     """A named set of experiments: one published table or figure, or the quick selection.
 
-    ``time_limit`` is that of every experiment without one of its own; ``deviations`` says what is not as
-    in the paper. ``folder`` is that of the file that the suite was read from.
+    ``minutes`` is the approximate time of all runs on two cores. ``time_limit`` holds for every experiment
+    without one of its own; ``deviations`` lists the differences from the paper. ``folder`` is that of the
+    suite's file.
     """
 
     _folder: Path | None = PrivateAttr(default=None)
@@ -276,6 +277,7 @@ class Suite(SuiteModel):
     name: FolderName
     title: str
     description: str = ""
+    minutes: int | None = Field(default=None, ge=1)
     deviations: Several[Deviation] = ()
     time_limit: Seconds | None = None
     experiments: Named[ExperimentSpec] = Field(min_length=1)
