@@ -29,11 +29,32 @@ _FORBIDDEN = re.compile(
 )
 PAGES = sorted(
     path
-    for pattern in ("*.md", "docs/*.md", "docs/methods/*.md", "config/*.md", "benchmarks/*.md", "reports/reference/*.md")
+    for pattern in (
+        "*.md",
+        "docs/*.md",
+        "docs/methods/*.md",
+        "config/*.md",
+        "benchmarks/*.md",
+        "reports/reference/*.md",
+    )
     for path in REPOSITORY.glob(pattern)
     if path.name not in ("CODE_OF_CONDUCT.md", "style.md", "verdicts.md")
 )
-COMMANDS = ("", "compare", "crate", "export", "fetch", "list", "new", "run", "show", "summary", "sync", "ui", "verify")
+COMMANDS = (
+    "",
+    "compare",
+    "crate",
+    "export",
+    "fetch",
+    "list",
+    "new",
+    "run",
+    "show",
+    "summary",
+    "sync",
+    "ui",
+    "verify",
+)
 
 
 def prose(text: str) -> str:
@@ -113,14 +134,16 @@ def test_no_help_has_a_forbidden_phrase():
         for command in COMMANDS
     }
     assert {
-        command: found[0] for command, text in printed.items() if (found := _FORBIDDEN.search(" ".join(text.split())))
+        command: found[0]
+        for command, text in printed.items()
+        if (found := _FORBIDDEN.search(" ".join(text.split())))
     } == {}
 
 
 @pytest.mark.parametrize(
     ("text", "lengths"),
     [
-        ("One two three. Four five.\nSix `seven` eight", [3, 2 + 3]),
+        ("One two three. Four five.\nSix `seven` eight", [3, 2, 3]),
         ("- one two\n- three: four five", [2, 1, 2]),
         ("| a | table |\n\n```bash\nsome code here\n```\n\n# A heading\n\nTwo words.", [2]),
     ],

@@ -55,10 +55,9 @@ ReportsDir = Annotated[Path, typer.Option(help="Folder of the rendered report.")
     options_metavar="[SUITE]... [SNAKEMAKE'S OPTIONS]",
 )
 def run(context: typer.Context) -> None:
-    """Run suites in the current folder: Snakemake, with the workflow that comes with eigenbench.
+    """Run suites in the current folder: Snakemake with eigenbench's workflow.
 
-    A suite is named, or given as the path of its file. Beside the Snakefile of a checkout, ``snakemake`` does
-    the same.
+    Give a suite by its name or by the path of its file. In a checkout, ``snakemake`` does the same.
     """
     command = snakemake_command()
     raise typer.Exit(run_stoppable([*command, *_snakemake_arguments(context.args)]))
@@ -114,7 +113,7 @@ def show(
     results_dir: ResultsDir = Path("results"),
     suites_dir: SuitesDir = None,
 ) -> None:
-    """Print a suite's numbers beside the published ones, what protocols measured, and the leaderboards."""
+    """Print a suite's measured and published numbers, and its leaderboards."""
     from eigenbench.reporting.inputs import read_inputs
     from eigenbench.reporting.replicates import group_runs
     from eigenbench.reporting.terminal_tables import print_suites
@@ -140,11 +139,9 @@ def verify(
 ) -> None:
     """Compare a suite's runs with the reference results: identical, within noise, or different.
 
-    Writes a receipt. Put beside the reference (reports/reference/receipts), it counts in reports as one more
-    machine that gave the same numbers.
+    Writes a receipt. In reports/reference/receipts it counts as one more machine type in reports.
 
-    Ends with 0 where every run came out again, 3 where one is different or missing, 1 where nothing could be
-    compared.
+    Ends with 0 if every run was reproduced, 3 if one is different or missing, 1 if nothing could be compared.
     """
     from eigenbench.bench.jobs.plan import load_plan
     from eigenbench.reproduction.receipt import read_receipts, write_receipt
@@ -179,7 +176,7 @@ def summary(
     reports_dir: ReportsDir = Path("reports"),
     suites_dir: SuitesDir = None,
 ) -> None:
-    """Print the headline results of every suite that has run, and where report and dashboard are."""
+    """Print the headline results of every finished suite, and the paths of report and dashboard."""
     from eigenbench.reporting.inputs import read_inputs
     from eigenbench.reporting.replicates import group_runs
     from eigenbench.reporting.terminal_tables import print_summary
@@ -195,7 +192,7 @@ def fetch(
     data_dir: Annotated[
         Path | None, typer.Option(help="Data folder.", show_default="the user's cache")
     ] = None,
-    prepare: Annotated[bool, typer.Option(help="Also bring the data into memory-mapped form.")] = True,
+    prepare: Annotated[bool, typer.Option(help="Also convert the data to memory-mapped arrays.")] = True,
 ) -> None:
     """Download a dataset, check it, and prepare it."""
     from eigenbench import datasets
@@ -221,16 +218,18 @@ def sync(
             help="MLflow store or server.", show_default="MLFLOW_TRACKING_URI, else sqlite:///mlflow.db"
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be done, and write nothing.")
+    ] = False,
     all_models: Annotated[
         bool, typer.Option("--all-models", help="Store the model of every run, not of the best seed only.")
     ] = False,
     reports_dir: ReportsDir = Path("reports"),
     suites_dir: SuitesDir = None,
 ) -> None:
-    """Push finished runs to MLflow: those of a machine that was offline, or into another store.
+    """Import finished runs into MLflow, after work offline or into another store.
 
-    What is there already stays; a push that was interrupted goes on where it stopped.
+    Runs in the store already are kept. An interrupted import continues.
     """
     from eigenbench.bench.jobs.plan import load_plan
     from eigenbench.tracking import TrackingError, compare_records, import_records
@@ -305,7 +304,7 @@ def export(
     results_dir: ResultsDir = Path("results"),
     suites_dir: SuitesDir = None,
 ) -> None:
-    """Write a suite's tables and figures as files for papers, from its records; nothing is run."""
+    """Write a suite's tables and figures as files for papers, from its records."""
     from eigenbench.reporting.export import export_suite
 
     folder = out or Path(f"export-{suite}")
@@ -325,7 +324,7 @@ def ui(
     port: Annotated[int, typer.Option(help="Port; the next free one is taken if it is in use.")] = 5000,
     allowed_hosts: Annotated[
         str | None,
-        typer.Option(help="Names by which other machines ask for it.", show_default="this machine's own"),
+        typer.Option(help="Host names that other machines may use.", show_default="this machine's own"),
     ] = None,
 ) -> None:
     """Open the MLflow dashboard on the store that the workflow fills."""

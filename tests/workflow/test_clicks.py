@@ -1,4 +1,4 @@
-"""The clicks that docs/read_results.md writes down lead to the answers, in report and dashboard of a real run."""
+"""The clicks of docs/read_results.md lead to the answers, in report and dashboard of a real run."""
 
 from __future__ import annotations
 
