@@ -103,7 +103,7 @@ def list_(what: Listing, suites_dir: SuitesDir = None) -> None:
             _print_table(*_protocol_rows())
         case Listing.SUITES:
             suites = [load_suite(path) for path in suite_files(_suites_folder(suites_dir))]
-            rows = [(one.name, str(one.minutes or "–"), one.title) for one in suites]
+            rows: Rows = [(one.name, str(one.minutes or "–"), one.title) for one in suites]
             _print_table(("suite", "minutes on 2 cores", "title"), rows)
 
 
