@@ -37,7 +37,7 @@ app = typer.Typer(
 
 
 class Listing(StrEnum):
-    """What ``eigenbench list`` shows."""
+    """Subjects of ``eigenbench list``."""
 
     DATASETS = "datasets"
     METHODS = "methods"

@@ -1,4 +1,4 @@
-"""Where the Snakefile, the configuration, the rules and the profiles are, and the command that runs them."""
+"""Paths of the Snakefile, the configuration, the rules and the profiles, and the command that runs them."""
 
 from __future__ import annotations
 

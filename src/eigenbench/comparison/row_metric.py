@@ -55,7 +55,7 @@ class RowMetric:
 
     @property
     def is_share(self) -> bool:
-        """Whether the metric is the share of wrong rows, or their number."""
+        """True if the metric is the share of wrong rows, or their number."""
         return self.values.dtype == bool and self.combine is None
 
     @cached_property

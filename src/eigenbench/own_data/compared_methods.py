@@ -1,4 +1,4 @@
-"""Which methods are compared on a user's data."""
+"""Methods that are compared on a user's data."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def seconds_of_classifier(name: str, entry: CatalogueEntry) -> float:
 
 @dataclass(frozen=True)
 class Methods:
-    """What is compared.
+    """Methods and settings of a comparison.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Methods:
 
     @property
     def searches(self) -> bool:
-        """Whether settings are chosen on held-out training rows."""
+        """True if settings are chosen on validation rows."""
         return bool(self.grids)
 
     @property

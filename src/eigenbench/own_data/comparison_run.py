@@ -40,7 +40,7 @@ _SHARE = 2.0
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asks for.
+    """Request of the user.
 
     Attributes
     ----------

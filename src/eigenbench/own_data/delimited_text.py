@@ -37,7 +37,7 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where the rows of a file begin and end.
+    """Positions of the first and last row of a file.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ _FOLDS, _FOLDS_OF_MANY_ROWS, _MANY_ROWS = 5, 3, 20_000
 
 @dataclass(frozen=True)
 class Problem:
-    """What is compared on.
+    """Data of a comparison.
 
     Attributes
     ----------
@@ -54,17 +54,17 @@ class Problem:
 
     @property
     def multilabel(self) -> bool:
-        """Whether a row may have several labels."""
+        """True if a row may have several labels."""
         return self.target.kind == "multilabel"
 
     @property
     def sparse(self) -> bool:
-        """Whether the features are sparse."""
+        """True if the features are sparse."""
         return issparse(self.matrix)
 
     @property
     def missing(self) -> bool:
-        """Whether a value is missing."""
+        """True if a value is missing."""
         return not self.sparse and bool(np.isnan(self.matrix).any())
 
     @property

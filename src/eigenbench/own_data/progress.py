@@ -30,7 +30,7 @@ _FINISH_S, _REFIT = 20.0, 1.5
 
 
 class FitsEnd(Enum):
-    """How the fits of a comparison ended."""
+    """End of the fits of a comparison: done, out of time, or interrupted."""
 
     DONE = "done"
     TIME = "out of time"
@@ -39,7 +39,7 @@ class FitsEnd(Enum):
 
 @dataclass(frozen=True)
 class RunProgress:
-    """What a workflow has done so far.
+    """Progress of a workflow.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ _TRUE, _FALSE = {"1", "true", "yes", "y", "t"}, {"0", "false", "no", "n", "f"}
 
 @dataclass(frozen=True)
 class Target:
-    """What is to be predicted of each row.
+    """Target of each row.
 
     Attributes
     ----------

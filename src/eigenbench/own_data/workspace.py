@@ -28,7 +28,7 @@ _SEEDS = 2**32
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where a comparison works."""
+    """Folder of a comparison."""
 
     folder: Path
 
@@ -59,7 +59,7 @@ class Workspace:
 
     @property
     def log(self) -> Path:
-        """What Snakemake says."""
+        """File of Snakemake's messages."""
         return self.folder / "compare.log"
 
 

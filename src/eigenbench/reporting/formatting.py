@@ -1,4 +1,4 @@
-"""How metrics and numbers are written for people: labels, units, digits."""
+"""Formats of metrics and numbers for people: labels, units, digits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MetricStyle:
-    """How one metric is shown.
+    """Format of one metric.
 
     Attributes
     ----------

@@ -72,7 +72,7 @@ class RunGroup:
 
     @property
     def state(self) -> str:
-        """What a table shows in place of a number: a dash where no such number was measured."""
+        """Placeholder of a number in a table: a dash where no such number was measured."""
         if self.finished:
             return "–"
         return self.records[0].status.replace("_", " ") if self.records else "no record"
@@ -127,7 +127,7 @@ class RunGroup:
 
     @property
     def finished_note(self) -> str:
-        """How many of the planned seeds have finished, as ``3 of 5 seeds``; empty when all have."""
+        """Count of finished seeds, as ``3 of 5 seeds``; empty when all have finished."""
         finished = len(self.finished)
         return f"{finished} of {self.n_planned} seeds" if finished < self.n_planned else ""
 

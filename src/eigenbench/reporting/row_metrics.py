@@ -1,4 +1,4 @@
-"""What each test row contributes to a metric, from the predictions that a run has kept."""
+"""Contributions of each test row to a metric, from a run's stored predictions."""
 
 from __future__ import annotations
 

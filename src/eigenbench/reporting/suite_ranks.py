@@ -89,7 +89,7 @@ class SuiteRanks:
 
     @cached_property
     def refusal(self) -> str:
-        """Why there is no comparison over datasets, in one sentence; empty where there is one."""
+        """Reason for no comparison over datasets, in one sentence; empty where there is one."""
         try:
             complete_table(self.errors)
         except RefusedComparison as error:

@@ -1,4 +1,4 @@
-"""How far two runs of one method may lie apart by the choice of test rows and of seeds."""
+"""Noise of a metric: differences between two runs of one method by test rows and seeds."""
 
 from __future__ import annotations
 

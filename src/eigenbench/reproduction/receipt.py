@@ -55,7 +55,7 @@ class ComparedValue(_Model):
 
     @property
     def in_noise(self) -> float:
-        """How many times the noise the two values lie apart; infinite where it is zero or not known."""
+        """Difference of the two values in units of the noise; infinite where that is zero or unknown."""
         if self.here is None or not self.noise:
             return math.inf
         return abs(self.here - self.reference) / self.noise

@@ -15,7 +15,7 @@ from eigenbench.tracking.suite_store import RUN, Group, Key, StoredRun, latest
 
 @dataclass
 class ImportSummary:
-    """What an import did.
+    """Counts of an import.
 
     Attributes
     ----------

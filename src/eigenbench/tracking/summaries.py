@@ -40,7 +40,7 @@ class Summary:
 
     @property
     def style(self) -> MetricStyle:
-        """How the headline metric is shown."""
+        """Format of the headline metric."""
         return metric_style(self.headline)
 
     @property

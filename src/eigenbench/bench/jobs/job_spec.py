@@ -149,7 +149,7 @@ class JobSpec(_Model):
 
     @property
     def shares_embedding(self) -> bool:
-        """Whether one embedding, fitted on all training rows, serves every classifier of a seed."""
+        """True if one embedding, fitted on all training rows, serves every classifier of a seed."""
         return bool(self.steps) and not self.grid and self.protocol is None
 
     def of_run(self, classifier: str) -> JobSpec:

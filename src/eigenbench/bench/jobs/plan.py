@@ -54,7 +54,7 @@ class MethodPlan:
 
     @property
     def folder(self) -> str:
-        """Where its files are, below the results folder."""
+        """Folder of its files, below the results folder."""
         return f"{self.spec.suite}/{self.spec.experiment}/{self.spec.method}"
 
     @property
@@ -102,7 +102,7 @@ class SuitePlan:
 
     @property
     def imports(self) -> list[str]:
-        """What is imported into MLflow at once, as folders of results: a short suite, or an experiment.
+        """Folders of results that one import covers: a short suite, or an experiment.
 
         Loading MLflow takes as long as importing dozens of runs; but hours of work show what is done.
         """

@@ -25,7 +25,7 @@ _ROUNDING = 1e-5
 
 @dataclass(frozen=True)
 class Scores:
-    """What a model achieved on some rows.
+    """Metrics and predictions of a model on some rows.
 
     Attributes
     ----------

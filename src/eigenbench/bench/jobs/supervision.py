@@ -55,7 +55,7 @@ class MachineFaultError(RuntimeError):
 
 @dataclass(frozen=True)
 class Supervisor:
-    """How fits are run.
+    """Execution of fits: in this process or in a child.
 
     Attributes
     ----------

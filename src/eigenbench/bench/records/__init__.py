@@ -1,1 +1,1 @@
-"""What a run leaves: its record, its model, and where they are."""
+"""Files of a run: its record, its model, and their paths."""

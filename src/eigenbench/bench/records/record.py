@@ -28,7 +28,7 @@ class _Model(BaseModel):
 
 
 class Failure(_Model):
-    """Why a run has no metrics."""
+    """Reason for a run without metrics."""
 
     stage: str
     type: str
@@ -53,7 +53,7 @@ class Search(_Model):
 
 
 class DatasetInfo(_Model):
-    """What the run was fitted and tested on."""
+    """Data that the run was fitted and tested on."""
 
     name: str
     sha256: str
@@ -91,7 +91,7 @@ class Confusion(_Model):
 
 
 class Environment(_Model):
-    """Where the numbers come from.
+    """Origin of the numbers: code, versions, machine.
 
     ``gemm_gflops`` is the machine's rate of float32 matrix products with these threads, in 10^9 operations a
     second: what makes seconds of several machines comparable. ``blas`` is the library of matrix products and

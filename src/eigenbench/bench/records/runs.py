@@ -41,13 +41,13 @@ class Run:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What its record says of which run it is, by the names of the record's fields."""
+        """Identity of the run, by the names of the record's fields."""
         fields = asdict(self)
         return {"run_key": fields.pop("key"), **fields}
 
     @property
     def folder(self) -> str:
-        """Where its files are, below the results folder."""
+        """Folder of its files, below the results folder."""
         return f"{self.suite}/{self.experiment}/{self.method}/{within_method(self.seed, self.classifier)}"
 
     @property

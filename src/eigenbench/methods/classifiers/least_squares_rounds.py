@@ -217,7 +217,7 @@ def linked_scores(
 
 
 class _Pass:
-    """What the two passes of a round share: the maps so far, and the scores that were changed."""
+    """State that the two passes of a round share: the maps so far, and the changed scores."""
 
     def __init__(self, coef: np.ndarray, intercept: np.ndarray, link: np.ndarray) -> None:
         self._maps = coef, intercept, link
@@ -273,7 +273,7 @@ class _LinkEquations(_Pass):
 
 
 class _Residuals(_Pass):
-    """What the rounds so far leave of the class indicators: products with the features, and how much."""
+    """Residual of the class indicators after the rounds so far: products with the features, and its size."""
 
     def __init__(self, coef: np.ndarray, intercept: np.ndarray, link: np.ndarray, *, last: bool) -> None:
         super().__init__(coef, intercept, link)

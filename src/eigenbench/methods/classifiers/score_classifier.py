@@ -1,4 +1,4 @@
-"""What the classifiers share that predict from one score per class or label."""
+"""Base of the classifiers that predict from one score per class or label."""
 
 from __future__ import annotations
 
