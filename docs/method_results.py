@@ -30,13 +30,13 @@ class Place:
     Attributes
     ----------
     suite, experiment, competitor : str
-        Where, and which.
+        Names of the suite, the experiment and the competitor.
     result, best : str
-        Its mean with its unit, and the best of all the others with its name.
+        Mean with its unit; best of the others with its name.
     rank, of : int
-        Its place among so many.
+        Rank, and the number of competitors.
     tied : bool
-        Whether it cannot be told from the first.
+        True if it is tied with the first.
     """
 
     suite: str
@@ -50,7 +50,7 @@ class Place:
 
 
 def results(component: str) -> list[str]:
-    """Return what the reference says of a component, as lines of reStructuredText."""
+    """Return the reference results of a component, as lines of reStructuredText."""
     places = sorted(_places(component), key=lambda place: ((place.rank - 1) / (place.of - 1), -place.of))
     if not places:
         return []
@@ -58,13 +58,13 @@ def results(component: str) -> list[str]:
     tied = sum(place.tied for place in places)
     text = (
         f"On {len(places)} leaderboard{'s' * (len(places) > 1)} of the reference results the best pipeline "
-        f"with it is first on {first}, and cannot be told from the first on {tied}."
+        f"with it is first on {first} and tied with the best on {tied}."
     )
     chosen = places if len(places) <= 2 * SHOWN else [*places[:SHOWN], *places[-SHOWN:]]
     if len(chosen) < len(places):
-        text += f" Its {SHOWN} best and its {SHOWN} worst places:"
+        text += f" The table shows its {SHOWN} best and {SHOWN} worst ranks."
     lines = [text, "", ".. list-table::", "   :header-rows: 1", ""]
-    rows = [("data", "with it", "result", "place", "best without it")]
+    rows = [("data", "with it", "result", "rank", "best without it")]
     rows += [
         (
             f"``{place.experiment}`` ({place.suite})",

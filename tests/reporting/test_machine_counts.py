@@ -1,4 +1,4 @@
-"""The column that says on how many machines a number came out again."""
+"""The column with the number of machine types on which a number was reproduced."""
 
 from __future__ import annotations
 
