@@ -2,8 +2,8 @@
 Classifiers on the plane
 ========================
 
-The shade is the probability of the second class, or the class where a classifier gives none. Linear
-classifiers see 200 random Fourier features, so that their boundary can bend.
+The shade is the probability of the second class, or the predicted class of classifiers without
+probabilities. Linear classifiers get 200 random Fourier features, so that their boundary can be nonlinear.
 """
 
 import matplotlib.pyplot as plt
@@ -51,8 +51,8 @@ for axes, classifier in zip(panels.flat, classifiers, strict=False):
     axes.set(title=type(classifier).__name__, xticks=[], yticks=[])
 
 # %%
-# `SignedPowers` bends boundaries in another way: it gives powers of the positive and the negative part of
-# each projection.
+# `SignedPowers` also makes boundaries nonlinear: powers of the positive and the negative part of each
+# projection.
 
 z = np.linspace(-2, 2, 201)
 powers = SignedPowers()

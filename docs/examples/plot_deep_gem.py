@@ -2,9 +2,8 @@
 Deep GEM in three lines
 =======================
 
-`GEM` finds directions along which one class is large and another is small, `SignedPowers` makes the
-features of each, and a linear classifier does the rest. Since both are transformers, a second layer is the
-same pipeline once more.
+`GEM` finds directions with large energy in one class and small energy in another. `SignedPowers` computes
+features of them for a linear classifier. Both are transformers, so a second layer repeats the pipeline.
 """
 
 import matplotlib.pyplot as plt
@@ -31,11 +30,11 @@ for name, model in {"pixels": linear, "GEM": gem, "GEM on GEM": deep_gem}.items(
     print(f"{name:10}  {error:.1%} of {len(y_test)} test rows wrong")
 
 # %%
-# Whether a second layer helps depends on the data, and is for validation rows to say.
+# Validation rows decide whether a second layer helps.
 #
-# What the detectors look for
-# ---------------------------
-# A detector of the pair (i, j) is a picture: bright or dark where a digit i has energy that no digit j has.
+# Detectors as images
+# -------------------
+# A detector of the pair (i, j) is bright or dark where digit i has energy and digit j has none.
 
 detectors, pairs = gem[0].detectors_, gem[0].pairs_
 figure, axes = plt.subplots(1, 5, figsize=(10, 2.3), layout="constrained")

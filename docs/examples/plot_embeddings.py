@@ -2,8 +2,8 @@
 Embeddings of digits side by side
 =================================
 
-Each embedding is fitted on half of the images of four digits, and shows the other half by the first two
-numbers that it gives them. The embeddings of scikit-learn stand at the end.
+Each embedding is fitted on half of the images of four digits. The plots show its first two dimensions on
+the other half. The last embeddings are scikit-learn's.
 """
 
 import matplotlib.pyplot as plt
@@ -69,7 +69,7 @@ for axes, embedding in zip(grid.flat, embeddings, strict=False):
     show(axes, embedding.fit(X[train], y[train]).transform(X[test]), type(embedding).__name__)
 
 # %%
-# `TemporalHyperbolicPCA` is given no classes but an order of the rows: each kind of digit is a block of time.
+# `TemporalHyperbolicPCA` gets no classes but an order of the rows: each digit is a block of time.
 
 order = np.argsort(y[train], kind="stable")
 temporal = TemporalHyperbolicPCA(n_components=2, random_state=0).fit(X[train][order])

@@ -3,7 +3,7 @@ Kernel features against the exact kernel
 ========================================
 
 Random features replace the kernel :math:`(1 - \\|x - y\\|^2 / a^2)^p` on unit vectors by an inner product
-of D numbers. How near they come depends on the map, and can be measured, because the exact kernel is known.
+of D numbers. The exact kernel is known, so the error of each map can be measured.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Label embeddings on sparse multilabel data
 ==========================================
 
-With many labels a classifier can predict k numbers in place of one score per label. What the k numbers
-should be is the label embedding: `Rembrandt` takes those that the inputs predict best, `PLST` the principal
-components of the labels, `CompressedSensing` random ones. Inputs and labels stay sparse.
+With many labels a classifier can predict k numbers in place of one score per label. The label embedding
+defines the k numbers. `Rembrandt` takes those that the inputs predict best, `PLST` the principal components
+of the labels, and `CompressedSensing` random ones. Inputs and labels stay sparse.
 
 The documents are synthetic: each has one of 20 topics, which chooses its labels and, with many other words,
 some of its words.

@@ -3,9 +3,8 @@ New classes from one example each: hyperbolic PCA
 =================================================
 
 `HyperbolicPCA` learns from some classes a subspace where equal labels are near and different labels are
-far. Other classes, never seen, can then be separated with a single example of each. Here a class is one
-handwritten digit turned by any angle: forty of them teach what turning leaves alike, ten others are to be
-recognised.
+far. One example each can then separate new classes. Here a class is one handwritten digit, rotated by any
+angle. Forty classes train the embedding and ten others test it.
 """
 
 import matplotlib.pyplot as plt

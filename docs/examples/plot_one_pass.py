@@ -2,8 +2,8 @@
 One pass of moments, five embeddings
 ====================================
 
-Count, sum and second moment of every class are all that many embeddings need. `ClassMoments` reads the rows
-once, in any number of parts; each embedding is then an eigenproblem that touches no data.
+Many embeddings need only count, sum and second moment of every class. `ClassMoments` accumulates them in
+one pass over the rows, in any number of parts. Each embedding is then an eigenproblem without data.
 """
 
 import matplotlib.pyplot as plt
@@ -16,14 +16,14 @@ X, y = load_digits(n_class=4, return_X_y=True)
 X = X[:, X.std(axis=0) > 1]
 
 # %%
-# Two parts of the data, on two machines perhaps, and their sum:
+# Moments of two parts of the data, for instance on two machines, and their sum:
 
 first, second = ClassMoments().update(X[:300], y[:300]), ClassMoments().update(X[300:], y[300:])
 moments = first + second
 print(moments.counts, moments.second_moments.shape, f"{moments.second_moments.nbytes / 1e3:.0f} kB")
 
 # %%
-# Five embeddings of it:
+# Five embeddings from these moments:
 
 embeddings = [FisherLDA(), SIR(), PerClassPCA(1), VCA(), GEM(top=1)]
 figure, axes = plt.subplots(1, 5, figsize=(13, 2.9), layout="constrained")
@@ -35,7 +35,7 @@ figure.legend(*points.legend_elements(), loc="outside right center", title="digi
 plt.show()
 
 # %%
-# They are those that a pass of their own would have found:
+# They equal the embeddings fitted to the data:
 
 direct = FisherLDA().fit(X, y)
 print(np.abs(direct.transform(X) - embeddings[0].transform(X)).max())
