@@ -160,8 +160,8 @@ def verdicts_page(rows: Sequence[PublishedComparison], machines: MachineCounts) 
         f"{verdicts}. A number that several runs measure is judged once and counted once.\n\n"
         "*Measured* values are the reference results (`reports/reference`) with the current settings of the\n"
         "suites. Intervals are over seeds; with one seed, over test rows. The rules are in\n"
-        "[Verdicts](reproducibility.md#verdicts). † marks numbers that only the prediction interval of one run\n"
-        "reaches. *Machines* counts the machine types on which every run behind a number was reproduced, by\n"
+        "[Verdicts](reproducibility.md#verdicts). † marks numbers that only the prediction interval of one\n"
+        "run reaches. *Machines* counts the machine types on which every run behind a number was reproduced, by\n"
         "receipts of `eigenbench verify`. The same as CSV: `reports/reference/comparison.csv`.\n",
     ]
     for paper, tables in _by_paper(rows).items():
