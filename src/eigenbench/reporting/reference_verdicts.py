@@ -162,7 +162,7 @@ def verdicts_page(rows: Sequence[PublishedComparison], machines: MachineCounts) 
         "suites. Intervals are over seeds; with one seed, over test rows. The rules are in\n"
         "[Verdicts](reproducibility.md#verdicts). † marks numbers that only the prediction interval of one\n"
         "run reaches. *Machines* counts the machine types on which every run behind a number was\n"
-        "reproduced, by receipts of `eigenbench verify`. The same as CSV: `reports/reference/comparison.csv`.\n",
+        "reproduced, by receipts of `eigenbench verify`. CSV file: `reports/reference/comparison.csv`.\n",
     ]
     for paper, tables in _by_paper(rows).items():
         parts.append(f"## {paper}\n")
