@@ -48,11 +48,11 @@ def write_pages(docs: Path) -> None:
     pages = {
         "reference/index.rst": _reference(),
         "generated/components.md": _table(
-            ("kind", "name", "what it is"),
+            ("kind", "name", "description"),
             ((item.kind, f"`{item.name}`", item.summary) for item in COMPONENTS.values()),
         ),
         "generated/protocols.md": _table(
-            ("protocol", "what it measures", "headline", "settings"),
+            ("protocol", "measures", "headline", "settings"),
             (
                 (f"`{name}`", item.summary, f"`{item.headline}`", _names(item.settings().model_fields))
                 for name, item in PROTOCOLS.items()

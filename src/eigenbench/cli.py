@@ -377,7 +377,7 @@ def _method_rows() -> tuple[tuple[str, ...], Rows]:
     rows: Rows = [(item.kind or "further", item.name, item.summary) for item in found.values()]
     for name, recipe in RECIPES.items():
         rows.append(("recipe", name, " → ".join(step.component for step in recipe.steps)))
-    return ("kind", "name", "what it is"), sorted(rows, key=lambda row: row[0])
+    return ("kind", "name", "description"), sorted(rows, key=lambda row: row[0])
 
 
 def _protocol_rows() -> tuple[tuple[str, ...], Rows]:
@@ -385,7 +385,7 @@ def _protocol_rows() -> tuple[tuple[str, ...], Rows]:
         (name, protocol.headline, protocol.summary, ", ".join(protocol.settings().model_fields))
         for name, protocol in PROTOCOLS.items()
     ]
-    return ("protocol", "headline", "what it measures", "settings"), rows
+    return ("protocol", "headline", "measures", "settings"), rows
 
 
 def _suites_folder(suites_dir: Path | None) -> Path:

@@ -75,7 +75,7 @@ onsuccess:
 
 onerror:
     print(
-        "Some jobs did not finish; what is done is kept. The logs are in logs/. "
-        "Run the same command again: it goes on from here.",
+        "Some jobs did not finish; finished work is kept. The logs are in logs/. "
+        "Run the same command again to continue.",
         file=sys.stderr,
     )

@@ -52,7 +52,7 @@ def test_one_signal_interrupts_the_command(start, number):
     starter.send_signal(number)
     _, said = starter.communicate(timeout=30)
     assert starter.returncode == 128 + signal.SIGINT
-    assert said.endswith("Stopped; what is done is kept. The same command goes on from here.\n")
+    assert said.endswith("Stopped. Finished work is kept; the same command continues.\n")
     assert not is_there(child)
 
 

@@ -44,5 +44,5 @@ def run_stoppable(command: Sequence[str]) -> int:
         signal.signal(number, stop)
     code = process.wait()
     if asked:
-        print("Stopped; what is done is kept. The same command goes on from here.", file=sys.stderr)
+        print("Stopped. Finished work is kept; the same command continues.", file=sys.stderr)
     return code if code >= 0 else 128 - code
