@@ -93,8 +93,12 @@ def test_list_datasets_gives_sizes():
     assert "784" in line
 
 
-def test_list_suites():
-    assert "quick" in CliRunner().invoke(app, ["list", "suites"]).output
+def test_list_suites_gives_minutes():
+    lines = CliRunner().invoke(app, ["list", "suites"], env={"COLUMNS": "200"}).output.splitlines()
+    assert lines[0].split("  ")[0] == "suite"
+    assert "minutes on 2 cores" in lines[0]
+    (quick,) = [line.split(maxsplit=2) for line in lines if line.startswith("quick ")]
+    assert quick[1] == "6"
 
 
 def test_show_without_results_says_what_is_not_run(tmp_path):

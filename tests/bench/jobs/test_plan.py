@@ -275,6 +275,12 @@ def test_jobs_of_several_methods_hold_little_estimated_work_with_the_same_seeds(
     assert set(bench.expected_seconds) > {shared.name for shared in bench.shared_jobs}
 
 
+def test_the_message_of_a_target_has_the_minutes_of_its_suites(workflow):
+    assert workflow().message_of("s") == "all done"
+    bench = workflow(lambda content: content.update(minutes=7))
+    assert bench.message_of("s") == "all done (from nothing about 7 minutes on two cores)"
+
+
 def test_a_seed_is_a_job_where_all_seeds_of_a_method_take_long(workflow):
     wide = {"steps": [{"RandomFourierFeatures": {"n_components": 4000}}], "seeds": list(range(400))}
     bench = workflow(lambda content: content["experiments"]["main"]["methods"].update(wide=wide))
