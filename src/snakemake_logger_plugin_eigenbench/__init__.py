@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import time
-from logging import INFO, LogRecord
+from logging import INFO, WARNING, LogRecord
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -22,6 +22,7 @@ from rich.text import Text
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from eigenbench.bench.jobs.attempts import slurm_failure
 from snakemake_logger_plugin_eigenbench.progress import Job, Progress, duration, failed_runs, last_lines
 
 # Jobs that are watched write what they do into their log files only.
@@ -31,6 +32,8 @@ _SHOWN = ("Nothing to be done", "Trying to restart job", "Shutting down")
 _MOST_JOBS = 6
 # The time of a line in a job's log; the view says how long the job runs.
 _TIME = re.compile(r"\d\d:\d\d:\d\d ")
+# The log of a SLURM job, which has its number.
+_SLURM_LOG = re.compile(r"slurm_logs/.*?(\d+)\.log$")
 
 
 class View:
@@ -160,11 +163,13 @@ class LogHandler(LogHandlerBase):
                 self._failed(fields)
             case LogEvent.GROUP_ERROR:
                 for info in fields["job_error_info"]:
-                    self._failed(info)
+                    self._failed(info | {"log": [*info["log"], *fields["aux_logs"]]})
             case None | LogEvent.ERROR:
                 if fields.get("expected") is not None:
                     progress.expected = fields["expected"]
                     view.start()
+                elif record.levelno == WARNING and "sacct" in record.getMessage():
+                    pass  # where SLURM keeps no accounts, nothing needs them either
                 elif record.msg and (record.levelno > INFO or record.getMessage().startswith(_SHOWN)):
                     view.say(record.getMessage(), "red" if record.levelno > INFO else "")
 
@@ -172,6 +177,8 @@ class LogHandler(LogHandlerBase):
         job = self.progress.finish(fields["jobid"], failed=True)
         logs = list(fields.get("log") or (job.logs if job else ()))
         name = job.text if job else fields["rule_name"]
-        self.view.say(f"failed: {name}; log: {', '.join(logs)}", "red")
+        submitted = next(filter(None, map(_SLURM_LOG.search, logs)), None)
+        reason = f" ({slurm_failure(submitted[1])})" if submitted else ""
+        self.view.say(f"failed: {name}{reason}; log: {', '.join(logs)}", "red")
         for line in last_lines(logs):
             self.view.say(f"    {line}")

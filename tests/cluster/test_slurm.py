@@ -13,8 +13,8 @@ OPTIONS = [
     *("--set-resources", "prepare:mem_mb=20*100**(attempt-1)", "moments:runtime=attempt"),
     *("--slurm-init-seconds-before-status-checks", "2"),
     *("--group-components", "method=1"),
+    *("--default-resources", "slurm_partition=short"),
 ]
-
 
 CANCELLED, LOST = "train_faults_methods", "train_faults_methods_2"
 
@@ -61,32 +61,36 @@ def test_every_record_is_in_mlflow_once(faulty):
     assert sorted(keys) == sorted(run.key for run in workflow.planned_runs())
 
 
-def test_a_job_out_of_memory_asks_for_more(faulty, slurm):
+def test_a_job_out_of_memory_is_tried_again(faulty, slurm):
     first, second = attempts(faulty, "prepare")
     assert first.state == "FAILED"
     assert "Exceeded job memory limit" in slurm.node_log(first.node)
     assert second.state == "COMPLETED"
-    assert second.memory_mb == 100 * first.memory_mb
+    assert "failed: prepare digits (out of memory)" in faulty[0].printed()
 
 
-def test_a_job_out_of_time_asks_for_more(faulty):
+def test_a_job_out_of_time_is_tried_again_with_the_same_memory(faulty):
     first, *_, last = attempts(faulty, "train-split-0")
     assert (first.state, first.minutes) == ("TIMEOUT", 1)
     assert last.state == "COMPLETED"
-    assert last.minutes > first.minutes
+    assert last.memory_mb == first.memory_mb
+    assert "failed: moments digits, train-split-0 (out of time)" in faulty[0].printed()
 
 
 def test_a_cancelled_job_is_submitted_again(faulty):
     first, *_, last = attempts(faulty, CANCELLED)
     assert first.state == "CANCELLED"
     assert last.state == "COMPLETED"
-    assert last.memory_mb >= 2 * first.memory_mb
+    assert (last.memory_mb, last.minutes) == (first.memory_mb, first.minutes)
+    assert "(cancelled)" in faulty[0].printed()
 
 
 def test_a_job_of_a_failed_node_is_submitted_again(faulty):
     first, *_, last = attempts(faulty, LOST)
     assert first.state == "NODE_FAIL"
     assert last.state == "COMPLETED"
+    assert (last.memory_mb, last.minutes) == (first.memory_mb, first.minutes)
+    assert "sacct" not in faulty[0].printed()
 
 
 def test_runs_that_belong_together_are_one_job(faulty):
@@ -108,3 +112,15 @@ def test_hooks_run_once_in_the_process_that_submits(faulty):
     workflow, _ = faulty
     assert workflow.printed().count("Report:") == 1
     assert "another run" not in workflow.printed()
+
+
+def test_a_job_too_long_for_its_partition_is_named_and_does_not_wait_for_ever(
+    slurm, tmp_path, need_plugin, make_workflow
+):
+    need_plugin("slurm")
+    workflow = make_workflow(tmp_path / "long", "single", "slurm")
+    with workflow.started(
+        *OPTIONS[-2:], "--set-resources", "prepare:runtime=700", "--retries", "0"
+    ) as process:
+        assert process.wait(timeout=200) != 0
+    assert "asks for 700 minutes, more than SLURM allows on the partition short" in workflow.printed()

@@ -4,7 +4,8 @@ import shlex
 import sys
 from pathlib import Path
 
-from eigenbench.bench.jobs.workflow import RETRIES, Workflow, attempts_left
+from eigenbench.bench.jobs.attempts import RETRIES, attempts_left
+from eigenbench.bench.jobs.workflow import Workflow
 from eigenbench.bench.records.runs import TRAINED_FILES
 from eigenbench.bench.suites.suite import SuiteError
 from eigenbench.tracking.receipts import receipt_is_current
@@ -35,12 +36,13 @@ try:
         config,
         BASE / "config" / "config.yaml",
         SUITES,
-        stored_by=workflow.storage_settings,
+        snakemake=workflow,
         check=workflow.is_main_process,
     )
 except SuiteError as error:
     raise WorkflowError(str(error))
 RESULTS, REPORTS, DATA = BENCH.results, BENCH.reports, BENCH.data
+ATTEMPTS = BENCH.attempts
 
 
 def one_of(names):
@@ -62,7 +64,7 @@ wildcard_constraints:
 
 onstart:
     try:
-        for line in BENCH.begin():
+        for line in BENCH.begin(logger.warning):
             print(line, file=sys.stderr)
     except (OSError, RuntimeError) as error:
         raise WorkflowError(str(error))

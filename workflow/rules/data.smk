@@ -7,7 +7,7 @@ rule download:
     output:
         f"{DATA}/raw/{{dataset}}.json",
     log:
-        "logs/download/{dataset}.log",
+        BENCH.logs["download"],
     retries: RETRIES
     conda:
         ENVIRONMENT
@@ -37,12 +37,12 @@ use rule download as prepare with:
         f"{DATA}/prepared/{{dataset}}.json",
         directory(f"{DATA}/prepared/{{dataset}}"),
     log:
-        "logs/prepare/{dataset}.log",
+        BENCH.logs["prepare"],
     group:
-        lambda w: "prepare" if BENCH.is_small(w.dataset) else None
+        ATTEMPTS.group("prepare", 60, BENCH.prepared_together)
     resources:
-        mem_mb=lambda w, attempt: BENCH.prepare_mem_mb(w.dataset, attempt),
-        runtime=60,
+        mem_mb=ATTEMPTS.mem_mb(lambda w: BENCH.prepare_mem_mb(w.dataset)),
+        runtime=ATTEMPTS.runtime(60, BENCH.prepared_together),
     params:
         verb="prepare",
         code=lambda w: BENCH.data_code("prepare", w.dataset),

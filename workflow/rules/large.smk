@@ -1,5 +1,5 @@
 # Large work: every fit is a job of its own. `folder` is suite/experiment/method. Threads are those of
-# the profile; memory and time are doubled after a failure.
+# the profile; memory is doubled after a lack of memory, time after a lack of time.
 SEED = f"{RESULTS}/{{folder}}/seed-{{seed}}"
 RUN = f"{SEED}/{{classifier}}"
 FIT = (
@@ -18,7 +18,7 @@ rule moments:
         moments=f"{DATA}/moments/{{dataset}}/{{rows}}.npz",
         report=f"{DATA}/moments/{{dataset}}/{{rows}}.json",
     log:
-        "logs/moments/{dataset}/{rows}.log",
+        BENCH.logs["moments"],
     priority: 1
     retries: RETRIES
     conda:
@@ -27,8 +27,8 @@ rule moments:
         MODULE,
     threads: 1
     resources:
-        mem_mb=lambda w, attempt: 5500 * 2 ** (attempt - 1),
-        runtime=lambda w, attempt: 120 * 2 ** (attempt - 1),
+        mem_mb=ATTEMPTS.mem_mb(5500),
+        runtime=ATTEMPTS.runtime(120),
         attempts_left=attempts_left,
     params:
         verb="moments",
@@ -56,10 +56,14 @@ use rule moments as embed with:
         f"{SEED}/{{place}}embedding.json",
         f"{SEED}/{{place}}features.skops",
     log:
-        "logs/{folder}/seed-{seed}/{place}embed.log",
+        BENCH.logs["embed"],
     priority: 0
     group:
-        "fit"
+        ATTEMPTS.group("fit", 120, BENCH.fits_together)
+    resources:
+        mem_mb=ATTEMPTS.mem_mb(5500),
+        runtime=ATTEMPTS.runtime(120, BENCH.fits_together),
+        attempts_left=attempts_left,
     params:
         verb="embed",
         job=lambda w: BENCH.part(w.folder).as_json,
@@ -83,7 +87,7 @@ use rule embed as search with:
     output:
         f"{RUN}/search/point-{{point}}.json",
     log:
-        "logs/{folder}/seed-{seed}/{classifier}/search/point-{point}.log",
+        BENCH.logs["search"],
     params:
         verb="search",
         job=lambda w: BENCH.part(w.folder, w.classifier).as_json,
@@ -107,7 +111,7 @@ use rule search as train with:
     output:
         collect(f"{RUN}/{{file}}", file=TRAINED_FILES, allow_missing=True),
     log:
-        "logs/{folder}/seed-{seed}/{classifier}/train.log",
+        BENCH.logs["train"],
     params:
         verb="train",
         code=lambda w: BENCH.code("train", BENCH.part(w.folder, w.classifier)),
@@ -130,7 +134,7 @@ use rule moments as measure with:
     output:
         f"{SEED}/record.json",
     log:
-        "logs/{folder}/seed-{seed}/measure.log",
+        BENCH.logs["measure"],
     priority: 0
     threads: lambda w: BENCH.cores(w.folder, workflow.cores)
     params:

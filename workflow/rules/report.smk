@@ -27,7 +27,7 @@ rule report:
             caption="../report/figure.rst",
         ),
     log:
-        "logs/report/{report}report.log",
+        BENCH.logs["report"],
     conda:
         ENVIRONMENT
     envmodules:
@@ -57,7 +57,7 @@ rule track:
     output:
         f"{RESULTS}/{{suite}}/{{only}}tracked.json",
     log:
-        "logs/{suite}/{only}track.log",
+        BENCH.logs["track"],
     retries: RETRIES
     conda:
         ENVIRONMENT

@@ -11,19 +11,19 @@ for shared in BENCH.shared_jobs:
         output:
             [f"{RESULTS}/{file}" for file in shared.files],
         log:
-            f"logs/{shared.experiment}/{shared.name}.log",
+            shared.log,
         priority: shared.priority
         retries: RETRIES
         group:
-            "method"
+            ATTEMPTS.group("method", 30, BENCH.run_together)
         conda:
             ENVIRONMENT
         envmodules:
             MODULE,
         threads: 1
         resources:
-            mem_mb=lambda w, attempt: 1500 * 2 ** (attempt - 1),
-            runtime=lambda w, attempt: 30 * 2 ** (attempt - 1),
+            mem_mb=ATTEMPTS.mem_mb(1500),
+            runtime=ATTEMPTS.runtime(30, BENCH.run_together),
             attempts_left=attempts_left,
         params:
             verb=shared.verb,

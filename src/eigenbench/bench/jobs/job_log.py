@@ -29,6 +29,8 @@ def log_to(path: Path) -> None:
     )
     logging.getLogger("eigenbench").setLevel(logging.INFO)
     logging.captureWarnings(True)
+    if job := os.environ.get("SLURM_JOB_ID"):  # the next attempt asks SLURM why this one failed
+        logging.getLogger("eigenbench").info("SLURM job %s", job)
 
 
 class _ProgressInterval(logging.Filter):

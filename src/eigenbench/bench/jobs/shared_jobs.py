@@ -49,6 +49,11 @@ class SharedJob:
         return f"{spec.suite}/{spec.experiment}"
 
     @property
+    def log(self) -> str:
+        """The log of the job."""
+        return f"logs/{self.experiment}/{self.name}.log"
+
+    @property
     def message(self) -> str:
         """The description of the job, for those who watch it."""
         names = ", ".join(method.spec.method for method in self.methods)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from eigenbench.atomic_files import remove_unfinished
 from eigenbench.bench.capabilities import takes_moments
 from eigenbench.bench.code_hash import code_hash, files_hash, own_code_hash
 from eigenbench.bench.components import MissingExtraError
+from eigenbench.bench.jobs.attempts import Attempts
 from eigenbench.bench.jobs.cost import START_SECONDS
 from eigenbench.bench.jobs.job_spec import JobSpec, RowSelection, content_key
 from eigenbench.bench.jobs.outputs import OutputStates, check_writable, hold_lock, not_from_the_future
@@ -24,8 +25,21 @@ from eigenbench.bench.suites.suite import Config, SuiteError
 from eigenbench.bench.suites.suite_file import load_suite, suite_files, validate_config
 from eigenbench.datasets.catalogue import load_catalogue, load_with_own, own_catalogue
 
-#: Attempts after the first. The last records a fit that is killed as failed, so that the rest goes on.
-RETRIES = 2
+#: The jobs of a group that share a cluster job, as the profiles say by ``group-components``.
+_SHARING = {"prepare": 8, "method": 4}
+
+#: The log of a job by its rule; those of jobs that make several runs stand beside them.
+_LOGS = {
+    "download": "logs/download/{dataset}.log",
+    "prepare": "logs/prepare/{dataset}.log",
+    "moments": "logs/moments/{dataset}/{rows}.log",
+    "embed": "logs/{folder}/seed-{seed}/{place}embed.log",
+    "search": "logs/{folder}/seed-{seed}/{classifier}/search/point-{point}.log",
+    "train": "logs/{folder}/seed-{seed}/{classifier}/train.log",
+    "measure": "logs/{folder}/seed-{seed}/measure.log",
+    "report": "logs/report/{report}report.log",
+    "track": "logs/{suite}/{only}track.log",
+}
 
 #: Memory to prepare a dataset at least, in MB.
 _PREPARE_MB = 2000
@@ -53,8 +67,9 @@ class Workflow:
         Its file, for messages.
     suites_dir : Path
         The folder of suite files.
-    stored_by : StorageSettings, optional
-        Snakemake's settings; outputs that a storage provider keeps are whole, and not checked.
+    snakemake : Workflow, optional
+        Snakemake's workflow. Outputs that its storage provider keeps are whole, and not checked; its executor
+        and default resources say which limit of time jobs have.
     check : bool
         Whether to check parameter names, which imports every method, and what lies in the results folder. The
         nested starts of Snakemake in cluster jobs leave that to the process that submitted them.
@@ -78,10 +93,11 @@ class Workflow:
         config_path: Path,
         suites_dir: Path,
         *,
-        stored_by: Any = None,
+        snakemake: Any = None,
         check: bool = True,
     ):
         self.config: Config = validate_config(dict(config), config_path)
+        stored_by = snakemake.storage_settings if snakemake else None
         self.results, self.data = self.config.results_dir, self.config.data_dir
         self.reports = self.config.reports_dir
         self.stored_by = stored_by if stored_by and stored_by.default_storage_provider else None
@@ -107,6 +123,8 @@ class Workflow:
             self.plans[name] = plan_suite(suite, self.catalogue)
         self._methods = {method.folder: method for plan in self.plans.values() for method in plan.methods}
         self._parts: dict[tuple[str, str | None], JobSpec] = {}
+        self.logs = _LOGS | {job.name: job.log for job in self.shared_jobs}
+        self.attempts = Attempts(self.logs, self.config.max_runtime, snakemake)
         self.states = OutputStates(
             Path(self.results), Path(self.data), self.catalogue, stored=self.stored_by is not None
         )
@@ -137,8 +155,13 @@ class Workflow:
         name, bucket = self.stored_by.default_storage_provider, self.stored_by.default_storage_prefix
         return str(self.stored_by.local_storage_prefix / name / bucket.partition("://")[2] / folder)
 
-    def begin(self) -> list[str]:
+    def begin(self, warn: Callable[[str], None]) -> list[str]:
         """Lock the results, clear away what killed jobs had begun to write, and set damaged files aside.
+
+        Parameters
+        ----------
+        warn : callable
+            Gets what goes wrong on a cluster while jobs wait.
 
         Returns
         -------
@@ -158,6 +181,7 @@ class Workflow:
         for folder in (results, reports):
             remove_unfinished(Path(folder))
         not_from_the_future(Path(self.local(self.data)) / "prepared")
+        self.attempts.report_endless_waiting(warn)
         return [*([warning] if warning else []), *self.states.set_aside()]
 
     def summary_command(self, python: str, suites_dir: Path) -> str:
@@ -314,6 +338,23 @@ class Workflow:
         folder = f"{self.results}/{w.folder}/{within_method(w.seed, w.classifier)}/search"
         return [f"{folder}/point-{point}.json" for point in range(count)]
 
+    # Cluster jobs that several jobs share
+
+    def prepared_together(self, w: Any) -> int:
+        """Return how many datasets are prepared in one cluster job; 0 for one that needs much memory."""
+        return _SHARING["prepare"] if self.prepare_mem_mb(w.dataset) == _PREPARE_MB else 0
+
+    def run_together(self, w: Any) -> int:
+        """Return how many jobs of small methods share a cluster job."""
+        return _SHARING["method"]
+
+    def fits_together(self, w: Any) -> int:
+        """Return how many embeddings, searches and trainings a large method and a seed have."""
+        spec = self.spec(w.folder)
+        searched = [len(spec.points(name)) for name in spec.classifiers if spec.searches(name)]
+        embedded = len(spec.embedding_points()) if searched and spec.steps else 0
+        return spec.shares_embedding + embedded + sum(searched) + len(spec.classifiers)
+
     # Parameters by which Snakemake sees that a job has to run again
 
     @staticmethod
@@ -352,17 +393,8 @@ class Workflow:
             return ["--catalogue", str(self.own_catalogue.absolute())]
         return []
 
-    def prepare_mem_mb(self, dataset: str, attempt: int) -> int:
+    def prepare_mem_mb(self, dataset: str) -> int:
         """Return the memory to prepare a dataset, in MB: some formats are read as dense float64, thrice."""
         expect = self.catalogue.entry(dataset).expect
         dense = 24 * sum(expect.rows.values()) * expect.features // 2**20
-        return min(max(_PREPARE_MB, dense), 8000) * 2 ** (attempt - 1)
-
-    def is_small(self, dataset: str) -> bool:
-        """Return whether a dataset is prepared in less time than a cluster takes to start a job."""
-        return self.prepare_mem_mb(dataset, 1) == _PREPARE_MB
-
-
-def attempts_left(wildcards: Any, attempt: int) -> int:
-    """Return how often a job is tried again; an integer, on which the jobs of a cluster's group can agree."""
-    return max(0, 1 + RETRIES - attempt)
+        return min(max(_PREPARE_MB, dense), 8000)

@@ -313,7 +313,8 @@ class Config(SuiteModel):
 
     ``suites_dir`` is the folder of suite files, by default ``config/suites`` beside the Snakefile. With
     ``seeds_in_turn`` all methods of an experiment run with one seed before the next, for work that may be
-    stopped before its end.
+    stopped before its end. ``max_runtime`` is the time that a cluster job may ask for, in minutes; by default
+    the limit of the SLURM partition, if there is one.
     """
 
     suites: Several[Identifier] = ("quick",)
@@ -322,3 +323,4 @@ class Config(SuiteModel):
     results_dir: ConfiguredFolder = "results"
     reports_dir: ConfiguredFolder = "reports"
     seeds_in_turn: bool = False
+    max_runtime: Annotated[int, Field(ge=1)] | None = None
