@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -43,6 +44,17 @@ def test_show_tells_what_protocols_measured(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "main, on digits. Expected kernel MSE by size" in done.stdout
     assert "no record" in done.stdout
+
+
+def test_run_works_where_the_home_folder_cannot_be_written(tmp_path):
+    (tmp_path / "home").write_text("no folder")
+    environment = {**os.environ, "HOME": str(tmp_path / "home")}
+    environment.pop("XDG_CACHE_HOME", None)
+    done = run("run", "--version", cwd=tmp_path, env=environment)
+    assert done.returncode == 0
+    assert "home/.cache cannot be written: Snakemake's cache is .snakemake/cache" in done.stderr
+    again = run("run", "--version", cwd=tmp_path, env=environment | {"XDG_CACHE_HOME": str(tmp_path)})
+    assert again.stderr == ""
 
 
 @pytest.fixture

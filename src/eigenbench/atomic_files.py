@@ -97,6 +97,39 @@ def replacing_entries(folder: Path) -> Iterator[Path]:
             entry.replace(target)
 
 
+@contextlib.contextmanager
+def making_folder(folder: Path) -> Iterator[Path]:
+    """Give a folder that becomes ``folder`` when the block ends, and is removed when it fails.
+
+    What an earlier call that was killed left beside ``folder`` is removed first.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder to make; it must not exist or be empty.
+
+    Yields
+    ------
+    Path
+        An empty folder beside it, to be filled by the block.
+
+    Raises
+    ------
+    OSError
+        If something cannot be written or flushed; there is no ``folder`` then.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    for left in folder.parent.glob(f".{folder.name}.????????{_SUFFIX}"):
+        shutil.rmtree(left)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.", suffix=_SUFFIX) as name:
+        new = Path(name) / "new"
+        new.mkdir()
+        yield new
+        for path in (new, *new.rglob("*")):
+            _flush(path)
+        new.rename(folder)
+
+
 def remove_unfinished(folder: Path) -> None:
     """Remove what writers that were killed left anywhere below ``folder``; nobody may be writing there."""
     for left in sorted(folder.rglob(f".*{_SUFFIX}")):

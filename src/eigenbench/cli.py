@@ -16,6 +16,7 @@ except ImportError as error:
         f"eigenbench: the command line needs pip install 'eigenbench[suite]' ({error})"
     ) from None
 
+from eigenbench.atomic_files import remove_unfinished
 from eigenbench.bench.jobs.child_process import run_stoppable
 from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.registry import COMPONENTS, near_match, offered_components
@@ -118,7 +119,7 @@ def show(
     from eigenbench.reporting.replicates import group_runs
     from eigenbench.reporting.terminal_tables import print_suites
 
-    inputs = read_inputs([_suite_path(suite, suites_dir)], results_dir)
+    inputs = read_inputs([_suite_path(suite, suites_dir)], results_dir, check_code=True)
     print_suites(inputs.suites, group_runs(inputs.plans, inputs.records, results_dir=results_dir))
 
 
@@ -165,6 +166,7 @@ def verify(
         raise ReproductionError(
             f"no record of {suite} in {results_dir}: run snakemake {suite}, add --run, or name --results-dir"
         )
+    remove_unfinished(receipts_dir)
     print_receipt(receipt, write_receipt(receipt, receipts_dir))
     if not receipt.holds:
         raise typer.Exit(3)

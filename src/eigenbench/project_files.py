@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -18,5 +19,22 @@ def project_folder() -> Path:
 
 
 def snakemake_command() -> list[str]:
-    """Return the command that runs the workflow, in whatever folder it is called."""
+    """Return the command that runs the workflow, in whatever folder it is called.
+
+    Snakemake needs a folder for its cache: where the user's cannot be written, it gets one in this folder.
+    """
+    _set_cache_folder()
     return [sys.executable, "-m", "snakemake", "--snakefile", str(project_folder() / "Snakefile")]
+
+
+def _set_cache_folder() -> None:
+    chosen = os.environ.get("XDG_CACHE_HOME")
+    folder = Path(chosen) if chosen else Path("~/.cache").expanduser()
+    try:
+        (folder / "snakemake").mkdir(parents=True, exist_ok=True)
+        writable = os.access(folder / "snakemake", os.W_OK)
+    except OSError:
+        writable = False
+    if not writable:
+        os.environ["XDG_CACHE_HOME"] = str(Path(".snakemake/cache").absolute())
+        print(f"{folder} cannot be written: Snakemake's cache is .snakemake/cache", file=sys.stderr)

@@ -1,8 +1,16 @@
 """The RO-Crate of a suite, read back by the library that archives use."""
 
+import json
+import shutil
+import signal
+import subprocess
+import sys
+
 import pytest
 
-from eigenbench.bench.records.record import read_record
+from eigenbench.bench.jobs.plan import load_plan
+from eigenbench.bench.jobs.shared_jobs import current_code
+from eigenbench.bench.records.record import read_record, write_record
 from eigenbench.reporting import ReportError
 from eigenbench.reporting.crate import write_crate
 
@@ -11,7 +19,7 @@ rocrate = pytest.importorskip("rocrate.rocrate")
 
 @pytest.fixture
 def write(tmp_path, suite_path, results_dir):
-    def write(**options):
+    def write(suite_path=suite_path, **options):
         folders = {"results_dir": results_dir, "reports_dir": tmp_path / "reports"}
         licence = "https://spdx.org/licenses/CC-BY-4.0"
         return write_crate(suite_path, tmp_path / "crate", licence=licence, **{**folders, **options})
@@ -58,3 +66,98 @@ def test_a_folder_in_use_is_left_alone(write, tmp_path):
 def test_without_records_it_says_what_to_run(write, tmp_path):
     with pytest.raises(ReportError, match="run `snakemake quick` first"):
         write(results_dir=tmp_path / "nothing")
+
+
+SUITE = """
+title: Own parts on own data
+experiments:
+  main:
+    dataset: flowers
+    methods: {mine: {steps: ["crate_parts:Centred"]}}
+    classifiers: [GaussianNB]
+"""
+CATALOGUE = """
+datasets:
+  flowers:
+    title: Flowers
+    format: {reader: table}
+    parts: {all: [flowers.csv]}
+    split: {kind: random, test_fraction: 0.5}
+    expect: {rows: {all: 4}, features: 1, classes: 2}
+    files: {flowers.csv: {sources: [{path: flowers.csv}]}}
+"""
+PARTS = """
+from sklearn.base import BaseEstimator, TransformerMixin
+
+import crate_helper
+
+
+class Centred(TransformerMixin, BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return crate_helper.centred(X)
+"""
+
+
+def test_a_crate_with_own_parts_and_data_holds_what_runs_it_again(write, tmp_path, make_record):
+    suites = tmp_path / "suites"
+    suites.mkdir()
+    (suites / "own.yaml").write_text(SUITE)
+    (suites / "datasets.yaml").write_text(CATALOGUE)
+    (suites / "crate_parts.py").write_text(PARTS)
+    (suites / "crate_helper.py").write_text("def centred(X):\n    return X - X.mean(axis=0)\n")
+    (suites / "unused.py").write_text("")
+    (run,) = load_plan(suites / "own.yaml").runs
+    record = make_record("digits", "identity", "CalibratedLeastSquares", 0)
+    changed = record.model_copy(update={**run.identity, "suite": "own", "run_key": run.key})
+    write_record(tmp_path / "results" / run.record, changed)
+    assert write(suite_path=suites / "own.yaml", results_dir=tmp_path / "results") == 1
+    packed = tmp_path / "crate" / "suites"
+    names = {"own.yaml", "datasets.yaml", "crate_parts.py", "crate_helper.py"}
+    assert {path.name for path in packed.iterdir()} == names
+    assert [again.key for again in load_plan(packed / "own.yaml").runs] == [run.key]
+
+
+def test_records_of_older_code_are_counted(write, results_dir, suite_path, caplog, tmp_path):
+    results = tmp_path / "newer"
+    shutil.copytree(results_dir, results)
+    plan = load_plan(suite_path)
+    codes = current_code(plan)
+    records = {results / run.record: run.key for run in plan.runs if (results / run.record).exists()}
+    old, *current = records
+    for path in current:
+        record = read_record(path)
+        installed = {"code_hash": min(codes[records[path]])}
+        environment = record.environment.model_copy(update=installed)
+        write_record(path, record.model_copy(update={"environment": environment}))
+    write(results_dir=results)
+    assert f"quick: 1 of {len(records)} records were made by older code" in caplog.text
+    caplog.clear()
+    old.unlink()
+    shutil.rmtree(tmp_path / "crate")
+    write(results_dir=results)
+    assert "older code" not in caplog.text
+
+
+def test_a_killed_crate_leaves_no_folder_that_looks_complete(write, tmp_path, results_dir, suite_path):
+    program = (
+        "import os, signal, rocrate.rocrate as library\n"
+        "from pathlib import Path\n"
+        "from eigenbench.reporting.crate import write_crate\n"
+        "whole = library.ROCrate.write\n"
+        "def killed(self, folder):\n"
+        "    whole(self, folder)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "library.ROCrate.write = killed\n"
+        "suite, out, results = map(Path, os.sys.argv[1:])\n"
+        "write_crate(suite, out, results_dir=results, reports_dir=out, licence='x')\n"
+    )
+    command = [sys.executable, "-c", program, suite_path, tmp_path / "crate", results_dir]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert not (tmp_path / "crate").exists()
+    assert list(tmp_path.glob(".crate.*.tmp")), "the unfinished one stands beside"
+    write()
+    assert not list(tmp_path.glob(".crate.*"))
+    assert json.loads((tmp_path / "crate" / "ro-crate-metadata.json").read_bytes())

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from eigenbench.bench.jobs.attempts import RETRIES, attempts_left
+from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.jobs.workflow import Workflow
 from eigenbench.bench.records.runs import TRAINED_FILES
 from eigenbench.bench.suites.suite import SuiteError
@@ -45,21 +46,17 @@ RESULTS, REPORTS, DATA = BENCH.results, BENCH.reports, BENCH.data
 ATTEMPTS = BENCH.attempts
 
 
-def one_of(names):
-    return "|".join(map(re.escape, names)) or "(?!)"
-
-
 wildcard_constraints:
     dataset="[^/]+",
     rows="[^/]+",
     seed=r"\d+",
     classifier="[^/]+",
     point=r"\d+",
-    suite=one_of(BENCH.suite_paths),
+    suite="|".join(map(re.escape, BENCH.suite_paths)) or "(?!)",
     only="([^/]+/)?",
-    folder=one_of(BENCH.large),
+    folder="|".join(map(re.escape, BENCH.large)) or "(?!)",
     place=r"(search/point-\d+/)?",
-    report=one_of([f"{target}/" for target in BENCH.targets]) + "|",
+    report="".join(re.escape(f"{target}/") + "|" for target in BENCH.targets),
 
 
 onstart:

@@ -35,7 +35,7 @@ rule moments:
         data=lambda w: BENCH.local(DATA),
         results=lambda w: BENCH.local(RESULTS),
         job=lambda w: BENCH.moment_job(w)[0].as_json,
-        code=lambda w: BENCH.code("moments"),
+        code=lambda w: job_code("moments"),
         replaces=lambda w: BENCH.states.of(f"{DATA}/moments/{w.dataset}/{w.rows}.json"),
         options=lambda w, output: [
             *("--rows", BENCH.moment_job(w)[1].model_dump_json()),
@@ -67,7 +67,7 @@ use rule moments as embed with:
     params:
         verb="embed",
         job=lambda w: BENCH.part(w.folder).as_json,
-        code=lambda w: BENCH.code("embed", BENCH.part(w.folder)),
+        code=lambda w: job_code("embed", BENCH.part(w.folder)),
         replaces=lambda w: BENCH.states.of(
             f"{RESULTS}/{w.folder}/seed-{w.seed}/{w.place}embedding.json"
         ),
@@ -91,7 +91,7 @@ use rule embed as search with:
     params:
         verb="search",
         job=lambda w: BENCH.part(w.folder, w.classifier).as_json,
-        code=lambda w: BENCH.code("search", BENCH.part(w.folder, w.classifier)),
+        code=lambda w: job_code("search", BENCH.part(w.folder, w.classifier)),
         replaces=lambda w: BENCH.states.of(
             f"{RESULTS}/{w.folder}/seed-{w.seed}/{w.classifier}/search/point-{w.point}.json"
         ),
@@ -114,7 +114,7 @@ use rule search as train with:
         BENCH.logs["train"],
     params:
         verb="train",
-        code=lambda w: BENCH.code("train", BENCH.part(w.folder, w.classifier)),
+        code=lambda w: job_code("train", BENCH.part(w.folder, w.classifier)),
         replaces=lambda w: BENCH.states.of(
             f"{RESULTS}/{w.folder}/seed-{w.seed}/{w.classifier}/record.json"
         ),
@@ -140,7 +140,7 @@ use rule moments as measure with:
     params:
         verb="measure",
         job=lambda w: BENCH.spec(w.folder).as_json,
-        code=lambda w: BENCH.code("measure", BENCH.spec(w.folder)),
+        code=lambda w: job_code("measure", BENCH.spec(w.folder)),
         replaces=lambda w: BENCH.states.of(
             f"{RESULTS}/{w.folder}/seed-{w.seed}/record.json"
         ),

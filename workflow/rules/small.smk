@@ -32,7 +32,7 @@ for shared in BENCH.shared_jobs:
             job=lambda w, shared=shared: [
                 method.spec.as_json for method in shared.methods
             ],
-            code=lambda w, shared=shared: BENCH.code(
+            code=lambda w, shared=shared: job_code(
                 shared.verb, *(method.spec for method in shared.methods)
             ),
             replaces=lambda w, shared=shared: BENCH.states.of(

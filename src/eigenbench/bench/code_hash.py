@@ -120,18 +120,33 @@ def own_code_hash(module: str, folder: str = "") -> str:
     ModuleNotFoundError
         If there is no such module.
     """
-    if folder:
-        make_importable(folder)
     top = module.partition(".")[0]
-    spec = find_spec(top)
-    if spec is None or not (spec.origin or spec.submodule_search_locations):
-        raise ModuleNotFoundError(f"there is no module {top!r}")
-    place = Path(spec.origin or next(iter(spec.submodule_search_locations or ())))
+    place = _place_of(top, folder)
     listed = None if folder else _installed_files(top, place)
     if listed is not None:
         return _shortened([listed])
-    beside = place.parent.parent if place.name == "__init__.py" else place.parent
-    return _shortened(f"{name} {digest}" for name, digest in sorted(_digests(top, beside).items()))
+    return _shortened(f"{name} {digest}" for name, digest in sorted(_digests(top, _beside(place)).items()))
+
+
+def own_code_files(module: str, folder: str) -> dict[str, Path]:
+    """Return the files that `own_code_hash` covers of a folder's code, by their paths in the folder."""
+    top = module.partition(".")[0]
+    beside = _beside(_place_of(top, folder))
+    return {name: beside / name for name in _digests(top, beside)}
+
+
+def _place_of(top: str, folder: str) -> Path:
+    """Return the file of a module, or of a package's ``__init__``."""
+    if folder:
+        make_importable(folder)
+    spec = find_spec(top)
+    if spec is None or not (spec.origin or spec.submodule_search_locations):
+        raise ModuleNotFoundError(f"there is no module {top!r}")
+    return Path(spec.origin or next(iter(spec.submodule_search_locations or ())))
+
+
+def _beside(place: Path) -> Path:
+    return place.parent.parent if place.name == "__init__.py" else place.parent
 
 
 def _installed_files(top: str, place: Path) -> str | None:

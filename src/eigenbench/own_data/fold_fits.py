@@ -23,7 +23,7 @@ from eigenbench.bench.jobs.plan import MethodPlan, load_plan
 from eigenbench.bench.jobs.record_run import dataset_info, describe_environment, now
 from eigenbench.bench.jobs.supervision import Supervisor, failure
 from eigenbench.bench.jobs.train import fit_run, write_failed_run
-from eigenbench.bench.jobs.workflow import Workflow
+from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.records.record import read_record, read_record_and_files
 from eigenbench.bench.records.runs import TRAINED_FILES, Run
 from eigenbench.bench.records.sealed_json import DamagedFileError, read_sealed
@@ -101,7 +101,7 @@ def _contexts(workspace: Workspace, methods: tuple[MethodPlan, ...]) -> tuple[st
             data_dir=data,
             results_dir=workspace.results,
             log=workspace.log,
-            code=Workflow.code("train", spec),
+            code=job_code("train", spec),
             replaces={},
         )
         contexts[spec.method] = JobContext(spec, options, supervisor)

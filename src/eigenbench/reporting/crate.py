@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from eigenbench import __version__
+from eigenbench.atomic_files import making_folder
+from eigenbench.bench.code_hash import own_code_files
+from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record, read_record_and_files
-from eigenbench.bench.suites.suite_file import load_suite
+from eigenbench.datasets.catalogue import own_catalogue
 from eigenbench.project_files import project_folder
 from eigenbench.reporting import ReportError
+from eigenbench.reporting.inputs import read_inputs
 
 #: What is kept of a run; the fitted model as well where it is asked for.
 KEPT = ("record.json", "predictions.npz")
@@ -63,22 +67,29 @@ def write_crate(
         from rocrate.rocrate import ROCrate
     except ImportError as error:
         raise ReportError("rocrate is not installed: pip install 'eigenbench[archive]'") from error
-    suite = load_suite(suite_path)
-    folder = results_dir / suite.name
-    names = (*KEPT[1:], *((MODEL,) if models else ()))
-    records = {
-        path: read_record_and_files(path, *names) for path in sorted(folder.glob("*/*/seed-*/**/record.json"))
-    }
+    inputs = read_inputs([suite_path], results_dir, check_code=True)
+    (plan,), suite = inputs.plans, inputs.suites[0]
+    if inputs.unreadable:
+        raise ReportError(inputs.unreadable[0])
+    current = {record.run_key: record for record in inputs.records}
+    records = {results_dir / run.record: current[run.key] for run in plan.runs if run.key in current}
     if not records:
         raise ReportError(
-            f"no records in {folder}: run `snakemake {suite.name}` first, or name --results-dir"
+            f"no records in {results_dir / suite.name}: run `snakemake {suite.name}` first, or name "
+            "--results-dir"
         )
+    if models:
+        for path in records:
+            read_record_and_files(path, MODEL)
     if out.exists() and any(out.iterdir()):
         raise ReportError(f"{out} is not empty: name another folder with --out")
 
     crate = ROCrate()
     crate.name = f"eigenbench {suite.name}: {suite.title}"
-    crate.description = suite.description or suite.title
+    crate.description = (
+        f"{suite.description or suite.title}. To run it again: pip install "
+        f"'eigenbench[suite]=={__version__}', then eigenbench run suites/{suite_path.name}"
+    )
     crate.license = licence
     workflow = crate.add_workflow(
         project_folder() / "Snakefile",
@@ -87,17 +98,29 @@ def write_crate(
         lang="snakemake",
         properties={"name": "eigenbench", "version": __version__},
     )
-    inputs: list[Any] = [crate.add_file(suite_path, f"suites/{suite_path.name}")]
+    read: list[Any] = [
+        crate.add_file(path, f"suites/{place}") for place, path in _suite_files(suite_path, plan).items()
+    ]
     for name, properties in _datasets(records.values()).items():
-        inputs.append(crate.add(ContextEntity(crate, f"#dataset-{name}", properties=properties)))
+        read.append(crate.add(ContextEntity(crate, f"#dataset-{name}", properties=properties)))
     results = [
         crate.add_file(file, place, properties={"name": name} if name else None)
         for file, place, name in _outputs(records, results_dir, reports_dir / suite.name, models)
     ]
     properties = {"name": f"eigenbench run {suite.name}", **_times(records.values())}
-    crate.add_action(workflow, "#run", inputs, results, properties)
-    crate.write(out)
+    crate.add_action(workflow, "#run", read, results, properties)
+    with making_folder(out) as folder:
+        crate.write(folder)
     return len(records)
+
+
+def _suite_files(path: Path, plan: SuitePlan) -> dict[str, Path]:
+    """Return what a run of the suite reads beside eigenbench: its file, own modules, and own catalogue."""
+    files = {path.name: path}
+    for module, folder in sorted(set().union(*(method.spec.own_modules for method in plan.methods))):
+        files |= own_code_files(module, folder) if folder else {}
+    catalogue = own_catalogue(path.parent)
+    return files | ({catalogue.name: catalogue} if catalogue else {})
 
 
 def _outputs(

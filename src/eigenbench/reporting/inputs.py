@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from eigenbench.bench.jobs.plan import SuitePlan, load_plan
+from eigenbench.bench.jobs.shared_jobs import current_code
 from eigenbench.bench.records.record import Record, read_record_and_files
 from eigenbench.bench.records.sealed_json import DamagedFileError
 from eigenbench.bench.suites.suite import Suite, SuiteError
 from eigenbench.bench.suites.suite_file import suite_files
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ def read_inputs(
     results_dir: Path,
     *,
     all_suites_in: Path | None = None,
+    check_code: bool = False,
 ) -> ReportInputs:
     """Read suites and their records.
 
@@ -48,6 +53,8 @@ def read_inputs(
     all_suites_in : Path, optional
         A folder of suite files: each further one that has records is included; if it cannot be read, it
         is reported.
+    check_code : bool, default=False
+        Log a warning that counts the records of each suite that were made by other code than is installed.
 
     Raises
     ------
@@ -71,8 +78,20 @@ def read_inputs(
                 unreadable.append(" ".join(str(error).split()))
             else:
                 records += [record] if record.run_key == run.key else []
+    for plan in plans.values() if check_code else ():
+        _warn_of_older_code(plan, records)
     paths = {plan.suite.name: path for path, plan in plans.items()}
     return ReportInputs(list(plans.values()), paths, records, unreadable)
+
+
+def _warn_of_older_code(plan: SuitePlan, records: Iterable[Record]) -> None:
+    codes, name = current_code(plan), plan.suite.name
+    made = [(codes[one.run_key], one.environment) for one in records if one.suite == name and one.environment]
+    if older := sum(environment.code_hash not in code for code, environment in made):
+        logger.warning(
+            f"{name}: {older} of {len(made)} records were made by older code than is installed; run "
+            f"`snakemake {name}` to make them again"
+        )
 
 
 def _other_suites(folder: Path | None, results_dir: Path, known: Iterable[str]) -> Iterator[Path]:

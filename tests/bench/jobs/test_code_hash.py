@@ -15,6 +15,7 @@ import eigenbench.datasets
 from eigenbench.bench import code_hash as hashing
 from eigenbench.bench.code_hash import code_digest, code_hash, import_closure
 from eigenbench.bench.jobs.job_spec import JobSpec
+from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.jobs.workflow import Workflow
 from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.registry import COMPONENTS
@@ -118,13 +119,13 @@ def job_of(bench, verb, folder, classifiers, options):
     modules = [f"eigenbench.bench.jobs.{verb}"]
     if verb in ("download", "prepare"):
         return [*options, "--data-dir", "own-data", "--log", "job.log"], import_closure(modules)
-    told, code = '{"dataset": "mnist"}', bench.code(verb)
+    told, code = '{"dataset": "mnist"}', job_code(verb)
     if folder is not None:
         whole = bench.spec(folder)
         narrowed = whole.of_run(*classifiers) if classifiers else whole
         if verb == "embed":
             narrowed = whole.of_embedding()
-        told, code = narrowed.as_json, bench.code(verb, narrowed)
+        told, code = narrowed.as_json, job_code(verb, narrowed)
         spec = JobSpec.model_validate_json(told)
         modules += [component.module for component in spec.components.values()]
         modules += [spec.protocol] if spec.protocol else []
@@ -208,7 +209,7 @@ def covered(bench, verb, *specs):
     asked = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hashing, "_module_digest", lambda module: asked.append(module) or module)
-        bench.code(verb, *specs)
+        job_code(verb, *specs)
     return set(asked)
 
 

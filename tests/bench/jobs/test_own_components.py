@@ -10,6 +10,7 @@ from sklearn.utils.discovery import all_estimators
 from eigenbench.bench import code_hash, registry
 from eigenbench.bench.jobs.pipelines import build_pipeline
 from eigenbench.bench.jobs.plan import plan_suite
+from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.jobs.workflow import Workflow
 from eigenbench.bench.registry import find_component
 from eigenbench.bench.suites.component_checks import check_parameters
@@ -202,7 +203,7 @@ def test_the_code_of_a_job_changes_with_own_parts(parts):
         bench = Workflow({"suites": ["mine"]}, path.parent / "config.yaml", path.parent, check=False)
         spec = bench.spec("mine/main/mine")
         embedding = spec.model_copy(update={"components": {}})
-        return bench.code("train", spec), bench.code("train", embedding)
+        return job_code("train", spec), job_code("train", embedding)
 
     before = codes()
     for file, old, new, changes in [
@@ -309,11 +310,10 @@ def test_a_protocol_beside_a_suite_is_planned_and_its_code_counts(parts):
     assert spec.protocol_folder == str(path.parent)
     moved = spec.model_copy(update={"protocol_folder": "/elsewhere"})
     assert moved.key(0, "none") == spec.key(0, "none")
-    bench = Workflow({"suites": ["mine"]}, path.parent / "config.yaml", path.parent, check=False)
-    before = bench.code("measure", spec)
+    before = job_code("measure", spec)
     (path.parent / f"{name}_p.py").write_text(PROTOCOL.replace("2 *", "3 *").replace("float(", "1 + float("))
     code_hash.own_code_hash.cache_clear()
-    assert bench.code("measure", spec) != before
+    assert job_code("measure", spec) != before
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from small_jobs import methods_of, plan_of, suite_of
 
 from eigenbench.bench.jobs.job_spec import JobSpec, content_key
 from eigenbench.bench.jobs.plan import plan_suite
-from eigenbench.bench.jobs.shared_jobs import shared_jobs
+from eigenbench.bench.jobs.shared_jobs import job_code, shared_jobs
 from eigenbench.bench.jobs.workflow import Workflow
 from eigenbench.bench.suites.suite import Suite, SuiteError
 from eigenbench.bench.suites.suite_file import load_suite
@@ -71,12 +71,12 @@ def told(workflow):
     jobs = {}
     for folder, method in workflow._methods.items():
         verb = "measure" if method.spec.protocol else "train"
-        jobs[folder] = (method.spec.as_json, workflow.code(verb, method.spec))
+        jobs[folder] = (method.spec.as_json, job_code(verb, method.spec))
         embedding = method.spec.of_embedding()
-        jobs[folder, ""] = (embedding.as_json, workflow.code("embed", embedding))
+        jobs[folder, ""] = (embedding.as_json, job_code("embed", embedding))
         for classifier in method.spec.classifiers:
             run = method.spec.of_run(classifier)
-            jobs[folder, classifier] = (run.as_json, workflow.code("train", run))
+            jobs[folder, classifier] = (run.as_json, job_code("train", run))
     return jobs
 
 

@@ -200,6 +200,14 @@ class JobSpec(_Model):
         own = {item.module.partition(".")[0] for item in self.components.values() if item.own}
         return tuple(sorted(own))
 
+    @property
+    def own_modules(self) -> set[tuple[str, str]]:
+        """The modules that are not eigenbench's, with the folder of each; an empty one if it is installed."""
+        own = {(item.module, item.folder or "") for item in self.components.values() if item.own}
+        if self.protocol and not self.protocol.startswith("eigenbench."):
+            own.add((self.protocol, self.protocol_folder or ""))
+        return own
+
     def load_protocol(self) -> Any:
         """Import and return the module of the protocol."""
         assert self.protocol is not None

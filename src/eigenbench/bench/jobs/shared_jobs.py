@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eigenbench.bench.jobs.plan import MethodPlan
+from eigenbench.bench.code_hash import code_hash, own_code_hash
+from eigenbench.bench.jobs.job_spec import JobSpec, content_key
+from eigenbench.bench.jobs.plan import MethodPlan, SuitePlan
 
 #: Estimated work of the methods that share a job, in seconds; where all methods run with one seed before the
 #: next, of those that share a job of a seed, and of an experiment that is one job.
@@ -92,7 +94,7 @@ def shared_jobs(methods: Iterable[MethodPlan], *, in_turn: bool = False) -> list
     Parameters
     ----------
     methods : iterable of MethodPlan
-        The methods of all suites whose fits are no jobs of their own.
+        The methods of all suites; those whose fits are jobs of their own are left out.
     in_turn : bool, default=False
         Run all methods of an experiment with one seed before the next, the cheap ones first, so that whenever
         the work is stopped they can be compared on the same seeds. No fit is then a job of its own, and every
@@ -100,7 +102,7 @@ def shared_jobs(methods: Iterable[MethodPlan], *, in_turn: bool = False) -> list
         that need one.
     """
     experiments: dict[tuple[str, str], list[MethodPlan]] = {}
-    for method in methods:
+    for method in (method for method in methods if method.shares_jobs(in_turn)):
         experiments.setdefault((method.spec.suite, method.spec.experiment), []).append(method)
     names: Counter[str] = Counter()
     jobs: list[SharedJob] = []
@@ -118,6 +120,37 @@ def shared_jobs(methods: Iterable[MethodPlan], *, in_turn: bool = False) -> list
             name = name if names[name] == 1 else f"{name}_{names[name]}"
             jobs.append(SharedJob(name, tuple(pack), seeds, -place if in_turn else 0))
     return jobs
+
+
+def job_code(verb: str, *specs: JobSpec) -> str:
+    """Return the hash of the code that a job runs: its module, its components and its protocol."""
+    modules = [f"eigenbench.bench.jobs.{verb}"]
+    own: set[tuple[str, str]] = set()
+    for spec in specs:
+        modules += [component.module for component in spec.components.values()]
+        modules += [spec.protocol] if spec.protocol else []
+        own |= spec.own_modules
+    found = code_hash(modules)
+    return content_key([found, *(own_code_hash(*place) for place in sorted(own))]) if own else found
+
+
+def current_code(plan: SuitePlan) -> dict[str, set[str]]:
+    """Return the hashes of the installed code that makes the runs of a suite, by their keys.
+
+    There are several, as the hash is of the code of a whole job, and runs are shared out in two manners.
+    """
+    found: dict[str, set[str]] = {run.key: set() for run in plan.runs}
+    for in_turn in (False, True):
+        for job in shared_jobs(plan.methods, in_turn=in_turn):
+            code = job_code(job.verb, *(method.spec for method in job.methods))
+            for run in (run for method in job.methods for run in method.runs):
+                found[run.key].add(code)
+    for method in (method for method in plan.methods if not method.shares_jobs(False)):
+        spec = method.spec
+        for run in method.runs:
+            verb, part = ("measure", spec) if spec.protocol else ("train", spec.of_run(run.classifier))
+            found[run.key].add(job_code(verb, part))
+    return found
 
 
 def _packed(

@@ -10,14 +10,14 @@ from typing import Any
 
 from eigenbench.atomic_files import remove_unfinished
 from eigenbench.bench.capabilities import takes_moments
-from eigenbench.bench.code_hash import code_hash, files_hash, own_code_hash
+from eigenbench.bench.code_hash import code_hash, files_hash
 from eigenbench.bench.components import MissingExtraError
 from eigenbench.bench.jobs.attempts import Attempts
 from eigenbench.bench.jobs.cost import START_SECONDS
 from eigenbench.bench.jobs.job_spec import JobSpec, RowSelection, content_key
 from eigenbench.bench.jobs.outputs import OutputStates, check_writable, hold_lock, not_from_the_future
-from eigenbench.bench.jobs.plan import MethodPlan, SuitePlan, plan_suite
-from eigenbench.bench.jobs.shared_jobs import SharedJob, shared_jobs
+from eigenbench.bench.jobs.plan import SuitePlan, plan_suite
+from eigenbench.bench.jobs.shared_jobs import SharedJob, job_code, shared_jobs
 from eigenbench.bench.records.runs import RECEIPT_FILE, REPORTED_FILES, within_method
 from eigenbench.bench.registry import near_match
 from eigenbench.bench.suites.component_checks import check_parameters
@@ -195,16 +195,13 @@ class Workflow:
     @property
     def large(self) -> list[str]:
         """The folders of the methods whose fits are jobs of their own."""
-        return [folder for folder, method in self._methods.items() if not self._shares(method)]
+        in_turn = self.config.seeds_in_turn
+        return [folder for folder, method in self._methods.items() if not method.shares_jobs(in_turn)]
 
     @cached_property
     def shared_jobs(self) -> list[SharedJob]:
         """The jobs that make several runs each."""
-        methods = [method for method in self._methods.values() if self._shares(method)]
-        return shared_jobs(methods, in_turn=self.config.seeds_in_turn)
-
-    def _shares(self, method: MethodPlan) -> bool:
-        return method.granularity != "fit" or (self.config.seeds_in_turn and not method.exclusive)
+        return shared_jobs(self._methods.values(), in_turn=self.config.seeds_in_turn)
 
     def spec(self, folder: str) -> JobSpec:
         """Return what determines the results of a method, by its folder."""
@@ -357,23 +354,9 @@ class Workflow:
 
     # Parameters by which Snakemake sees that a job has to run again
 
-    @staticmethod
-    def code(verb: str, *specs: JobSpec) -> str:
-        """Return the hash of the code that a job runs: its module, its components and its protocol."""
-        modules = [f"eigenbench.bench.jobs.{verb}"]
-        own: set[tuple[str, str]] = set()
-        for spec in specs:
-            modules += [component.module for component in spec.components.values()]
-            modules += [spec.protocol] if spec.protocol else []
-            own |= {(item.module, item.folder or "") for item in spec.components.values() if item.own}
-            if spec.protocol and not spec.protocol.startswith("eigenbench."):
-                own.add((spec.protocol, spec.protocol_folder or ""))
-        found = code_hash(modules)
-        return content_key([found, *(own_code_hash(*place) for place in sorted(own))]) if own else found
-
     def data_code(self, verb: str, dataset: str) -> str:
         """Return the hash of the code and of the catalogue entry that make a dataset."""
-        return self.code(verb) + content_key(self.catalogue.entry(dataset).model_dump(mode="json"))
+        return job_code(verb) + content_key(self.catalogue.entry(dataset).model_dump(mode="json"))
 
     def content_of(self, suites: Iterable[str]) -> str:
         """Return the hash of some suites with all that reports show of them: titles and published numbers."""
