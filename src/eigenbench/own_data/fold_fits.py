@@ -21,9 +21,9 @@ from eigenbench.bench.jobs.job_log import log_to
 from eigenbench.bench.jobs.outputs import hold_lock
 from eigenbench.bench.jobs.plan import MethodPlan, load_plan
 from eigenbench.bench.jobs.record_run import dataset_info, describe_environment, now
+from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.jobs.supervision import Supervisor, failure
 from eigenbench.bench.jobs.train import fit_run, write_failed_run
-from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.records.record import read_record, read_record_and_files
 from eigenbench.bench.records.runs import TRAINED_FILES, Run
 from eigenbench.bench.records.sealed_json import DamagedFileError, read_sealed

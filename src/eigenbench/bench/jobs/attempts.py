@@ -30,7 +30,7 @@ _WATCH_SECONDS = 20
 
 
 class Attempts:
-    """What rules say of the memory, time and groups of their jobs.
+    """Memory, time and groups of jobs, as rules ask for them.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Attempts:
 
     @property
     def on_slurm(self) -> bool:
-        """Whether SLURM runs the jobs; known once Snakemake plans them."""
+        """True if SLURM runs the jobs; known once Snakemake plans them."""
         executor = self.snakemake.executor_plugin if self.snakemake else None
         return executor is not None and executor.name == "slurm"
 

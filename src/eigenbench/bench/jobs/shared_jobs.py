@@ -42,7 +42,7 @@ class SharedJob:
     @property
     def verb(self) -> str:
         """The module that the job runs."""
-        return "measure" if self.methods[0].spec.protocol else "train"
+        return _verb(self.methods[0])
 
     @property
     def experiment(self) -> str:
@@ -115,7 +115,7 @@ def shared_jobs(methods: Iterable[MethodPlan], *, in_turn: bool = False) -> list
             packs.sort(key=lambda pack: pack[0])
         for place, (seeds, pack) in enumerate(packs):
             spec = pack[0].spec
-            name = in_rule(f"{'measure' if spec.protocol else 'train'}_{spec.suite}/{spec.experiment}")
+            name = in_rule(f"{_verb(pack[0])}_{spec.suite}/{spec.experiment}")
             names[name] += 1
             name = name if names[name] == 1 else f"{name}_{names[name]}"
             jobs.append(SharedJob(name, tuple(pack), seeds, -place if in_turn else 0))
@@ -137,20 +137,23 @@ def job_code(verb: str, *specs: JobSpec) -> str:
 def current_code(plan: SuitePlan) -> dict[str, set[str]]:
     """Return the hashes of the installed code that makes the runs of a suite, by their keys.
 
-    There are several, as the hash is of the code of a whole job, and runs are shared out in two manners.
+    There are several, as the hash is of the code of a whole job: of one run, of a method, or of several
+    methods, which are shared out in two manners.
     """
     found: dict[str, set[str]] = {run.key: set() for run in plan.runs}
-    for in_turn in (False, True):
-        for job in shared_jobs(plan.methods, in_turn=in_turn):
-            code = job_code(job.verb, *(method.spec for method in job.methods))
-            for run in (run for method in job.methods for run in method.runs):
-                found[run.key].add(code)
-    for method in (method for method in plan.methods if not method.shares_jobs(False)):
-        spec = method.spec
+    jobs = [job for in_turn in (False, True) for job in shared_jobs(plan.methods, in_turn=in_turn)]
+    for methods in [*(job.methods for job in jobs), *((method,) for method in plan.methods)]:
+        code = job_code(_verb(methods[0]), *(method.spec for method in methods))
+        for run in (run for method in methods for run in method.runs):
+            found[run.key].add(code)
+    for method in (method for method in plan.methods if not method.spec.protocol):
         for run in method.runs:
-            verb, part = ("measure", spec) if spec.protocol else ("train", spec.of_run(run.classifier))
-            found[run.key].add(job_code(verb, part))
+            found[run.key].add(job_code("train", method.spec.of_run(run.classifier)))
     return found
+
+
+def _verb(method: MethodPlan) -> str:
+    return "measure" if method.spec.protocol else "train"
 
 
 def _packed(
