@@ -286,7 +286,7 @@ def tasks_of(job: SlurmJob) -> list[int]:
     return sorted(
         process
         for process, command, variables in _processes()
-        if inside in variables and any(word.startswith("eigenbench.bench.jobs.") for word in command)
+        if inside in variables and "eigenbench.bench.jobs" in command
     )
 
 

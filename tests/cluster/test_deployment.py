@@ -61,12 +61,12 @@ def programs(tmp_path, monkeypatch):
 
 
 def modules(log):
-    """Return the modules of eigenbench that the noted Pythons ran."""
+    """Return the jobs that the noted Pythons ran."""
     started = (line.split() for line in log.read_text().splitlines())
-    return [words[1] for words in started if len(words) > 1 and words[1].startswith("eigenbench.")]
+    return [words[2] for words in started if words[1:2] == ["eigenbench.bench.jobs"]]
 
 
-JOBS = ["eigenbench.bench.jobs.download", "eigenbench.bench.jobs.prepare"]
+JOBS = ["download", "prepare"]
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ def jobs_of(folder):
     return [
         int(line.split()[0])
         for line in listed.splitlines()
-        if "eigenbench.bench.jobs.train" in line
+        if "eigenbench.bench.jobs train" in line
         and "snakemake" not in line
         and _works_in(int(line.split()[0]), folder)
     ]

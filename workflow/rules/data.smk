@@ -26,7 +26,7 @@ rule download:
     message:
         "download {wildcards.dataset}"
     shell:
-        f"{JOB}.bench.jobs.{{params.verb}} {{wildcards.dataset:q}} --data-dir {{params.data:q}}"
+        f"{JOB}.bench.jobs {{params.verb}} {{wildcards.dataset:q}} --data-dir {{params.data:q}}"
         " --log {log:q} --replaces={params.replaces:q} {params.catalogue:q}"
 
 

@@ -3,7 +3,7 @@
 SEED = f"{RESULTS}/{{folder}}/seed-{{seed}}"
 RUN = f"{SEED}/{{classifier}}"
 FIT = (
-    f"{JOB}.bench.jobs.{{params.verb}} --job {{params.job:q}} --code {{params.code}}"
+    f"{JOB}.bench.jobs {{params.verb}} --job {{params.job:q}} --code {{params.code}}"
     " --replaces {params.replaces:q} --data-dir {params.data:q} --results-dir {params.results:q}"
     " --threads {threads} --attempts-left {resources.attempts_left} --workflow $PPID --log {log:q}"
     " {params.options:q}"
@@ -72,7 +72,7 @@ use rule moments as embed with:
             f"{RESULTS}/{w.folder}/seed-{w.seed}/{w.place}embedding.json"
         ),
         options=lambda w, input: [
-            *("--seed", w.seed),
+            *("--seeds", w.seed),
             *(["--point", *re.findall(r"\d+", w.place)] if w.place else []),
             *(["--moments", *input.moments] if input.moments else []),
         ],
@@ -96,7 +96,7 @@ use rule embed as search with:
             f"{RESULTS}/{w.folder}/seed-{w.seed}/{w.classifier}/search/point-{w.point}.json"
         ),
         options=lambda w, input: [
-            *("--seed", w.seed, "--classifier", w.classifier, "--point", w.point)
+            *("--seeds", w.seed, "--classifier", w.classifier, "--point", w.point)
         ],
     message:
         "search {wildcards.folder}, {wildcards.classifier}, seed {wildcards.seed}, point {wildcards.point}"

@@ -28,7 +28,7 @@ from eigenbench.bench.records.record import read_record, read_record_and_files
 from eigenbench.bench.records.runs import TRAINED_FILES, Run
 from eigenbench.bench.records.sealed_json import DamagedFileError, read_sealed
 from eigenbench.bench.suites.suite_file import catalogue_of
-from eigenbench.datasets import prepare
+from eigenbench.datasets.preparing import prepare
 from eigenbench.own_data.compared_methods import seconds_of_classifier
 from eigenbench.own_data.workspace import Workspace
 

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from eigenbench.atomic_files import write_json
+from eigenbench.bench.jobs import measure
 from eigenbench.bench.jobs.job_context import JobContext
-from eigenbench.bench.jobs.measure import measure
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.jobs.supervision import Supervisor
 from eigenbench.bench.jobs.train import fit_seed
@@ -116,7 +116,7 @@ class Jobs:
         if method.spec.protocol is None:
             fit_seed(context, seed)
         else:
-            measure(context, seed)
+            measure.run(context, seed)
         return {name: self.record(method, name, seed) for name in method.classifiers}
 
     def record(self, method, classifier=NO_CLASSIFIER, seed=0):

@@ -80,9 +80,9 @@ for folder, verb, options in json.loads(sys.argv[1]):
                 file.write(" ".join(found))
             end_now(status)
         os._exit = end
-        sys.argv = [verb, *options]
+        sys.argv = ["jobs", verb, *options]
         try:
-            runpy.run_module(f"eigenbench.bench.jobs.{verb}", run_name="__main__", alter_sys=True)
+            runpy.run_module("eigenbench.bench.jobs", run_name="__main__", alter_sys=True)
         except SystemExit as error:
             end(error.code or 0)
     assert os.waitpid(job, 0)[1] == 0, (verb, options)
@@ -104,10 +104,10 @@ JOBS = [
     ("download", None, (), ["digits"]),
     ("prepare", None, (), ["digits"]),
     ("moments", None, (), ["--rows", '{"name": "train"}', "--output", "moments/train.npz"]),
-    ("embed", GEM, (), ["--seed", "0", "--point", "1"]),
-    ("embed", "s/main/shared", (), ["--seed", "0", "--moments", "moments/train.npz"]),
-    ("search", GEM, (CLS,), ["--seed", "0", "--classifier", CLS, "--point", "1"]),
-    ("train", "s/main/shared", (CLS,), ["--seed", "0", "--classifier", CLS]),
+    ("embed", GEM, (), ["--seeds", "0", "--point", "1"]),
+    ("embed", "s/main/shared", (), ["--seeds", "0", "--moments", "moments/train.npz"]),
+    ("search", GEM, (CLS,), ["--seeds", "0", "--classifier", CLS, "--point", "1"]),
+    ("train", "s/main/shared", (CLS,), ["--seeds", "0", "--classifier", CLS]),
     ("train", GEM, (), ["--seeds", "0"]),
     ("train", LABELS, (), ["--seeds", "0"]),
     ("measure", PAIRS, (), ["--seeds", "0"]),
@@ -148,7 +148,8 @@ def test_everything_that_a_job_executes_is_in_its_hash(tmp_path, prepared, bench
         assert len(processes) > 1 or job[0] in ("download", "prepare"), "fits are forked"
         for executed in processes:
             assert executed
-            assert executed <= covered, (job, executed - covered)
+            uncovered = executed - covered - {"eigenbench.bench.jobs.job_log"}
+            assert not uncovered, (job, uncovered)
     for path in tmp_path.glob("results/**/*.json"):
         report = json.loads(path.read_bytes())
         assert report["status"] == "ok", (path, report["failure"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from eigenbench.bench.jobs import download, prepare
-from eigenbench.bench.jobs.data_job import run_data_job
+from eigenbench.bench.jobs.__main__ import main
 from eigenbench.datasets.errors import DatasetUnavailable, InsufficientSpace, MalformedData
 
 
@@ -16,9 +16,8 @@ def run(tmp_path):
     """Run a job on digits as the workflow does; return its exit status and what it wrote, if anything."""
 
     def run_job(module, folder):
-        work = getattr(module, module.__name__.rpartition(".")[2])
         options = ["--data-dir", str(tmp_path), "--log", str(tmp_path / "logs" / "job.log"), "--replaces=7"]
-        status = run_data_job(work, folder, None, ["digits", *options])
+        status = main([module.__name__.rpartition(".")[2], "digits", *options])
         path = tmp_path / folder / "digits.json"
         return status, json.loads(path.read_bytes()) if path.exists() else None
 

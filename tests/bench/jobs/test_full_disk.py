@@ -15,6 +15,7 @@ from small_jobs import plan_of
 
 from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs import embed, train
+from eigenbench.bench.jobs.__main__ import main
 from eigenbench.bench.jobs.moments import write_moments
 from eigenbench.bench.jobs.supervision import MachineFaultError
 from eigenbench.methods.model_file import load_model, save_model
@@ -116,11 +117,10 @@ def test_the_last_memory_error_is_a_failed_record(jobs, monkeypatch):
 )
 def test_the_job_ends_with_an_error_for_the_workflow_to_try_again(jobs, tmp_path, monkeypatch, error):
     monkeypatch.setattr(train, "write_embedding", fail_with(error, False))
-    arguments = ["--job", plan_of().spec.model_dump_json(exclude_defaults=True), "--seeds", "0"]
+    arguments = ["train", "--job", plan_of().spec.model_dump_json(exclude_defaults=True), "--seeds", "0"]
     arguments += ["--data-dir", str(jobs.data), "--results-dir", str(jobs.results)]
     arguments += ["--log", str(tmp_path / "job.log")]
-    seeds = {"type": int, "nargs": "+", "required": True}
-    assert train.run_job(train.fit_seed, "", arguments, seeds=seeds) == 1
+    assert main(arguments) == 1
     assert not records(jobs)
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import logging
-import sys
 from pathlib import Path
 from typing import Any
 
-from eigenbench.bench.jobs.data_job import run_data_job
-from eigenbench.bench.jobs.job_log import is_watched
 from eigenbench.bench.jobs.supervision import failure
 from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.datasets.errors import DatasetUnavailable
@@ -17,7 +14,7 @@ from eigenbench.datasets.fetching import fetch
 logger = logging.getLogger(__name__)
 
 
-def download(name: str, data_dir: Path, catalogue: Catalogue | None = None) -> dict[str, Any]:
+def download(name: str, data_dir: Path, catalogue: Catalogue, *, progress: bool) -> dict[str, Any]:
     """Fetch the files of a catalogue entry into ``data_dir``.
 
     Returns
@@ -26,14 +23,10 @@ def download(name: str, data_dir: Path, catalogue: Catalogue | None = None) -> d
         ``status`` is ``ok``, or ``not_run`` with the ``failure`` when no source can be reached.
     """
     try:
-        manifest = fetch(name, data_dir=data_dir, catalogue=catalogue, progress=not is_watched())
+        manifest = fetch(name, data_dir=data_dir, catalogue=catalogue, progress=progress)
     except DatasetUnavailable as error:
         logger.warning("%s", error)
         reason = failure("download", "DatasetUnavailable", str(error), None)
         return {"dataset": name, "status": "not_run", "failure": reason, "files": []}
     files = [file.model_dump(mode="json") for file in manifest.files]
     return {"dataset": name, "status": "ok", "failure": None, "files": files}
-
-
-if __name__ == "__main__":
-    sys.exit(run_data_job(download, "raw", __doc__))

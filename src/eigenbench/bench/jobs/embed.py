@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from eigenbench.bench.jobs.job_context import JobContext, run_job
+from eigenbench.bench.jobs.job_context import JobContext
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.moments import read_moments
 from eigenbench.bench.jobs.pipelines import first_rows, fit_features
@@ -84,18 +83,6 @@ def read_embedding(context: JobContext, seed: int, point: int | None = None) -> 
     return read_sealed(folder / "embedding.json"), folder / "features.skops"
 
 
-def _work(context: JobContext) -> None:
-    options = context.options
-    write_embedding(context, options.seed, options.point, options.moments)
-
-
-if __name__ == "__main__":
-    sys.exit(
-        run_job(
-            _work,
-            __doc__,
-            seed={"type": int, "required": True},
-            point={"type": int, "help": "of the method's grid; by default all training rows are taken"},
-            moments={"type": Path, "help": "the moments of these rows"},
-        )
-    )
+def run(context: JobContext, seed: int) -> None:
+    """Do the work of a job."""
+    write_embedding(context, seed, context.options.point, context.options.moments)

@@ -1,25 +1,21 @@
-"""The common part of all jobs: their command line, their log, the data they read, their folders."""
+"""The common part of all jobs that fit: the data they read, their folders, and who runs their fits."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from eigenbench.bench.components import MissingExtraError
-from eigenbench.bench.jobs.job_log import log_to
 from eigenbench.bench.jobs.job_spec import JobSpec, RowSelection
-from eigenbench.bench.jobs.supervision import MachineFaultError, Report, Supervisor, failure
+from eigenbench.bench.jobs.supervision import Report, Supervisor, failure
 from eigenbench.bench.records.runs import NO_CLASSIFIER, within_method
-from eigenbench.bench.records.sealed_json import DamagedFileError
 from eigenbench.datasets.card import verify_prepared
 from eigenbench.datasets.dataset import open_prepared
-from eigenbench.datasets.errors import DatasetError
 
 logger = logging.getLogger(__name__)
 
@@ -93,63 +89,11 @@ class JobContext:
         return None
 
 
-def run_job(
-    work: Callable[..., None],
-    description: str | None,
-    arguments: list[str] | None = None,
-    **more: dict[str, Any],
-) -> int:
-    """Parse the command line of a job, do its work, and return its exit status.
-
-    Parameters
-    ----------
-    work : callable
-        Makes the files of a method, given its `JobContext`; of one seed, given also that, where the job has
-        the option ``seeds``: it is called for all methods with one seed before the next.
-    description : str
-        For ``--help``.
-    arguments : list of str, optional
-        The command line; by default that of the process.
-    **more : dict
-        Further options of this job: name to keywords of ``add_argument``.
-    """
-    options = _parser(description, more).parse_args(arguments)
-    log_to(options.log)
+def contexts_of(options: argparse.Namespace) -> list[JobContext]:
+    """Return the context of each method of a job, by its command line."""
     specs = [JobSpec.model_validate_json(text) for text in options.job]
     # The methods of a job are those of one experiment, which has the time limit.
     supervisor = Supervisor(
         options.threads, options.log, options.attempts_left == 0, specs[0].time_limit, options.workflow
     )
-    contexts = [JobContext(spec, options, supervisor) for spec in specs]
-    seeds = [(seed,) for seed in options.seeds] if "seeds" in more else [()]
-    try:
-        for seed in seeds:
-            for context in contexts:
-                work(context, *seed)
-    except (DatasetError, MachineFaultError, DamagedFileError, OSError) as error:
-        logging.getLogger("eigenbench").error("%s: %s", type(error).__name__, error)
-        return 1
-    return 0
-
-
-def _parser(description: str | None, more: dict[str, dict[str, Any]]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument(
-        "--job",
-        required=True,
-        nargs="+",
-        help="what to do, as JSON (see eigenbench.bench.jobs.job_spec), one for each method",
-    )
-    parser.add_argument("--data-dir", type=Path, required=True, help="folder of the prepared data")
-    parser.add_argument("--results-dir", type=Path, required=True, help="folder of the results")
-    parser.add_argument("--log", type=Path, required=True, help="also write the log here")
-    parser.add_argument("--code", default="", help="the hash of the code, for the records")
-    parser.add_argument("--replaces", type=json.loads, default={}, help="what the outputs replace, as JSON")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument(
-        "--attempts-left", type=int, default=0, help="at 0, record a killed fit in place of failing"
-    )
-    parser.add_argument("--workflow", type=int, help="the process that starts the job, and that it ends with")
-    for name, keywords in more.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", **keywords)
-    return parser
+    return [JobContext(spec, options, supervisor) for spec in specs]

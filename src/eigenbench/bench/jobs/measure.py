@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import sys
 from typing import Any
 
-from eigenbench.bench.jobs.job_context import JobContext, run_job
+from eigenbench.bench.jobs.job_context import JobContext
 from eigenbench.bench.jobs.pipelines import build_pipeline
 from eigenbench.bench.jobs.record_run import finite_metrics, now, write_run_record
 from eigenbench.bench.jobs.supervision import Report
@@ -17,7 +16,7 @@ from eigenbench.bench.suites.steps import flat_params
 logger = logging.getLogger(__name__)
 
 
-def measure(context: JobContext, seed: int) -> None:
+def run(context: JobContext, seed: int) -> None:
     """Run the protocol in a process of its own and write the record of the run."""
     spec = context.spec
     started = now()
@@ -49,7 +48,3 @@ def _measured(context: JobContext, protocol: Any, seed: int) -> Report:
         "predict_seconds": outcome.predict_seconds,
         "params": params,
     }
-
-
-if __name__ == "__main__":
-    sys.exit(run_job(measure, __doc__, seeds={"type": int, "nargs": "+", "required": True}))

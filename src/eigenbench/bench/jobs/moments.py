@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-import sys
 import time
 from pathlib import Path
 
-from eigenbench.bench.jobs.job_context import JobContext, run_job
+from eigenbench.bench.jobs.job_context import JobContext
 from eigenbench.bench.jobs.job_spec import RowSelection
 from eigenbench.bench.jobs.supervision import Report
 from eigenbench.bench.records.sealed_json import file_sums, read_sealed, write_sealed
@@ -35,6 +34,11 @@ def read_moments(path: Path) -> tuple[ClassMoments, float]:
     return ClassMoments.load(path), report["seconds"]
 
 
+def run(context: JobContext, seed: int) -> None:
+    """Do the work of a job."""
+    write_moments(context, context.options.output)
+
+
 def write_moments(context: JobContext, path: Path) -> None:
     """Write moments and beside them the report of the pass; of a failed one, an empty file and its reason."""
     options = context.options
@@ -57,18 +61,3 @@ def write_moments(context: JobContext, path: Path) -> None:
     report_path = path.with_suffix(".json")
     sums = file_sums(path.parent, path.name)
     write_sealed(report_path, report | {"files": sums, "replaces": context.replaced(report_path)})
-
-
-def _work(context: JobContext) -> None:
-    write_moments(context, context.options.output)
-
-
-if __name__ == "__main__":
-    sys.exit(
-        run_job(
-            _work,
-            __doc__,
-            rows={"required": True, "help": "which rows, as JSON (see RowSelection)"},
-            output={"type": Path, "required": True, "help": "the .npz file to write"},
-        )
-    )

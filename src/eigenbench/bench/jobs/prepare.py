@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-import sys
 from pathlib import Path
 from typing import Any
 
-from eigenbench.bench.jobs.data_job import run_data_job
-from eigenbench.bench.jobs.job_log import is_watched
 from eigenbench.bench.jobs.supervision import failure
 from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.datasets.errors import MalformedData
@@ -18,7 +15,7 @@ from eigenbench.datasets.preparing import prepare as prepare_arrays
 logger = logging.getLogger(__name__)
 
 
-def prepare(name: str, data_dir: Path, catalogue: Catalogue | None = None) -> dict[str, Any]:
+def prepare(name: str, data_dir: Path, catalogue: Catalogue, *, progress: bool) -> dict[str, Any]:
     """Prepare a dataset that was downloaded.
 
     Returns
@@ -33,13 +30,9 @@ def prepare(name: str, data_dir: Path, catalogue: Catalogue | None = None) -> di
     if state["status"] != "ok":
         return state
     try:
-        card = prepare_arrays(name, data_dir=data_dir, catalogue=catalogue, progress=not is_watched())
+        card = prepare_arrays(name, data_dir=data_dir, catalogue=catalogue, progress=progress)
     except MalformedData as error:
         logger.error("%s", error)
         reason = failure("prepare", type(error).__name__, str(error), None)
         return state | {"status": "failed", "failure": reason}
     return state | {"card": card.model_dump(mode="json")}
-
-
-if __name__ == "__main__":
-    sys.exit(run_data_job(prepare, "prepared", __doc__))

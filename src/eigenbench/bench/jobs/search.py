@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 import traceback
 from collections.abc import Callable, Iterable
 from itertools import groupby
@@ -15,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from eigenbench.bench.capabilities import takes_feature_map
 from eigenbench.bench.jobs.embed import embed, read_embedding
-from eigenbench.bench.jobs.job_context import JobContext, run_job
+from eigenbench.bench.jobs.job_context import JobContext
 from eigenbench.bench.jobs.job_spec import JobSpec, Point
 from eigenbench.bench.jobs.pipelines import build, learns_from_labels, transform
 from eigenbench.bench.jobs.scoring import score_run
@@ -176,23 +175,10 @@ def supervised_search(
     )
 
 
-def _work(context: JobContext) -> None:
+def run(context: JobContext, seed: int) -> None:
+    """Do the work of a job: one candidate, with the embedding of another job."""
     options = context.options
-    point = context.spec.points(options.classifier)[options.point]
-    report = context.obstacle() or supervised_search(
-        context, options.classifier, options.seed, [point], load_features
-    )
-    path = context.folder(options.seed, options.classifier) / "search" / f"point-{options.point}.json"
+    points = [context.spec.points(options.classifier)[options.point]]
+    report = context.obstacle() or supervised_search(context, options.classifier, seed, points, load_features)
+    path = context.folder(seed, options.classifier) / "search" / f"point-{options.point}.json"
     write_sealed(path, report | {"replaces": context.replaced(path)})
-
-
-if __name__ == "__main__":
-    sys.exit(
-        run_job(
-            _work,
-            __doc__,
-            seed={"type": int, "required": True},
-            classifier={"required": True},
-            point={"type": int, "required": True, "help": "the place of the candidate in the search"},
-        )
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from eigenbench.atomic_files import replacing_file
 from eigenbench.bench.jobs.embed import embed, embedding_folder, read_embedding, write_embedding
-from eigenbench.bench.jobs.job_context import JobContext, run_job
+from eigenbench.bench.jobs.job_context import JobContext
 from eigenbench.bench.jobs.record_run import finite_metrics, now, write_run_record
 from eigenbench.bench.jobs.scoring import score_run
 from eigenbench.bench.jobs.search import (
@@ -179,23 +178,11 @@ def fit_run(context: JobContext, classifier: str, seed: int, usable: bool) -> No
     train(context, classifier, seed, reports)
 
 
-def _work(context: JobContext, seed: int) -> None:
+def run(context: JobContext, seed: int) -> None:
+    """Do the work of a job: all runs of a seed, or one whose embedding and search other jobs have made."""
     options = context.options
     if options.classifier is None:
         fit_seed(context, seed)
     else:
         searched = [read_sealed(path) for path in options.search] if options.search else None
         train(context, options.classifier, seed, searched, options.moments)
-
-
-if __name__ == "__main__":
-    sys.exit(
-        run_job(
-            _work,
-            __doc__,
-            seeds={"type": int, "nargs": "+", "required": True},
-            classifier={"help": "train this one alone: the embedding and the search are there"},
-            search={"type": Path, "nargs": "+", "help": "the reports of the search, in order"},
-            moments={"type": Path, "help": "the moments of the training rows, where the embedding is chosen"},
-        )
-    )
