@@ -35,7 +35,7 @@ PAGES = sorted(
         "docs/methods/*.md",
         "config/*.md",
         "benchmarks/*.md",
-        "reports/reference/*.md",
+        "reports/reference/**/*.md",
     )
     for path in REPOSITORY.glob(pattern)
     if path.name not in ("CODE_OF_CONDUCT.md", "style.md", "verdicts.md")
