@@ -101,7 +101,7 @@ class Results:
                 "licence": "CC BY 4.0",
             },
             "model": {
-                "path": str(self.model.relative_to(self.folder)),
+                "path": "",
                 "sha256": hashlib.sha256(self.model.read_bytes()).hexdigest(),
                 "bytes": self.model.stat().st_size,
                 "input_dtype": "float32",
@@ -120,10 +120,15 @@ class Results:
             "started": "2026-01-02T03:04:05+00:00",
             "finished": "2026-01-02T03:05:05+00:00",
         }
-        record = Record.model_validate(content | changes)
-        place = self.folder / record.suite / record.experiment / record.method / f"seed-{record.seed}"
-        path = place / record.run_key / "record.json"
-        write_record(path, record)
+        content |= changes
+        place = "{suite}/{experiment}/{method}/seed-{seed}/{run_key}".format(**content)
+        path = self.folder / place / "record.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if content["model"]:
+            content["model"] |= {"path": f"{place}/model.skops"}
+            path.with_name("model.skops").unlink(missing_ok=True)
+            path.with_name("model.skops").hardlink_to(self.model)
+        write_record(path, Record.model_validate(content))
         return path
 
     def failed_record(self, seed: int = 0, status: str = "failed") -> Path:

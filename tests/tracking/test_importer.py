@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import unicodedata
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -25,7 +26,6 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from eigenbench.bench.records.record import Confusion
-from eigenbench.methods.model_file import save_model
 from eigenbench.tracking import TrackingUnavailable, import_records
 from eigenbench.tracking.__main__ import main
 from eigenbench.tracking.run_content import allowed_names
@@ -139,38 +139,27 @@ def test_an_edited_record_is_refused_and_replaces_nothing(results, store_uri):
     assert [run.data.metrics["test_error"] for run in runs_of(store_uri)] == [0.5]
 
 
-def test_an_altered_model_is_set_aside_with_its_record(results, store_uri, fitted):
-    """So the workflow makes both again; then the import has nothing to complain about."""
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda model: model.write_bytes(b"something else"), "not as its record says; set aside"),
+        (Path.unlink, "cannot be read (No such file or directory)"),
+    ],
+    ids=["altered", "gone"],
+)
+def test_a_damaged_model_is_named_and_set_aside(results, store_uri, damage, said):
+    """So the workflow makes it again; then the import has nothing to complain about."""
     path = results.record()
-    results.model.write_bytes(b"something else")
-    summary = do_import(results, [path], store_uri)
-    for refused in (path, results.model):
-        assert f"{refused}.refused" in summary.failed[str(path)]
-        assert not refused.exists()
-        assert refused.with_name(f"{refused.name}.refused").exists()
-    assert "SHA-256" in summary.failed[str(path)]
-    assert "run the same snakemake command again" in summary.failed[str(path)]
+    model = path.with_name("model.skops")
+    good = model.read_bytes()
+    damage(model)
+    reason = do_import(results, [path], store_uri).failed[str(path)]
+    assert f"{model}: {said}" in reason
+    assert "run the same snakemake command again" in reason
+    assert not model.exists()
     assert runs_of(store_uri) == []
-    save_model(results.model, fitted)
-    assert do_import(results, [results.record()], store_uri).imported == 1
-
-
-def test_a_record_whose_model_is_gone_is_set_aside(results, store_uri):
-    paths = [results.record(0), results.record(1)]
-    results.model.unlink()
-    summary = do_import(results, paths, store_uri)
-    for path in paths:
-        assert f"{path}.refused" in summary.failed[str(path)]
-        assert not path.exists()
-
-
-def test_a_model_that_cannot_be_read_stays_with_its_record(results, store_uri):
-    path = results.record()
-    results.model.unlink()
-    results.model.mkdir()
-    summary = do_import(results, [path], store_uri)
-    assert f"{results.model} cannot be read (Is a directory)" in summary.failed[str(path)]
-    assert path.exists()
+    model.write_bytes(good)
+    assert do_import(results, [path], store_uri).imported == 1
 
 
 def test_replaced_runs_are_counted_and_can_be_removed(results, store_uri, capsys):

@@ -16,7 +16,7 @@ from mlflow.exceptions import MlflowException
 from eigenbench.bench.records.record import read_record, write_record
 from eigenbench.tracking import TrackingError, TrackingUnavailable, compare_records, import_records
 from eigenbench.tracking.__main__ import main
-from eigenbench.tracking.receipts import receipt_is_current
+from eigenbench.tracking.store import receipt_is_current
 
 pytestmark = pytest.mark.workflow
 

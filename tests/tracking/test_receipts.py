@@ -11,7 +11,8 @@ import pytest
 from mlflow import MlflowClient
 
 from eigenbench.tracking.__main__ import main
-from eigenbench.tracking.receipts import receipt_is_current
+from eigenbench.tracking.addresses import receipt_name
+from eigenbench.tracking.store import receipt_is_current
 
 pytestmark = pytest.mark.workflow
 
@@ -106,6 +107,20 @@ DAMAGES = [
 ]
 
 
+def test_two_folders_that_share_results_have_a_receipt_each(tmp_path, monkeypatch):
+    """The default store lies in the working folder; with one receipt each switch imported again."""
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    names = set()
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        names.add(receipt_name())
+        assert receipt_name(f"sqlite:///{tmp_path / folder / 'mlflow.db'}") in names
+    server = {receipt_name(f"http://lab:{word}@host:5000") for word in ("secret", "another")}
+    assert len(names) == 2
+    assert len(names | server) == 3
+
+
 def test_a_damaged_receipt_is_none(receipt):
     text = receipt.read_text()
     for damage in DAMAGES:
@@ -126,7 +141,7 @@ def test_what_is_missing_or_no_database_is_none(receipt, tmp_path):
 
 def test_looking_at_one_does_not_import_mlflow(receipt):
     code = (
-        "import sys; from pathlib import Path; from eigenbench.tracking.receipts import receipt_is_current;"
+        "import sys; from pathlib import Path; from eigenbench.tracking.store import receipt_is_current;"
         "sys.exit('mlflow' in sys.modules or not receipt_is_current(Path(sys.argv[1])))"
     )
     assert subprocess.run([sys.executable, "-c", code, str(receipt)], check=False).returncode == 0

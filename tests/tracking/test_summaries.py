@@ -28,7 +28,7 @@ from eigenbench.comparison.differences import OVER_SEEDS_AND_ROWS
 from eigenbench.reporting.leaderboard import leaderboard
 from eigenbench.tracking import import_records
 from eigenbench.tracking.__main__ import main
-from eigenbench.tracking.receipts import receipt_is_current
+from eigenbench.tracking.store import receipt_is_current
 
 pytestmark = pytest.mark.workflow
 

@@ -18,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # where the tests find snakemake
 
 from snakemake_server import SnakemakeServer
 
+from eigenbench.tracking.addresses import receipt_name
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 SUITES = Path(__file__).resolve().parent / "suites"
 
@@ -70,6 +72,11 @@ class Workflow:
                 stderr=log,
                 start_new_session=True,
             )
+
+    @property
+    def receipt(self) -> str:
+        """The name of the receipts of the store in the folder."""
+        return receipt_name(f"sqlite:///{self.folder / 'mlflow.db'}")
 
     def results(self) -> pd.DataFrame:
         return pd.read_csv(self.folder / "reports" / "results.csv")
@@ -128,7 +135,10 @@ def copy_of(workflow: Workflow, folder: Path) -> Workflow:
     lock, store = folder / "mlflow.db.lock", (folder / "mlflow.db").stat()
     mark = lock.read_text().partition(" ")[0]
     lock.write_text(f"{mark} {store.st_ino} {store.st_size} {store.st_mtime_ns}")
-    return Workflow(folder)
+    copy = Workflow(folder)
+    for receipt in folder.rglob(workflow.receipt):
+        receipt.rename(receipt.with_name(copy.receipt))
+    return copy
 
 
 @pytest.fixture

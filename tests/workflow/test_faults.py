@@ -150,7 +150,7 @@ def test_an_unreachable_tracking_server_loses_nothing_and_is_tried_again(tmp_pat
     assert (tmp_path / "reports" / "index.html").exists(), "the report does not wait for MLflow"
     again = workflow.run()
     assert again.returncode == 0, again.stdout[-4000:]
-    assert (tmp_path / "results" / "tiny" / "tracked.json").exists()
+    assert (tmp_path / "results" / "tiny" / workflow.receipt).exists()
 
 
 @contextmanager

@@ -91,11 +91,11 @@ def test_whatever_is_removed_is_planned_again(copied):
         ("tiny/grid/gem/seed-0/LogisticRegression/model.skops", "train tiny/grid: identity, gem"),
         ("tiny/single/random/seed-0/embedding.json", "train tiny/single: gem, random"),
         ("tiny/single/random/seed-0/features.skops", "train tiny/single: gem, random"),
-        ("tiny/tracked.json", "track tiny"),
+        ("tiny/RECEIPT", "track tiny"),
     ],
 )
 def test_one_removed_file_is_planned_again(copied, name, expected):
-    (copied.folder / "results" / name).unlink()
+    (copied.folder / "results" / name.replace("RECEIPT", copied.receipt)).unlink()
     assert expected in copied.planned()
 
 
@@ -176,7 +176,7 @@ def test_commands_that_only_read_change_no_byte_of_a_damaged_tree(copied, tmp_pa
         results / "single/random/seed-0/embedding.json",
         results / "single/random/seed-0/features.skops",
         results / "measured/random/seed-0/record.json",
-        results / "tracked.json",
+        results / copied.receipt,
         copied.folder / "data/prepared/digits/X_all.npy",
         copied.folder / "data/prepared/digits.json",
         copied.folder / "data/raw/digits.json",

@@ -151,7 +151,7 @@ def test_every_record_is_in_mlflow_once(finished, monkeypatch):
 
 def test_an_experiment_can_be_imported_alone(copied):
     """As the workflow does with those of a long suite."""
-    receipt = "results/tiny/single/tracked.json"
+    receipt = f"results/tiny/single/{copied.receipt}"
     assert copied.planned(receipt) == {"track tiny/single"}
     done = copied.run(receipt)
     assert done.returncode == 0, done.stdout[-3000:]

@@ -9,7 +9,8 @@ from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.jobs.workflow import Workflow
 from eigenbench.bench.records.runs import TRAINED_FILES
 from eigenbench.bench.suites.suite import SuiteError
-from eigenbench.tracking.receipts import receipt_is_current
+from eigenbench.tracking.addresses import receipt_name
+from eigenbench.tracking.store import receipt_is_current
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
@@ -31,12 +32,14 @@ if not IMAGE and "apptainer" in map(str, DEPLOYED):
 container: IMAGE
 
 
+RECEIPT = receipt_name()
 SUITES = Path(config.get("suites_dir") or BASE / "config" / "suites")
 try:
     BENCH = Workflow(
         config,
         BASE / "config" / "config.yaml",
         SUITES,
+        receipt=RECEIPT,
         snakemake=workflow,
         check=workflow.is_main_process,
     )

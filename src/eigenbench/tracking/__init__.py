@@ -4,7 +4,6 @@ Only this package imports MLflow, and only when it writes or shows something.
 """
 
 from eigenbench.tracking.addresses import TrackingError, TrackingUnavailable
-from eigenbench.tracking.entries import ImportSummary
-from eigenbench.tracking.importer import compare_records, import_records
+from eigenbench.tracking.importer import ImportSummary, compare_records, import_records
 
 __all__ = ["ImportSummary", "TrackingError", "TrackingUnavailable", "compare_records", "import_records"]

@@ -5,14 +5,14 @@ MLflow stores the skops file as it is and, to predict, imports this module and c
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eigenbench.bench.records.record import REMEDY, ModelInfo, Record
+from eigenbench.bench.records.record import Record
+from eigenbench.bench.records.sealed_json import check_sums
 from eigenbench.tracking.run_content import signature
 
 if TYPE_CHECKING:
@@ -23,10 +23,6 @@ BEST, ASKED = "best", "asked"
 
 # What a saved pipeline needs to be loaded, in the versions that wrote it.
 _REQUIREMENTS = ("eigenbench", "numpy", "scipy", "scikit-learn", "skops")
-
-
-class UnfitRecord(ValueError):
-    """A record that is readable, but cannot be imported."""
 
 
 class LabelPredictor:
@@ -95,38 +91,16 @@ def _requirements(record: Record) -> list[str]:
     return [f"{name}=={packages[name]}" for name in _REQUIREMENTS if name in packages] or ["eigenbench"]
 
 
-def checked_model(path: Path, info: ModelInfo, results_dir: Path) -> Path:
-    """Return the file of a record's model; if it is not the one, set record and model aside.
+def model_file(path: Path, record: Record) -> Path:
+    """Return the file of a record's model, beside the record; its sum is checked.
 
     Raises
     ------
-    UnfitRecord
-        If the model is missing, cannot be read, or has another SHA-256 than the record says.
+    DamagedFileError
+        If it is missing, cannot be read, or is not the one that the record names; that one is set aside, so
+        that the workflow makes it again.
     """
-    file = results_dir / info.path
-    try:
-        with file.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    except FileNotFoundError as error:
-        raise UnfitRecord(f"{path}: its model {file} is missing; {_set_aside(path)}") from error
-    except OSError as error:
-        raise UnfitRecord(
-            f"{path}: its model {file} cannot be read ({error.strerror}); make it readable, or "
-            f"delete it, and run the same snakemake command again"
-        ) from error
-    if digest != info.sha256:
-        problem = f"its model {file} has SHA-256 {digest}, the record says {info.sha256}"
-        raise UnfitRecord(f"{path}: {problem}; {_set_aside(path, file)}")
-    return file
-
-
-def _set_aside(*paths: Path) -> str:
-    """Rename files to ``<name>.refused``, so that the workflow makes them again, and say so."""
-    try:
-        for path in paths:
-            path.replace(path.with_name(f"{path.name}.refused"))
-    except OSError as error:
-        names = " and ".join(map(str, paths))
-        return f"{names} cannot be renamed ({error.strerror}): delete what is there, then {REMEDY}"
-    names = " and ".join(f"{path}.refused" for path in paths)
-    return f"kept as {names}; {REMEDY}"
+    assert record.model is not None
+    name = Path(record.model.path).name
+    check_sums(path, {name: {"sha256": record.model.sha256}}, path.read_bytes())
+    return path.with_name(name)

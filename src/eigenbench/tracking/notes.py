@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -194,15 +193,14 @@ def _table(header: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text on one line that Markdown and HTML show as it is, without invisible characters.
+    """Return a printable text on one line that Markdown and HTML show as it is.
 
     Examples
     --------
     >>> escaped("<b>*deep_gem*</b>")
     '&lt;b&gt;\\\\*deep\\\\_gem\\\\*&lt;/b&gt;'
     """
-    visible = "".join(" " if unicodedata.category(one)[0] in "CZ" else one for one in text)
-    plain = " ".join(visible.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_{}\[\]|#~!])", r"\\\1", plain)
 
 

@@ -7,10 +7,10 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
 from xml.sax.saxutils import escape
 
 import numpy as np
+import pandas as pd
 
 from eigenbench.bench.exhibits import Exhibit
 from eigenbench.bench.records.record import Confusion
@@ -108,26 +108,18 @@ def write_pairs(folder: Path, summaries: Sequence[Summary]) -> None:
     A difference is the mean over the seeds that both have, in the unit of the metric; a cell without such
     seeds is empty. Methods stand by rank.
     """
-    values = {
-        item.runs.label: {
-            record.seed: record.metrics[item.headline]
-            for record in item.runs.finished
-            if item.headline in record.metrics
-        }
-        for item in by_rank(summaries)
-        if item.estimate
-    }
-    style = summaries[0].style
+    style, metric = summaries[0].style, summaries[0].headline
+    values = style.scale * pd.DataFrame(
+        {
+            item.runs.label: {one.seed: one.metrics.get(metric) for one in item.runs.finished}
+            for item in by_rank(summaries)
+            if item.estimate
+        },
+        dtype=np.float64,
+    )
     rows = [
-        [first, *(_difference(values[first], values[second], style.scale) for second in values)]
-        for first in values
+        [name, *("" if np.isnan(mean) else float(f"{mean:.6g}") for mean in values.rsub(of, axis=0).mean())]
+        for name, of in values.items()
     ]
     text = csv_text([f"{style.heading}: line - column", *values], rows)
     (folder / "paired_differences.csv").write_text(text, encoding="utf-8", newline="")
-
-
-def _difference(first: Mapping[int, float], second: Mapping[int, float], scale: float) -> float | None:
-    shared = first.keys() & second.keys()
-    if not shared:
-        return None
-    return float(f"{scale * fmean(first[seed] - second[seed] for seed in shared):.6g}")

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record, RecordError, read_record
+from eigenbench.bench.records.sealed_json import DamagedFileError
 from eigenbench.tracking import notes, run_content
 from eigenbench.tracking.addresses import TrackingError, run_link, sqlite_path
-from eigenbench.tracking.entries import Entry, ImportSummary
-from eigenbench.tracking.models import ASKED, BEST, UnfitRecord, checked_model
+from eigenbench.tracking.models import ASKED, BEST, model_file
 from eigenbench.tracking.run_files import (
     write_confusion,
     write_exhibits,
@@ -44,6 +44,8 @@ from eigenbench.tracking.summaries import Summary, summarize
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+
+    from eigenbench.tracking.importer import Entry, ImportSummary
 
 # Part of every fingerprint: raise it when summaries show something else of the same records.
 _FORM = 5
@@ -102,7 +104,7 @@ class SuiteImport:
         for entry in list(self.entries):
             try:
                 self._bring(store, entry)
-            except (RecordError, UnfitRecord) as error:
+            except DamagedFileError as error:
                 self.fail(entry, error)
             except MlflowException as error:
                 if error.error_code != "INVALID_PARAMETER_VALUE":
@@ -135,7 +137,7 @@ class SuiteImport:
     def _write(self, store: SuiteStore, entry: Entry) -> StoredRun:
         record = read_record(entry.path)
         if record.model:
-            checked_model(entry.path, record.model, self.options.results_dir)
+            model_file(entry.path, record)
 
         def write_files(folder: Path) -> None:
             shutil.copyfile(entry.path, folder / "record.json")
@@ -256,8 +258,8 @@ class _ExperimentImport:
         if entry is None or record.model is None:
             return None
         try:
-            file = checked_model(entry.path, record.model, self.options.results_dir)
-        except UnfitRecord as error:
+            file = model_file(entry.path, record)
+        except DamagedFileError as error:
             self.done.fail(entry, error)
             return None
         return self.store.write_model(run, record, file, chosen)

@@ -123,7 +123,7 @@ def test_the_suite_of_these_tests_is_valid(tmp_path):
         ("plain:", "search:", "main.methods", "'search' is the name of a folder of results"),
         ("plain:", "features.skops:", "main.methods", "is the name of a file of results"),
         ("ridge:", "Record.json:", "main.classifiers", "is the name of a file of results"),
-        ("kernel:", "tracked.json:", "experiments", "is the name of a file of results"),
+        ("kernel:", "tracked.0a1b2c3d.json:", "experiments", "is the name of a file of results"),
         ("plain:", "Seed-7:", "main.methods", "'Seed-7' is the name of a folder of results"),
         ("plain:", "GEM:", "main.methods", "'gem' and 'GEM' are the same folder"),
         ("plain:", "gem.:", "main.methods", "'gem' and 'gem.' are the same folder"),

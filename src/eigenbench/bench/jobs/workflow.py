@@ -18,7 +18,7 @@ from eigenbench.bench.jobs.job_spec import JobSpec, RowSelection, content_key
 from eigenbench.bench.jobs.outputs import OutputStates, check_writable, hold_lock, not_from_the_future
 from eigenbench.bench.jobs.plan import SuitePlan, plan_suite
 from eigenbench.bench.jobs.shared_jobs import SharedJob, job_code, shared_jobs
-from eigenbench.bench.records.runs import RECEIPT_FILE, REPORTED_FILES, within_method
+from eigenbench.bench.records.runs import REPORTED_FILES, within_method
 from eigenbench.bench.registry import near_match
 from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.suite import Config, SuiteError
@@ -67,6 +67,8 @@ class Workflow:
         Its file, for messages.
     suites_dir : Path
         The folder of suite files.
+    receipt : str
+        Name of the files in which imports into the MLflow store in use leave what they did.
     snakemake : Workflow, optional
         Snakemake's workflow. Outputs that its storage provider keeps are whole, and not checked; its executor
         and default resources say which limit of time jobs have.
@@ -93,13 +95,14 @@ class Workflow:
         config_path: Path,
         suites_dir: Path,
         *,
+        receipt: str = "tracked.json",
         snakemake: Any = None,
         check: bool = True,
     ):
         self.config: Config = validate_config(dict(config), config_path)
         stored_by = snakemake.storage_settings if snakemake else None
         self.results, self.data = self.config.results_dir, self.config.data_dir
-        self.reports = self.config.reports_dir
+        self.reports, self.receipt = self.config.reports_dir, receipt
         self.stored_by = stored_by if stored_by and stored_by.default_storage_provider else None
         folders = (self.results, self.reports, self.data)
         if self.stored_by and any(Path(folder).is_absolute() for folder in folders):
@@ -248,7 +251,7 @@ class Workflow:
             for seed in method.seeds
             for file in (*method.embeddings(seed), *method.results(seed))
         ]
-        receipts = [f"{self.results}/{folder}/{RECEIPT_FILE}" for plan in plans for folder in plan.imports]
+        receipts = [f"{self.results}/{folder}/{self.receipt}" for plan in plans for folder in plan.imports]
         return [*states, *files, *receipts]
 
     def report_files(self, target: str) -> list[str]:

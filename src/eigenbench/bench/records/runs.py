@@ -15,10 +15,10 @@ MEASURED_FILES = ("record.json",)
 REPORTED_FILES = ("record.json", "predictions.npz")
 #: What an embedding that serves all classifiers of a method and seed leaves.
 EMBEDDING_FILES = ("embedding.json", "features.skops")
-#: What an import into MLflow leaves in the folder of a suite or of an experiment.
-RECEIPT_FILE = "tracked.json"
+#: The beginning of the names of receipts, which imports into MLflow leave with suites and experiments.
+RECEIPTS = "tracked."
 #: Every file among folders of results: names that suites, experiments, methods, classifiers cannot have.
-RESULT_FILES = frozenset((*TRAINED_FILES, *MEASURED_FILES, *EMBEDDING_FILES, RECEIPT_FILE))
+RESULT_FILES = frozenset((*TRAINED_FILES, *MEASURED_FILES, *EMBEDDING_FILES))
 
 
 @dataclass(frozen=True)
