@@ -4,7 +4,6 @@ import base64
 import csv
 import io
 import json
-import os
 import posixpath
 import re
 import signal
@@ -80,15 +79,6 @@ def test_a_record_becomes_a_run_with_everything_in_it(results, store_uri, fitted
     np.testing.assert_array_equal(model.predict(X), fitted.predict(X))
     assert model.metadata.signature.inputs.inputs[0].shape == (-1, 64)
     assert model.metadata.metadata["labels"] == [str(i) for i in range(10)]
-
-
-def test_importing_again_changes_nothing(results, store_uri, dump):
-    paths = [results.record(0), results.record(1), results.failed_record(2)]
-    do_import(results, paths, store_uri)
-    before = dump(store_uri)
-    summary = do_import(results, paths, store_uri)
-    assert (summary.imported, summary.unchanged) == (0, 3)
-    assert dump(store_uri) == before
 
 
 @pytest.mark.parametrize("status", ["failed", "not_run"])
@@ -182,19 +172,6 @@ def test_replaced_runs_are_counted_and_can_be_removed(results, store_uri, capsys
     assert len(list(folder.glob("*/artifacts/record.json"))) == 1
     assert len(list(folder.glob("models/*/artifacts/data/model.skops"))) == 1
     assert pyfunc.load_model(f"runs:/{run.info.run_id}/model")
-
-
-def test_what_was_deleted_in_the_dashboard_comes_back(results, store_uri):
-    path = results.record()
-    do_import(results, [path], store_uri)
-    client = MlflowClient(store_uri)
-    [run] = runs_of(store_uri)
-    client.delete_run(run.info.run_id)
-    assert do_import(results, [path], store_uri).imported == 1
-    client.delete_experiment(run.info.experiment_id)
-    summary = do_import(results, [path], store_uri)
-    assert summary.unchanged == 1
-    assert len(runs_of(store_uri)) == 1, "restoring the experiment brought the deleted run back: one is kept"
 
 
 def test_what_is_not_as_an_import_leaves_it_is_mended(results, store_uri, dump):
@@ -348,42 +325,6 @@ def test_two_importers_started_at_once_on_no_store_yet(results, tmp_path, monkey
     for text in texts:
         assert "View run" not in text
         assert "INFO" not in text
-
-
-@pytest.mark.slow
-def test_a_server_that_goes_away_and_comes_back(results, server, monkeypatch, capfd):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
-    path = results.record(0)
-    assert do_import(results, [path]).imported == 1
-    server.stop()
-    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
-    with pytest.raises(TrackingUnavailable) as raised:
-        do_import(results, [path, results.record(1)])
-    assert server.uri in str(raised.value)
-    assert f"safe in {results.folder};" in str(raised.value)
-    server.start()
-    summary = do_import(results, [path, results.record(1, metrics={"test_error": 0.01})])
-    assert (summary.imported, summary.unchanged) == (1, 1)
-    run_id = summary.run_ids["tiny/0000000000000001"]
-    assert pyfunc.load_model(f"runs:/{run_id}/model").predict(np.zeros((2, 64), np.float32)).shape == (2,)
-
-
-def test_the_command_fails_in_one_line_when_the_server_is_absent(results, tmp_path):
-    environment = os.environ | {"MLFLOW_TRACKING_URI": "http://user:secret@127.0.0.1:9"}
-    environment |= {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0"}
-    receipt = tmp_path / "receipt.json"
-    done = subprocess.run(
-        command(results, "--receipt", str(receipt), str(results.record())),
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 1
-    assert not receipt.exists()
-    assert "127.0.0.1:9" in done.stderr
-    assert "secret" not in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_a_store_in_a_place_that_cannot_be_written(results, tmp_path):

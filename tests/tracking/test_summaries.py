@@ -27,8 +27,6 @@ from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.comparison.differences import OVER_SEEDS_AND_ROWS
 from eigenbench.reporting.leaderboard import leaderboard
 from eigenbench.tracking import import_records
-from eigenbench.tracking.__main__ import main
-from eigenbench.tracking.store import receipt_is_current
 
 pytestmark = pytest.mark.workflow
 
@@ -269,23 +267,6 @@ def test_the_model_answers_requests(bring, results, store_uri, fitted, monkeypat
             server.should_exit = True
             thread.join()
     assert predicted == fitted.predict(X).tolist()
-
-
-def test_a_parent_deleted_in_the_dashboard_ends_the_receipt_and_comes_back(
-    bring, results, store_uri, tmp_path
-):
-    path, receipt = results.record(), tmp_path / "receipt.json"
-    options = ["--results-dir", str(path.parents[5]), "--tracking-uri", store_uri]
-    assert main([*options, "--receipt", str(receipt), str(path)]) == 0
-    first = bring([path])
-    assert receipt_is_current(receipt, store_uri)
-    MlflowClient(store_uri).delete_run(first.summary_ids[GEM])
-    assert not receipt_is_current(receipt, store_uri)
-    second = bring([path])
-    assert (second.imported, second.unchanged) == (0, 1)
-    assert second.summary_ids[GEM] != first.summary_ids[GEM]
-    (child,) = search(store_uri, "tags.kind = 'run'")
-    assert child.data.tags["mlflow.parentRunId"] == second.summary_ids[GEM]
 
 
 def text_of(client, run, name, folder):

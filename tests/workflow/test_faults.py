@@ -143,9 +143,14 @@ def test_snakemakes_own_lock_would_stay_after_a_kill(tmp_path, make_workflow):
 @pytest.mark.slow
 def test_an_unreachable_tracking_server_loses_nothing_and_is_tried_again(tmp_path, make_workflow):
     workflow = make_workflow(tmp_path, write_suite(tmp_path / "suites", {"main": experiment()}))
-    done = workflow.run(MLFLOW_TRACKING_URI="http://127.0.0.1:9", MLFLOW_HTTP_REQUEST_MAX_RETRIES="1")
+    uri = "http://lab:planted5ecret@127.0.0.1:9/?token=planted5ecret"
+    done = workflow.run(MLFLOW_TRACKING_URI=uri, MLFLOW_HTTP_REQUEST_MAX_RETRIES="1")
     assert done.returncode != 0
     assert "127.0.0.1:9" in done.stdout
+    assert "planted5ecret" not in done.stdout
+    left = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {"track.log"} <= {path.name for path in left}
+    assert [path for path in left if b"planted5ecret" in path.read_bytes()] == []
     assert len(workflow.records()) == 1
     assert (tmp_path / "reports" / "index.html").exists(), "the report does not wait for MLflow"
     again = workflow.run()

@@ -92,12 +92,20 @@ def test_a_single_point_is_a_dot():
         (parquet(names=["label", *map(str, range(1, 785))]), None, "not a number and 784 pixels"),
         (parquet(dtype=np.int64), None, "not a number and 784 pixels"),
         (None, b"{", "strokes, JSON"),
-        (None, b"[]", "not an object of characters"),
-        (None, json.dumps(STROKES | {"q": []}).encode(), "letter 'q': no examples"),
-        (None, json.dumps(STROKES | {"q": [[[[1, 2], [3]]]]}).encode(), "letter 'q', example 0: no strokes"),
-        (None, json.dumps(STROKES | {"q": [[[[1, True]]]]}).encode(), "no strokes"),
-        (None, json.dumps(STROKES | {"q": [[[[1, float("nan")]]]]}).encode(), "no strokes"),
-        (None, json.dumps(STROKES | {"q": [[[[1, 1e300]]]]}).encode(), "no strokes"),
+        (None, b"[]", "strokes, JSON: Input should be"),
+        (None, json.dumps(STROKES | {"q": []}).encode(), r"strokes, q: List should have at least 1 item"),
+        (
+            None,
+            json.dumps(STROKES | {"q": [[[[1, 2], [3]]]]}).encode(),
+            r"strokes, q\.0\.0\.1\.1: Field required",
+        ),
+        (None, json.dumps(STROKES | {"q": [[[[1, True]]]]}).encode(), r"q\.0\.0\.0\.1: .* valid number"),
+        (None, json.dumps(STROKES | {"q": [[[[1, float("nan")]]]]}).encode(), r"q\.0\.0\.0\.1: "),
+        (
+            None,
+            json.dumps(STROKES | {"q": [[[[1, 1e300]]]]}).encode(),
+            r"q\.0\.0\.0\.1: .* less than 1000000",
+        ),
     ],
 )
 def test_the_fault_is_named(capitals, strokes, message):

@@ -1,12 +1,12 @@
 """Handwritten letters in the manner of MNIST: scanned capitals, lower-case letters drawn from pen strokes."""
 
-import json
 from pathlib import Path
 from string import ascii_lowercase, ascii_uppercase
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from PIL import Image, ImageDraw
+from pydantic import Field, TypeAdapter, ValidationError
 
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.raw_rows import RawRows
@@ -17,6 +17,13 @@ _OVERSAMPLING = 8
 
 _MOST_CAPITALS = 1 << 16
 """A few bytes of parquet can stand for any number of equal rows."""
+
+_Coordinate = Annotated[float, Field(gt=-1e6, lt=1e6, strict=True)]
+_Stroke = Annotated[list[tuple[_Coordinate, _Coordinate]], Field(min_length=1)]
+Drawing = Annotated[list[_Stroke], Field(min_length=1)]
+_DRAWINGS: TypeAdapter[dict[str, list[Drawing]]] = TypeAdapter(
+    dict[str, Annotated[list[Drawing], Field(min_length=1)]]
+)
 
 
 def read_handwritten_letters(capitals: Path, strokes: Path) -> RawRows:
@@ -50,7 +57,7 @@ def read_handwritten_letters(capitals: Path, strokes: Path) -> RawRows:
     return RawRows(features, np.array(labels, dtype=np.str_))
 
 
-def draw_strokes(strokes: list[list[list[float]]]) -> np.ndarray:
+def draw_strokes(strokes: Drawing) -> np.ndarray:
     """Draw pen strokes as MNIST draws digits.
 
     The ink, of a round pen 2.2 pixels wide, fits a box of 20 x 20 pixels with its proportions kept, and its
@@ -118,34 +125,13 @@ def _scanned(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return values[order, 1:], codes[order]
 
 
-def _strokes(path: Path) -> dict[str, Any]:
+def _strokes(path: Path) -> dict[str, list[Drawing]]:
     try:
-        content = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise MalformedData(path.name, "JSON", str(error)[:200]) from error
-    if not isinstance(content, dict):
-        raise MalformedData(path.name, "JSON", "not an object of characters")
-    for letter in ascii_lowercase:
-        examples = content.get(letter)
-        if not isinstance(examples, list) or not examples:
-            raise MalformedData(path.name, f"letter {letter!r}", "no examples")
-        for number, example in enumerate(examples):
-            if not _is_drawing(example):
-                raise MalformedData(path.name, f"letter {letter!r}, example {number}", "no strokes of points")
+        content = _DRAWINGS.validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "JSON"
+        raise MalformedData(path.name, place, str(first["msg"])[:200]) from error
+    if absent := set(ascii_lowercase) - content.keys():
+        raise MalformedData(path.name, f"letter {min(absent)!r}", "no examples")
     return content
-
-
-def _is_drawing(example: Any) -> bool:
-    return (
-        isinstance(example, list)
-        and bool(example)
-        and all(isinstance(stroke, list) and stroke and all(map(_is_point, stroke)) for stroke in example)
-    )
-
-
-def _is_point(point: Any) -> bool:
-    return (
-        isinstance(point, list)
-        and len(point) == 2
-        and all(type(number) in (int, float) and abs(number) < 1e6 for number in point)
-    )
