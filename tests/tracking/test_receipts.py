@@ -11,8 +11,7 @@ import pytest
 from mlflow import MlflowClient
 
 from eigenbench.tracking.__main__ import main
-from eigenbench.tracking.addresses import receipt_name
-from eigenbench.tracking.store import receipt_is_current
+from eigenbench.tracking.store import receipt_is_current, receipt_name
 
 pytestmark = pytest.mark.workflow
 

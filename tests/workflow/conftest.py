@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # where the tests find snakemake
 
 from snakemake_server import SnakemakeServer
 
-from eigenbench.tracking.addresses import receipt_name
+from eigenbench.tracking.store import receipt_name
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SUITES = Path(__file__).resolve().parent / "suites"

@@ -9,8 +9,7 @@ from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.jobs.workflow import Workflow
 from eigenbench.bench.records.runs import TRAINED_FILES
 from eigenbench.bench.suites.suite import SuiteError
-from eigenbench.tracking.addresses import receipt_name
-from eigenbench.tracking.store import receipt_is_current
+from eigenbench.tracking.store import receipt_is_current, receipt_name
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
@@ -18,8 +17,7 @@ BASE = Path(workflow.basedir)
 # Jobs run with this Python, unless `--sdm` gives them an environment: a module, one of conda's, or a container.
 # `exec` makes the job a child of Snakemake itself, so that it notices when Snakemake has ended.
 DEPLOYED = workflow.deployment_settings.deployment_method
-PYTHON = "python" if DEPLOYED else shlex.quote(sys.executable)
-JOB = f"exec {PYTHON} -m eigenbench"
+JOB = f"exec {'python' if DEPLOYED else shlex.quote(sys.executable)} -m eigenbench"
 MODULE = str(BASE / "workflow/envs/modules/eigenbench")
 ENVIRONMENT = str(BASE / "workflow/envs/eigenbench.yaml")
 IMAGE = os.environ.get("EIGENBENCH_IMAGE")
@@ -32,14 +30,13 @@ if not IMAGE and "apptainer" in map(str, DEPLOYED):
 container: IMAGE
 
 
-RECEIPT = receipt_name()
 SUITES = Path(config.get("suites_dir") or BASE / "config" / "suites")
 try:
     BENCH = Workflow(
         config,
         BASE / "config" / "config.yaml",
         SUITES,
-        receipt=RECEIPT,
+        receipt=receipt_name(),
         snakemake=workflow,
         check=workflow.is_main_process,
     )

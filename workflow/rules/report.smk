@@ -55,7 +55,7 @@ rule track:
     input:
         BENCH.imported,
     output:
-        f"{RESULTS}/{{suite}}/{{only}}{RECEIPT}",
+        f"{RESULTS}/{{suite}}/{{only}}{BENCH.receipt}",
     log:
         BENCH.logs["track"],
     retries: RETRIES
@@ -75,7 +75,7 @@ rule track:
         reports=lambda w: BENCH.local(REPORTS),
         content=lambda w: BENCH.content_of([w.suite]),
         replaces=lambda w: BENCH.states.of_receipt(
-            f"{w.suite}/{w.only}{RECEIPT}", receipt_is_current
+            f"{w.suite}/{w.only}{BENCH.receipt}", receipt_is_current
         ),
     message:
         "track {params.folder}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from pathlib import Path
@@ -136,14 +135,6 @@ def table_page(experiment_id: str, search: str, order: str) -> str:
 def run_link(experiment_id: str, run_id: str, page: str = "") -> str:
     """Return the address of a run below that of the dashboard, which opens on model training."""
     return f"#/experiments/{experiment_id}/runs/{run_id}{page}?workflowType=machine_learning"
-
-
-def receipt_name(tracking_uri: str | None = None) -> str:
-    """Return the name of a store's receipts: two working folders may share results, and not the store."""
-    uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
-    path = sqlite_path(uri)
-    place = shown_uri(uri) if path is None else os.path.realpath(path)
-    return f"tracked.{hashlib.sha256(place.encode()).hexdigest()[:8]}.json"
 
 
 def default_owner(uri: str) -> str | None:

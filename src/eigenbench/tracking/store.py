@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import logging
 import os
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eigenbench.tracking.addresses import (
+    DEFAULT_URI,
     TrackingError,
     TrackingUnavailable,
     is_server,
@@ -84,6 +86,14 @@ def store_mark(path: Path) -> str | None:
         return mark if state == _state(path) else None
     except (OSError, ValueError):
         return None
+
+
+def receipt_name(tracking_uri: str | None = None) -> str:
+    """Return the name of a store's receipts: two working folders may share results, and not the store."""
+    uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
+    path = sqlite_path(uri)
+    place = shown_uri(uri) if path is None else os.path.realpath(path)
+    return f"tracked.{hashlib.sha256(place.encode()).hexdigest()[:8]}.json"
 
 
 def receipt_is_current(path: Path, tracking_uri: str | None = None) -> bool:
