@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs.job_log import is_watched, log_to
 from eigenbench.bench.jobs.supervision import MachineFaultError
-from eigenbench.bench.records.sealed_json import DamagedFileError
+from eigenbench.bench.records.sealed_json import DamagedFileError, write_sealed
 from eigenbench.datasets.errors import DatasetError
 
 #: The folder, below that of the data, for the state of a dataset that was downloaded or prepared.
@@ -40,7 +39,7 @@ def _make_dataset(options: argparse.Namespace) -> None:
     catalogue = load_catalogue(options.catalogue)
     state = make(options.dataset, options.data_dir, catalogue, progress=not is_watched())
     path = options.data_dir / _STATES[options.verb] / f"{options.dataset}.json"
-    write_json(path, state | {"replaces": options.replaces})
+    write_sealed(path, state | {"replaces": options.replaces})
 
 
 def _fit(options: argparse.Namespace) -> None:

@@ -27,6 +27,6 @@ def download(name: str, data_dir: Path, catalogue: Catalogue, *, progress: bool)
     except DatasetUnavailable as error:
         logger.warning("%s", error)
         reason = failure("download", "DatasetUnavailable", str(error), None)
-        return {"dataset": name, "status": "not_run", "failure": reason, "files": []}
+        return {"dataset": name, "status": "not_run", "failure": reason, "fetched": []}
     files = [file.model_dump(mode="json") for file in manifest.files]
-    return {"dataset": name, "status": "ok", "failure": None, "files": files}
+    return {"dataset": name, "status": "ok", "failure": None, "fetched": files}

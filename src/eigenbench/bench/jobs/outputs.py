@@ -57,11 +57,9 @@ class OutputStates:
         """Return what the state of a prepared dataset replaces."""
 
         def damage(state: Path, content: bytes) -> dict[Path, str]:
-            try:
-                status = json.loads(content)["status"]
-            except (ValueError, KeyError, TypeError):
-                status = None
-            if status != "ok":  # no source had it, or its files were malformed: tried again
+            if not seal_matches(content):
+                return {state: f"{state}: damaged or changed after it was written; prepared again"}
+            if json.loads(content)["status"] != "ok":  # no source had it, or its files were malformed
                 return {state: ""}
             if is_current(name, data_dir=self.data, catalogue=self.catalogue):
                 return {}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from pathlib import Path
 from typing import Any
 
 from eigenbench.bench.jobs.supervision import failure
+from eigenbench.bench.records.sealed_json import read_sealed
 from eigenbench.datasets.catalogue import Catalogue
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.preparing import prepare as prepare_arrays
@@ -24,7 +24,7 @@ def prepare(name: str, data_dir: Path, catalogue: Catalogue, *, progress: bool) 
         The state of the dataset: ``status`` (``not_run`` when it could not be downloaded, ``failed`` for
         files that are not what the catalogue says), ``failure``, and the ``card``, or None.
     """
-    downloaded = json.loads((data_dir / "raw" / f"{name}.json").read_bytes())
+    downloaded = read_sealed(data_dir / "raw" / f"{name}.json")
     state = {"dataset": name, "status": downloaded["status"], "failure": downloaded["failure"], "card": None}
     (data_dir / "prepared" / name).mkdir(parents=True, exist_ok=True)
     if state["status"] != "ok":
