@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from snakemake.resources import Resources
 
 from eigenbench.bench.jobs import attempts
 from eigenbench.bench.jobs.attempts import Attempts
@@ -83,9 +84,12 @@ def test_no_attempt_asks_for_more_time_than_it_may(answers, tmp_path):
 @pytest.mark.parametrize(("partition", "limit"), [(None, 60), ("long", 2910), ("open", None), ("gone", None)])
 def test_the_limit_of_the_partition_is_read(answers, partition, limit):
     answers("sinfo", "main*|1:00:00\nlong|2-00:30:00\nopen|infinite")
+    asked = [f"slurm_partition={partition}"] if partition else None
     snakemake = SimpleNamespace(
         executor_plugin=SimpleNamespace(name="slurm"),
-        resource_settings=SimpleNamespace(default_resources={"slurm_partition": partition}),
+        resource_settings=SimpleNamespace(
+            default_resources=asked and Resources.parse(asked, allow_expressions=True)
+        ),
     )
     assert Attempts(LOGS, None, snakemake).max_runtime == limit
     assert Attempts(LOGS, 5, snakemake).max_runtime == 5

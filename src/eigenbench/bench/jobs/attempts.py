@@ -59,7 +59,7 @@ class Attempts:
         if self._max_runtime is not None or not self.on_slurm:
             return self._max_runtime
         partition = (self.snakemake.resource_settings.default_resources or {}).get("slurm_partition")
-        return partition_limit(None if partition is None else str(getattr(partition, "value", partition)))
+        return partition_limit(None if partition is None else str(partition.raw).strip("'\""))
 
     def mem_mb(self, first: int | Callable[[Any], int]) -> Callable[..., int]:
         """Return the memory of a rule's jobs: ``first``, doubled by each lack of memory."""
