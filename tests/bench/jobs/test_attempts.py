@@ -84,12 +84,11 @@ def test_no_attempt_asks_for_more_time_than_it_may(answers, tmp_path):
 @pytest.mark.parametrize(("partition", "limit"), [(None, 60), ("long", 2910), ("open", None), ("gone", None)])
 def test_the_limit_of_the_partition_is_read(answers, partition, limit):
     answers("sinfo", "main*|1:00:00\nlong|2-00:30:00\nopen|infinite")
-    asked = [f"slurm_partition={partition}"] if partition else None
+    asked = [f"slurm_partition={partition}"] if partition else []
+    resources = Resources.parse(asked, allow_expressions=True)
     snakemake = SimpleNamespace(
         executor_plugin=SimpleNamespace(name="slurm"),
-        resource_settings=SimpleNamespace(
-            default_resources=asked and Resources.parse(asked, allow_expressions=True)
-        ),
+        resource_settings=SimpleNamespace(default_resources=resources),
     )
     assert Attempts(LOGS, None, snakemake).max_runtime == limit
     assert Attempts(LOGS, 5, snakemake).max_runtime == 5
