@@ -10,7 +10,7 @@ from pathlib import Path
 from eigenbench.bench.suites.suite import SuiteError
 from eigenbench.reporting import ReportError
 from eigenbench.reporting.inputs import read_inputs
-from eigenbench.reporting.site import render
+from eigenbench.reporting.site import DEFAULT_TITLE, render
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--results-dir", type=Path, default=Path("results"))
     parser.add_argument("--logs-dir", type=Path, default=Path("logs"))
     parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
-    parser.add_argument("--title", default="eigenbench report")
+    parser.add_argument("--title", default=DEFAULT_TITLE)
     return parser
 
 

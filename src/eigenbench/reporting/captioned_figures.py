@@ -8,19 +8,24 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 
+import numpy as np
+import pandas as pd
 from markupsafe import Markup
 
 from eigenbench.bench.exhibits import Exhibit
-from eigenbench.bench.records.record import Record
+from eigenbench.bench.records.record import Confusion, Record
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting import exhibit_plots
 from eigenbench.reporting.drawing import Drawing
 from eigenbench.reporting.figures import error_against, has_families, learning_curves
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
-from eigenbench.reporting.rank_figures import critical_differences, rank_against_seconds
-from eigenbench.reporting.replicates import RunGroup, total_seconds
+from eigenbench.reporting.rank_figures import LARGEST_RATIO, heat_map, rank_against_seconds, ranking
+from eigenbench.reporting.replicates import RunGroup, headline_direction, total_seconds
 from eigenbench.reporting.size_curves import curve_label, mean_curves
 from eigenbench.reporting.suite_ranks import SuiteRanks
+
+#: Larger confusion matrices are left to the dashboard.
+MAX_CONFUSION_CLASSES = 20
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class CaptionedFigure:
     alt: str
     wide: bool
     title: str = ""
+    method: str = ""
 
     @cached_property
     def svg(self) -> Markup:
@@ -64,22 +70,62 @@ def experiment_figures(
 
 
 def ranking_figures(ranks: SuiteRanks, anchor: str) -> list[CaptionedFigure]:
-    """Draw a comparison over datasets: the critical-difference diagram, and cost against rank."""
-    return _drawn(
-        f"{anchor}-critical-differences",
-        critical_differences(ranks),
-        f"Mean ranks over {ranks.n_datasets} datasets, 1 is best. Bars join competitors whose mean ranks "
-        "differ by less than Nemenyi's critical difference at 5 %.",
-        "Critical-difference diagram; the mean ranks are in the table of this section.",
-        wide=True,
-    ) + _drawn(
-        f"{anchor}-time",
-        rank_against_seconds(ranks),
-        "Mean rank against the time to fit, geometric mean over datasets. The line is the Pareto front: "
-        "nothing is both faster and of a better rank than its members, which are named.",
-        "Scatter plot of mean rank against time; the numbers are in the table of this section.",
-        wide=True,
-    )
+    """Draw a comparison over datasets: ratios to the best, ranks with intervals, and rank against time."""
+    in_table = "the numbers are in the table of this section."
+    return [
+        *_drawn(
+            f"{anchor}-heat-map",
+            heat_map(ranks),
+            f"Error as a ratio to the best of the dataset: dark is {LARGEST_RATIO:g} times or more; "
+            "a square marks ties with the best. Rows by mean rank.",
+            f"Heat map of methods by datasets; {in_table}",
+            wide=True,
+        ),
+        *_drawn(
+            f"{anchor}-ranking",
+            ranking(ranks),
+            f"Mean rank over {ranks.n_datasets} datasets with its 95 % interval, best first.",
+            f"Forest plot of mean ranks; {in_table}",
+            wide=True,
+        ),
+        *_drawn(
+            f"{anchor}-time",
+            rank_against_seconds(ranks),
+            "Mean rank against the time to fit (geometric mean). The line joins the Pareto front.",
+            f"Scatter plot of mean rank against time; {in_table}",
+            wide=True,
+        ),
+    ]
+
+
+def confusion_figures(groups: Sequence[RunGroup], board: pd.DataFrame, anchor: str) -> list[CaptionedFigure]:
+    """Draw the confusion matrices of the two best methods, where these are small."""
+    by_label = {group.label: group for group in groups}
+    found: list[CaptionedFigure] = []
+    for line in board[board["rank"].notna()].to_dict("records"):
+        group = by_label.get(" + ".join(filter(None, (line["method"], line["classifier"]))))
+        matrix = group.finished[0].confusion if group and group.finished else None
+        if group and matrix and 0 < len(matrix.labels) <= MAX_CONFUSION_CLASSES:
+            found += _drawn(
+                f"{anchor}-confusion-{len(found) + 1}",
+                exhibit_plots.confusion_drawing(matrix),
+                f"Confusion of {group.title}, seed {group.finished[0].seed}: dark fields are the most "
+                "frequent mistakes of a class.",
+                f"Confusion matrix of {group.title}. {_mistakes(matrix)}",
+            )
+        if len(found) == 2:
+            break
+    return found
+
+
+def _mistakes(matrix: Confusion) -> str:
+    """Name the most frequent mistake, for readers who cannot see the matrix."""
+    counts = np.array(matrix.matrix) * (1 - np.eye(len(matrix.labels), dtype=int))
+    row, column = np.unravel_index(counts.argmax(), counts.shape)
+    if not counts.any():
+        return "There is no mistake."
+    rows = f"{counts[row, column]:.0f} rows"
+    return f"Most frequent mistake: {matrix.labels[row]} taken for {matrix.labels[column]}, {rows}."
 
 
 def _drawn(
@@ -90,31 +136,30 @@ def _drawn(
 
 
 def _against_costs(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str) -> list[CaptionedFigure]:
-    label = metric_style(spec.headline).label
-    work = "fit" if spec.protocol else "fit the embedding and train the classifier"
-    reach = "features" if spec.protocol else "features that reach the classifier"
-    shifted = ", and classifiers of one method are shifted slightly" if len(spec.classifiers) > 1 else ""
+    label, lower = metric_style(spec.headline).label, headline_direction(spec)
     joined = " Methods whose names differ only in a final number are joined." if has_families(groups) else ""
     notes = joined + _partial_note(groups)
     seconds = "fitting time (s)" if spec.protocol else "embedding + training time (s)"
+    corner = f"{'lower' if lower else 'upper'} left is best"
     in_tables = "the numbers are in the tables of this section."
     return _drawn(
         f"{anchor}-time",
-        error_against(groups, spec.headline, total_seconds, seconds),
-        f"{sentence(label)} against the time to {work}, means over seeds; bars are 95 % intervals.{notes}",
+        error_against(groups, spec.headline, total_seconds, seconds, lower=lower, front=True),
+        f"{sentence(label)} against time: {corner}. The step line is the Pareto front, bars are 95 % "
+        f"intervals.{notes}",
         f"Scatter plot of {label} against total time; {in_tables}",
     ) + _drawn(
         f"{anchor}-dimension",
-        error_against(groups, spec.headline, attrgetter("dimension"), "features", dodge=True),
-        f"{sentence(label)} against the number of {reach}; bars are 95 % intervals{shifted}.{notes}",
-        f"Scatter plot of {label} against dimension; {in_tables}",
+        error_against(groups, spec.headline, attrgetter("dimension"), "features", lower=lower),
+        f"{sentence(label)} against the number of features: {corner}. Bars are 95 % intervals.{notes}",
+        f"Scatter plot of {label} against the number of features; {in_tables}",
     )
 
 
 def _partial_note(groups: Sequence[RunGroup]) -> str:
     """Name the groups whose means are over fewer seeds than planned."""
     partial = [
-        f"{group.label} ({group.finished_note})" for group in groups if group.finished and group.finished_note
+        f"{group.title} ({group.finished_note})" for group in groups if group.finished and group.finished_note
     ]
     return f" Not over all seeds: {', '.join(partial)}." if partial else ""
 
@@ -123,7 +168,7 @@ def _learning(groups: Sequence[RunGroup], anchor: str) -> list[CaptionedFigure]:
     return _drawn(
         f"{anchor}-learning-curves",
         learning_curves(groups),
-        "Learning curves of the first seed of each method.",
+        "Learning curves of the first seed: one that still falls at its end was stopped early.",
         "Line plots of training curves; the values are in the run records and in the dashboard.",
         wide=True,
     )
@@ -145,17 +190,17 @@ def _over_sizes(groups: Sequence[RunGroup], anchor: str) -> list[CaptionedFigure
 
 def exhibit_groups(groups: Sequence[RunGroup], anchor: str) -> list[ExhibitGroup]:
     """Draw the exhibits of the first seed of each group that has any, those of one title together."""
-    by_title: dict[str, list[tuple[str, Record, Exhibit]]] = {}
+    by_title: dict[str, list[tuple[RunGroup, Record, Exhibit]]] = {}
     for group in groups:
         for record in [record for record in group.finished if record.exhibits][:1]:
             for exhibit in record.exhibits:
-                by_title.setdefault(exhibit.title, []).append((group.label, record, exhibit))
+                by_title.setdefault(exhibit.title, []).append((group, record, exhibit))
     titled = []
     for number, (title, shown) in enumerate(by_title.items()):
         pictures = [
             picture
-            for place, (label, record, exhibit) in enumerate(shown)
-            if (picture := _exhibit(label, record.seed, exhibit, f"{anchor}-exhibit-{number}-{place}"))
+            for place, (group, record, exhibit) in enumerate(shown)
+            if (picture := _exhibit(group, record.seed, exhibit, f"{anchor}-exhibit-{number}-{place}"))
         ]
         notes = dict.fromkeys(note for *_, exhibit in shown if (note := exhibit.legend()))
         if pictures:
@@ -163,9 +208,9 @@ def exhibit_groups(groups: Sequence[RunGroup], anchor: str) -> list[ExhibitGroup
     return titled
 
 
-def _exhibit(label: str, seed: int, exhibit: Exhibit, key: str) -> CaptionedFigure | None:
+def _exhibit(group: RunGroup, seed: int, exhibit: Exhibit, key: str) -> CaptionedFigure | None:
     drawing = exhibit_plots.drawing(exhibit)
     if drawing is None:
         return None
-    alt = f"{label}: {exhibit.describe()}"
-    return CaptionedFigure(key, drawing, f"seed {seed}", alt, exhibit_plots.is_wide(exhibit), label)
+    alt, wide = f"{group.title}: {exhibit.describe()}", exhibit_plots.is_wide(exhibit)
+    return CaptionedFigure(key, drawing, f"seed {seed}", alt, wide, group.title, group.filter_name)

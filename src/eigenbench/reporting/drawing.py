@@ -32,10 +32,6 @@ COLOURS = (
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
 
-#: How marks are filled and lines are dashed the first time that all colours are used, the second time, ….
-FILLS = ("full", "none", "left", "top", "right", "bottom")
-DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (6, 1, 1, 1)), (0, (2, 1)), (0, (6, 1, 1, 1, 1, 1)))
-
 #: Drawn in this colour, then replaced by the text colour of the page.
 INK = "#0a0b0c"
 

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from eigenbench.bench.exhibits import MAX_NAMES, BaseExhibit, Boxes, Histogram, Images, Scatter
+from eigenbench.bench.records.record import Confusion
 from eigenbench.reporting.drawing import (
     COLOURS,
     INK,
@@ -58,6 +59,30 @@ def as_png(exhibit: BaseExhibit) -> bytes | None:
 def is_wide(exhibit: BaseExhibit) -> bool:
     """Return whether the picture of an exhibit, which is not empty, needs a row of its own."""
     return picture_of(exhibit).size[0] > 1.2 * _WIDTH
+
+
+def confusion_drawing(confusion: Confusion) -> Drawing:
+    """Return how to draw a confusion matrix: shades are shares of the true class, the diagonal left white."""
+    counts = np.array(confusion.matrix)
+    wrong = counts * (1 - np.eye(len(counts), dtype=int))
+    shares = wrong / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        axes.imshow(shares, cmap="Blues", vmin=0, vmax=1.4 * max(shares.max(), 1e-9))
+        for row, column in np.argwhere(counts):
+            text = f"{counts[row, column]}"
+            axes.text(column, row, text, ha="center", va="center", fontsize=7, color="#14181d")
+        names = [textwrap.shorten(label, 14, placeholder="…") for label in confusion.labels]
+        tight = max(map(len, names)) > 3
+        axes.set_xticks(range(len(names)), names, fontsize=8, rotation=90 if tight else 0)
+        axes.set_yticks(range(len(names)), names, fontsize=8)
+        axes.set_xlabel("predicted class")
+        axes.set_ylabel("true class")
+        axes.grid(False)
+
+    side = 1.4 + 0.3 * len(counts)
+    return Drawing(draw, (max(3.4, side), max(2.8, side - 0.4)))
 
 
 class ExhibitPicture(ABC):

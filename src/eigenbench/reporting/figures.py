@@ -6,18 +6,19 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from eigenbench.bench.records.record import Record
+from eigenbench.comparison.diagram import pareto_front
+from eigenbench.reporting.display_names import classifier_name, method_name
 from eigenbench.reporting.drawing import (
     COLOURS,
-    DASHES,
-    FILLS,
     INK,
     MARKERS,
     Drawing,
@@ -31,6 +32,9 @@ from eigenbench.reporting.drawing import (
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.replicates import RunGroup
 
+#: The look of all methods of a figure with more of them than colours.
+_OTHERS = {"color": COLOURS[7], "alpha": 0.7}
+
 
 def error_against(
     groups: Sequence[RunGroup],
@@ -38,12 +42,14 @@ def error_against(
     x: Callable[[Record], float | None],
     x_label: str,
     *,
-    dodge: bool = False,
+    lower: bool = True,
+    front: bool = False,
 ) -> Drawing | None:
     """Plot the mean of a metric, with its interval, against another number: one point per group.
 
-    Colours and fillings are methods, markers are classifiers. Groups of one family (method names that
-    differ only in a number at the end) and one classifier share a colour and are joined by a line.
+    Colours are methods, markers are classifiers. Groups of one family (method names that differ only in a
+    number at the end) and one classifier share a colour and are joined by a line. Of more methods than
+    colours only the Pareto front has a colour, and its names stand beside it.
 
     Parameters
     ----------
@@ -54,32 +60,41 @@ def error_against(
     x : callable
         Takes a record and returns a positive number, drawn to the right as a mean over seeds.
     x_label : str
-        What it is, with its unit.
-    dodge : bool
-        Whether to shift classifiers slightly, for an ``x`` that they have in common.
+        The number with its unit.
+    lower : bool
+        Whether a smaller metric is better.
+    front : bool
+        Whether to join the points that no other beats in both numbers.
 
     Returns
     -------
     Drawing or None
-        None with fewer than two points.
+        None where the points have fewer than two places to the right.
     """
-    legend = _Legend.of(groups)
-    curves = _curves(groups, metric, x, x_label, legend, dodge)
-    points = [point for curve in curves.values() for point in curve]
-    if len(points) < 2:
+    looks = _Looks.of(groups)
+    curves = _curves(groups, metric, x, x_label, looks)
+    points = sorted(point for curve in curves.values() for point in curve)
+    if len({point.x for point in points}) < 2:
         return None
+    losses = np.array([(point.x, point.y if lower else -point.y) for point in points])
+    best = [point for point, on_front in zip(points, pareto_front(losses), strict=True) if on_front]
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
+        if front:
+            line = ([point.x for point in best], [point.y for point in best])
+            axes.plot(*line, color=INK, linewidth=1, alpha=0.5, drawstyle="steps-post")
         for (family, classifier), curve in curves.items():
-            _error_curve(axes, sorted(curve), legend.marker_style(family, classifier))
+            _error_curve(axes, sorted(curve), looks.marker_style(family, classifier))
+        if looks.many:
+            _name_points(axes, best)
         log_if_wide(axes, "x", [point.x for point in points], least=4)
         log_if_wide(axes, "y", [point.y for point in points], least=8)
         axes.set_xlabel(x_label)
         axes.set_ylabel(metric_style(metric).heading)
-        legend.draw(figure)
+        looks.draw_names(figure)
 
-    return Drawing(draw, (5.5, 3.2 + legend.height(5.5)))
+    return Drawing(draw, (5.5, 3.2 + looks.height(5.5)))
 
 
 def learning_curves(groups: Sequence[RunGroup]) -> Drawing | None:
@@ -93,13 +108,13 @@ def learning_curves(groups: Sequence[RunGroup]) -> Drawing | None:
     shown = [group for group in groups if group.finished and any(group.finished[0].curves.values())]
     if not shown:
         return None
-    legend = _Legend.of(groups).of_lines([group.method for group in shown])
+    looks = _Looks.of(shown)
     panels: dict[str, list[_Curve]] = {}
     for group in shown:
         for name, curve in group.finished[0].curves.items():
-            title = f"{group.classifier}\n{name.replace('_', ' ')}"
-            look = legend.line(legend.family_of[group.method])
-            panels.setdefault(title, []).append(_Curve(group.method, look, curve))
+            title = f"{classifier_name(group.classifier)}\n{name.replace('_', ' ')}"
+            colour = looks.marker_style(looks.family_of[group.method])
+            panels.setdefault(title, []).append(_Curve(group.filter_name, colour["color"], curve))
     columns = min(4, len(panels))
     rows = math.ceil(len(panels) / columns)
     width = 2.75 * max(columns, 2)
@@ -110,9 +125,9 @@ def learning_curves(groups: Sequence[RunGroup]) -> Drawing | None:
             _learning_panel(axes, title, [curve for curve in curves if curve.values])
         for axes in grid[len(panels) :]:
             axes.remove()
-        legend.draw(figure)
+        looks.draw_names(figure, classifiers=False)
 
-    return Drawing(draw, (width, 2.3 * rows + legend.height(width)))
+    return Drawing(draw, (width, 2.3 * rows + looks.height(width)))
 
 
 def has_families(groups: Sequence[RunGroup]) -> bool:
@@ -129,6 +144,7 @@ class _Point(NamedTuple):
     low: float
     high: float
     method: str
+    title: str
     text: str
 
 
@@ -136,66 +152,61 @@ class _Curve(NamedTuple):
     """A learning curve of one method."""
 
     method: str
-    look: MarkerStyle
+    colour: str
     values: list[tuple[int, float]]
 
 
 @dataclass(frozen=True)
-class _Legend:
-    """Colours and fillings, or dashes, for families of methods, markers for classifiers.
-
-    They are the same in all figures of an experiment. ``drawn`` are the families that the figure has; the
-    others keep theirs for themselves.
-    """
+class _Looks:
+    """Colours for families of methods and markers for classifiers."""
 
     family_of: dict[str, str]
     families: list[str]
     classifiers: list[str]
-    drawn: list[str]
-    lines: bool = False
 
     @classmethod
-    def of(cls, groups: Sequence[RunGroup]) -> _Legend:
+    def of(cls, groups: Sequence[RunGroup]) -> _Looks:
         family_of = _families(group.method for group in groups)
-        families = list(dict.fromkeys(family_of.values()))
-        return cls(family_of, families, list(dict.fromkeys(group.classifier for group in groups)), families)
+        classifiers = dict.fromkeys(group.classifier for group in groups)
+        return cls(family_of, list(dict.fromkeys(family_of.values())), list(classifiers))
 
-    def of_lines(self, methods: Iterable[str]) -> _Legend:
-        """Return the legend of a figure that has only lines, of some methods."""
-        drawn = list(dict.fromkeys(self.family_of[method] for method in methods))
-        return replace(self, classifiers=[], drawn=drawn, lines=True)
+    @property
+    def many(self) -> bool:
+        """True for more families than colours."""
+        return len(self.families) > len(COLOURS)
 
     def marker_style(self, family: str, classifier: str | None = None) -> MarkerStyle:
-        """Return colour and marker; families beyond the palette have the colours again, filled otherwise."""
-        turn, index = divmod(self.families.index(family), len(COLOURS))
+        """Return colour and marker."""
         marker = MARKERS[self.classifiers.index(classifier) % len(MARKERS) if classifier else 0]
-        filling = {"fillstyle": FILLS[turn % len(FILLS)], "markerfacecoloralt": "none"}
-        return {"color": COLOURS[index], "marker": marker, **filling}
-
-    def line(self, family: str) -> MarkerStyle:
-        """Return colour and dashes; families beyond the palette have the colours again, dashed otherwise."""
-        turn, index = divmod(self.families.index(family), len(COLOURS))
-        return {"color": COLOURS[index], "linestyle": DASHES[turn % len(DASHES)]}
+        colour = _OTHERS if self.many else {"color": COLOURS[self.families.index(family)]}
+        return {"marker": marker, **colour}
 
     def height(self, width: float) -> float:
-        """Return the inches that the legend takes in a figure of some width."""
-        legends = [self.drawn, self.classifiers if len(self.classifiers) > 1 else []]
-        return 0.1 + sum(names_height(names, width) for names in legends)
+        """Return the inches that the names take in a figure of some width."""
+        return 0.1 + sum(names_height(list(names), width) for names in self._names())
 
-    def draw(self, figure: Figure) -> None:
+    def _names(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the families and classifiers that are named, by display name."""
+        classifiers = {classifier_name(key): key for key in self.classifiers if len(self.classifiers) > 1}
+        families = {} if self.many else {method_name(key): key for key in self.families}
+        return families if len(families) > 1 else {}, classifiers
+
+    def draw_names(self, figure: Figure, *, classifiers: bool = True) -> None:
         """Name the markers (when there are several) above the axes and the families below."""
-        if len(self.classifiers) > 1:
-            looks = {
-                name: self.marker_style(self.families[0], name) | {"color": INK} for name in self.classifiers
+        families, markers = self._names()
+        if markers and classifiers:
+            styles = {
+                name: {**self.marker_style(self.families[0], key), "color": INK}
+                for name, key in markers.items()
             }
-            draw_names(figure, looks, "outside upper center")
-        methods: dict[str, str] = {}
-        for method, family in self.family_of.items():
-            methods[family] = f"{methods[family]},{method}" if family in methods else method
-        looks = {
-            family: self.line(family) if self.lines else self.marker_style(family) for family in self.drawn
-        }
-        draw_names(figure, looks, methods=methods)
+            draw_names(figure, styles, "outside upper center")
+        if families:
+            members = {
+                name: ",".join(method_name(method) for method, own in self.family_of.items() if own == key)
+                for name, key in families.items()
+            }
+            styles = {name: self.marker_style(key) for name, key in families.items()}
+            draw_names(figure, styles, methods=members)
 
 
 def _families(methods: Iterable[str]) -> dict[str, str]:
@@ -210,31 +221,29 @@ def _curves(
     metric: str,
     x: Callable[[Record], float | None],
     x_label: str,
-    legend: _Legend,
-    dodge: bool,
+    looks: _Looks,
 ) -> dict[tuple[str, str], list[_Point]]:
     """Return the points of each family and classifier."""
     style = metric_style(metric)
     scale = style.scale
-    middle = (len(legend.classifiers) - 1) / 2
     curves: dict[tuple[str, str], list[_Point]] = {}
     for group in groups:
         found, at = group.estimate(metric), group.mean(x)
         if found is not None and math.isfinite(found.mean) and at:
-            shift = 1.035 ** (legend.classifiers.index(group.classifier) - middle) if dodge else 1.0
             low, high = (found.mean if end is None else end for end in (found.low, found.high))
-            text = (
-                f"{group.label}: {style.measured(found.mean)} {style.interval(found.low, found.high)}".strip()
-            )
+            interval = style.interval(found.low, found.high)
+            text = f"{group.title}: {style.measured(found.mean)} {interval}".strip()
             text += f" {style.unit}, {x_label} {tick_text(float(f'{at:.4g}'))}"
-            point = _Point(shift * at, scale * found.mean, scale * low, scale * high, group.method, text)
-            curves.setdefault((legend.family_of[group.method], group.classifier), []).append(point)
+            ends = (scale * low, scale * high, group.filter_name, group.title, text)
+            curves.setdefault((looks.family_of[group.method], group.classifier), []).append(
+                _Point(at, scale * found.mean, *ends)
+            )
     return curves
 
 
 def _error_curve(axes: Axes, curve: Sequence[_Point], look: MarkerStyle) -> None:
     colour = look["color"]
-    if len(curve) > 1:
+    if len(curve) > 1 and "alpha" not in look:
         axes.plot([point.x for point in curve], [point.y for point in curve], linewidth=1.0, color=colour)
     for point in curve:
         gid = hover_id(point.method, point.text)
@@ -243,11 +252,19 @@ def _error_curve(axes: Axes, curve: Sequence[_Point], look: MarkerStyle) -> None
         axes.plot(point.x, point.y, linestyle="none", markersize=5.5, gid=gid, **look)
 
 
+def _name_points(axes: Axes, points: Sequence[_Point]) -> None:
+    for point in points:
+        axes.plot(point.x, point.y, "o", color=COLOURS[1], markersize=6)
+        axes.annotate(
+            point.title, (point.x, point.y), textcoords="offset points", xytext=(5, -9), fontsize=7.5
+        )
+
+
 def _learning_panel(axes: Axes, title: str, curves: Sequence[_Curve]) -> None:
     for curve in curves:
         steps, values = zip(*curve.values, strict=True)
         gid = hover_id(curve.method, f"{curve.method}: {values[-1]:.4g} at step {steps[-1]}")
-        axes.plot(steps, values, **curve.look, linewidth=1.2, marker=".", markersize=3, gid=gid)
+        axes.plot(steps, values, color=curve.colour, linewidth=1.2, gid=gid)
     axes.set_title(title, fontsize=8.5)
     axes.set_xlabel("step")
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))

@@ -9,12 +9,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from eigenbench.bench.records.runs import NO_CLASSIFIER
+from eigenbench.reporting.display_names import method_name
 from eigenbench.reporting.drawing import COLOURS, INK, Drawing, hover_id, log_if_wide
 from eigenbench.reporting.formatting import metric_style
-from eigenbench.reporting.leaderboard import ranked_label
+from eigenbench.reporting.leaderboard import line_titles
 from eigenbench.reporting.published import PublishedComparison
 
-_WIDTH = 8.0
+_WIDTH = 7.0
 _LINE = 0.22
 
 
@@ -33,7 +34,8 @@ def forest_plot(board: pd.DataFrame, published: Iterable[PublishedComparison]) -
     Drawing or None
         None with fewer than two ranked methods.
     """
-    lines = board[board["rank"].notna()].to_dict("records")
+    ranked = board[board["rank"].notna()]
+    lines, titles = ranked.to_dict("records"), line_titles(ranked) if len(ranked) else []
     if len(lines) < 2:
         return None
     metric = str(lines[0]["metric"])
@@ -52,10 +54,17 @@ def forest_plot(board: pd.DataFrame, published: Iterable[PublishedComparison]) -
         axes = figure.subplots()
         several = sum(line["tied"] is True for line in lines) > 1
         for place, line in enumerate(lines):
-            _draw_line(axes, place, line, style.scale, numbers.get((line["method"], line["classifier"])))
+            _draw_line(
+                axes,
+                place,
+                line,
+                titles[place],
+                style.scale,
+                numbers.get((line["method"], line["classifier"])),
+            )
             if several and line["tied"] is True:
                 axes.axhspan(place - 0.5, place + 0.5, color=COLOURS[0], alpha=0.12, linewidth=0)
-        axes.set_yticks(range(len(lines)), [ranked_label(line) for line in lines], fontsize=8)
+        axes.set_yticks(range(len(lines)), titles, fontsize=8)
         axes.set_ylim(len(lines) - 0.4, -0.6)
         spread = max(means) - min(means) or abs(max(means)) or 1.0
         if not log_if_wide(axes, "x", means, least=8):
@@ -66,16 +75,18 @@ def forest_plot(board: pd.DataFrame, published: Iterable[PublishedComparison]) -
     return Drawing(draw, (_WIDTH, 0.6 + _LINE * len(lines)))
 
 
-def _draw_line(axes: Any, place: int, line: dict[str, Any], scale: float, number: float | None) -> None:
+def _draw_line(
+    axes: Any, place: int, line: dict[str, Any], title: str, scale: float, number: float | None
+) -> None:
     style = metric_style(str(line["metric"]))
-    label, method = ranked_label(line), str(line["method"])
+    method = method_name(str(line["method"]))
     ends = [None if pd.isna(line[end]) else line[end] for end in ("ci_low", "ci_high")]
     interval = [scale * end for end in ends if end is not None]
     if len(interval) == 2:
         axes.plot(interval, [place, place], color=INK, linewidth=1.0, alpha=0.6, gid=hover_id(method))
     if number is not None:
         axes.plot(scale * number, place, "D", color=COLOURS[1], fillstyle="none", gid=hover_id(method))
-    text = f"{label}: {style.measured(line['mean'])} {style.interval(*ends)}".strip()
+    text = f"{title}: {style.measured(line['mean'])} {style.interval(*ends)}".strip()
     text += f", published {style.exact(number)}" if number is not None else ""
     first = line["rank"] == 1 or line["tied"] is True
     axes.plot(scale * line["mean"], place, "o", color=COLOURS[0 if first else 7], gid=hover_id(method, text))

@@ -19,6 +19,7 @@ from eigenbench.comparison.diagram import pareto_front
 from eigenbench.comparison.differences import COLUMNS as COMPARED
 from eigenbench.comparison.differences import OVER_SPLITS, MethodDifferences, compare_methods, compare_values
 from eigenbench.reporting.csv_files import csv_text
+from eigenbench.reporting.display_names import method_name, run_name
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.parameters import edge_note
 from eigenbench.reporting.replicates import (
@@ -65,7 +66,7 @@ COLUMNS = (
     "grid_edge",
 )
 
-_ONE_TEST_SET = "Without predictions, the values of one test set do not tell how much its rows matter."
+_ONE_TEST_SET = "No test: without stored predictions, one test set gives no variance over its rows."
 
 #: Where a group stands among the others.
 STANDINGS = ("rank", *COMPARED, "compared_over", "refusal")
@@ -195,8 +196,16 @@ def tie_group_of(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> lis
 
 
 def ranked_label(line: Mapping[Hashable, Any] | pd.Series) -> str:
-    """Return method and classifier of a line in a few words, as `RunGroup.label` does."""
-    return f"{line['method']} + {line['classifier']}" if line["classifier"] else str(line["method"])
+    """Return the display name of the method and classifier of a line."""
+    return run_name(str(line["method"]), str(line["classifier"]))
+
+
+def line_titles(board: pd.DataFrame) -> list[str]:
+    """Return the display names of the lines, without a classifier that they all share."""
+    shared = board["classifier"].nunique() == 1
+    return [
+        method_name(str(line["method"])) if shared else ranked_label(line) for _, line in board.iterrows()
+    ]
 
 
 def leaderboards(suites: Sequence[Suite], groups: Groups) -> dict[tuple[str, str], pd.DataFrame]:
@@ -234,9 +243,9 @@ def comparison_notes(board: pd.DataFrame) -> list[str]:
     unit = " points" if style.unit == "%" else ""
     found = f"{style.measured(float(board['detectable'].median()))}{unit}"
     basis = board["compared_over"].dropna().iloc[0]
-    notes = [f"Compared over {basis}: a difference of {found} is found in 80 %."]
+    notes = [f"Compared over {basis}: this test finds a difference of {found} in 80 % of repetitions."]
     if board["tied"].fillna(False).sum() > 1:
-        notes[0] = f"{TIED} not distinguishable from the best. {notes[0]}"
+        notes[0] = f"{TIED} ties with the best. {notes[0]}"
     open_ones = board[board["n_to_settle"].notna()].sort_values("n_to_settle")
     if len(open_ones):
         line = open_ones.iloc[0]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from eigenbench.bench.records.record import Record, Search
-from eigenbench.reporting.formatting import MetricStyle, metric_style
-from eigenbench.reporting.replicates import RunGroup
+from eigenbench.bench.records.record import Candidate, Record, Search
+from eigenbench.reporting.csv_files import csv_text
+from eigenbench.reporting.formatting import metric_style
 
 
 class Parameters(NamedTuple):
@@ -17,32 +16,6 @@ class Parameters(NamedTuple):
 
     shared: str
     differing: str
-
-
-@dataclass(frozen=True)
-class SearchView:
-    """The search of one group: for each candidate, its score with each seed and whether that seed took it.
-
-    Attributes
-    ----------
-    title, method : str
-        The method and classifier, and the method.
-    metric : MetricStyle
-        What the scores are.
-    names : str
-        The parameters that were tried.
-    seeds : list of int
-        Those that searched.
-    rows : list
-        The values of a candidate, and by seed its score and whether it was selected.
-    """
-
-    title: str
-    method: str
-    metric: MetricStyle
-    names: str
-    seeds: list[int]
-    rows: list[tuple[str, dict[int, tuple[str, bool]]]]
 
 
 def parameters_of(records: Sequence[Record]) -> Parameters:
@@ -61,24 +34,52 @@ def parameters_of(records: Sequence[Record]) -> Parameters:
     return Parameters(", ".join(shared), ". ".join(differing))
 
 
-def search_of(group: RunGroup) -> SearchView | None:
-    """Return the search of a group; None where nothing was searched."""
-    searches = {record.seed: record.search for record in group.records if record.search}
-    if not searches:
-        return None
-    style = metric_style(f"validation_{next(iter(searches.values())).metric}")
-    tried = [candidate.params for search in searches.values() for candidate in search.candidates]
-    names = sorted({name for params in tried for name in params})
-    rows: dict[str, dict[int, tuple[str, bool]]] = {}
-    for seed, search in searches.items():
-        for index, candidate in enumerate(search.candidates):
-            status = candidate.status.replace("_", " ")
-            score = style.measured(candidate.score) if candidate.status == "ok" else status
-            params = candidate.params
-            values = ", ".join(value_text(params[name]) if name in params else "–" for name in names)
-            rows.setdefault(values, {})[seed] = (score, index == search.selected)
-    rows_shown = [(values or "–", row) for values, row in rows.items()]
-    return SearchView(group.label, group.method, style, ", ".join(names), list(searches), rows_shown)
+def search_summary(searches: Mapping[int, Search]) -> tuple[str, str, str, str]:
+    """Return number of candidates, the selected ones by seed, their scores, and the span of all, as text."""
+    first = next(iter(searches.values()))
+    style = metric_style(f"validation_{first.metric}")
+    tried = [one for search in searches.values() for one in search.candidates]
+    scores = [one.score for one in tried if one.score is not None]
+    failed = sum(one.status != "ok" for one in tried)
+    chosen = {
+        seed: search.candidates[search.selected]
+        for seed, search in searches.items()
+        if search.selected is not None
+    }
+    by_text: dict[str, list[str]] = {}
+    for seed, one in chosen.items():
+        by_text.setdefault(_candidate_text(one), []).append(str(seed))
+    return (
+        f"{len(first.candidates)}" + (f" ({failed} of {len(tried)} failed)" if failed else ""),
+        "; ".join(f"{text} (seed {', '.join(seeds)})" for text, seeds in by_text.items()) or "–",
+        ", ".join(style.measured(one.score) for one in chosen.values()) or "–",
+        f"{style.measured(min(scores))} to {style.measured(max(scores))}" if scores else "–",
+    )
+
+
+def _candidate_text(candidate: Candidate) -> str:
+    return (
+        ", ".join(f"{name} = {value_text(value)}" for name, value in sorted(candidate.params.items())) or "–"
+    )
+
+
+def searches_csv(records: Iterable[Record]) -> str:
+    """Tabulate the candidates of all searches as CSV, one line per candidate."""
+    identity = ("suite", "experiment", "dataset", "method", "classifier", "seed")
+    rows = [
+        [
+            *(getattr(record, name) for name in identity),
+            _candidate_text(candidate),
+            record.search.metric,
+            candidate.score,
+            candidate.status,
+            place == record.search.selected,
+        ]
+        for record in records
+        if record.search
+        for place, candidate in enumerate(record.search.candidates)
+    ]
+    return csv_text((*identity, "candidate", "metric", "score", "status", "selected"), rows)
 
 
 def value_text(value: Any) -> str:
@@ -96,7 +97,7 @@ def edge_note(records: Iterable[Record]) -> str:
     Returns
     -------
     str
-        Such as ``gem__gamma = 10 is the largest tried (2 of 5 seeds)``; empty where there is none.
+        Such as ``gem__gamma: best value at the grid's edge (10) (2 of 5 seeds)``; empty where there is none.
     """
     searches = [record.search for record in records if record.search and record.search.selected is not None]
     found: dict[str, int] = {}
@@ -115,8 +116,7 @@ def _edges(search: Search) -> list[str]:
     for name, chosen in sorted(search.candidates[search.selected].params.items()):
         values = {one.params[name] for one in search.candidates if _is_number(one.params.get(name))}
         if len(values) >= _MIN_VALUES and chosen in (min(values), max(values)):
-            end = "smallest" if chosen == min(values) else "largest"
-            notes.append(f"{name} = {chosen:g} is the {end} tried")
+            notes.append(f"{name}: best value at the grid's edge ({chosen:g})")
     return notes
 
 

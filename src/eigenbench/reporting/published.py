@@ -11,6 +11,7 @@ from typing import Literal
 from eigenbench.bench.suites.parts import PublishedNumber
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.reporting.csv_files import csv_text
+from eigenbench.reporting.display_names import method_name
 from eigenbench.reporting.estimates import Estimate
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.replicates import Groups, RunGroup, find_group
@@ -195,7 +196,7 @@ class PublishedComparison:
         own = self.number.interval
         published = style.exact(self.number.value)
         return {
-            "Method": self.number.label or self.method,
+            "Method": self.number.label or method_name(self.method),
             "Metric": style.heading,
             "Published": f"{published} {style.interval(*own)}" if own else published,
             "Measured": style.measured(found.mean if found else None),

@@ -1,84 +1,56 @@
-"""Figures over datasets: the critical-difference diagram, and cost against rank."""
+"""Figures over datasets: the heat map of ratios, the ranking with intervals, and rank against time."""
 
 from __future__ import annotations
 
-from matplotlib.axes import Axes
+import numpy as np
 from matplotlib.figure import Figure
 
-from eigenbench.comparison.diagram import CriticalDifferenceDiagram
+from eigenbench.reporting.display_names import dataset_name, label_name, method_name
 from eigenbench.reporting.drawing import COLOURS, INK, Drawing, hover_id, log_if_wide
 from eigenbench.reporting.formatting import seconds
 from eigenbench.reporting.suite_ranks import SuiteRanks
 
 _WIDTH = 8.0
-_LINE = 0.19
-_BAR = 0.11
+_LINE = 0.22
+#: Ratios from this on have the strongest shade.
+LARGEST_RATIO = 3.0
 
 
-def critical_differences(ranks: SuiteRanks) -> Drawing:
-    """Draw mean ranks on an axis, best at the left, with bars over competitors that do not differ.
-
-    Parameters
-    ----------
-    ranks : SuiteRanks
-        Not refused.
-    """
-    diagram, distance = ranks.diagram, ranks.critical_difference
-    n_methods = len(diagram.positions)
-    top = 0.6 + _BAR * len(diagram.groups)
-    height = top + _LINE * ((n_methods + 1) // 2) + 0.3
+def heat_map(ranks: SuiteRanks) -> Drawing:
+    """Draw the ratio of errors to the best of each dataset, competitors x datasets, ties outlined."""
+    ratios, tied = ranks.ratios, ranks.tied[ranks.ranks.index].T
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        axes.set_xlim(1, max(n_methods, 2))
-        axes.set_ylim(height, 0)
-        axes.set_axis_off()
-        _draw_axis(axes, n_methods, distance)
-        _draw_bars(axes, diagram)
-        _draw_names(axes, diagram, top)
+        shades = np.log(np.clip(ratios.to_numpy(), 1.0, LARGEST_RATIO))
+        axes.imshow(shades, cmap="Blues", aspect="auto", vmin=0, vmax=np.log(LARGEST_RATIO))
+        for row, column in np.argwhere(tied.to_numpy()):
+            axes.plot(column, row, "s", color=INK, fillstyle="none", markersize=5)
+        axes.set_yticks(range(len(ratios)), [label_name(str(name)) for name in ratios.index], fontsize=8)
+        names = [dataset_name(str(name)) for name in ratios.columns]
+        axes.set_xticks(range(len(names)), names, fontsize=8, rotation=90)
+        axes.grid(False)
 
-    return Drawing(draw, (_WIDTH, height))
-
-
-def _draw_axis(axes: Axes, n_methods: int, distance: float) -> None:
-    line = 0.45
-    axes.plot([1, n_methods], [line, line], color=INK, linewidth=1, clip_on=False)
-    step = max(1, round((n_methods - 1) / 10))
-    for rank in range(1, n_methods + 1, step):
-        axes.plot([rank, rank], [line - 0.06, line], color=INK, linewidth=1, clip_on=False)
-        axes.text(rank, line - 0.09, str(rank), ha="center", va="bottom", fontsize=8)
-    end = min(float(n_methods), 1 + distance)
-    axes.plot([1, end], [0.02, 0.02], color=INK, linewidth=1.5, clip_on=False, solid_capstyle="butt")
-    axes.text(end, 0.02, f"  critical difference {distance:.2f}", va="center", fontsize=8)
+    return Drawing(draw, (_WIDTH, 1.8 + 0.19 * len(ratios)))
 
 
-def _draw_bars(axes: Axes, diagram: CriticalDifferenceDiagram) -> None:
-    for place, group in enumerate(diagram.groups):
-        ranks = diagram.positions[list(group)]
-        height = 0.58 + _BAR * place
-        axes.plot(
-            [ranks.min() - 0.02, ranks.max() + 0.02],
-            [height, height],
-            color=COLOURS[place % len(COLOURS)],
-            linewidth=3.5,
-            solid_capstyle="butt",
-            clip_on=False,
-        )
+def ranking(ranks: SuiteRanks) -> Drawing:
+    """Draw mean ranks with their 95 % intervals over datasets, best first."""
+    lines = ranks.ranks
 
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        for place, (_, line) in enumerate(lines.iterrows()):
+            axes.plot(
+                [line["rank_low"], line["rank_high"]], [place, place], color=INK, linewidth=1.0, alpha=0.6
+            )
+            axes.plot(line["mean_rank"], place, "o", color=COLOURS[0])
+        axes.set_yticks(range(len(lines)), [label_name(str(name)) for name in lines.index], fontsize=8)
+        axes.set_ylim(len(lines) - 0.4, -0.6)
+        axes.set_xlabel("mean rank, 1 is best")
+        axes.grid(False, axis="y")
 
-def _draw_names(axes: Axes, diagram: CriticalDifferenceDiagram, top: float) -> None:
-    """Name the better half at the left, the others at the right, each at the end of a line."""
-    n_methods = len(diagram.positions)
-    half = (n_methods + 1) // 2
-    for place, (name, rank) in enumerate(diagram.positions.items()):
-        left = place < half
-        level = top + _LINE * (place if left else n_methods - 1 - place) + 0.1
-        side = 1.0 if left else float(max(n_methods, 2))
-        axes.plot(
-            [rank, rank, side], [0.45, level, level], color=INK, linewidth=0.6, alpha=0.6, clip_on=False
-        )
-        text = f"{name}  {rank:.2f} " if left else f" {rank:.2f}  {name}"
-        axes.text(side, level, text, ha="right" if left else "left", va="center", fontsize=8)
+    return Drawing(draw, (_WIDTH, 0.6 + _LINE * len(lines)))
 
 
 def rank_against_seconds(ranks: SuiteRanks) -> Drawing | None:
@@ -99,12 +71,12 @@ def rank_against_seconds(ranks: SuiteRanks) -> Drawing | None:
         axes.plot(front["seconds"], front["mean_rank"], color=COLOURS[1], linewidth=1, drawstyle="steps-post")
         for name, line in points.iterrows():
             colour, size = (COLOURS[1], 6) if line["on_front"] else (COLOURS[0], 4)
-            text = f"{name}: mean rank {line['mean_rank']:.2f}, {seconds(line['seconds'])} s"
-            place = (line["seconds"], line["mean_rank"])
-            axes.plot(*place, "o", color=colour, markersize=size, gid=hover_id(str(name), text))
+            text = f"{label_name(str(name))}: mean rank {line['mean_rank']:.2f}, {seconds(line['seconds'])} s"
+            gid = hover_id(method_name(str(name).partition(" + ")[0]), text)
+            axes.plot(line["seconds"], line["mean_rank"], "o", color=colour, markersize=size, gid=gid)
         for name, line in front.iterrows():
             axes.annotate(
-                str(name),
+                label_name(str(name)),
                 (line["seconds"], line["mean_rank"]),
                 textcoords="offset points",
                 xytext=(5, -9),

@@ -18,6 +18,7 @@ from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.comparison.mean_intervals import mean_interval
 from eigenbench.datasets.catalogue import CatalogueEntry
 from eigenbench.datasets.splits import SampledSplit
+from eigenbench.reporting.display_names import method_name, run_name
 from eigenbench.reporting.estimates import (
     OVER_ROWS,
     ROWS_AND_SEEDS,
@@ -67,8 +68,23 @@ class RunGroup:
 
     @property
     def label(self) -> str:
-        """Method and classifier in a few words."""
+        """Method and classifier by their keys."""
         return self.method if self.classifier == NO_CLASSIFIER else f"{self.method} + {self.classifier}"
+
+    @property
+    def title(self) -> str:
+        """The display name of the method and classifier."""
+        return run_name(self.method, self.classifier)
+
+    @property
+    def filter_name(self) -> str:
+        """The display name of the method, by which a page filters."""
+        return method_name(self.method)
+
+    @property
+    def doubt(self) -> str:
+        """The mark of a result to doubt, such as of a single predicted class; empty where there is none."""
+        return "doubtful" if any(record.warnings for record in self.finished) else ""
 
     @property
     def state(self) -> str:

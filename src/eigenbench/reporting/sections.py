@@ -11,37 +11,27 @@ from typing import Any
 
 import pandas as pd
 
-from eigenbench.bench.records.record import Confusion, Record
+from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
-from eigenbench.comparison.differences import OVER_SPLITS
+from eigenbench.reporting import page_tables
 from eigenbench.reporting.captioned_figures import (
     CaptionedFigure,
     ExhibitGroup,
+    confusion_figures,
     exhibit_groups,
     experiment_figures,
     ranking_figures,
 )
-from eigenbench.reporting.estimates import KINDS
+from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.forest_plot import forest_plot
-from eigenbench.reporting.formatting import MetricStyle, by_size, metric_style, sentence
-from eigenbench.reporting.leaderboard import leaderboard_notes, ranked_label, tied_with_best
+from eigenbench.reporting.formatting import MetricStyle, metric_style
+from eigenbench.reporting.leaderboard import comparison_notes, tied_with_best
 from eigenbench.reporting.measurements import MeasureTable, measure_tables
-from eigenbench.reporting.parameters import SearchView, search_of
+from eigenbench.reporting.page_tables import best_name, significance
 from eigenbench.reporting.published import PublishedComparison, compare_published, verdict_counts
-from eigenbench.reporting.replicates import Groups, RunGroup, find_group, headline_direction, status_counts
+from eigenbench.reporting.replicates import Groups, RunGroup, headline_direction, status_counts
+from eigenbench.reporting.shown_table import ShownTable
 from eigenbench.reporting.suite_ranks import SuiteRanks, suite_ranks
-
-#: Larger confusion matrices are left to the dashboard.
-MAX_CONFUSION_CLASSES = 20
-
-
-@dataclass(frozen=True)
-class ConfusionView:
-    """The confusion matrix of one run; shades of the mistakes go from 0 to 1, the most frequent one."""
-
-    title: str
-    counts: Confusion
-    shades: list[list[float]]
 
 
 @dataclass(frozen=True)
@@ -75,18 +65,23 @@ class ExperimentView:
 
     @property
     def title(self) -> str:
-        """The title from the suite file, else the experiment's name."""
-        return self.spec.title or self.name
+        """The title from the suite file, else the display name of the dataset."""
+        return self.spec.title or self.short_title
+
+    @property
+    def short_title(self) -> str:
+        """The display name of the dataset, with the experiment's name where that is another."""
+        dataset = dataset_name(self.spec.dataset)
+        same = (
+            self.name == self.spec.dataset
+            or sum(one.dataset == self.spec.dataset for one in self.suite.experiments.values()) == 1
+        )
+        return dataset if same else f"{dataset}, {method_name(self.name)}"
 
     @property
     def headline(self) -> MetricStyle:
         """The style of the metric that ranks the methods."""
         return metric_style(self.spec.headline)
-
-    @property
-    def lower_is_better(self) -> bool:
-        """The direction of the headline metric."""
-        return headline_direction(self.spec)
 
     @cached_property
     def comparisons(self) -> list[PublishedComparison]:
@@ -97,7 +92,36 @@ class ExperimentView:
     def headline_results(self) -> dict[str, str]:
         """The best method, the significance of its lead, and the share of published numbers reproduced."""
         share = reproduced_share(self.comparisons) if self.comparisons else ""
-        return {"best": best_label(self.board), "significant": significance(self.board), "reproduced": share}
+        return {"best": best_name(self.board), "significant": significance(self.board), "reproduced": share}
+
+    @property
+    def finding(self) -> str:
+        """The result in a line: best method, its value, significance of its lead, published numbers."""
+        found = self.headline_results
+        if not found["best"]:
+            return "No method has a result from every planned seed yet."
+        style, first = self.headline, self.board.iloc[0]
+        order = "lowest" if headline_direction(self.spec) else "highest"
+        value = f"{style.measured(first['mean'])} {style.unit}".strip()
+        info = next((record.dataset_info for record in self.best[0].finished), None) if self.best else None
+        if self.spec.headline == "test_errors" and info:
+            order, value = "fewest", f"{value} of {info.n_test:,}"
+        answer, _, why = found["significant"].partition(": ")
+        lead = {
+            "yes": f" It is significantly {why}.",
+            "no": f" It {why}.",
+            "unknown": f" Significance unknown: {why}.",
+        }
+        published = [
+            f" Published {style.exact(row.number.value)}: {row.outcome}."
+            for row in self.comparisons
+            if row.outcome and row.number.metric == self.spec.headline and row.group in self.best[:1]
+        ]
+        return (
+            f"{found['best']} has the {order} {style.label}: {value}."
+            + lead.get(answer, "")
+            + "".join(published)
+        )
 
     @cached_property
     def best(self) -> list[RunGroup]:
@@ -111,18 +135,45 @@ class ExperimentView:
 
     @property
     def board_notes(self) -> list[str]:
-        """Notes on the leaderboard; runs without a result have a table of their own."""
-        return leaderboard_notes(self.board, failures=False)
+        """The basis of the tie marks, and what would settle open comparisons."""
+        return comparison_notes(self.board)
+
+    @property
+    def edge_notes(self) -> list[str]:
+        """The methods whose search chose a value at the edge of its grid."""
+        titles = {(group.method, page_tables.classifier_key(group)): group.title for group in self.groups}
+        return [
+            f"{titles[line['method'], line['classifier']]}: {line['grid_edge']}"
+            for line in self.board_lines
+            if line["grid_edge"]
+        ]
 
     @cached_property
-    def measures(self) -> list[MeasureTable]:
+    def leaderboard(self) -> ShownTable:
+        """The leaderboard."""
+        return page_tables.leaderboard_table(
+            f"{self.anchor}-leaderboard", self.title, self.board, self.groups, self._runs_link
+        )
+
+    def _runs_link(self, group: RunGroup) -> str:
+        return f"#{self.anchor}-runs-{self.groups.index(group)}" if group.records else ""
+
+    @cached_property
+    def measures(self) -> list[tuple[MeasureTable, ShownTable]]:
         """The tables of what a protocol measured."""
-        return measure_tables(self.spec, self.groups) if self.spec.protocol else []
+        tables = measure_tables(self.spec, self.groups) if self.spec.protocol else []
+        return [
+            (table, page_tables.measures_table(f"{self.anchor}-measures-{place}", table, self.groups))
+            for place, table in enumerate(tables)
+        ]
 
     @cached_property
     def pictures(self) -> list[CaptionedFigure]:
         """The figures."""
-        return experiment_figures(self.spec, self.groups, self.anchor)
+        return [
+            *experiment_figures(self.spec, self.groups, self.anchor),
+            *confusion_figures(self.groups, self.board, self.anchor),
+        ]
 
     @cached_property
     def forest(self) -> list[CaptionedFigure]:
@@ -130,24 +181,15 @@ class ExperimentView:
         drawing = forest_plot(self.board, self.comparisons)
         if drawing is None:
             return []
-        found, label = self.headline_results, self.headline.label
-        verdicts = [
-            f"published {self.headline.exact(row.number.value)}: {row.outcome}"
-            for row in self.comparisons
-            if row.outcome and row.number.metric == self.spec.headline and row.group in self.best[:1]
-        ]
-        caption = f"{found['best']} has the best {label}. Significant: {found['significant']}." + "".join(
-            f" {sentence(text)}." for text in verdicts
-        )
-        caption += (
-            " Lines are 95 % intervals, the band joins what ties with the best, ◇ is a published number."
-        )
-        alt = f"Forest plot of {label} by method; the numbers are in the leaderboard of this section."
+        caption = "Means with 95 % intervals, best first."
+        caption += " Shaded: ties with the best." * (len(self.best) > 1)
+        caption += " ◇: published number." * bool(self.comparisons)
+        alt = f"Forest plot of {self.headline.label} by method; the numbers are in the leaderboard below."
         return [CaptionedFigure(f"{self.anchor}-forest", drawing, caption, alt, True)]
 
     @cached_property
     def exhibits(self) -> list[ExhibitGroup]:
-        """The figures of what protocols exhibit."""
+        """The figures of what runs exhibit."""
         return exhibit_groups(self.groups, self.anchor)
 
     @property
@@ -159,59 +201,15 @@ class ExperimentView:
             *(picture for group in self.exhibits for picture in group.pictures),
         ]
 
-    @property
-    def confusions(self) -> list[ConfusionView]:
-        """The confusion matrices of the best group and of those with a published number."""
-        first = [group for group in self.groups if group.label == best_label(self.board)]
-        compared = [row.group for row in self.comparisons if row.group and row.estimate]
-        shown = {group.label: group for group in [*first, *compared]}
-        return [matrix for group in shown.values() if (matrix := _confusion(group))]
-
-    @property
-    def searches(self) -> list[SearchView]:
+    @cached_property
+    def searches(self) -> ShownTable | None:
         """The hyperparameter searches."""
-        return [search for group in self.groups if (search := search_of(group))]
-
-    @property
-    def metrics(self) -> list[str]:
-        """Every metric that a run has."""
-        names = {metric for group in self.groups for record in group.finished for metric in record.metrics}
-        return sorted(names, key=by_size)
-
-    @property
-    def methods(self) -> list[str]:
-        """Names of the rows of the grid."""
-        return list(dict.fromkeys(group.method for group in self.groups))
-
-    @property
-    def classifiers(self) -> list[str]:
-        """Names of the columns of the grid."""
-        return list(dict.fromkeys(group.classifier for group in self.groups))
-
-    def group(self, method: str, classifier: str) -> RunGroup | None:
-        """Return one field of the grid."""
-        return find_group(self.groups, method, classifier)
-
-    def runs_link(self, method: str, classifier: str | None) -> str:
-        """Return where the runs of a method and classifier begin in the table of all; empty without any."""
-        group = find_group(self.groups, method, classifier or None)
-        return f"#{self.anchor}-runs-{self.groups.index(group)}" if group and group.records else ""
+        return page_tables.searches_table(f"{self.anchor}-searches", self.groups)
 
     @property
     def runs(self) -> list[Record]:
-        """Every run, in the order of the grid."""
+        """Every run, in the order of the leaderboard's groups."""
         return [record for group in self.groups for record in group.records]
-
-    @property
-    def interval_note(self) -> str:
-        """The kinds of the intervals of the grid."""
-        kinds = {found.interval for group in self.groups if (found := group.estimate(self.spec.headline))}
-        return " or ".join(kind for kind in KINDS if kind in kinds)
-
-    @property
-    def missing(self) -> list[RunGroup]:
-        """Groups with fewer records than the suite asks for."""
-        return [group for group in self.groups if len(group.records) < group.n_planned]
 
 
 @dataclass(frozen=True)
@@ -222,6 +220,16 @@ class RanksView:
     metric: MetricStyle
     found: SuiteRanks
     pictures: list[CaptionedFigure]
+
+    @property
+    def table(self) -> ShownTable:
+        """Mean ranks."""
+        return page_tables.ranks_table(self.anchor, self.found, self.metric)
+
+    @property
+    def pairs(self) -> ShownTable:
+        """The tests of pairs."""
+        return page_tables.pairs_table(self.anchor.replace("-ranks-", "-pairs-"), self.found, self.metric)
 
 
 @dataclass(frozen=True)
@@ -238,6 +246,12 @@ class SuiteView:
     def comparisons(self) -> list[PublishedComparison]:
         """The published numbers of all experiments."""
         return [row for experiment in self.experiments for row in experiment.comparisons]
+
+    @property
+    def summary(self) -> tuple[str, str]:
+        """The first sentence of the description, and the others."""
+        first, stop, rest = self.suite.description.partition(". ") if self.suite.description else ("", "", "")
+        return first + stop.strip(), rest
 
     @property
     def pictures(self) -> list[tuple[str, CaptionedFigure]]:
@@ -270,7 +284,7 @@ def suite_views(
     return [
         SuiteView(
             suite,
-            [_ranks(found, place) for place, found in enumerate(suite_ranks(suite, groups))],
+            [_ranks(found, place) for place, found in enumerate(suite_ranks(suite, groups, boards))],
             [
                 ExperimentView(suite, name, groups[suite.name, name], boards[suite.name, name])
                 for name in suite.experiments
@@ -285,28 +299,6 @@ def _ranks(found: SuiteRanks, place: int) -> RanksView:
     anchor = f"{found.suite}-ranks-{place}"
     pictures = [] if found.refusal else ranking_figures(found, anchor)
     return RanksView(anchor, metric_style(found.metric), found, pictures)
-
-
-def _confusion(group: RunGroup) -> ConfusionView | None:
-    """Show the first finished run's confusion matrix, when it is small."""
-    record = group.finished[0]
-    if record.confusion is None or not 0 < len(record.confusion.labels) <= MAX_CONFUSION_CLASSES:
-        return None
-    shares = [
-        [0.0 if row == column else number / max(sum(counts), 1) for column, number in enumerate(counts)]
-        for row, counts in enumerate(record.confusion.matrix)
-    ]
-    largest = max(map(max, shares)) or 1.0
-    shades = [[share / largest for share in row] for row in shares]
-    return ConfusionView(f"{group.label}, seed {record.seed}", record.confusion, shades)
-
-
-def by_source(rows: Iterable[PublishedComparison]) -> list[tuple[str, list[PublishedComparison]]]:
-    """Group published numbers under a heading that names their source and data."""
-    by_heading: dict[str, list[PublishedComparison]] = {}
-    for row in rows:
-        by_heading.setdefault(f"{row.number.source} · {row.experiment} on {row.dataset}", []).append(row)
-    return list(by_heading.items())
 
 
 def distinct_environments(records: Iterable[Record]) -> list[tuple[dict[str, Any], int]]:
@@ -328,42 +320,9 @@ def distinct_datasets(records: Iterable[Record]) -> list[dict[str, Any]]:
     )
 
 
-def best_label(board: pd.DataFrame) -> str:
-    """Return method and classifier of the first line of a leaderboard; empty where nothing has a rank."""
-    ranked = board[board["rank"].notna()]
-    return "" if ranked.empty else ranked_label(ranked.iloc[0])
-
-
-def significance(board: pd.DataFrame) -> str:
-    """Say whether the first line of a leaderboard is better than the others, by its tie group.
-
-    Parameters
-    ----------
-    board : DataFrame
-        From `eigenbench.reporting.leaderboard.leaderboard`.
-
-    Returns
-    -------
-    str
-        Begins with ``yes``, ``no`` or ``unknown``; empty with fewer than two ranks.
-    """
-    ranked = board[board["rank"].notna()]
-    if len(ranked) < 2:
-        return ""
-    others = ranked["tied"].iloc[1:]
-    if others.isna().all():
-        redrawn = ranked["compared_over"].iloc[0] == OVER_SPLITS
-        return f"unknown: too few {'splits' if redrawn else 'seeds'} to tell"
-    if n_tied := int(others.fillna(False).sum()):
-        return f"no: ties with {n_tied} other{'s' if n_tied > 1 else ''}"
-    if others.isna().any():
-        return f"yes: better than the {others.notna().sum()} others that could be compared"
-    return "yes: better than the other" if len(others) == 1 else f"yes: better than all {len(others)} others"
-
-
 def reproduced_share(rows: Sequence[PublishedComparison]) -> str:
-    """Say how many of the published numbers that were measured came out."""
+    """Say how many of the published numbers that were measured are reproduced or bettered."""
     counts = verdict_counts(rows)
-    came_out = counts["better"] + counts["reproduced"]
-    measured = came_out + counts["off"]
-    return f"{came_out} of {measured}" if measured else "none to compare"
+    reproduced = counts["better"] + counts["reproduced"]
+    measured = reproduced + counts["off"]
+    return f"{reproduced} of {measured}" if measured else ""

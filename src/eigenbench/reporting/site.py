@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import jinja2
@@ -18,17 +21,21 @@ from eigenbench.atomic_files import replacing_entries
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import Run
-from eigenbench.reporting import ReportError, formatting, sections
+from eigenbench.reporting import ReportError, display_names, formatting, page_tables, sections
 from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
-from eigenbench.reporting.parameters import parameters_of
+from eigenbench.reporting.parameters import searches_csv
 from eigenbench.reporting.published import comparison_csv, machines_text, verdict_counts
-from eigenbench.reporting.replicates import group_runs, reason, status_counts
+from eigenbench.reporting.rank_figures import LARGEST_RATIO
+from eigenbench.reporting.replicates import group_runs, status_counts
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
 from eigenbench.reproduction.receipt import MachineCounts
 
 #: The folder of the figures, in the folder of the report.
 FIGURES = "figures"
+
+#: The heading of a page without a title of its own; that of a single suite is the suite's.
+DEFAULT_TITLE = "eigenbench report"
 
 
 def render(
@@ -39,7 +46,7 @@ def render(
     suite_paths: Mapping[str, Path],
     results_dir: Path | None = None,
     logs_dir: Path | None = None,
-    title: str = "eigenbench report",
+    title: str = DEFAULT_TITLE,
     unreadable: Sequence[str] = (),
     reference_dir: Path | None = None,
 ) -> Path:
@@ -98,15 +105,11 @@ def render(
         "leaderboard.csv": leaderboard_csv(list(boards.values())),
         "ranks.csv": ranks_csv(ranks),
         "pairs.csv": pairs_csv(ranks),
-        "index.html": _page(
-            views,
-            records,
-            title,
-            unreadable,
-            MachineCounts(reference_dir),
-            RunFiles(reports_dir, results_dir, logs_dir),
-        ),
+        "searches.csv": searches_csv(records),
     }
+    files_of_runs = RunFiles(reports_dir, results_dir, logs_dir)
+    machines = MachineCounts(reference_dir)
+    texts["index.html"] = _page(views, records, title, unreadable, machines, files_of_runs, list(texts))
     figures = {f"{FIGURES}/{picture.key}.svg": picture.svg for view in views for _, picture in view.pictures}
     try:
         with replacing_entries(reports_dir) as folder:
@@ -128,6 +131,7 @@ def _page(
     unreadable: Sequence[str],
     machines: MachineCounts,
     files: RunFiles,
+    csv_files: Sequence[str],
 ) -> str:
     comparisons = [row for view in views for row in view.comparisons]
     environment = _environment(machines, files)
@@ -135,7 +139,8 @@ def _page(
     return environment.get_template("report.html.j2").render(
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        title=title,
+        title=views[0].suite.title if len(views) == 1 and title == DEFAULT_TITLE else title,
+        csv_files=csv_files,
         suites=views,
         started=min((record.started for record in records if record.started), default=None),
         finished=max((record.finished for record in records if record.finished), default=None),
@@ -162,20 +167,51 @@ def _environment(machines: MachineCounts, files: RunFiles) -> jinja2.Environment
     )
     environment.filters |= {
         "count": formatting.count,
+        "dataset_name": display_names.dataset_name,
+        "first_sentence": lambda text: re.split(r"[.:]( |$)", text)[0],
+        "label_name": display_names.label_name,
         "probability": formatting.probability,
-        "seconds": formatting.seconds,
         "sentence": formatting.sentence,
-        "reason": reason,
     }
     environment.globals |= {
-        "style": formatting.metric_style,
-        "ratio": formatting.ratio,
-        "sources": sections.by_source,
-        "parameters": parameters_of,
-        "machines": partial(machines_text, machines),
-        "files": files,
+        "bar": _bar,
+        "datasets_table": page_tables.datasets_table,
+        "deviations_table": page_tables.deviations_table,
+        "environments_table": page_tables.environments_table,
+        "experiments_table": page_tables.experiments_table,
+        "infinity": math.inf,
+        "largest_ratio": LARGEST_RATIO,
+        "problems_table": lambda view: page_tables.problems_table(
+            f"{view.anchor}-problems", view.groups, files.log_link
+        ),
+        "published_table": lambda view: page_tables.published_table(
+            f"{view.anchor}-published-numbers", view.comparisons, partial(machines_text, machines)
+        ),
+        "runs_table": lambda view: page_tables.runs_table(
+            f"{view.anchor}-runs",
+            view.spec.headline,
+            view.groups,
+            files.record,
+            files.record_link,
+            files.log_link,
+        ),
+        "shade": _shade,
+        "suites_table": page_tables.suites_table,
     }
     return environment
+
+
+def _shade(ratio: float) -> str:
+    """Return the shade of a ratio to the best, from 0 to 1."""
+    return f"{min(1.0, max(0.0, math.log(max(ratio, 1e-9)) / math.log(LARGEST_RATIO))):.2f}"
+
+
+def _bar(line: Any, n_competitors: int) -> str:
+    """Return the places of a mean rank and its interval on the width of a cell, for the style sheet."""
+    ranks = {"low": line["rank_low"], "mean": line["mean_rank"], "high": line["rank_high"]}
+    return "; ".join(
+        f"--{key}: {100 * (rank - 1) / max(1, n_competitors - 1):.1f}%" for key, rank in ranks.items()
+    )
 
 
 @dataclass(frozen=True)

@@ -54,22 +54,23 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     Drawing or None
         None when no method has two steps.
     """
-    looks = {group.label: marker_style(index) | {"linestyle": "-"} for index, group in enumerate(groups)}
-    lines = {group.label: line for group in groups if (line := _line(group, name))}
+    looks = {group.title: marker_style(index) | {"linestyle": "-"} for index, group in enumerate(groups)}
+    lines = {group.title: line for group in groups if (line := _line(group, name))}
     if all(len(line.steps) < 2 for line in lines.values()):
         return None
     looks = {label: looks[label] for label in lines}
+    methods = {group.title: group.filter_name for group in groups if group.title in looks}
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         for label, line in lines.items():
-            _draw_line(axes, line, looks[label], hover_id(label, f"{label}: {_values(line)}"))
+            _draw_line(axes, line, looks[label], hover_id(methods[label], f"{label}: {_values(line)}"))
         curve, axis = _split_axis(name)
         axes.set_ylabel(sentence(metric_style(curve).heading))
         axes.set_xlabel(axis or ("size" if curve in _sized(groups) else "step"))
         _scale_steps(axes, sorted({step for line in lines.values() for step in line.steps}))
         _scale_means(axes, [found.mean for line in lines.values() for found in line.estimates])
-        draw_names(figure, looks, methods={label: label for label in looks})
+        draw_names(figure, looks, methods=methods)
 
     return Drawing(draw, (_WIDTH, 3.2 + names_height(list(looks), _WIDTH)))
 

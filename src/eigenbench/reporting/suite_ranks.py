@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from eigenbench.bench.suites.suite import Suite
-from eigenbench.comparison.diagram import CriticalDifferenceDiagram, critical_difference_diagram, pareto_front
+from eigenbench.comparison.diagram import pareto_front
 from eigenbench.comparison.rank_intervals import rank_intervals
 from eigenbench.comparison.ranks import (
     Friedman,
@@ -19,7 +19,6 @@ from eigenbench.comparison.ranks import (
     friedman,
     least_holm_p,
     mean_ranks,
-    nemenyi_critical_difference,
     wilcoxon_holm,
     win_tie_loss,
 )
@@ -74,6 +73,8 @@ class SuiteRanks:
         a run failed or was not run, NaN where there is no record.
     seconds : DataFrame
         Mean time to fit, of the same shape.
+    tied : DataFrame
+        Whether a competitor ties with the best of a dataset, of the same shape; False where unknown.
     left_out : tuple of str
         Competitors that not all of these experiments plan.
     without_result : tuple of str
@@ -84,6 +85,7 @@ class SuiteRanks:
     metric: str
     errors: pd.DataFrame
     seconds: pd.DataFrame
+    tied: pd.DataFrame
     left_out: tuple[str, ...]
     without_result: tuple[str, ...]
 
@@ -117,16 +119,10 @@ class SuiteRanks:
         return friedman(self.errors) if self.errors.shape[1] > 2 else None
 
     @property
-    def critical_difference(self) -> float:
-        """The difference of mean ranks that is significant when all pairs are compared."""
-        return nemenyi_critical_difference(self.errors.shape[1], self.n_datasets)
-
-    @property
-    def diagram(self) -> CriticalDifferenceDiagram:
-        """Positions and bars of the critical-difference diagram."""
-        ranks = self.ranks["mean_rank"]
-        apart = np.abs(np.subtract.outer(ranks.to_numpy(), ranks.to_numpy()))
-        return critical_difference_diagram(ranks, apart > self.critical_difference)
+    def ratios(self) -> pd.DataFrame:
+        """Errors as ratios to the best of the dataset, competitors by mean rank x datasets."""
+        least = self.errors.min(axis=1).clip(lower=1e-12)
+        return self.errors.div(least, axis=0)[self.ranks.index].T
 
     @property
     def shows_holm(self) -> bool:
@@ -150,24 +146,32 @@ class SuiteRanks:
         return found.join(ratios).assign(conclusion=equivalence(ratios))
 
 
-def suite_ranks(suite: Suite, groups: Groups) -> list[SuiteRanks]:
+def suite_ranks(
+    suite: Suite, groups: Groups, boards: Mapping[tuple[str, str], pd.DataFrame] | None = None
+) -> list[SuiteRanks]:
     """Compare the competitors of a suite over datasets, those experiments together that share a metric.
 
     Several experiments on one dataset count once, with the mean of their errors. Metrics over one dataset
-    make no comparison.
+    make no comparison. The leaderboards of the experiments tell which competitors tie.
     """
     by_metric: dict[str, list[str]] = {}
     for name, spec in suite.experiments.items():
         metric = "test_error" if spec.headline == "test_errors" else spec.headline
         by_metric.setdefault(metric, []).append(name)
     return [
-        _ranks(suite, metric, names, groups)
+        _ranks(suite, metric, names, groups, boards or {})
         for metric, names in by_metric.items()
         if len({suite.experiments[name].dataset for name in names}) > 1
     ]
 
 
-def _ranks(suite: Suite, metric: str, names: Sequence[str], groups: Groups) -> SuiteRanks:
+def _ranks(
+    suite: Suite,
+    metric: str,
+    names: Sequence[str],
+    groups: Groups,
+    boards: Mapping[tuple[str, str], pd.DataFrame],
+) -> SuiteRanks:
     by_experiment = {name: {group.label: group for group in groups[suite.name, name]} for name in names}
     planned = list(dict.fromkeys(label for found in by_experiment.values() for label in found))
     shared = [label for label in planned if all(label in found for found in by_experiment.values())]
@@ -175,15 +179,34 @@ def _ranks(suite: Suite, metric: str, names: Sequence[str], groups: Groups) -> S
     lower = headline_direction(suite.experiments[names[0]]) if metric != "test_error" else True
     errors = _table(by_experiment, shared, datasets, lambda group: _error(group, metric, lower))
     seconds = _table(by_experiment, shared, datasets, lambda group: group.mean(total_seconds))
+    ties = {name: _tied_labels(boards.get((suite.name, name))) for name in names}
+    tied = pd.DataFrame(
+        [[label in ties[name] for label in shared] for name in names],
+        index=datasets,
+        columns=shared,
+        dtype=bool,
+    )
+    tied = tied[~tied.index.duplicated()]
     empty = ~np.isfinite(errors).any(axis=1)
     return SuiteRanks(
         suite.name,
         metric,
         errors[~empty],
         seconds[~empty],
+        tied[~empty.to_numpy()],
         tuple(label for label in planned if label not in shared),
         tuple(errors.index[empty]),
     )
+
+
+def _tied_labels(board: pd.DataFrame | None) -> set[str]:
+    """Return the labels, as of `RunGroup`, of the tie group of a leaderboard."""
+    if board is None:
+        return set()
+    lines = board[board["tied"].fillna(False)]
+    return {
+        " + ".join(filter(None, names)) for names in zip(lines["method"], lines["classifier"], strict=True)
+    }
 
 
 def _table(by_experiment, labels, datasets, value) -> pd.DataFrame:

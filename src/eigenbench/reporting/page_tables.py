@@ -1,0 +1,538 @@
+"""The tables of reports and exports, each described once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+
+from eigenbench.bench.records.record import Record
+from eigenbench.bench.suites.suite import Suite
+from eigenbench.comparison.differences import OVER_SPLITS
+from eigenbench.reporting.display_names import (
+    classifier_name,
+    dataset_name,
+    label_name,
+    method_name,
+)
+from eigenbench.reporting.formatting import (
+    MetricStyle,
+    count,
+    metric_style,
+    probability,
+    ratio,
+    seconds,
+    sentence,
+)
+from eigenbench.reporting.leaderboard import TIED, line_titles
+from eigenbench.reporting.measurements import MeasureTable
+from eigenbench.reporting.parameters import parameters_of, search_summary
+from eigenbench.reporting.published import PublishedComparison
+from eigenbench.reporting.replicates import RunGroup, reason, total_seconds
+from eigenbench.reporting.shown_table import NONE, Cell, Column, Row, ShownTable
+from eigenbench.reporting.suite_ranks import SuiteRanks
+
+Link = Callable[[Record], str]
+
+
+def leaderboard_table(
+    name: str,
+    title: str,
+    board: pd.DataFrame,
+    groups: Sequence[RunGroup],
+    runs_link: Callable[[RunGroup], str],
+) -> ShownTable:
+    """Describe a leaderboard: rank, method, result, gap, time and memory; further columns can be chosen.
+
+    Parameters
+    ----------
+    name, title : str
+        Name of the table, and title of the experiment.
+    board : DataFrame
+        From `eigenbench.reporting.leaderboard.leaderboard`.
+    groups : sequence of RunGroup
+        Those of the board.
+    runs_link : callable
+        Takes a group and returns where its runs are, or nothing.
+    """
+    lines = board.astype(object).where(board.notna(), None).to_dict("records")
+    style = metric_style(str(board["metric"].iloc[0]))
+    trained = any(line["classifier"] for line in lines)
+    titles, mark = line_titles(board), TIED if board["tied"].fillna(False).sum() > 1 else ""
+    by_name = {(group.method, classifier_key(group)): group for group in groups}
+    columns = [
+        Column("Rank", True),
+        Column("Method and classifier" if any(" + " in title for title in titles) else "Method"),
+        Column(sentence(style.heading), True),
+        Column("Gap to the best", True),
+        Column("Time (s)", True),
+        Column("Memory (MiB)", True),
+        *(Column(heading, True, extra=True) for heading in _extra_columns(trained)),
+        Column("Parameters of all seeds", extra=True),
+        Column("Parameters by seed", extra=True),
+    ]
+    rows = [
+        _board_row(line, title, style, by_name[line["method"], line["classifier"]], mark, trained, runs_link)
+        for title, line in zip(titles, lines, strict=True)
+    ]
+    common = {line["classifier"] for line in lines}
+    with_what = f" with {classifier_name(common.pop())}" if trained and len(common) == 1 else ""
+    caption = f"{title}: {style.label}{with_what}, mean over seeds with its 95 % interval, best first."
+    caption += f" {TIED} marks ties with the best (5 % level)." * bool(mark)
+    caption += " ◆ marks the Pareto front of result and time."
+    return ShownTable(name, caption, columns, rows, header=1)
+
+
+def _extra_columns(trained: bool) -> tuple[str, ...]:
+    fitting = (
+        ("Embedding (s)", "Training (s)", "Prediction (s)") if trained else ("Fitting (s)", "Applying (s)")
+    )
+    own = ("Balanced error (%)", "Log loss") if trained else ()
+    sizes = ("Model (kB)", "Predictions per s") if trained else ()
+    return ("p", *own, "Features", *fitting, "Machine-normalised time (GFLOP)", *sizes)
+
+
+def _board_row(
+    line: dict[Any, Any],
+    title: str,
+    style: MetricStyle,
+    group: RunGroup,
+    mark: str,
+    trained: bool,
+    runs_link: Callable[[RunGroup], str],
+) -> Row:
+    best = "best" if line["tied"] else ""
+    rank = NONE if line["rank"] is None else f"{line['rank']}{f' {mark}' if mark and line['tied'] else ''}"
+    partial = (
+        f"{line['n_seeds']} of {line['n_planned']} seeds" if 0 < line["n_seeds"] < line["n_planned"] else ""
+    )
+    doubts = "; ".join(filter(None, (partial, group.doubt)))
+    if line["mean"] is None:
+        result, gap = Cell("no result", style="failed-text"), Cell()
+    else:
+        result = Cell(
+            style.measured(line["mean"]), style.interval(line["ci_low"], line["ci_high"]), style=best
+        )
+        gap = Cell(
+            style.measured(line["difference"]),
+            style.interval(line["difference_low"], line["difference_high"]),
+        )
+    costs, found = group.costs, parameters_of(group.records)
+    error = metric_style("test_error")
+    own = [error.measured(line["balanced_error"]), metric_style("test_log_loss").measured(line["log_loss"])]
+    fitting = [
+        costs[f"{part}_seconds"] for part in (("fit", "train", "predict") if trained else ("fit", "predict"))
+    ]
+    sizes = [count(costs["model_kb"]), count(line["predictions_per_second"])]
+    extra = [
+        probability(line["p_value"]),
+        *(own if trained else []),
+        count(costs["dimension"]),
+        *map(seconds, fitting),
+        count(line["gemm_equivalents"]),
+        *(sizes if trained else []),
+        found.shared or NONE,
+        found.differing or NONE,
+    ]
+    cells = [
+        Cell(rank, style=best),
+        Cell(title, doubts, runs_link(group)),
+        result,
+        gap,
+        Cell(seconds(line["seconds"]) + " ◆" * bool(line["on_front"])),
+        Cell(count(line["peak_rss_mb"])),
+        *map(Cell, extra),
+    ]
+    return Row(tuple(cells), group.filter_name)
+
+
+def classifier_key(group: RunGroup) -> str:
+    """Return the classifier as leaderboards have it: empty for none."""
+    return group.classifier if classifier_name(group.classifier) else ""
+
+
+def published_table(
+    name: str, rows: Sequence[PublishedComparison], machines: Callable[[Any], str]
+) -> ShownTable:
+    """Describe published numbers beside measured ones, those of one source together."""
+    columns = [
+        Column("Method"),
+        Column("Metric"),
+        Column("Published", True),
+        Column("Measured", True),
+        Column("Seeds", True),
+        Column("Verdict"),
+        Column("Machines", extra=True),
+    ]
+    caption = "Published beside measured: mean over seeds with its 95 % interval, and the verdict."
+    if any(row.uncertain for row in rows):
+        caption += " † Within tolerance, but uncertain."
+    anchors: dict[str, str] = {}
+    shown, heading = [], ""
+    for row in rows:
+        own = f"{row.number.source} · {experiment_name(row)}"
+        anchor = f"{row.suite}-{row.experiment}-published"
+        first = anchors.setdefault(row.experiment, own) == own and own != heading
+        shown.append(
+            Row(
+                _published_cells(row, machines),
+                row.group.filter_name if row.group else method_name(row.method),
+                anchor if first else "",
+                own if own != heading else "",
+            )
+        )
+        heading = own
+    return ShownTable(name, caption, columns, shown)
+
+
+def experiment_name(row: PublishedComparison) -> str:
+    """Return the name of the experiment and its dataset."""
+    dataset = dataset_name(row.dataset)
+    return (
+        dataset
+        if row.experiment == row.dataset
+        else f"{sentence(row.experiment.replace('_', ' '))} on {dataset}"
+    )
+
+
+def _published_cells(row: PublishedComparison, machines: Callable[[Any], str]) -> tuple[Cell, ...]:
+    texts, style = row.cells, metric_style(row.number.metric)
+    title = row.group.title if row.group else ""
+    label = row.number.label or title or method_name(row.method)
+    verdict = Cell(row.outcome or "not run", "" if row.outcome else row.why, style="verdict")
+    if row.outcome:
+        note = f"({row.seeds_note})" if row.seeds_note else ""
+        verdict = Cell(row.outcome + " †" * row.uncertain, note, style=f"verdict {row.outcome}")
+    elif row.estimate:
+        verdict = Cell(row.verdict)
+    own = style.interval(*row.number.interval) if row.number.interval else ""
+    interval = texts["95 % interval"] if row.estimate else ""
+    return (
+        Cell(label, title if title != label else ""),
+        Cell(sentence(style.heading)),
+        Cell(style.exact(row.number.value), own),
+        Cell(texts["Measured"], interval.replace(NONE, "no interval")),
+        Cell(texts["Seeds"]),
+        verdict,
+        Cell(machines(row)),
+    )
+
+
+def measures_table(name: str, table: MeasureTable, groups: Sequence[RunGroup]) -> ShownTable:
+    """Describe what a protocol measured: a row for each method."""
+    rows = []
+    for group in groups:
+        cells = [Cell(group.title)]
+        for column in table.columns:
+            if found := group.estimate(column.metric):
+                small = column.style.interval(found.low, found.high)
+                notes = " ".join(filter(None, (small, group.seeds_note(column.metric))))
+                cells.append(
+                    Cell(
+                        column.style.measured(found.mean), notes, style="best" if group in column.best else ""
+                    )
+                )
+            else:
+                cells.append(Cell(group.state))
+        rows.append(Row(tuple(cells), group.filter_name))
+    columns = [Column("Method"), *(Column(column.heading, True) for column in table.columns)]
+    return ShownTable(name, table.caption, columns, rows)
+
+
+def ranks_table(name: str, found: SuiteRanks, metric: MetricStyle) -> ShownTable:
+    """Describe mean ranks over datasets, and each competitor against the one of the best rank."""
+    best = str(found.ranks.index[0])
+    columns = [
+        Column("Method and classifier"),
+        Column("Mean rank", True),
+        Column("Wins / ties / losses of the best", True),
+        Column("p (Holm)" if found.shows_holm else "p", True),
+        Column("Ratio of errors", True),
+        Column("Conclusion"),
+        Column("Time (s)", True),
+        Column("Failed on", True),
+    ]
+    rows = []
+    for label, line in found.ranks.iterrows():
+        pair = None if label == best else found.pairs.loc[(best, label)]
+        interval = f"[{line['rank_low']:.1f}, {line['rank_high']:.1f}]"
+        cells = [
+            Cell(label_name(str(label)) + " ◆" * bool(line["on_front"])),
+            Cell(f"{line['mean_rank']:.2f}", interval),
+        ]
+        if pair is None:
+            cells += [Cell()] * 4
+        else:
+            p = pair["p_holm"] if found.shows_holm else pair["p_value"]
+            conclusion = {"first better": "the best is better", "second better": "this one is better"}
+            cells += [
+                Cell(f"{pair['wins']:.0f} / {pair['ties']:.0f} / {pair['losses']:.0f}"),
+                Cell(probability(p)),
+                Cell(ratio(pair["ratio"]), ratio(pair["low"], pair["high"]).replace(NONE, "")),
+                Cell(conclusion.get(pair["conclusion"], pair["conclusion"])),
+            ]
+        time = None if pd.isna(line["seconds"]) else line["seconds"]
+        cells += [Cell(seconds(time)), Cell(f"{line['n_failed']:.0f}" if line["n_failed"] else "")]
+        rows.append(Row(tuple(cells), label_name(str(label))))
+    caption = (
+        f"Mean rank by {metric.label} over {found.n_datasets} datasets, with its 95 % interval; then the "
+        f"best, {label_name(best)}, against each other: p of Wilcoxon's signed-rank test, geometric mean of "
+        "the ratio of errors. Ratios within 10 % are equivalent. ◆ marks the Pareto front of rank and time."
+    )
+    return ShownTable(name, caption, columns, rows)
+
+
+def pairs_table(name: str, found: SuiteRanks, metric: MetricStyle) -> ShownTable:
+    """Describe the tests of all pairs of competitors."""
+    headings = ("Wins", "Ties", "Losses", "p", *(["p (Holm)"] if found.shows_holm else []), "Ratio of errors")
+    columns = [
+        Column("First"),
+        Column("Second"),
+        *(Column(text, True) for text in headings),
+        Column("Conclusion"),
+    ]
+    rows = [
+        Row(
+            (
+                Cell(label_name(first)),
+                Cell(label_name(second)),
+                *(Cell(f"{pair[kind]:.0f}") for kind in ("wins", "ties", "losses")),
+                Cell(probability(pair["p_value"])),
+                *([Cell(probability(pair["p_holm"]))] if found.shows_holm else []),
+                Cell(ratio(pair["ratio"]), ratio(pair["low"], pair["high"]).replace(NONE, "")),
+                Cell(pair["conclusion"]),
+            ),
+            f"{label_name(first)},{label_name(second)}",
+        )
+        for (first, second), pair in found.pairs.iterrows()
+    ]
+    caption = (
+        f"Pairs over {found.n_datasets} datasets by {metric.label}: datasets on which the first wins, ties "
+        "and loses; p of Wilcoxon's signed-rank test; geometric mean of the ratio of errors, first to "
+        "second. Pairs within 10 % are equivalent."
+    )
+    return ShownTable(name, caption, columns, rows)
+
+
+def problems_table(name: str, groups: Iterable[RunGroup], log_link: Link) -> ShownTable | None:
+    """Describe the runs without a result, and those whose result is doubtful; None without any."""
+    columns = [
+        Column("Method and classifier"),
+        Column("Seed"),
+        Column("Status"),
+        Column("Reason"),
+        Column("Log"),
+    ]
+    rows = []
+    for group in groups:
+        for record in group.records:
+            for status, why in _problems(record):
+                log = record.failure.log if record.failure and record.failure.log else ""
+                cells = (
+                    Cell(group.title),
+                    Cell(str(record.seed)),
+                    Cell(status, style="failed-text"),
+                    Cell(why),
+                    Cell(log or NONE, href=log_link(record) if log else ""),
+                )
+                rows.append(Row(cells, group.filter_name))
+        if lacking := group.n_planned - len(group.records):
+            why = f"{lacking} of {group.n_planned} seeds have no record: run the same snakemake command again"
+            cells = (Cell(group.title), Cell(), Cell("no record", style="failed-text"), Cell(why), Cell())
+            rows.append(Row(cells, group.filter_name))
+    return ShownTable(name, "Runs without a result, and results to doubt.", columns, rows) if rows else None
+
+
+def _problems(record: Record) -> Iterator[tuple[str, str]]:
+    if record.status != "ok":
+        yield record.status.replace("_", " "), reason(record, 1000)
+    for warning in record.warnings:
+        yield "doubtful", warning
+
+
+def searches_table(name: str, groups: Iterable[RunGroup]) -> ShownTable | None:
+    """Describe the hyperparameter searches; None without any."""
+    columns = [
+        Column("Method and classifier"),
+        Column("Candidates", True),
+        Column("Selected, by seed"),
+        Column("Validation score", True),
+        Column("Scores of all", True),
+    ]
+    rows = [
+        Row((Cell(group.title), *map(Cell, search_summary(searches))), group.filter_name)
+        for group in groups
+        if (searches := {record.seed: record.search for record in group.records if record.search})
+    ]
+    caption = (
+        "Hyperparameter searches on held-out training rows; the selected candidate was refitted on all "
+        "training rows. Every candidate is in searches.csv."
+    )
+    return ShownTable(name, caption, columns, rows) if rows else None
+
+
+def runs_table(
+    name: str, headline: str, groups: Sequence[RunGroup], target: Link, record_link: Link, log_link: Link
+) -> ShownTable:
+    """Describe every run, with the command that makes it."""
+    style = metric_style(headline)
+    columns = [
+        Column("Method and classifier"),
+        Column("Seed", True),
+        Column("Status"),
+        Column(sentence(style.heading), True),
+        Column("Time (s)", True),
+        Column("Command"),
+    ]
+    rows = []
+    for place, group in enumerate(groups):
+        for number, record in enumerate(group.records):
+            cells = (
+                Cell(group.title),
+                Cell(str(record.seed), href=record_link(record)),
+                Cell(record.status.replace("_", " "), href=log_link(record)),
+                Cell(style.measured(record.metrics.get(headline))),
+                Cell(seconds(total_seconds(record))),
+                Cell(f"snakemake {target(record)}", style="command"),
+            )
+            rows.append(Row(cells, group.filter_name, f"{name}-{place}" if number == 0 else ""))
+    caption = (
+        "Every run, with the command that makes it. Seeds link to records, states to logs. All metrics and "
+        "keys are in results.csv."
+    )
+    return ShownTable(name, caption, columns, rows)
+
+
+def experiments_table(views: Iterable[Any], *, several: bool) -> ShownTable:
+    """Describe the best of each experiment, and whether that is significant."""
+    columns = [
+        *([Column("Suite")] if several else []),
+        Column("Dataset"),
+        Column("Best method"),
+        Column("Result"),
+        Column("Significant"),
+        Column("Reproduced"),
+    ]
+    rows = []
+    for view in views:
+        found = view.headline_results
+        result = Cell("no result")
+        if found["best"]:
+            style, mean = view.headline, view.board_lines[0]["mean"]
+            result = Cell(f"{style.measured(mean)} {style.unit}".strip(), style.label)
+        cells = [
+            Cell(view.short_title, href=f"#{view.anchor}"),
+            Cell(found["best"] or NONE),
+            result,
+            Cell(found["significant"] or NONE),
+            Cell(
+                found["reproduced"] or NONE, href=f"#{view.anchor}-published" if found["reproduced"] else ""
+            ),
+        ]
+        rows.append(Row((*([Cell(view.suite.title)] if several else []), *cells)))
+    caption = "Best method of each experiment. Significant: whether it beats every other method (5 % level)."
+    if all(row.cells[-1].text == NONE for row in rows):
+        columns, rows = columns[:-1], [Row(row.cells[:-1]) for row in rows]
+    return ShownTable("experiments", caption, columns, rows, header=int(several))
+
+
+def suites_table(views: Iterable[Any]) -> ShownTable:
+    """Describe the suites of a page: published numbers by verdict, and runs by status."""
+    headings = ("Better", "Reproduced", "Off", "Not run", "Runs ok", "Failed", "Runs not made")
+    rows = [
+        Row(
+            (
+                Cell(view.suite.title, href=f"#suite-{view.suite.name}"),
+                *(Cell(count(number)) for number in (*view.verdicts.values(), *view.runs.values())),
+            )
+        )
+        for view in views
+    ]
+    columns = [Column("Suite"), *(Column(heading, True) for heading in headings)]
+    return ShownTable("suites", "Suites: published numbers by verdict, and runs by status.", columns, rows)
+
+
+def deviations_table(suite: Suite) -> ShownTable:
+    """Describe what deviates from the paper, and why."""
+    rows = [Row((Cell(row.paper), Cell(row.here), Cell(row.why))) for row in suite.deviations]
+    columns = [Column("Paper"), Column("Here"), Column("Why")]
+    return ShownTable(f"{suite.name}-deviations", "Deviations from the paper.", columns, rows)
+
+
+def environments_table(environments: Iterable[tuple[dict[str, Any], int]]) -> ShownTable:
+    """Describe the machines and versions of the runs."""
+    headings = ("Python", "Platform", "Processor", "Threads", "Git commit", "Code hash", "Packages")
+    rows = []
+    for found, number in environments:
+        dirty = " with uncommitted changes" if found["git_dirty"] else ""
+        cells = (
+            Cell(count(number)),
+            Cell(found["python"]),
+            Cell(found["platform"]),
+            Cell(found["cpu"], found["blas"] or ""),
+            Cell(str(found["threads"])),
+            Cell((found["git_commit"] or "unknown") + dirty, style="mono"),
+            Cell(found["code_hash"], style="mono"),
+            Cell(", ".join(f"{name} {version}" for name, version in sorted(found["packages"].items()))),
+        )
+        rows.append(Row(cells))
+    columns = [Column("Runs", True), *(Column(heading) for heading in headings)]
+    return ShownTable("environments", "Environments of the runs.", columns, rows)
+
+
+def datasets_table(infos: Iterable[dict[str, Any]]) -> ShownTable:
+    """Describe the data as used."""
+    counts = {
+        "Training rows": "n_train",
+        "Test rows": "n_test",
+        "Columns": "n_features",
+        "Classes": "n_classes",
+    }
+    rows = [
+        Row(
+            (
+                Cell(dataset_name(info["name"])),
+                *(Cell(count(info[key])) for key in counts.values()),
+                *(Cell(info[key]) for key in ("split", "source", "licence")),
+                Cell(info["sha256"], style="mono"),
+            )
+        )
+        for info in infos
+    ]
+    texts = ("Split", "Source", "Licence", "SHA-256 of the prepared form")
+    columns = [Column("Dataset"), *(Column(text, True) for text in counts), *map(Column, texts)]
+    return ShownTable("datasets", "Data as used.", columns, rows)
+
+
+def significance(board: pd.DataFrame) -> str:
+    """Say whether the first line of a leaderboard is better than the others, by its tie group.
+
+    Parameters
+    ----------
+    board : DataFrame
+        From `eigenbench.reporting.leaderboard.leaderboard`.
+
+    Returns
+    -------
+    str
+        Begins with ``yes``, ``no`` or ``unknown``; empty with fewer than two ranks.
+    """
+    ranked = board[board["rank"].notna()]
+    if len(ranked) < 2:
+        return ""
+    others = ranked["tied"].iloc[1:]
+    if others.isna().all():
+        redrawn = ranked["compared_over"].iloc[0] == OVER_SPLITS
+        return f"unknown: too few {'splits' if redrawn else 'seeds'} to tell"
+    if n_tied := int(others.fillna(False).sum()):
+        return f"no: ties with {n_tied} other{'s' if n_tied > 1 else ''}"
+    if others.isna().any():
+        return f"yes: better than the {others.notna().sum()} others that could be compared"
+    known = {1: "the other", 2: "both others"}.get(len(others), f"all {len(others)} others")
+    return f"yes: better than {known}"
+
+
+def best_name(board: pd.DataFrame) -> str:
+    """Return the display name of the first line of a leaderboard; empty where nothing has a rank."""
+    return "" if board["rank"].isna().all() else line_titles(board)[0]
