@@ -8,20 +8,21 @@ import re
 import shutil
 import subprocess
 
-import pandas as pd
 import pytest
 from record_files import plan_of
 from typer.testing import CliRunner
 
 from eigenbench.cli import app
 from eigenbench.reporting import ReportError
-from eigenbench.reporting.export import PaperTable, export_suite
+from eigenbench.reporting.display_names import method_name
+from eigenbench.reporting.export import export_suite
 from eigenbench.reporting.leaderboard import leaderboard
+from eigenbench.reporting.shown_table import Cell, Column, Row, ShownTable
 from eigenbench.reporting.site import render
 
 pytestmark = pytest.mark.workflow
 
-HARD = "a_b & 50 % of $x^2$ #1 {~} \\ [c] <d> |e| −1 – é ± ×"
+HARD = "a_b & 50 % of $x^2$ #1 {~} \\ [c] <d> |e| −1 – é ± × Ω η → ◆"
 DOCUMENT = (
     r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}\begin{document}%s\end{document}"
 )
@@ -37,16 +38,19 @@ def export(tmp_path, suite_path, results_dir):
 
 
 @pytest.fixture
-def hard() -> PaperTable:
-    shown = pd.DataFrame({HARD: ["[x]", HARD], "%": ["1", "2"]})
-    return PaperTable("hard", HARD, shown, ("%",), (1,), "")
+def hard() -> ShownTable:
+    rows = [Row((Cell("[x]"), Cell("1"))), Row((Cell(HARD, style="best"), Cell("2\n3")))]
+    return ShownTable("hard", f"{HARD}\n\nend", [Column(HARD), Column("%", numeric=True)], rows)
 
 
 def test_each_table_and_figure_is_a_file_in_each_format(export, tmp_path):
     names = export()
     assert names == sorted(path.name for path in (tmp_path / "out").iterdir())
     tables = {"quick-published", "quick-mnist-leaderboard", "quick-digits-leaderboard"}
-    figures = {f"quick-mnist-{what}" for what in ("forest", "time", "dimension", "learning-curves")}
+    figures = {
+        f"quick-mnist-{what}"
+        for what in ("forest", "time", "dimension", "learning-curves", "confusion-1", "confusion-2")
+    }
     expected = {f"{name}.{ending}" for name in tables for ending in ("tex", "md", "csv")}
     expected |= {f"{name}.{ending}" for name in figures for ending in ("svg", "png", "pdf")}
     assert set(names) == expected
@@ -84,8 +88,8 @@ def test_bold_lines_are_the_tie_group(export, tmp_path, suite, few, results_dir)
     board = leaderboard(plan_of(suite), "mnist", few, results_dir)
     tied = board.loc[board["tied"].fillna(False), "method"].tolist()
     tex = (tmp_path / "out" / "quick-mnist-leaderboard.tex").read_text()
-    found = re.findall(r"\\textbf\{\d+ =\} & \\textbf\{(.+?)\} &", tex)
-    assert [name.replace("\\_", "_") for name in found] == tied
+    found = re.findall(r"\\textbf\{\d+(?: =)?\} & \\textbf\{(.+?)\} &", tex)
+    assert found == [method_name(name) for name in tied]
     markdown = (tmp_path / "out" / "quick-mnist-leaderboard.md").read_text().splitlines()
     assert len([line for line in markdown if line.lstrip("| ").startswith("**")]) == len(tied)
 
@@ -112,7 +116,7 @@ def test_markdown_keeps_every_character(hard):
         for place, token in enumerate(tokens)
         if token.type == "inline" and tokens[place - 1].type in ("th_open", "td_open")
     ]
-    assert cells == [HARD, "%", "[x]", "1", HARD, "2"]
+    assert cells == [HARD, "%", "[x]", "1", HARD, "2 3"]
 
 
 def test_csv_is_raw(export, tmp_path, suite):

@@ -1,4 +1,4 @@
-"""Charts of very many methods: each looks different from every other."""
+"""Charts of very many methods: the best are named, the others can be found by filter and pointer."""
 
 from __future__ import annotations
 
@@ -6,38 +6,51 @@ from itertools import product
 from string import ascii_lowercase
 from xml.etree import ElementTree
 
-import pytest
-
-from eigenbench.reporting.figures import error_against, learning_curves
+from eigenbench.reporting.figures import error_against
 from eigenbench.reporting.replicates import RunGroup
 
 # Names that end in a letter: those that differ in a number are one family.
 NAMES = ["".join(pair) for pair in product(ascii_lowercase[:6], ascii_lowercase[:10])]
 
 
-@pytest.fixture
-def groups(records) -> list[RunGroup]:
+def groups_of(names, records, seconds) -> list[RunGroup]:
     record = next(record for record in records if record.metrics and record.fit_seconds)
-    curves = {"loss": [(1, 0.5), (2, 0.25)]}
-    return [
-        RunGroup(name, "any", (record.model_copy(update={"method": name, "curves": curves}),), 1, None)
-        for name in NAMES
-    ]
+    found = []
+    for name, time in zip(names, seconds, strict=True):
+        changes = {"method": name, "fit_seconds": time, "metrics": {"test_error": 1 / (1 + time)}}
+        found.append(RunGroup(name, "any", (record.model_copy(update=changes),), 1, None))
+    return found
 
 
-@pytest.mark.parametrize("kind", ["points", "lines"])
-def test_sixty_methods_look_different(groups, kind):
-    if kind == "points":
-        drawing = error_against(groups, "test_error", lambda record: record.fit_seconds, "time (s)")
-    else:
-        drawing = learning_curves(groups)
-    looks: dict[str, list[str]] = {}
-    for element in ElementTree.fromstring(drawing.svg("key")).iter():
-        if "data-method" in element.attrib and element.find("{*}title") is None:
-            drawn = [one.attrib for one in element.iter() if not one.tag.endswith("text")]
-            marks = [
-                str({key: one[key] for key in one.keys() - {"x", "y", "d", "data-method"}}) for one in drawn
-            ]
-            looks.setdefault(element.attrib["data-method"], []).extend(marks)
-    assert sorted(looks) == NAMES
-    assert len(set(map(tuple, looks.values()))) == len(NAMES)
+def svg_of(groups):
+    drawing = error_against(groups, "test_error", lambda record: record.fit_seconds, "time (s)", front=True)
+    return ElementTree.fromstring(drawing.svg("key"))
+
+
+def test_of_sixty_methods_the_front_is_named_and_every_point_says_its_name(records):
+    seconds = [1.0, 2.0] + [3.0] * (len(NAMES) - 2)
+    groups = groups_of(NAMES, records, seconds)
+    worse = groups[2].records[0].model_copy(update={"metrics": {"test_error": 0.9}})
+    groups[2:] = [RunGroup(one.method, "any", (worse,), 1, None) for one in groups[2:]]
+    root = svg_of(groups)
+    assert {one.attrib["data-method"] for one in root.iter() if one.find("{*}title") is not None} == {
+        name.capitalize() for name in NAMES
+    }
+    texts = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert texts >= {"Aa + any", "Ab + any"}
+    assert not texts & {"Ac + any", "Ad + any"}
+
+
+def test_few_methods_have_a_colour_each(records):
+    root = svg_of(groups_of(NAMES[:8], records, range(1, 9)))
+    looks = {
+        one.attrib["data-method"]: str([mark.get("style") for mark in one.iter("{*}use")])
+        for one in root.iter()
+        if one.find("{*}title") is not None
+    }
+    assert len(set(looks.values())) == 8
+
+
+def test_one_place_makes_no_chart(records):
+    groups = groups_of(NAMES[:3], records, [1.0] * 3)
+    assert error_against(groups, "test_error", lambda record: record.fit_seconds, "time (s)") is None

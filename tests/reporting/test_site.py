@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
 import os
 import random
@@ -20,10 +21,11 @@ from record_files import plan_of
 from eigenbench.bench.records.record import Failure
 from eigenbench.bench.suites.parts import Deviation
 from eigenbench.reporting import ReportError, site
+from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.leaderboard import leaderboard
+from eigenbench.reporting.page_tables import best_name, significance
 from eigenbench.reporting.parameters import parameters_of
-from eigenbench.reporting.sections import best_label, significance
 from eigenbench.reporting.site import render
 
 pytestmark = pytest.mark.workflow
@@ -68,7 +70,9 @@ def test_the_page_loads_nothing(text, page):
     assert {tag for tag, _ in page.tags} & {"link", "iframe", "img", "object", "embed"} == set()
     assert page.values("src") == []
     links = page.values("href") + page.values("xlink:href")
-    tables = {f"{name}.csv" for name in ("results", "comparison", "leaderboard", "ranks", "pairs")}
+    tables = {
+        f"{name}.csv" for name in ("results", "comparison", "leaderboard", "ranks", "pairs", "searches")
+    }
     assert {link for link in links if not link.startswith("#")} == tables
     assert re.findall(r"url\((?!#)|@import|@font-face", text) == []
     (policy,) = (value for value in page.values("content") if value.startswith("default-src 'none'; "))
@@ -90,7 +94,7 @@ def test_tables_and_pictures_are_described(page):
     assert tags["table"] == tags["caption"] > 8
     assert all("scope" in attributes for tag, attributes in page.tags if tag == "th")
     pictures = [attributes for _, attributes in page.tags if attributes.get("role") == "img"]
-    assert len(pictures) == tags["svg"] == tags["figcaption"] == 8
+    assert len(pictures) == tags["svg"] == tags["figcaption"] == 12
     assert all(attributes["aria-label"] for attributes in pictures)
 
 
@@ -99,15 +103,15 @@ def test_every_published_number_and_its_verdict_is_shown(page, suite):
         for number in experiment.published:
             assert metric_style(number.metric).exact(number.value) in page.text
             assert number.source in page.text
-            assert (number.label or number.method) in page.text
-    for verdict in ("reproduced", "better", "off", "not run (a neural network, only quoted)"):
+            assert (number.label or method_name(number.method)) in page.text
+    for verdict in ("reproduced", "better", "off", "not run a neural network, only quoted"):
         assert verdict in page.text
 
 
 def test_runs_without_a_result_are_shown(page):
     assert "failed in train: MemoryError: needs 9 GB has 6 GB logs/train/ab12.log" in page.text
     assert page.text.count("the download of digits was refused by every source") == 3
-    assert "2 of 3 seeds have a record" in page.text
+    assert "1 of 3 seeds have no record" in page.text
 
 
 def test_runs_are_linked_to_their_records_and_logs(tmp_path, suite, suite_path, few, results_dir):
@@ -127,7 +131,7 @@ def test_runs_are_linked_to_their_records_and_logs(tmp_path, suite, suite_path, 
 def test_the_first_screen_says_what_is_best_and_whether_that_is_significant(page, suite, records):
     for name in suite.experiments:
         board = leaderboard(plan_of(suite), name, records)
-        assert f"{name} {best_label(board)}" in page.text
+        assert f"{dataset_name(name)} {best_name(board)}" in page.text
         others = board[board["rank"].notna()].iloc[1:]
         n_tied = int(others["tied"].fillna(False).sum())
         says = significance(board)
@@ -146,11 +150,12 @@ def test_provenance_is_shown(page, records, suite_path):
     assert [text for text in shown if text not in page.text] == []
 
 
-def test_searches_show_scores_and_the_selected_candidate(page):
-    assert "gem__gamma, gem__top" in page.text
-    assert "0.1, 2 3.30 ✓" in page.text
-    assert "1.0, 5 4.50 4.50 4.50" in page.text
-    assert "0.1, 5 failed failed failed" in page.text
+def test_searches_show_scores_and_the_selected_candidate(page, report):
+    assert "gem__gamma = 0.1, gem__top = 2 (seed 0, 1, 2) 3.30, 3.30, 3.30 3.30 to 4.50" in page.text
+    rows = list(csv.DictReader((report.parent / "searches.csv").open()))
+    of_run = [row for row in rows if (row["classifier"], row["seed"]) == ("LinearSVC", "0")]
+    assert [row["status"] for row in of_run] == ["ok", "failed", "ok", "ok"]
+    assert [row["selected"] for row in of_run] == ["True", "False", "False", "False"]
 
 
 def test_parameters_that_all_seeds_have_stand_once_and_others_with_their_seeds(make_record):
@@ -165,13 +170,13 @@ def test_parameters_that_all_seeds_have_stand_once_and_others_with_their_seeds(m
     assert found == ("steps = A → B", "C = 1.0 (seed 0, 2); 0.1 (seed 1). n = 3 (seed 2)")
 
 
-def test_the_tie_group_of_a_grid_is_bold(text, suite, records):
+def test_the_tie_group_of_a_leaderboard_is_bold(text, suite, records):
     boards = [leaderboard(plan_of(suite), name, records) for name in suite.experiments]
     is_best = boards[1]["tied"].fillna(boards[1]["rank"] == 1).fillna(False)
-    tied = [100 * mean for mean in boards[1].loc[is_best, "mean"]]
-    shown = re.findall(r'<span class="best">([^<]+)</span>', text)
+    tied = [f"{100 * mean:.2f}" for mean in boards[1].loc[is_best, "mean"]]
+    shown = re.findall(r'class="n best">([^<\s]+) <small>', text)
     assert shown[0] == "108"
-    assert sorted(shown[1:]) == sorted(f"{mean:.2f}" for mean in tied)
+    assert sorted(shown[1:]) == sorted(tied)
 
 
 def test_names_and_messages_are_escaped(build, make_record, broken):
@@ -197,7 +202,7 @@ def test_every_figure_is_a_file_of_its_own(report, text):
     assert {path.name for path in files} == {
         f"quick-{experiment}-{what}.svg"
         for experiment in ("mnist", "digits")
-        for what in ("forest", "time", "dimension", "learning-curves")
+        for what in ("forest", "time", "dimension", "learning-curves", "confusion-1", "confusion-2")
     }
     assert text.count("<svg") == len(files)
     for path in files:
@@ -208,7 +213,7 @@ def test_every_figure_is_a_file_of_its_own(report, text):
 
 def test_figures_of_an_earlier_report_go(build, few, tmp_path):
     build(chosen=few)
-    assert len(content(tmp_path / "reports" / "figures")) == 4
+    assert len(content(tmp_path / "reports" / "figures")) == 6
     build(chosen=[])
     assert sorted(content(tmp_path / "reports")) == [
         "comparison.csv",
@@ -217,6 +222,7 @@ def test_figures_of_an_earlier_report_go(build, few, tmp_path):
         "pairs.csv",
         "ranks.csv",
         "results.csv",
+        "searches.csv",
     ]
     assert (tmp_path / "reports" / "figures").is_dir()
 
@@ -230,11 +236,10 @@ def test_a_mean_over_some_seeds_says_so_everywhere_and_is_never_the_best(build, 
     chosen += [make_record("digits", "gem", "LinearSVC", seed, **worse) for seed in range(3)]
     text = build(chosen=chosen)
     page = Page(text).text
-    assert re.findall(r'<span class="best">([^<]+)</span>', text) == ["50.00"]
+    assert re.findall(r'class="n best">([^<\s]+) <small>', text) == ["50.00"]
     assert "reproduced (2 of 3 seeds)" in page
-    assert '<td class="n best">2.00' not in text
-    assert page.count("Not over all seeds: pca + LinearSVC (2 of 3 seeds).") == 2
-    assert "pca 2 of 3 seeds LinearSVC" in page, "in the table of times"
+    assert page.count("Not over all seeds: PCA + linear SVM (2 of 3 seeds).") == 2
+    assert "PCA 2 of 3 seeds" in page, "in the leaderboard"
     assert "TimeLimitError: ran over its time limit" in page
 
 

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from eigenbench.bench.exhibits import Exhibit
 from eigenbench.bench.records.record import Confusion, Record
+from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting import exhibit_plots
 from eigenbench.reporting.drawing import Drawing
@@ -24,6 +25,8 @@ from eigenbench.reporting.replicates import RunGroup, headline_direction, total_
 from eigenbench.reporting.size_curves import curve_label, mean_curves
 from eigenbench.reporting.suite_ranks import SuiteRanks
 
+#: Pictures of embeddings that an experiment shows side by side.
+MAX_EXHIBITS = 6
 #: Larger confusion matrices are left to the dashboard.
 MAX_CONFUSION_CLASSES = 20
 
@@ -66,7 +69,7 @@ def experiment_figures(
     ``anchor`` begins every identifier, and is unique on the page.
     """
     found = [] if split_size(spec.headline)[1] else _against_costs(spec, groups, anchor)
-    return found + (_over_sizes(groups, anchor) if spec.protocol else _learning(groups, anchor))
+    return found + ([] if spec.protocol else _learning(groups, anchor)) + _over_sizes(groups, anchor)
 
 
 def ranking_figures(ranks: SuiteRanks, anchor: str) -> list[CaptionedFigure]:
@@ -174,22 +177,37 @@ def _learning(groups: Sequence[RunGroup], anchor: str) -> list[CaptionedFigure]:
     )
 
 
+_MEAN_CURVE = "means over seeds; shades are 95 % intervals, cut at the axes."
+_CURVES = {
+    "spectrum_by_component": "eigenvalues or singular values of the embedding, largest first; on a steep "
+    "line few directions carry the signal."
+}
+
+
 def _over_sizes(groups: Sequence[RunGroup], anchor: str) -> list[CaptionedFigure]:
-    names = dict.fromkeys(name for group in groups for record in group.finished for name in record.curves)
+    names = dict.fromkeys(
+        name
+        for group in groups
+        for record in group.finished
+        for name in record.curves
+        if record.classifier == NO_CLASSIFIER or "_by_" in name
+    )
     found = []
     for number, name in enumerate(names, start=1):
         found += _drawn(
             f"{anchor}-curve-{number}-{re.sub('[^A-Za-z0-9]+', '-', name)}",
             mean_curves(groups, name),
-            f"{sentence(curve_label(name))}: means over seeds; shades are 95 % intervals, cut at the axes."
-            f"{_partial_note(groups)}",
+            f"{sentence(curve_label(name))}: {_CURVES.get(name, _MEAN_CURVE)}{_partial_note(groups)}",
             f"Line plot of {curve_label(name)}, one line per method; the values are in the run records.",
         )
     return found
 
 
 def exhibit_groups(groups: Sequence[RunGroup], anchor: str) -> list[ExhibitGroup]:
-    """Draw the exhibits of the first seed of each group that has any, those of one title together."""
+    """Draw the exhibits of the first seed of each group that has any, those of one title together.
+
+    Of embeddings with a classifier, the first `MAX_EXHIBITS` of a title are drawn: give the best first.
+    """
     by_title: dict[str, list[tuple[RunGroup, Record, Exhibit]]] = {}
     for group in groups:
         for record in [record for record in group.finished if record.exhibits][:1]:
@@ -200,7 +218,8 @@ def exhibit_groups(groups: Sequence[RunGroup], anchor: str) -> list[ExhibitGroup
         pictures = [
             picture
             for place, (group, record, exhibit) in enumerate(shown)
-            if (picture := _exhibit(group, record.seed, exhibit, f"{anchor}-exhibit-{number}-{place}"))
+            if (group.classifier == NO_CLASSIFIER or place < MAX_EXHIBITS)
+            and (picture := _exhibit(group, record.seed, exhibit, f"{anchor}-exhibit-{number}-{place}"))
         ]
         notes = dict.fromkeys(note for *_, exhibit in shown if (note := exhibit.legend()))
         if pictures:
@@ -212,5 +231,5 @@ def _exhibit(group: RunGroup, seed: int, exhibit: Exhibit, key: str) -> Captione
     drawing = exhibit_plots.drawing(exhibit)
     if drawing is None:
         return None
-    alt, wide = f"{group.title}: {exhibit.describe()}", exhibit_plots.is_wide(exhibit)
-    return CaptionedFigure(key, drawing, f"seed {seed}", alt, wide, group.title, group.filter_name)
+    alt, wide = f"{group.filter_name}: {exhibit.describe()}", exhibit_plots.is_wide(exhibit)
+    return CaptionedFigure(key, drawing, f"seed {seed}", alt, wide, group.filter_name, group.filter_name)

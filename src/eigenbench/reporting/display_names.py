@@ -100,6 +100,8 @@ def classifier_name(key: str) -> str:
     """Return the display name of a classifier; empty for none."""
     if key in ("", NO_CLASSIFIER):
         return ""
+    if not re.fullmatch(r"[A-Za-z0-9_.-]+", key):
+        return key
     return _CLASSIFIERS.get(key) or _in_words(re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", key), capital=False)
 
 
@@ -114,6 +116,13 @@ def dataset_name(key: str) -> str:
     if found := re.fullmatch(r"(.+)_(\d000)", key):
         return f"{dataset_name(found[1])}, {int(found[2]):,} rows"
     return _DATASETS.get(key) or _in_words(key)
+
+
+def experiment_name(experiment: str, dataset: str) -> str:
+    """Return the display name of an experiment: its dataset, after its own name where that is another."""
+    if experiment == dataset:
+        return dataset_name(dataset)
+    return f"{_in_words(experiment)} on {dataset_name(dataset)}"
 
 
 def run_name(method: str, classifier: str) -> str:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -105,13 +105,13 @@ def learning_curves(groups: Sequence[RunGroup]) -> Drawing | None:
     Drawing or None
         None when no run has a curve.
     """
-    shown = [group for group in groups if group.finished and any(group.finished[0].curves.values())]
+    shown = [group for group in groups if group.finished and _learned(group.finished[0])]
     if not shown:
         return None
     looks = _Looks.of(shown)
     panels: dict[str, list[_Curve]] = {}
     for group in shown:
-        for name, curve in group.finished[0].curves.items():
+        for name, curve in _learned(group.finished[0]).items():
             title = f"{classifier_name(group.classifier)}\n{name.replace('_', ' ')}"
             colour = looks.marker_style(looks.family_of[group.method])
             panels.setdefault(title, []).append(_Curve(group.filter_name, colour["color"], curve))
@@ -128,6 +128,11 @@ def learning_curves(groups: Sequence[RunGroup]) -> Drawing | None:
         looks.draw_names(figure, classifiers=False)
 
     return Drawing(draw, (width, 2.3 * rows + looks.height(width)))
+
+
+def _learned(record: Record) -> dict[str, list[tuple[int, float]]]:
+    """Return the curves over steps of training."""
+    return {name: curve for name, curve in record.curves.items() if curve and "_by_" not in name}
 
 
 def has_families(groups: Sequence[RunGroup]) -> bool:
@@ -247,9 +252,8 @@ def _error_curve(axes: Axes, curve: Sequence[_Point], look: MarkerStyle) -> None
         axes.plot([point.x for point in curve], [point.y for point in curve], linewidth=1.0, color=colour)
     for point in curve:
         gid = hover_id(point.method, point.text)
-        ends: dict[str, Any] = {"marker": "_", "markersize": 4.0, "linewidth": 1.0}
-        axes.plot(2 * [point.x], [point.low, point.high], color=colour, gid=hover_id(point.method), **ends)
-        axes.plot(point.x, point.y, linestyle="none", markersize=5.5, gid=gid, **look)
+        places = (3 * [point.x], [point.low, point.y, point.high])
+        axes.plot(*places, linewidth=1.0, markersize=5.5, markevery=[1], clip_on=False, gid=gid, **look)
 
 
 def _name_points(axes: Axes, points: Sequence[_Point]) -> None:

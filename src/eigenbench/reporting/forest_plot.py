@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.reporting.display_names import method_name
-from eigenbench.reporting.drawing import COLOURS, INK, Drawing, hover_id, log_if_wide
+from eigenbench.reporting.drawing import COLOURS, Drawing, hover_id, log_if_wide
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.leaderboard import line_titles
 from eigenbench.reporting.published import PublishedComparison
@@ -82,11 +82,20 @@ def _draw_line(
     method = method_name(str(line["method"]))
     ends = [None if pd.isna(line[end]) else line[end] for end in ("ci_low", "ci_high")]
     interval = [scale * end for end in ends if end is not None]
-    if len(interval) == 2:
-        axes.plot(interval, [place, place], color=INK, linewidth=1.0, alpha=0.6, gid=hover_id(method))
     if number is not None:
         axes.plot(scale * number, place, "D", color=COLOURS[1], fillstyle="none", gid=hover_id(method))
     text = f"{title}: {style.measured(line['mean'])} {style.interval(*ends)}".strip()
     text += f", published {style.exact(number)}" if number is not None else ""
-    first = line["rank"] == 1 or line["tied"] is True
-    axes.plot(scale * line["mean"], place, "o", color=COLOURS[0 if first else 7], gid=hover_id(method, text))
+    colour = COLOURS[0 if line["rank"] == 1 or line["tied"] is True else 7]
+    mean = scale * line["mean"]
+    low, high = interval if len(interval) == 2 else (mean, mean)
+    axes.plot(
+        [low, mean, high],
+        3 * [place],
+        "o-",
+        color=colour,
+        linewidth=1.2,
+        markevery=[1],
+        clip_on=False,
+        gid=hover_id(method, text),
+    )

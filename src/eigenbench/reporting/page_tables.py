@@ -171,7 +171,7 @@ def published_table(
     anchors: dict[str, str] = {}
     shown, heading = [], ""
     for row in rows:
-        own = f"{row.number.source} · {experiment_name(row)}"
+        own = f"{row.number.source} · {experiment_name(row.experiment, row.dataset)}"
         anchor = f"{row.suite}-{row.experiment}-published"
         first = anchors.setdefault(row.experiment, own) == own and own != heading
         shown.append(
@@ -184,16 +184,6 @@ def published_table(
         )
         heading = own
     return ShownTable(name, caption, columns, shown)
-
-
-def experiment_name(row: PublishedComparison) -> str:
-    """Return the name of the experiment and its dataset."""
-    dataset = dataset_name(row.dataset)
-    return (
-        dataset
-        if row.experiment == row.dataset
-        else f"{sentence(row.experiment.replace('_', ' '))} on {dataset}"
-    )
 
 
 def _published_cells(row: PublishedComparison, machines: Callable[[Any], str]) -> tuple[Cell, ...]:

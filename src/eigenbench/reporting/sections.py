@@ -190,7 +190,9 @@ class ExperimentView:
     @cached_property
     def exhibits(self) -> list[ExhibitGroup]:
         """The figures of what runs exhibit."""
-        return exhibit_groups(self.groups, self.anchor)
+        order = {(line["method"], line["classifier"]): place for place, line in enumerate(self.board_lines)}
+        by_rank = sorted(self.groups, key=lambda one: order[one.method, page_tables.classifier_key(one)])
+        return exhibit_groups(by_rank, self.anchor)
 
     @property
     def all_pictures(self) -> list[CaptionedFigure]:

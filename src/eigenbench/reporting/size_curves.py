@@ -54,12 +54,14 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     Drawing or None
         None when no method has two steps.
     """
-    looks = {group.title: marker_style(index) | {"linestyle": "-"} for index, group in enumerate(groups)}
-    lines = {group.title: line for group in groups if (line := _line(group, name))}
+    having = [group for group in groups if any(name in record.curves for record in group.finished)]
+    alone = len({group.method for group in having}) == len(having)
+    shown = {group.filter_name if alone else group.title: group for group in having}
+    lines = {title: line for title, group in shown.items() if (line := _line(group, name))}
     if all(len(line.steps) < 2 for line in lines.values()):
         return None
-    looks = {label: looks[label] for label in lines}
-    methods = {group.title: group.filter_name for group in groups if group.title in looks}
+    looks = {title: marker_style(groups.index(shown[title])) | {"linestyle": "-"} for title in lines}
+    methods = {title: shown[title].filter_name for title in lines}
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()

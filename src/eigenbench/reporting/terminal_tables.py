@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eigenbench.bench.suites.suite import Suite
+from eigenbench.reporting.display_names import classifier_name, experiment_name, method_name
 from eigenbench.reporting.formatting import MetricStyle, metric_style, seconds, sentence
 from eigenbench.reporting.leaderboard import TIED, leaderboard_notes, leaderboards
 from eigenbench.reporting.measurements import MeasureTable, measure_tables
@@ -54,7 +55,7 @@ def print_measurements(suites: Sequence[Suite], groups: Groups, console: Console
         for name, experiment in suite.experiments.items():
             if experiment.protocol is not None:
                 measures = measure_tables(experiment, groups[suite.name, name])[0]
-                console.print(Text(f"{name}, on {experiment.dataset}. {measures.title}"))
+                console.print(Text(f"{experiment_name(name, experiment.dataset)}. {measures.title}"))
                 console.print(_measured(measures, groups[suite.name, name]))
                 console.print()
 
@@ -90,7 +91,9 @@ def _standard_output() -> Console:
 def _print_source(rows: Sequence[PublishedComparison], console: Console) -> None:
     """Print the numbers of one source, then why some were not run."""
     first = rows[0]
-    table = text_table(f"{first.experiment}, on {first.dataset}. Published: {first.number.source}")
+    table = text_table(
+        f"{experiment_name(first.experiment, first.dataset)}. Published: {first.number.source}"
+    )
     columns = list(first.cells)
     for name in columns:
         text = name in ("Method", "Metric", "Verdict")
@@ -109,7 +112,7 @@ def _print_source(rows: Sequence[PublishedComparison], console: Console) -> None
     console.print(table)
     for row in rows:
         if row.outcome is None or row.seeds_note:
-            console.print(Text(f"{row.number.label or row.method}: {row.verdict}"))
+            console.print(Text(f"{row.cells['Method']}: {row.verdict}"))
     console.print()
 
 
@@ -120,7 +123,7 @@ def _measured(measures: MeasureTable, groups: Sequence[RunGroup]) -> Table:
     for column in measures.columns:
         table.add_column(Text(column.heading), justify="right", overflow="fold")
     for group in groups:
-        row = [Text(group.method)]
+        row = [Text(group.filter_name)]
         for column in measures.columns:
             found = group.estimate(column.metric)
             text = column.style.measured(found.mean) if found else group.state
@@ -148,20 +151,24 @@ def leaderboard_table(board: pd.DataFrame, *, limit: int | None = None) -> Rende
     """
     style = metric_style(str(board["metric"].iloc[0]))
     common = _common_classifier(board)
-    heading = Text(f"{board['experiment'].iloc[0]}, on {board['dataset'].iloc[0]}. {sentence(style.heading)}")
+    name = experiment_name(board["experiment"].iloc[0], board["dataset"].iloc[0])
+    heading = Text(f"{name}. {sentence(style.heading)}")
     if common:
-        heading.append(f" of {common}" + ("" if (board["classifier"] == common).all() else ", or as named"))
+        heading.append(
+            f" of {classifier_name(common)}"
+            + ("" if (board["classifier"] == common).all() else ", or as named")
+        )
     if board[["mean", "tied"]].isna().all(axis=None):
         return Group(heading, Text("No run has a record yet.", style="dim"))
     table = text_table()
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("method", overflow="fold")
-    for name in ("mean", "95 % interval", "to best", "time (s)"):
+    for name in ("mean", "95 % interval", "gap to best", "time (s)"):
         table.add_column(name, justify="right", no_wrap=True)
     shown = board if limit is None else board.head(limit)
     for rank, line in zip(rank_texts(shown), shown.to_dict("records"), strict=True):
         other = "" if line["classifier"] == common else line["classifier"]
-        label = ", ".join(filter(None, (line["method"], other)))
+        label = ", ".join(filter(None, (method_name(line["method"]), classifier_name(other))))
         table.add_row(rank, Text(label), *_numbers(line, style))
     if len(shown) < len(board):
         return Group(heading, table, Text(f"and {len(board) - len(shown)} more", style="dim"))

@@ -21,7 +21,7 @@ from eigenbench.bench.suites.steps import Params, Step, grid_points, nested_step
 from eigenbench.datasets.splits import holdout_split
 
 #: What a run's key does not depend on: where code is, and how long it may take.
-_NOT_IN_KEY = {"components", "protocol_folder", "time_limit"}
+_NOT_IN_KEY = {"components", "pictured_seed", "protocol_folder", "time_limit"}
 
 
 class _Model(BaseModel):
@@ -109,6 +109,8 @@ class JobSpec(_Model):
         Where that module lies if it is not installed.
     time_limit : float or None
         Seconds that a fit may take.
+    pictured_seed : int
+        The seed whose records have pictures of the embedding.
     components : dict
         Where every component is that the steps, classifiers and settings name.
     """
@@ -128,6 +130,7 @@ class JobSpec(_Model):
     protocol_folder: str | None = None
     settings: Params = {}
     time_limit: float | None = None
+    pictured_seed: int = 0
     components: dict[str, Component] = {}
 
     @property

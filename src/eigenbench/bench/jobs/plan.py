@@ -159,6 +159,7 @@ def _methods(
     protocol = find_protocol(experiment.protocol, suite.folder) if experiment.protocol else None
     for method_name, method in experiment.methods.items():
         validation = experiment.validation
+        seeds = method.seeds or experiment.seeds
         spec = JobSpec(
             suite=suite.name,
             experiment=name,
@@ -184,12 +185,12 @@ def _methods(
             protocol_folder=folder_of(protocol.module, suite.folder) if protocol else None,
             settings=experiment.settings,
             time_limit=suite.time_limit_of(name),
+            pictured_seed=0 if protocol else seeds[0],
         )
         spec = spec.model_copy(update={"components": _components_of(spec, suite.folder)})
         for dataset in spec.datasets:
             if catalogue.entry(dataset).partitioned:
                 _check_partitioned(spec, dataset)
-        seeds = method.seeds or experiment.seeds
         exclusive = protocol is not None and protocol.exclusive
         values = None
         if protocol is not None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from eigenbench.atomic_files import replacing_file
 from eigenbench.bench.jobs.embed import embed, embedding_folder, read_embedding, write_embedding
 from eigenbench.bench.jobs.job_context import JobContext
+from eigenbench.bench.jobs.pictures import pictures
 from eigenbench.bench.jobs.record_run import finite_metrics, now, write_run_record
 from eigenbench.bench.jobs.scoring import score_run
 from eigenbench.bench.jobs.search import (
@@ -132,10 +133,14 @@ def _fit(
         logger.warning("%s", report["warnings"][0])
     if scores.confusion is not None:
         report["confusion"] = {"labels": list(dataset.classes), "matrix": scores.confusion.tolist()}
+    shown: Report = {}
+    if classifier == next(iter(spec.classifiers)) and seed == spec.pictured_seed:
+        shown = pictures(features, *spec.rows("test", seed).of(dataset), dataset.classes)
     return report | {
         "metrics": {f"test_{name}": value for name, value in finite_metrics(scores.metrics).items()},
         "predict_seconds": scores.predict_seconds,
-        "curves": _curves(fitted),
+        "curves": _curves(fitted) | shown.get("curves", {}),
+        "exhibits": shown.get("exhibits", []),
         "params": params,
         "model": {"input_dtype": str(dataset.X_test.dtype), "n_features": dataset.X_test.shape[1]},
     }
