@@ -55,8 +55,10 @@ _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "text.color": INK,
     "text.parse_math": False,
+    "xtick.bottom": False,
     "xtick.color": INK,
     "ytick.color": INK,
+    "ytick.left": False,
 }
 _EMBEDDED_DPI = 110
 _PNG_DPI = 144

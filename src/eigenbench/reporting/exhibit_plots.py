@@ -121,7 +121,7 @@ class _ScatterPicture(ExhibitPicture):
 
     @property
     def size(self) -> tuple[float, float]:
-        return _WIDTH, 3.0 + names_height(list(self.named), _WIDTH)
+        return _WIDTH, 3.0
 
     def draw(self, figure: Figure) -> None:
         axes = figure.subplots()
@@ -143,8 +143,9 @@ class _ScatterPicture(ExhibitPicture):
             )
         axes.set_xlabel(_wrapped(self.exhibit.x_label))
         axes.set_ylabel(_wrapped(self.exhibit.y_label))
-        if self.named:
-            draw_names(figure, self.named)
+        for label in self.named:
+            x, y = np.median(points[labels == label], axis=0)
+            axes.text(x, y, label, ha="center", va="center", fontsize=8, fontweight="bold", clip_on=True)
 
 
 class _HistogramPicture(ExhibitPicture):

@@ -13,6 +13,7 @@ from eigenbench.comparison.differences import OVER_SPLITS
 from eigenbench.reporting.display_names import (
     classifier_name,
     dataset_name,
+    experiment_name,
     label_name,
     method_name,
 )
