@@ -136,7 +136,7 @@ def verdicts(suite: Suite, folder: Path) -> list[str]:
 def test_a_run_by_other_settings_gives_no_verdict_but_is_shown(small, record, tmp_path):
     (tmp_path / "results.csv").write_text(results_csv([record("0123456789abcdef")]))
     assert verdicts(small, tmp_path) == [
-        "not run (the reference is of other settings, by which it is 4.00 %)",
+        "not run (the reference was made with other settings: 4.00 %)",
         "not run (the files of timit have to be supplied)",
     ]
 
@@ -147,7 +147,7 @@ def test_an_earlier_key_of_the_same_settings_counts(small, record, tmp_path):
     (tmp_path / EARLIER_KEYS).write_text("suite,earlier,run_key\n" + line)
     assert verdicts(small, tmp_path)[0] == "reproduced"
     (tmp_path / EARLIER_KEYS).write_text("suite,earlier,run_key\n" + line.replace("small", "large"))
-    assert verdicts(small, tmp_path)[0].startswith("not run (the reference is of other settings")
+    assert verdicts(small, tmp_path)[0].startswith("not run (the reference was made with other settings")
 
 
 def test_without_a_run_a_number_says_so(small, tmp_path):

@@ -40,9 +40,9 @@ def test_runs_within_noise_are_counted_and_the_furthest_is_named():
     ]
     moved = run(50, "within noise", test_error=value(0.10, 0.12, "within noise", 0.08, "seeds"))
     lines = printed(*rounded, moved)
-    assert lines[0].startswith("within noise 51 runs: 50 by rounding of sums alone, ")
+    assert lines[0].startswith("within noise 51 runs: 50 differ by rounding alone, ")
     assert lines[1].endswith(
-        "digits/gem/LinearSVC/seed-50: test_error 0.12, 0.1 in the reference, 25% of what seeds explain"
+        "digits/gem/LinearSVC/seed-50: test_error 0.12, 0.1 in the reference, 25% of the noise of seeds"
     )
     assert lines[2:] == ["small: 51 within noise", "Receipt: receipt.json"]
 
@@ -75,4 +75,4 @@ def test_digests_of_code_are_counted_other_causes_written_out():
     ]
     lines = [line.strip() for line in printed(*runs)]
     assert "3 runs  threads: 2, 1 in the reference" in lines
-    assert "3 runs  code: other than there, in 3 ways: see the receipt" in lines
+    assert "3 runs  code: 3 differences: see the receipt" in lines

@@ -17,6 +17,7 @@ from eigenbench.bench.records.runs import Run
 from eigenbench.bench.suites.suite_file import catalogue_of, suite_files
 from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry
 from eigenbench.project_files import project_folder
+from eigenbench.reporting.display_names import experiment_name
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.published import (
     PublishedComparison,
@@ -107,7 +108,7 @@ def _record(
     elif found.status != "ok":
         why = "failed where the reference was made"
     elif found.run_key != run.key:
-        why = "the reference is of other settings"
+        why = "the reference was made with other settings"
     return Record(
         **run.identity,
         # Of seeds that changed nothing the values agree, and the interval is then over rows all the same.
@@ -145,7 +146,7 @@ def _with_earlier_value(row: PublishedComparison) -> PublishedComparison:
         return row
     style = metric_style(metric)
     mean = style.measured(math.fsum(values) / len(values))
-    return replace(row, why=f"{row.why}, by which it is {mean}{' ' + style.unit if style.unit else ''}")
+    return replace(row, why=f"{row.why}: {mean}{' ' + style.unit if style.unit else ''}")
 
 
 def verdicts_page(rows: Sequence[PublishedComparison], machines: MachineCounts) -> str:
@@ -182,13 +183,15 @@ def _by_paper(rows: Sequence[PublishedComparison]) -> dict[str, dict[str, list[P
 
 
 def _cells(row: PublishedComparison, machines: MachineCounts) -> tuple[str, ...]:
-    cells = row.cells | {"Method": row.group.label if row.group else row.method}
+    cells = row.cells | ({"Method": row.group.title} if row.group else {})
     if row.outcome == "off":
         cells["Verdict"] = f"**{row.verdict}**"
-    experiment = f"{row.suite}/{row.experiment}" + (
-        "" if row.dataset == row.experiment else f" on {row.dataset}"
+    experiment = experiment_name(row.experiment, row.dataset)
+    return (
+        f"{experiment} ({row.suite})",
+        *cells.values(),
+        machines_text(machines, row) if row.estimate else "",
     )
-    return experiment, *cells.values(), machines_text(machines, row) if row.estimate else ""
 
 
 def _table(lines: Sequence[Sequence[str]]) -> str:

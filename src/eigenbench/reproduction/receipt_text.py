@@ -1,4 +1,4 @@
-"""A receipt in the terminal: what is not identical, and why as far as known."""
+"""A receipt in the terminal: runs that are not identical, and the possible causes."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _MOST_TEXTS = 2
 
 
 def print_receipt(receipt: Receipt, path: Path, console: Console | None = None) -> None:
-    """Print what came out otherwise, how far, what is not as in the reference, the counts, and the file."""
+    """Print the runs that differ, their largest differences and possible causes, the counts, and the file."""
     console = console or Console()
     for verdict, text in (*_different(receipt.runs), *_without(receipt.runs), *_within_noise(receipt.runs)):
         console.print(Text(f"{verdict:<13}", style=_COLOURS[verdict]).append(text, "none"), soft_wrap=True)
     if causes := _causes(receipt.runs):
-        console.print("Not as where the reference was made, in runs that are not identical:")
+        console.print("Possible causes, in runs that are not identical:")
         for cause in causes:
             console.print(cause, soft_wrap=True, highlight=False)
     counts = ", ".join(f"{number} {verdict}" for verdict, number in receipt.counts().items() if number)
@@ -49,17 +49,17 @@ def _different(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, str]]:
 
 
 def _within_noise(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, str]]:
-    """Say of the runs within noise how many differ by rounding alone, and which is nearest to its limit."""
+    """Count the runs within noise that differ by rounding alone, and name the one nearest to its limit."""
     moved = [(run, *found) for run in runs if run.verdict == "within noise" and (found := _furthest(run))]
     if not moved:
         return
     rounded = sum(_by_rounding(run) for run, *_ in moved)
-    noise = "the others by less than two seeds or two sets of test rows do, at 95 %"
-    yield "within noise", f"{_count(len(moved))}: {rounded} by rounding of sums alone, {noise}"
+    noise = "the others within the 95 % noise of seeds or test rows"
+    yield "within noise", f"{_count(len(moved))}: {rounded} differ by rounding alone, {noise}"
     run, metric, value = max(moved, key=lambda item: (item[2].noise_of != "rounding", item[2].in_noise))
     if value.noise_of != "rounding":
-        limit = f"{value.in_noise:.0%} of what {value.noise_of} explain"
-        yield "within noise", f"the furthest: {run.name}: {_values(metric, value)}, {limit}"
+        limit = f"{value.in_noise:.0%} of the noise of {value.noise_of}"
+        yield "within noise", f"largest difference: {run.name}: {_values(metric, value)}, {limit}"
 
 
 def _without(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, str]]:
@@ -107,9 +107,7 @@ def _causes(runs: Sequence[ComparedRun]) -> list[str]:
     lines: list[tuple[int, str]] = []
     for kind, texts in runs_of.items():
         if len(texts) > _MOST_TEXTS:
-            lines.append(
-                (sum(texts.values()), f"{kind}: other than there, in {len(texts)} ways: see the receipt")
-            )
+            lines.append((sum(texts.values()), f"{kind}: {len(texts)} differences: see the receipt"))
         else:
             lines += [(number, text) for text, number in texts.items()]
     lines.sort(key=lambda line: -line[0])

@@ -90,7 +90,7 @@ def _record_of(run: Run, results_dir: Path) -> Record | str:
         record = read_record_and_files(path, "predictions.npz")
     except DamagedFileError as error:
         return " ".join(str(error).split())
-    return record if record.run_key == run.key else "its record is of other settings than the suite has now"
+    return record if record.run_key == run.key else "its record was made with other settings"
 
 
 def _probability(path: Path) -> NDArray[Any] | None:
@@ -122,7 +122,7 @@ def _compare_run(
     if record.status != "ok" or there.status != "ok":
         here, other = (status.replace("_", " ") for status in (record.status, there.status))
         if here == other:
-            return _compared(run, "not compared", f"{here} there too")
+            return _compared(run, "not compared", f"{here} in both")
         if record.status == "not_run":
             return _compared(run, "not run", _why_not_run(record))
         causes = _causes(record, there, origins)
@@ -146,7 +146,7 @@ def _compare_run(
 
 def _why_not_run(record: Record) -> str:
     """Return why a run was not made; of a package that is not installed only what methods have in common."""
-    message = record.failure.message if record.failure else "its record does not say why"
+    message = record.failure.message if record.failure else "its record gives no reason"
     remedy = re.search(r"pip install .*", message)
     return f"a package is not installed: {remedy[0]}" if remedy else message
 
@@ -181,7 +181,7 @@ def _run_verdict(values: dict[str, ComparedValue]) -> tuple[RunVerdict, str]:
         by_verdict.setdefault(value.verdict, []).append(metric)
     by_verdict.pop("time or memory", None)
     if not by_verdict:
-        return "not compared", "it measures nothing but time and memory"
+        return "not compared", "measures only time and memory"
     if different := by_verdict.get("different"):
         return "different", f"beyond noise: {', '.join(different)}"
     unknown = by_verdict.get("noise unknown", [])
