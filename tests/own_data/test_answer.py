@@ -80,7 +80,7 @@ def test_one_reason_of_several_methods_is_said_once():
     lines = board(("raw", 0.1, 1, True), ("gem", None, None, False), ("lda", None, None, False))
     lines["without_result"] = ["", *["1 of 1 seeds without a record"] * 2]
     assert leaderboard_notes(lines) == [
-        "gem + LogisticRegression, lda + LogisticRegression: 1 of 1 seeds without a record"
+        "GEM + logistic regression, LDA + logistic regression: 1 of 1 seeds without a record"
     ]
 
 

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 from record_files import plan_of
 
+from eigenbench.reporting.display_names import method_name
 from eigenbench.reporting.forest_plot import forest_plot
 from eigenbench.reporting.leaderboard import leaderboard
 from eigenbench.reporting.published import compare_published
@@ -18,9 +19,9 @@ def test_every_ranked_method_has_a_line_with_its_numbers(suite, few):
     root = ElementTree.fromstring(forest_plot(board, published).svg("k"))
     titles = [title.text for title in root.iter("{http://www.w3.org/2000/svg}title")]
     assert [title.partition(":")[0] for title in titles] == [
-        f"{line.method} + {line.classifier}" for line in board.itertuples()
+        method_name(line.method) for line in board.itertuples()
     ]
-    (gem,) = [title for title in titles if title.startswith("gem + ")]
+    (gem,) = [title for title in titles if title.startswith("GEM: ")]
     assert gem.endswith("111 [92.3, 133.5], published 108")
 
 

@@ -203,8 +203,8 @@ def test_the_csv_has_every_line_and_no_nan(suite, records):
 @pytest.mark.parametrize(
     ("values", "chosen", "expected"),
     [
-        ([0.1, 1.0, 10.0], 10.0, "a = 10 is the largest tried"),
-        ([0.1, 1.0, 10.0], 0.1, "a = 0.1 is the smallest tried"),
+        ([0.1, 1.0, 10.0], 10.0, "a: best value at the grid's edge (10)"),
+        ([0.1, 1.0, 10.0], 0.1, "a: best value at the grid's edge (0.1)"),
         ([0.1, 1.0, 10.0], 1.0, ""),
         ([0.1, 1.0], 1.0, ""),
         (["x", "y", "z"], "x", ""),

@@ -134,7 +134,7 @@ def test_the_page_shows_means_intervals_and_what_failed(page, runs):
 
 
 def test_published_numbers_have_their_verdict(page):
-    assert "kernel MSE at 4,096 0.0008 " in page.text
+    assert "Kernel MSE at 4,096 0.0008 " in page.text
     assert "1-NN error 0.318 0.3110" in page.text
 
 
@@ -143,20 +143,22 @@ def test_exhibits_of_one_seed_are_drawn_and_described(page, text):
         attributes["aria-label"] for _, attributes in page.tags if attributes.get("role") == "img"
     ]
     assert len(descriptions) == text.count("<svg") == text.count("<figcaption")
-    shown = [line for line in descriptions if line.startswith("projected: ")]
+    shown = [line for line in descriptions if line.startswith("Projected: ")]
     assert shown == [
-        "projected: Scatter plot of 2 points with 2 labels: <Target> & co.",
-        "projected: Histograms of d for same: Distances.",
-        "projected: Images of 1 × 2 pixels, 1 of first: Directions.",
+        "Projected: Scatter plot of 2 points with 2 labels: <Target> & co.",
+        "Projected: Histograms of d for same: Distances.",
+        "Projected: Images of 1 × 2 pixels, 1 of first: Directions.",
     ]
-    assert page.text.count("projected seed 0") == 3
+    assert page.text.count("Projected seed 0") == 3
     assert "Nothing to see" not in page.text
 
 
 def test_the_page_is_self_contained_and_its_identifiers_differ(page):
     links = page.values("href") + page.values("xlink:href")
     outside = {link.split(",")[0] for link in links if not link.startswith("#")}
-    tables = {f"{name}.csv" for name in ("results", "comparison", "leaderboard", "ranks", "pairs")}
+    tables = {
+        f"{name}.csv" for name in ("results", "comparison", "leaderboard", "ranks", "pairs", "searches")
+    }
     assert outside == tables | {"data:image/png;base64"}
     identifiers = page.values("id")
     assert [name for name, count in Counter(identifiers).items() if count > 1] == []
@@ -187,9 +189,9 @@ def test_the_terminal_names_the_best_method_alone(measured, runs, pipe):
     )
     lines = pipe.file.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
-    place = lines.index("kernel, on mnist. Kernel MSE at 4,096")
+    place = lines.index("Kernel on MNIST. Kernel MSE at 4,096")
     best = lines[place + 3].split()
-    assert best[:2] == ["1", "spherical"]
+    assert best[:2] == ["1", "Spherical"]
     assert best[-1] == "2.50"
 
 
@@ -198,17 +200,17 @@ def test_the_terminal_tells_no_run_from_no_number(measured, runs, pipe):
     print_summary([measured], group_runs([plan_of(measured)], other), report=Path("r"), console=pipe)
     text = pipe.file.getvalue()
     assert "No run has a record yet." in text
-    assert re.search(r"– +raw +none", text)
+    assert re.search(r"– +No embedding +none", text)
 
 
 def test_the_terminal_shows_the_headline_metric_at_every_size(measured, runs, pipe):
     print_measurements([measured], group_runs([plan_of(measured)], runs), pipe)
     lines = [line.split() for line in pipe.file.getvalue().splitlines()]
     assert ["method", "512", "1,024", "4,096"] in lines
-    assert ["broken", "failed", "failed", "failed"] in lines
-    assert ["raw", "0.5500", "–"] in lines
-    assert ["projected", "0.3110", "1.250"] in lines
-    sketch = next(i for i, line in enumerate(lines) if line[:1] == ["sketch"])
+    assert ["Broken", "failed", "failed", "failed"] in lines
+    assert ["No", "embedding", "0.5500", "–"] in lines
+    assert ["Projected", "0.3110", "1.250"] in lines
+    sketch = next(i for i, line in enumerate(lines) if line[:1] == ["Sketch"])
     assert lines[sketch + 1] == ["2", "of", "3", "seeds"] * 3
 
 

@@ -52,6 +52,7 @@ _REPORT = (
     "leaderboard.csv",
     "ranks.csv",
     "pairs.csv",
+    "searches.csv",
     "figures",
 )
 
