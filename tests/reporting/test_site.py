@@ -20,6 +20,7 @@ from record_files import plan_of
 
 from eigenbench.bench.records.record import Failure
 from eigenbench.bench.suites.parts import Deviation
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting import ReportError, site
 from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.formatting import metric_style
@@ -299,3 +300,22 @@ def test_deviations_from_the_paper_are_a_table(build, suite, few):
     deviation = {"paper": "Nesterov steps", "here": "Adam <b>", "why": "it is quicker"}
     page = Page(build(chosen=few, shown=suite.model_copy(update={"deviations": (Deviation(**deviation),)})))
     assert "Paper Here Why Nesterov steps Adam <b> it is quicker" in page.text
+
+
+def test_a_run_that_predicts_one_class_is_marked(build, make_record):
+    doubt = "every test row was predicted to be of class '3'"
+    chosen = [
+        make_record("digits", "gem", "LinearSVC", seed, warnings=[doubt] * (seed == 1)) for seed in range(3)
+    ]
+    page = Page(build(chosen=chosen)).text
+    assert "GEM + linear SVM doubtful" in page, "in the leaderboard"
+    assert f"GEM + linear SVM 1 doubtful {doubt}" in page, "in the table of problems"
+
+
+def test_a_suite_without_published_numbers_has_no_word_of_them(build, make_record, suite):
+    given = suite.model_dump(exclude_unset=True)
+    for spec in given["experiments"].values():
+        spec.pop("published", None)
+    chosen = [make_record("digits", "gem", "LinearSVC", seed) for seed in range(3)]
+    page = Page(build(chosen=chosen, shown=Suite.model_validate(given)))
+    assert not re.search("[Pp]ublished|Reproduced", page.text.partition("Configuration: ")[0])
