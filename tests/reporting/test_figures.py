@@ -44,7 +44,7 @@ def test_of_sixty_methods_the_front_is_named_and_every_point_says_its_name(recor
 def test_few_methods_have_a_colour_each(records):
     root = svg_of(groups_of(NAMES[:8], records, range(1, 9)))
     looks = {
-        one.attrib["data-method"]: str([mark.get("style") for mark in one.iter("{*}use")])
+        one.attrib["data-method"]: str([mark.get("style") for mark in one.iter()])
         for one in root.iter()
         if one.find("{*}title") is not None
     }

@@ -224,8 +224,10 @@ def test_the_terminal_shows_80_columns_and_everything_missing(suite, records, mo
     text = console.file.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     words = " ".join(text.split())
-    assert "random + LinearSVC: seed 1: failed in train: MemoryError: needs 9 GB has 6 GB" in words
-    assert "identity + LinearSVC: 1 of 3 seeds without a record" in words
+    assert (
+        "Random directions + linear SVM: seed 1: failed in train: MemoryError: needs 9 GB has 6 GB" in words
+    )
+    assert "No embedding + linear SVM: 1 of 3 seeds without a record" in words
     short = Console(file=io.StringIO())
     short.print(leaderboard_table(leaderboard(plan_of(suite), "digits", records), limit=2))
     assert "and 18 more" in short.file.getvalue()

@@ -34,6 +34,7 @@ def test_it_writes_the_report_and_says_where(run, tmp_path, capsys):
         "leaderboard.csv",
         "pairs.csv",
         "ranks.csv",
+        "searches.csv",
         "figures",
     }
     assert str(tmp_path / "reports" / "index.html") in capsys.readouterr().err

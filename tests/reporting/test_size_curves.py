@@ -45,7 +45,7 @@ def test_lines_have_names_bands_and_ticks_at_the_sizes(group):
     groups = [group(f"method_{i}", [line(1.0 + i), line(1.2 + i)]) for i in range(8)]
     svg = mean_curves(groups, "kernel_mse").svg("k")
     assert bands(svg) == 8
-    assert {f"method_{i}" for i in range(8)} | {"512", "1,024", "4,096", "size", "Kernel MSE"} <= set(
+    assert {f"Method {i}" for i in range(8)} | {"512", "1,024", "4,096", "size", "Kernel MSE"} <= set(
         texts(svg)
     )
     colours = {f"#{colour}" for colour in re.findall(r"stroke:#([0-9a-f]{6})", svg)}

@@ -74,8 +74,8 @@ def test_a_mean_over_some_seeds_says_so_and_is_not_the_best(suite, make_record, 
     print_comparison([suite], group_runs([plan_of(suite)], runs), pipe)
     print_summary([suite], group_runs([plan_of(suite)], runs), report=Path("r"), console=pipe)
     lines = [line.split() for line in pipe.file.getvalue().splitlines()]
-    [shown] = [line for line in lines if line[:1] == ["pca"] and "reproduced" in line][:1]
+    [shown] = [line for line in lines if line[:1] == ["PCA"] and "reproduced" in line][:1]
     assert shown[-4:] == ["2", "of", "3", "reproduced"]
-    assert ["pca:", "reproduced", "(2", "of", "3", "seeds)"] in lines
+    assert ["PCA:", "reproduced", "(2", "of", "3", "seeds)"] in lines
     assert ["1", "GEM,", "linear", "SVM", "50.00"] in [line[:5] for line in lines]
     assert ["–", "PCA,", "linear", "SVM", "2.00"] in [line[:5] for line in lines], "no rank without all seeds"

@@ -208,6 +208,39 @@ def line_titles(board: pd.DataFrame) -> list[str]:
     ]
 
 
+def significance(board: pd.DataFrame) -> str:
+    """Say whether the first line of a leaderboard is better than the others, by its tie group.
+
+    Parameters
+    ----------
+    board : DataFrame
+        From `eigenbench.reporting.leaderboard.leaderboard`.
+
+    Returns
+    -------
+    str
+        Begins with ``yes``, ``no`` or ``unknown``; empty with fewer than two ranks.
+    """
+    ranked = board[board["rank"].notna()]
+    if len(ranked) < 2:
+        return ""
+    others = ranked["tied"].iloc[1:]
+    if others.isna().all():
+        redrawn = ranked["compared_over"].iloc[0] == OVER_SPLITS
+        return f"unknown: too few {'splits' if redrawn else 'seeds'} to tell"
+    if n_tied := int(others.fillna(False).sum()):
+        return f"no: ties with {n_tied} other{'s' if n_tied > 1 else ''}"
+    if others.isna().any():
+        return f"yes: better than the {others.notna().sum()} others that could be compared"
+    known = {1: "the other", 2: "both others"}.get(len(others), f"all {len(others)} others")
+    return f"yes: better than {known}"
+
+
+def best_name(board: pd.DataFrame) -> str:
+    """Return the display name of the first line of a leaderboard; empty where nothing has a rank."""
+    return "" if board["rank"].isna().all() else line_titles(board)[0]
+
+
 def leaderboards(suites: Sequence[Suite], groups: Groups) -> dict[tuple[str, str], pd.DataFrame]:
     """Make the leaderboard of every experiment, by the names of its suite and its own."""
     return {

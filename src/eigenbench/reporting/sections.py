@@ -13,7 +13,7 @@ import pandas as pd
 
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
-from eigenbench.reporting import page_tables
+from eigenbench.reporting import page_tables, run_tables
 from eigenbench.reporting.captioned_figures import (
     CaptionedFigure,
     ExhibitGroup,
@@ -25,9 +25,8 @@ from eigenbench.reporting.captioned_figures import (
 from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.forest_plot import forest_plot
 from eigenbench.reporting.formatting import MetricStyle, metric_style
-from eigenbench.reporting.leaderboard import comparison_notes, tied_with_best
+from eigenbench.reporting.leaderboard import best_name, comparison_notes, significance, tied_with_best
 from eigenbench.reporting.measurements import MeasureTable, measure_tables
-from eigenbench.reporting.page_tables import best_name, significance
 from eigenbench.reporting.published import PublishedComparison, compare_published, verdict_counts
 from eigenbench.reporting.replicates import Groups, RunGroup, headline_direction, status_counts
 from eigenbench.reporting.shown_table import ShownTable
@@ -206,7 +205,7 @@ class ExperimentView:
     @cached_property
     def searches(self) -> ShownTable | None:
         """The hyperparameter searches."""
-        return page_tables.searches_table(f"{self.anchor}-searches", self.groups)
+        return run_tables.searches_table(f"{self.anchor}-searches", self.groups)
 
     @property
     def runs(self) -> list[Record]:

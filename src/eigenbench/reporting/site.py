@@ -21,7 +21,7 @@ from eigenbench.atomic_files import replacing_entries
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import Run
-from eigenbench.reporting import ReportError, display_names, formatting, page_tables, sections
+from eigenbench.reporting import ReportError, display_names, formatting, page_tables, run_tables, sections
 from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
 from eigenbench.reporting.parameters import searches_csv
@@ -175,19 +175,19 @@ def _environment(machines: MachineCounts, files: RunFiles) -> jinja2.Environment
     }
     environment.globals |= {
         "bar": _bar,
-        "datasets_table": page_tables.datasets_table,
-        "deviations_table": page_tables.deviations_table,
-        "environments_table": page_tables.environments_table,
-        "experiments_table": page_tables.experiments_table,
+        "datasets_table": run_tables.datasets_table,
+        "deviations_table": run_tables.deviations_table,
+        "environments_table": run_tables.environments_table,
+        "experiments_table": run_tables.experiments_table,
         "infinity": math.inf,
         "largest_ratio": LARGEST_RATIO,
-        "problems_table": lambda view: page_tables.problems_table(
+        "problems_table": lambda view: run_tables.problems_table(
             f"{view.anchor}-problems", view.groups, files.log_link
         ),
         "published_table": lambda view: page_tables.published_table(
             f"{view.anchor}-published-numbers", view.comparisons, partial(machines_text, machines)
         ),
-        "runs_table": lambda view: page_tables.runs_table(
+        "runs_table": lambda view: run_tables.runs_table(
             f"{view.anchor}-runs",
             view.spec.headline,
             view.groups,
@@ -196,7 +196,7 @@ def _environment(machines: MachineCounts, files: RunFiles) -> jinja2.Environment
             files.log_link,
         ),
         "shade": _shade,
-        "suites_table": page_tables.suites_table,
+        "suites_table": run_tables.suites_table,
     }
     return environment
 
