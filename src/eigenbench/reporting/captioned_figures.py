@@ -20,7 +20,7 @@ from eigenbench.reporting import exhibit_plots
 from eigenbench.reporting.drawing import Drawing
 from eigenbench.reporting.figures import error_against, has_families, learning_curves
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
-from eigenbench.reporting.rank_figures import LARGEST_RATIO, heat_map, rank_against_seconds, ranking
+from eigenbench.reporting.ranking_plots import LARGEST_RATIO, heat_map, rank_against_seconds, ranking
 from eigenbench.reporting.replicates import RunGroup, headline_direction, total_seconds
 from eigenbench.reporting.size_curves import curve_label, mean_curves
 from eigenbench.reporting.suite_ranks import SuiteRanks
@@ -231,5 +231,5 @@ def _exhibit(group: RunGroup, seed: int, exhibit: Exhibit, key: str) -> Captione
     drawing = exhibit_plots.drawing(exhibit)
     if drawing is None:
         return None
-    alt, wide = f"{group.filter_name}: {exhibit.describe()}", exhibit_plots.is_wide(exhibit)
+    alt, wide = f"{group.filter_name}: {exhibit.describe()}", exhibit_plots.is_wide(drawing)
     return CaptionedFigure(key, drawing, f"seed {seed}", alt, wide, group.filter_name, group.filter_name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,18 +35,21 @@ _LINE_STYLES = ("-", "--", ":", "-.")
 
 
 def drawing(exhibit: BaseExhibit) -> Drawing | None:
-    """Return how to draw an exhibit; None when there is nothing in it."""
-    if exhibit.is_empty():
-        return None
-    picture = picture_of(exhibit)
-    return Drawing(picture.draw, picture.size)
+    """Return how to draw an exhibit; None when there is nothing in it.
+
+    Raises
+    ------
+    KeyError
+        If its kind has no function here that draws it.
+    """
+    return None if exhibit.is_empty() else _DRAWINGS[type(exhibit)](exhibit)
 
 
 def as_png(exhibit: BaseExhibit) -> bytes | None:
     """Draw an exhibit as a PNG file, black on white and under its title; None when there is nothing in it."""
-    if exhibit.is_empty():
+    picture = drawing(exhibit)
+    if picture is None:
         return None
-    picture = picture_of(exhibit)
 
     def draw(figure: Figure) -> None:
         picture.draw(figure)
@@ -56,9 +59,9 @@ def as_png(exhibit: BaseExhibit) -> bytes | None:
     return Drawing(draw, (width, height + 0.25)).png()
 
 
-def is_wide(exhibit: BaseExhibit) -> bool:
-    """Return whether the picture of an exhibit, which is not empty, needs a row of its own."""
-    return picture_of(exhibit).size[0] > 1.2 * _WIDTH
+def is_wide(picture: Drawing) -> bool:
+    """Return whether a picture needs a row of its own."""
+    return picture.size[0] > 1.2 * _WIDTH
 
 
 def confusion_drawing(confusion: Confusion) -> Drawing:
@@ -85,98 +88,52 @@ def confusion_drawing(confusion: Confusion) -> Drawing:
     return Drawing(draw, (max(3.4, side), max(2.8, side - 0.4)))
 
 
-class ExhibitPicture(ABC):
-    """The picture of one exhibit, which is not empty, and its size in inches."""
-
-    def __init__(self, exhibit: Any):
-        self.exhibit = exhibit
-
-    @property
-    @abstractmethod
-    def size(self) -> tuple[float, float]:
-        """Width and height."""
-
-    @abstractmethod
-    def draw(self, figure: Figure) -> None:
-        """Draw it into a figure of that size."""
-
-
 def _wrapped(label: str) -> str:
     """Break the label of an axis that is longer than the axis."""
     return textwrap.fill(label, _LABEL_LETTERS)
 
 
-class _ScatterPicture(ExhibitPicture):
-    exhibit: Scatter
+def _scatter(exhibit: Scatter) -> Drawing:
+    """Draw points by label, numbers in their order, each label named at its median where they are few."""
+    names = sorted(set(exhibit.labels), key=lambda label: (not label.isdigit(), len(label), label))
+    points, labels = np.column_stack([exhibit.x, exhibit.y]), np.asarray(exhibit.labels)
 
-    @property
-    def looks(self) -> dict[str, MarkerStyle]:
-        """Numbers among the labels come in their order, and other labels after them."""
-        labels = sorted(set(self.exhibit.labels), key=lambda label: (not label.isdigit(), len(label), label))
-        return {label: marker_style(index) for index, label in enumerate(labels)}
-
-    @property
-    def named(self) -> dict[str, MarkerStyle]:
-        return self.looks if 1 < len(self.looks) <= MAX_NAMES else {}
-
-    @property
-    def size(self) -> tuple[float, float]:
-        return _WIDTH, 3.0
-
-    def draw(self, figure: Figure) -> None:
+    def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        points = np.column_stack([self.exhibit.x, self.exhibit.y])
-        labels = np.asarray(self.exhibit.labels)
         if len(points) > _MAX_VECTOR_POINTS:
             axes.set_rasterization_zorder(0)
-        for label, style in self.looks.items():
-            x, y = points[labels == label].T
-            axes.plot(
-                x,
-                y,
-                linestyle="none",
-                markersize=3.5,
-                markeredgewidth=0,
-                alpha=0.75,
-                zorder=-1,
-                **style,
-            )
-        axes.set_xlabel(_wrapped(self.exhibit.x_label))
-        axes.set_ylabel(_wrapped(self.exhibit.y_label))
-        for label in self.named:
+        dots: MarkerStyle = {"linestyle": "none", "markersize": 3.5, "markeredgewidth": 0, "alpha": 0.75}
+        for index, label in enumerate(names):
+            axes.plot(*points[labels == label].T, zorder=-1, **dots, **marker_style(index))
+        for label in names if 1 < len(names) <= MAX_NAMES else ():
             x, y = np.median(points[labels == label], axis=0)
             axes.text(x, y, label, ha="center", va="center", fontsize=8, fontweight="bold", clip_on=True)
+        axes.set_xlabel(_wrapped(exhibit.x_label))
+        axes.set_ylabel(_wrapped(exhibit.y_label))
+
+    return Drawing(draw, (_WIDTH, 3.0))
 
 
-class _HistogramPicture(ExhibitPicture):
-    exhibit: Histogram
+def _histogram(exhibit: Histogram) -> Drawing:
+    looks: dict[str, MarkerStyle] = {
+        name: {"color": COLOURS[index % len(COLOURS)], "linestyle": _LINE_STYLES[index % len(_LINE_STYLES)]}
+        for index, name in enumerate(exhibit.densities)
+    }
 
-    @property
-    def looks(self) -> dict[str, MarkerStyle]:
-        return {
-            name: {
-                "color": COLOURS[index % len(COLOURS)],
-                "linestyle": _LINE_STYLES[index % len(_LINE_STYLES)],
-            }
-            for index, name in enumerate(self.exhibit.densities)
-        }
-
-    @property
-    def size(self) -> tuple[float, float]:
-        return _WIDTH, 2.6 + names_height(list(self.looks), _WIDTH)
-
-    def draw(self, figure: Figure) -> None:
+    def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        for name, style in self.looks.items():
-            heights = self.exhibit.densities[name]
-            axes.stairs(heights, self.exhibit.edges, fill=True, color=style["color"], alpha=0.2, linewidth=0)
-            axes.stairs(heights, self.exhibit.edges, linewidth=1.4, **style)
-        if self.exhibit.marker is not None:
-            _mark(axes, self.exhibit.marker)
-        axes.set_xlabel(_wrapped(self.exhibit.x_label))
+        for name, style in looks.items():
+            heights = exhibit.densities[name]
+            axes.stairs(heights, exhibit.edges, fill=True, color=style["color"], alpha=0.2, linewidth=0)
+            axes.stairs(heights, exhibit.edges, linewidth=1.4, **style)
+        if exhibit.marker is not None:
+            _mark(axes, exhibit.marker)
+        axes.set_xlabel(_wrapped(exhibit.x_label))
         axes.set_ylabel("density")
         axes.set_ylim(bottom=0)
-        draw_names(figure, self.looks)
+        draw_names(figure, looks)
+
+    return Drawing(draw, (_WIDTH, 2.6 + names_height(list(looks), _WIDTH)))
 
 
 def _mark(axes: Axes, value: float) -> None:
@@ -192,32 +149,24 @@ def _mark(axes: Axes, value: float) -> None:
     )
 
 
-class _ImagesPicture(ExhibitPicture):
-    exhibit: Images
+def _images(exhibit: Images) -> Drawing:
+    """Lay out rows of images, smaller where there are many."""
+    n_columns = max(map(len, exhibit.rows.values()))
+    names = 0.25 + 0.075 * max(map(len, exhibit.rows))
+    side = min(_IMAGE_INCHES, (_MAX_WIDTH - names) / n_columns)
+    height = 0.15 + side * exhibit.height / exhibit.width * len(exhibit.rows)
 
-    @property
-    def n_columns(self) -> int:
-        return max(map(len, self.exhibit.rows.values()))
-
-    @property
-    def size(self) -> tuple[float, float]:
-        names = 0.25 + 0.075 * max(map(len, self.exhibit.rows))
-        shape = self.exhibit.height / self.exhibit.width
-        side = min(_IMAGE_INCHES, (_MAX_WIDTH - names) / self.n_columns)
-        return max(1.5, names + side * self.n_columns), 0.15 + side * shape * len(self.exhibit.rows)
-
-    def draw(self, figure: Figure) -> None:
+    def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        axes.imshow(_mosaic(self.exhibit, self.n_columns), interpolation="none")
-        height = self.exhibit.height + _GAP_PIXELS
-        axes.set_yticks(
-            [row * height + (height - _GAP_PIXELS - 1) / 2 for row in range(len(self.exhibit.rows))],
-            list(self.exhibit.rows),
-        )
+        axes.imshow(_mosaic(exhibit, n_columns), interpolation="none")
+        pitch = exhibit.height + _GAP_PIXELS
+        middle = (exhibit.height - 1) / 2
+        axes.set_yticks([row * pitch + middle for row in range(len(exhibit.rows))], list(exhibit.rows))
         axes.set_xticks([])
-        axes.tick_params(length=0)
         axes.grid(False)
         axes.spines[:].set_visible(False)
+
+    return Drawing(draw, (max(1.5, names + side * n_columns), height))
 
 
 def _mosaic(exhibit: Images, n_columns: int) -> NDArray[np.uint8]:
@@ -241,30 +190,18 @@ def _grey(image: NDArray[np.float64]) -> NDArray[np.uint8]:
     return np.round(255 * scaled).astype(np.uint8)
 
 
-class _BoxesPicture(ExhibitPicture):
-    exhibit: Boxes
+def _boxes(exhibit: Boxes) -> Drawing:
+    """Draw five-number summaries; names that would touch stand upright."""
+    width = min(_MAX_WIDTH, max(_WIDTH, 0.7 + _BOX_INCHES * len(exhibit.groups)))
+    longest = max(map(len, exhibit.groups))
+    tight = 0.085 * (longest + 1) > (width - 0.7) / len(exhibit.groups)
 
-    @property
-    def size(self) -> tuple[float, float]:
-        width = min(_MAX_WIDTH, max(_WIDTH, 0.7 + _BOX_INCHES * len(self.exhibit.groups)))
-        return width, 2.5 + (0.06 * self._longest if self._is_tight(width) else 0.0)
-
-    @property
-    def _longest(self) -> int:
-        return max(map(len, self.exhibit.groups))
-
-    def _is_tight(self, width: float) -> bool:
-        """Return whether the names of the groups need to stand upright."""
-        return 0.085 * (self._longest + 1) > (width - 0.7) / len(self.exhibit.groups)
-
-    def draw(self, figure: Figure) -> None:
+    def draw(figure: Figure) -> None:
         axes = figure.subplots()
         names = ("whislo", "q1", "med", "q3", "whishi")
         boxes = [
-            {**dict(zip(names, box, strict=True)), "label": label}
-            for label, box in self.exhibit.groups.items()
+            {**dict(zip(names, box, strict=True)), "label": label} for label, box in exhibit.groups.items()
         ]
-        ink = {"color": INK}
         axes.bxp(
             boxes,
             widths=0.6,
@@ -272,29 +209,20 @@ class _BoxesPicture(ExhibitPicture):
             patch_artist=True,
             boxprops={"facecolor": f"{COLOURS[0]}66", "edgecolor": COLOURS[0]},
             medianprops={"color": COLOURS[1], "linewidth": 1.6},
-            whiskerprops=ink,
-            capprops=ink,
+            whiskerprops={"color": INK},
+            capprops={"color": INK},
         )
-        axes.set_ylabel(_wrapped(self.exhibit.y_label))
+        axes.set_ylabel(_wrapped(exhibit.y_label))
         axes.grid(False, axis="x")
-        if self._is_tight(figure.get_figwidth()):
+        if tight:
             axes.tick_params(axis="x", rotation=90)
 
+    return Drawing(draw, (width, 2.5 + (0.06 * longest if tight else 0.0)))
 
-_PICTURES: dict[type[BaseExhibit], type[ExhibitPicture]] = {
-    Scatter: _ScatterPicture,
-    Histogram: _HistogramPicture,
-    Images: _ImagesPicture,
-    Boxes: _BoxesPicture,
+
+_DRAWINGS: dict[type[BaseExhibit], Callable[[Any], Drawing]] = {
+    Scatter: _scatter,
+    Histogram: _histogram,
+    Images: _images,
+    Boxes: _boxes,
 }
-
-
-def picture_of(exhibit: BaseExhibit) -> ExhibitPicture:
-    """Return the picture of an exhibit.
-
-    Raises
-    ------
-    KeyError
-        If its kind has no class here that draws it.
-    """
-    return _PICTURES[type(exhibit)](exhibit)

@@ -26,7 +26,7 @@ from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
 from eigenbench.reporting.parameters import searches_csv
 from eigenbench.reporting.published import comparison_csv, machines_text, verdict_counts
-from eigenbench.reporting.rank_figures import LARGEST_RATIO
+from eigenbench.reporting.ranking_plots import LARGEST_RATIO
 from eigenbench.reporting.replicates import group_runs, status_counts
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
 from eigenbench.reproduction.receipt import MachineCounts
