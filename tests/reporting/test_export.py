@@ -49,7 +49,15 @@ def test_each_table_and_figure_is_a_file_in_each_format(export, tmp_path):
     tables = {"quick-published", "quick-mnist-leaderboard", "quick-digits-leaderboard"}
     figures = {
         f"quick-mnist-{what}"
-        for what in ("forest", "time", "dimension", "learning-curves", "confusion-1", "confusion-2")
+        for what in (
+            "forest",
+            "time",
+            "dimension",
+            "curve-1-loss-curve",
+            "curve-2-validation-curve",
+            "confusion-1",
+            "confusion-2",
+        )
     }
     expected = {f"{name}.{ending}" for name in tables for ending in ("tex", "md", "csv")}
     expected |= {f"{name}.{ending}" for name in figures for ending in ("svg", "png", "pdf")}

@@ -94,7 +94,7 @@ def test_tables_and_pictures_are_described(page):
     assert tags["table"] == tags["caption"] > 8
     assert all("scope" in attributes for tag, attributes in page.tags if tag == "th")
     pictures = [attributes for _, attributes in page.tags if attributes.get("role") == "img"]
-    assert len(pictures) == tags["svg"] == tags["figcaption"] == 12
+    assert len(pictures) == tags["svg"] == tags["figcaption"] == 14
     assert all(attributes["aria-label"] for attributes in pictures)
 
 
@@ -202,7 +202,15 @@ def test_every_figure_is_a_file_of_its_own(report, text):
     assert {path.name for path in files} == {
         f"quick-{experiment}-{what}.svg"
         for experiment in ("mnist", "digits")
-        for what in ("forest", "time", "dimension", "learning-curves", "confusion-1", "confusion-2")
+        for what in (
+            "forest",
+            "time",
+            "dimension",
+            "curve-1-loss-curve",
+            "curve-2-validation-curve",
+            "confusion-1",
+            "confusion-2",
+        )
     }
     assert text.count("<svg") == len(files)
     for path in files:
@@ -213,7 +221,7 @@ def test_every_figure_is_a_file_of_its_own(report, text):
 
 def test_figures_of_an_earlier_report_go(build, few, tmp_path):
     build(chosen=few)
-    assert len(content(tmp_path / "reports" / "figures")) == 6
+    assert len(content(tmp_path / "reports" / "figures")) == 7
     build(chosen=[])
     assert sorted(content(tmp_path / "reports")) == [
         "comparison.csv",

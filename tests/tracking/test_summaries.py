@@ -303,7 +303,7 @@ def test_an_experiment_is_described_and_its_figures_are_drawn(
         ["gem + LogisticRegression", "A table", "test error", "0.03", "0.025", "reproduced"]
     ]
     figures = [item.path for item in client.list_artifacts(overview.info.run_id, "figures")]
-    assert "figures/main-learning-curves.svg" in figures
+    assert "figures/main-curve-1-loss-curve.svg" in figures
 
 
 def test_methods_are_subtracted_seed_by_seed(bring, three_of_each, results, store_uri, tmp_path):

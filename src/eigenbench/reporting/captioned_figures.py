@@ -18,7 +18,7 @@ from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting import exhibit_plots
 from eigenbench.reporting.drawing import Drawing
-from eigenbench.reporting.figures import error_against, has_families, learning_curves
+from eigenbench.reporting.figures import error_against, has_families
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
 from eigenbench.reporting.ranking_plots import LARGEST_RATIO, heat_map, rank_against_seconds, ranking
 from eigenbench.reporting.replicates import RunGroup, headline_direction, total_seconds
@@ -69,7 +69,7 @@ def experiment_figures(
     ``anchor`` begins every identifier, and is unique on the page.
     """
     found = [] if split_size(spec.headline)[1] else _against_costs(spec, groups, anchor)
-    return found + ([] if spec.protocol else _learning(groups, anchor)) + _over_sizes(groups, anchor)
+    return found + _curves(groups, anchor)
 
 
 def ranking_figures(ranks: SuiteRanks, anchor: str) -> list[CaptionedFigure]:
@@ -167,38 +167,24 @@ def _partial_note(groups: Sequence[RunGroup]) -> str:
     return f" Not over all seeds: {', '.join(partial)}." if partial else ""
 
 
-def _learning(groups: Sequence[RunGroup], anchor: str) -> list[CaptionedFigure]:
-    return _drawn(
-        f"{anchor}-learning-curves",
-        learning_curves(groups),
-        "Learning curves of the first seed: one that still falls at its end was stopped early.",
-        "Line plots of training curves; the values are in the run records and in the dashboard.",
-        wide=True,
-    )
-
-
 _MEAN_CURVE = "means over seeds; shades are 95 % intervals, cut at the axes."
 _CURVES = {
+    "loss_curve": "means over seeds of the training loss; a line that falls at its end was stopped early.",
     "spectrum_by_component": "eigenvalues or singular values of the embedding, largest first; on a steep "
-    "line few directions carry the signal."
+    "line few directions carry the signal.",
 }
 
 
-def _over_sizes(groups: Sequence[RunGroup], anchor: str) -> list[CaptionedFigure]:
-    names = dict.fromkeys(
-        name
-        for group in groups
-        for record in group.finished
-        for name in record.curves
-        if record.classifier == NO_CLASSIFIER or "_by_" in name
-    )
+def _curves(groups: Sequence[RunGroup], anchor: str) -> list[CaptionedFigure]:
+    names = dict.fromkeys(name for group in groups for record in group.finished for name in record.curves)
     found = []
     for number, name in enumerate(names, start=1):
+        label = curve_label(name)
         found += _drawn(
             f"{anchor}-curve-{number}-{re.sub('[^A-Za-z0-9]+', '-', name)}",
             mean_curves(groups, name),
-            f"{sentence(curve_label(name))}: {_CURVES.get(name, _MEAN_CURVE)}{_partial_note(groups)}",
-            f"Line plot of {curve_label(name)}, one line per method; the values are in the run records.",
+            f"{sentence(label)}: {_CURVES.get(name, _MEAN_CURVE)}{_partial_note(groups)}",
+            f"Line plot of {label}, one line per method; the values are in the run records.",
         )
     return found
 

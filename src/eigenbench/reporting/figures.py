@@ -1,4 +1,4 @@
-"""Figures of methods and classifiers: a metric against what it costs, and learning curves."""
+"""Figures of methods and classifiers: a metric against what it costs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from eigenbench.bench.records.record import Record
 from eigenbench.comparison.diagram import pareto_front
@@ -97,44 +96,6 @@ def error_against(
     return Drawing(draw, (5.5, 3.2 + looks.height(5.5)))
 
 
-def learning_curves(groups: Sequence[RunGroup]) -> Drawing | None:
-    """Plot the learning curves of the first seed of each group: one small panel per classifier and curve.
-
-    Returns
-    -------
-    Drawing or None
-        None when no run has a curve.
-    """
-    shown = [group for group in groups if group.finished and _learned(group.finished[0])]
-    if not shown:
-        return None
-    looks = _Looks.of(shown)
-    panels: dict[str, list[_Curve]] = {}
-    for group in shown:
-        for name, curve in _learned(group.finished[0]).items():
-            title = f"{classifier_name(group.classifier)}\n{name.replace('_', ' ')}"
-            colour = looks.marker_style(looks.family_of[group.method])
-            panels.setdefault(title, []).append(_Curve(group.filter_name, colour["color"], curve))
-    columns = min(4, len(panels))
-    rows = math.ceil(len(panels) / columns)
-    width = 2.75 * max(columns, 2)
-
-    def draw(figure: Figure) -> None:
-        grid = figure.subplots(rows, columns, squeeze=False).ravel()
-        for axes, (title, curves) in zip(grid, panels.items(), strict=False):
-            _learning_panel(axes, title, [curve for curve in curves if curve.values])
-        for axes in grid[len(panels) :]:
-            axes.remove()
-        looks.draw_names(figure, classifiers=False)
-
-    return Drawing(draw, (width, 2.3 * rows + looks.height(width)))
-
-
-def _learned(record: Record) -> dict[str, list[tuple[int, float]]]:
-    """Return the curves over steps of training."""
-    return {name: curve for name, curve in record.curves.items() if curve and "_by_" not in name}
-
-
 def has_families(groups: Sequence[RunGroup]) -> bool:
     """Return whether `error_against` joins any points."""
     methods = {group.method for group in groups}
@@ -151,14 +112,6 @@ class _Point(NamedTuple):
     method: str
     title: str
     text: str
-
-
-class _Curve(NamedTuple):
-    """A learning curve of one method."""
-
-    method: str
-    colour: str
-    values: list[tuple[int, float]]
 
 
 @dataclass(frozen=True)
@@ -196,10 +149,10 @@ class _Looks:
         families = {} if self.many else {method_name(key): key for key in self.families}
         return families if len(families) > 1 else {}, classifiers
 
-    def draw_names(self, figure: Figure, *, classifiers: bool = True) -> None:
+    def draw_names(self, figure: Figure) -> None:
         """Name the markers (when there are several) above the axes and the families below."""
         families, markers = self._names()
-        if markers and classifiers:
+        if markers:
             styles = {
                 name: {**self.marker_style(self.families[0], key), "color": INK}
                 for name, key in markers.items()
@@ -262,14 +215,3 @@ def _name_points(axes: Axes, points: Sequence[_Point]) -> None:
         axes.annotate(
             point.title, (point.x, point.y), textcoords="offset points", xytext=(5, -9), fontsize=7.5
         )
-
-
-def _learning_panel(axes: Axes, title: str, curves: Sequence[_Curve]) -> None:
-    for curve in curves:
-        steps, values = zip(*curve.values, strict=True)
-        gid = hover_id(curve.method, f"{curve.method}: {values[-1]:.4g} at step {steps[-1]}")
-        axes.plot(steps, values, color=curve.colour, linewidth=1.2, gid=gid)
-    axes.set_title(title, fontsize=8.5)
-    axes.set_xlabel("step")
-    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-    log_if_wide(axes, "y", [value for curve in curves for _, value in curve.values], least=10)

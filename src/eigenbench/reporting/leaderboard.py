@@ -227,7 +227,7 @@ def significance(board: pd.DataFrame) -> str:
     others = ranked["tied"].iloc[1:]
     if others.isna().all():
         redrawn = ranked["compared_over"].iloc[0] == OVER_SPLITS
-        return f"unknown: too few {'splits' if redrawn else 'seeds'} to tell"
+        return f"unknown: too few {'splits' if redrawn else 'seeds'} for a test"
     if n_tied := int(others.fillna(False).sum()):
         return f"no: ties with {n_tied} other{'s' if n_tied > 1 else ''}"
     if others.isna().any():

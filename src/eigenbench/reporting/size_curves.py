@@ -26,7 +26,8 @@ from eigenbench.reporting.replicates import RunGroup
 
 _WIDTH = 5.5
 _MAX_STEP_TICKS = 8
-_MARKERS_PER_LINE = 8
+#: Of longer lines the end alone has a marker.
+_MAX_MARKERS = 10
 
 
 class _Line(NamedTuple):
@@ -113,8 +114,8 @@ def _line(group: RunGroup, name: str) -> _Line | None:
 
 def _draw_line(axes: Axes, line: _Line, look: MarkerStyle, gid: str) -> None:
     means = [found.mean for found in line.estimates]
-    every = max(1, math.ceil(len(line.steps) / _MARKERS_PER_LINE))
-    axes.plot(line.steps, means, linewidth=1.4, markersize=4.5, markevery=every, gid=gid, **look)
+    marked = [len(means) - 1] if len(means) > _MAX_MARKERS else 1
+    axes.plot(line.steps, means, linewidth=1.4, markersize=4.5, markevery=marked, gid=gid, **look)
     if any(found.low is not None for found in line.estimates):
         low, high = zip(*(_band(found) for found in line.estimates), strict=True)
         axes.fill_between(line.steps, low, high, color=look["color"], alpha=0.18, linewidth=0, gid=gid)
