@@ -22,7 +22,7 @@ from eigenbench.reporting.figures import error_against, has_families
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
 from eigenbench.reporting.ranking_plots import LARGEST_RATIO, heat_map, rank_against_seconds, ranking
 from eigenbench.reporting.replicates import RunGroup, headline_direction, total_seconds
-from eigenbench.reporting.size_curves import curve_label, mean_curves
+from eigenbench.reporting.size_curves import LEARNING, curve_label, mean_curves
 from eigenbench.reporting.suite_ranks import SuiteRanks
 
 #: Pictures of embeddings that an experiment shows side by side.
@@ -169,7 +169,7 @@ def _partial_note(groups: Sequence[RunGroup]) -> str:
 
 _MEAN_CURVE = "means over seeds; shades are 95 % intervals, cut at the axes."
 _CURVES = {
-    "loss_curve": "means over seeds of the training loss; a line that falls at its end was stopped early.",
+    **dict.fromkeys(LEARNING, "first seed; a line that falls at its end was stopped early."),
     "spectrum_by_component": "eigenvalues or singular values of the embedding, largest first; on a steep "
     "line few directions carry the signal.",
 }

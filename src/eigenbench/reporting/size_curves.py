@@ -26,6 +26,8 @@ from eigenbench.reporting.replicates import RunGroup
 
 _WIDTH = 5.5
 _MAX_STEP_TICKS = 8
+#: Curves over steps of training, whose number differs between seeds.
+LEARNING = ("loss_curve", "validation_curve")
 #: Of longer lines the end alone has a marker.
 _MAX_MARKERS = 10
 
@@ -96,10 +98,10 @@ def _sized(groups: Sequence[RunGroup]) -> set[str]:
 
 
 def _line(group: RunGroup, name: str) -> _Line | None:
-    """Return the line of one method; steps without a finite value are left out."""
+    """Return the line of one method, without steps that have no finite value; of training, the first seed."""
     scale = metric_style(_split_axis(name)[0]).scale
     values: dict[int, list[float]] = {}
-    for record in group.finished:
+    for record in group.finished[:1] if name in LEARNING else group.finished:
         for step, value in record.curves.get(name, ()):
             if math.isfinite(value):
                 values.setdefault(step, []).append(scale * value)
