@@ -23,7 +23,6 @@ from eigenbench.reporting.formatting import (
     sentence,
 )
 from eigenbench.reporting.leaderboard import TIED, line_titles
-from eigenbench.reporting.measurements import MeasureTable
 from eigenbench.reporting.parameters import parameters_of
 from eigenbench.reporting.published import PublishedComparison
 from eigenbench.reporting.replicates import RunGroup
@@ -202,27 +201,6 @@ def _published_cells(row: PublishedComparison, machines: Callable[[Any], str]) -
         verdict,
         Cell(machines(row)),
     )
-
-
-def measures_table(name: str, table: MeasureTable, groups: Sequence[RunGroup]) -> ShownTable:
-    """Describe what a protocol measured: a row for each method."""
-    rows = []
-    for group in groups:
-        cells = [Cell(group.title)]
-        for column in table.columns:
-            if found := group.estimate(column.metric):
-                small = column.style.interval(found.low, found.high)
-                notes = " ".join(filter(None, (small, group.seeds_note(column.metric))))
-                cells.append(
-                    Cell(
-                        column.style.measured(found.mean), notes, style="best" if group in column.best else ""
-                    )
-                )
-            else:
-                cells.append(Cell(group.state))
-        rows.append(Row(tuple(cells), group.filter_name))
-    columns = [Column("Method"), *(Column(column.heading, True) for column in table.columns)]
-    return ShownTable(name, table.caption, columns, rows)
 
 
 def ranks_table(name: str, found: SuiteRanks, metric: MetricStyle) -> ShownTable:

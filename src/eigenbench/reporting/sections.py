@@ -25,7 +25,7 @@ from eigenbench.reporting.captioned_figures import (
 from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.formatting import MetricStyle, metric_style
 from eigenbench.reporting.leaderboard import best_name, comparison_notes, significance, tied_with_best
-from eigenbench.reporting.measurements import MeasureTable, measure_tables
+from eigenbench.reporting.measurements import measure_tables
 from eigenbench.reporting.published import PublishedComparison, compare_published, verdict_counts
 from eigenbench.reporting.ranking_plots import forest_plot
 from eigenbench.reporting.replicates import Groups, RunGroup, headline_direction, status_counts
@@ -158,13 +158,9 @@ class ExperimentView:
         return f"#{self.anchor}-runs-{self.groups.index(group)}" if group.records else ""
 
     @cached_property
-    def measures(self) -> list[tuple[MeasureTable, ShownTable]]:
+    def measures(self) -> list[ShownTable]:
         """The tables of what a protocol measured."""
-        tables = measure_tables(self.spec, self.groups) if self.spec.protocol else []
-        return [
-            (table, page_tables.measures_table(f"{self.anchor}-measures-{place}", table, self.groups))
-            for place, table in enumerate(tables)
-        ]
+        return measure_tables(self.spec, self.groups, self.anchor) if self.spec.protocol else []
 
     @cached_property
     def pictures(self) -> list[CaptionedFigure]:

@@ -82,6 +82,8 @@ class ShownTable:
         With a cell for each column.
     header : int
         Place of the column that names the rows.
+    title : str
+        A few words in place of the caption.
     """
 
     name: str
@@ -89,6 +91,7 @@ class ShownTable:
     columns: Sequence[Column]
     rows: Sequence[Row]
     header: int = 0
+    title: str = ""
 
     def frame(self) -> pd.DataFrame:
         """Return the columns that are shown at first, as text."""

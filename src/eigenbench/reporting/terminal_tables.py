@@ -18,9 +18,10 @@ from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting.display_names import classifier_name, experiment_name, method_name
 from eigenbench.reporting.formatting import MetricStyle, metric_style, seconds, sentence
 from eigenbench.reporting.leaderboard import TIED, leaderboard_notes, leaderboards
-from eigenbench.reporting.measurements import MeasureTable, measure_tables
+from eigenbench.reporting.measurements import measure_tables
 from eigenbench.reporting.published import PublishedComparison, compare_all_published, verdict_counts
-from eigenbench.reporting.replicates import Groups, RunGroup, status_counts
+from eigenbench.reporting.replicates import Groups, status_counts
+from eigenbench.reporting.shown_table import ShownTable
 
 #: Lines of each leaderboard in the summary.
 _N_BEST = 3
@@ -56,7 +57,7 @@ def print_measurements(suites: Sequence[Suite], groups: Groups, console: Console
             if experiment.protocol is not None:
                 measures = measure_tables(experiment, groups[suite.name, name])[0]
                 console.print(Text(f"{experiment_name(name, experiment.dataset)}. {measures.title}"))
-                console.print(_measured(measures, groups[suite.name, name]))
+                console.print(_measured(measures))
                 console.print()
 
 
@@ -116,20 +117,16 @@ def _print_source(rows: Sequence[PublishedComparison], console: Console) -> None
     console.print()
 
 
-def _measured(measures: MeasureTable, groups: Sequence[RunGroup]) -> Table:
+def _measured(shown: ShownTable) -> Table:
     """Tabulate means; intervals would not fit beside each other, and are in the report."""
     table = text_table("")
-    table.add_column("method", overflow="fold")
-    for column in measures.columns:
-        table.add_column(Text(column.heading), justify="right", overflow="fold")
-    for group in groups:
-        row = [Text(group.filter_name)]
-        for column in measures.columns:
-            found = group.estimate(column.metric)
-            text = column.style.measured(found.mean) if found else group.state
-            text = "\n".join(filter(None, [text, group.seeds_note(column.metric)]))
-            row.append(Text(text, style="bold" if group in column.best else ""))
-        table.add_row(*row)
+    for column in shown.columns:
+        heading = Text(column.heading if column.numeric else column.heading.lower())
+        table.add_column(heading, justify="right" if column.numeric else "left", overflow="fold")
+    for row in shown.rows:
+        texts = [cell.text.replace(" (", "\n").replace(")", "") for cell in row.cells[1:]]
+        styles = ["bold" if "best" in cell.style else "" for cell in row.cells[1:]]
+        table.add_row(Text(row.cells[0].text), *map(Text, texts, styles))
     return table
 
 
