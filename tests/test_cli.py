@@ -42,7 +42,7 @@ def test_show_tells_what_protocols_measured(tmp_path):
     )
     done = run("show", "kernels", "--suites-dir", str(suites), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "main, on digits. Expected kernel MSE by size" in done.stdout
+    assert "Main on Digits. Expected kernel MSE by size" in done.stdout
     assert "no record" in done.stdout
 
 

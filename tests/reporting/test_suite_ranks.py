@@ -142,3 +142,30 @@ def test_experiments_of_other_methods_each_make_no_section(make_suite, runs, tmp
     text = page.read_text(encoding="utf-8")
     assert "All datasets" not in text, "nothing to say"
     assert "without any result" not in text
+
+
+def test_ranks_and_ratios_follow_the_filter(make_suite, runs, tmp_path, browser):
+    suite, path = make_suite(), tmp_path / "many.yaml"
+    path.write_text("title: Many\n", encoding="utf-8")
+    report = render([plan_of(suite)], runs(suite), reports_dir=tmp_path / "r", suite_paths={"many": path})
+    page = browser.new_page()
+    page.goto(report.as_uri())
+    rows = page.locator("table.heat tbody tr:visible")
+
+    def shown():
+        return [row.locator("th, td").all_inner_texts()[:4] for row in rows.all()]
+
+    before = shown()
+    assert [(row[0], row[1], row[3]) for row in before] == [
+        ("GEM + linear SVM", "1.00", "1.00"),
+        ("PCA + linear SVM", "2.00", "2.00"),
+        ("Random directions + linear SVM", "3.00", "4.00"),
+    ]
+    page.get_by_label("Show only methods").fill("random, pca")
+    assert shown() == [
+        ["PCA + linear SVM", "1.00", "1.0 to 1.0", "1.00"],
+        ["Random directions + linear SVM", "2.00", "2.0 to 2.0", "2.00"],
+    ]
+    page.get_by_label("Show only methods").fill("")
+    assert shown() == before
+    page.close()

@@ -1,6 +1,6 @@
 """Exhibits: data of pictures that protocols leave in records, which reports and the dashboard draw.
 
-A kind is a class here and a class that draws it in `eigenbench.reporting.exhibit_plots`.
+A kind is a class here and a function that draws it in `eigenbench.reporting.exhibit_plots`.
 """
 
 from __future__ import annotations
