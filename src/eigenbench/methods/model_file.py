@@ -97,7 +97,7 @@ def load_model(path: Path, trusted: Iterable[str] = ()) -> Any:
         and for files that hold much more than their own size.
     """
     try:
-        _check_size(path)
+        _check_size(Path(path))
         found = skops.io.get_untrusted_types(file=path)
         if old := [name for name in found if name.startswith(_MOVED_PACKAGES)]:
             raise ModelFileError(

@@ -26,7 +26,7 @@ from eigenbench.reporting.size_curves import LEARNING, curve_label, mean_curves
 from eigenbench.reporting.suite_ranks import SuiteRanks
 
 #: Pictures of embeddings that an experiment shows side by side.
-MAX_EXHIBITS = 6
+MAX_EXHIBITS = 4
 #: Larger confusion matrices are left to the dashboard.
 MAX_CONFUSION_CLASSES = 20
 

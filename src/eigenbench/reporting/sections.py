@@ -24,7 +24,13 @@ from eigenbench.reporting.captioned_figures import (
 )
 from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.formatting import MetricStyle, metric_style
-from eigenbench.reporting.leaderboard import best_name, comparison_notes, significance, tied_with_best
+from eigenbench.reporting.leaderboard import (
+    best_name,
+    comparison_notes,
+    ranked_label,
+    significance,
+    tied_with_best,
+)
 from eigenbench.reporting.measurements import measure_tables
 from eigenbench.reporting.published import PublishedComparison, compare_published, verdict_counts
 from eigenbench.reporting.ranking_plots import forest_plot
@@ -140,11 +146,8 @@ class ExperimentView:
     @property
     def edge_notes(self) -> list[str]:
         """The methods whose search chose a value at the edge of its grid."""
-        titles = {(group.method, page_tables.classifier_key(group)): group.title for group in self.groups}
         return [
-            f"{titles[line['method'], line['classifier']]}: {line['grid_edge']}"
-            for line in self.board_lines
-            if line["grid_edge"]
+            f"{ranked_label(line)}: {line['grid_edge']}" for line in self.board_lines if line["grid_edge"]
         ]
 
     @cached_property

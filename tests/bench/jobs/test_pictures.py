@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
+from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -49,7 +50,9 @@ def test_directions_of_scaled_columns_are_no_images():
     assert kinds(pictures(fitted, X, Y, CLASSES)) == ["scatter"]
 
 
-@pytest.mark.parametrize("features", [None, make_pipeline(StandardScaler()).fit(X)])
+@pytest.mark.parametrize(
+    "features", [None, make_pipeline(StandardScaler()).fit(X), make_pipeline(Nystroem(n_components=5)).fit(X)]
+)
 def test_without_a_linear_map_there_is_nothing(features):
     assert pictures(features, X, Y, CLASSES) == {}
 

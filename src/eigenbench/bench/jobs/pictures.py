@@ -38,10 +38,12 @@ def pictures(features: Any, X: Any, y: Any, classes: Sequence[str]) -> Report:
         ``exhibits`` and ``curves`` as records have them; empty without a linear map of dense class data.
     """
     steps = [] if features is None else [step for _, step in features.steps]
-    maps = [(place, step) for place, step in enumerate(steps) if len(_directions(step))]
-    if not maps or not isinstance(X, np.ndarray) or np.ndim(y) != 1:
+    place = next((place for place, step in enumerate(steps) if len(_directions(step))), None)
+    if place is None or not isinstance(X, np.ndarray) or np.ndim(y) != 1:
         return {}
-    place, step = maps[0]
+    step, part = steps[place], features[: place + 1]
+    if not _is_affine(part, X[:1]):
+        return {}
     directions = _directions(step)
     values = next(
         (found for key in _SPECTRA if len(found := getattr(step, key, ())) == len(directions)), None
@@ -55,7 +57,7 @@ def pictures(features: Any, X: Any, y: Any, classes: Sequence[str]) -> Report:
         title = "Leading directions as images"
         shown.append(Images(title=title, height=side, width=side, rows=rows))
     if len(directions) > 1 and 1 < len(classes) <= MAX_NAMES:
-        Z = features[: place + 1].transform(X)[:, order[:2]]
+        Z = part.transform(X)[:, order[:2]]
         shown.append(
             Scatter(
                 title="Test rows in the plane of the two leading directions",
@@ -79,6 +81,14 @@ def _directions(step: Any) -> NDArray[np.float64]:
         return np.asarray(step.detectors_).T
     components = np.asarray(getattr(step, "components_", ()))
     return components if components.ndim == 2 else np.empty((0, 0))
+
+
+def _is_affine(part: Any, row: NDArray[Any]) -> bool:
+    """Return whether steps are a linear map and an offset, as those of kernels are not."""
+    once, twice, none = part.transform(np.vstack([row, 2 * row, 0 * row]))
+    return bool(
+        np.allclose(twice - none, 2 * (once - none), rtol=1e-3, atol=1e-4 * np.abs(twice - none).max())
+    )
 
 
 def image_side(X: NDArray[np.float64]) -> int:

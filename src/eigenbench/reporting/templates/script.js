@@ -73,7 +73,7 @@
     if (extra.length) {
       const box = make("details", { className: "columns" });
       box.append(make("summary", { textContent: "Columns" }));
-      for (const heading of extra) {
+      const choose = (heading) => {
         const label = make("label");
         const tick = make("input", { type: "checkbox" });
         label.append(tick, ` ${heading.textContent}`);
@@ -81,8 +81,9 @@
         tick.addEventListener("change", () => {
           for (const row of table.rows) if (!row.matches(".group")) row.cells[column].classList.toggle("shown", tick.checked);
         });
-        box.append(label);
-      }
+        return label;
+      };
+      box.addEventListener("toggle", () => box.append(...extra.map(choose)), { once: true });
       tools.append(box);
     }
     const save = make("button", { type: "button", textContent: "Save as CSV" });
