@@ -85,10 +85,9 @@ def _directions(step: Any) -> NDArray[np.float64]:
 
 def _is_affine(part: Any, row: NDArray[Any]) -> bool:
     """Return whether steps are a linear map and an offset, as those of kernels are not."""
-    once, twice, none = part.transform(np.vstack([row, 2 * row, 0 * row]))
-    return bool(
-        np.allclose(twice - none, 2 * (once - none), rtol=1e-3, atol=1e-4 * np.abs(twice - none).max())
-    )
+    once, twice, none = np.asarray(part.transform(np.vstack([row, 2 * row, 0 * row])))
+    moved = twice - none
+    return bool(np.allclose(moved, 2 * (once - none), rtol=1e-3, atol=1e-4 * np.abs(moved).max()))
 
 
 def image_side(X: NDArray[np.float64]) -> int:

@@ -135,7 +135,10 @@ def _fit(
         report["confusion"] = {"labels": list(dataset.classes), "matrix": scores.confusion.tolist()}
     shown: Report = {}
     if classifier == next(iter(spec.classifiers)) and seed == spec.pictured_seed:
-        shown = pictures(features, *spec.rows("test", seed).of(dataset), dataset.classes)
+        try:
+            shown = pictures(features, *spec.rows("test", seed).of(dataset), dataset.classes)
+        except (TypeError, ValueError, IndexError) as error:  # a component of one's own may use these names
+            logger.warning("no picture of the embedding: %s", error)
     return report | {
         "metrics": {f"test_{name}": value for name, value in finite_metrics(scores.metrics).items()},
         "predict_seconds": scores.predict_seconds,
