@@ -91,7 +91,7 @@ def test_the_page_marks_what_changed_since_the_record_before_on_the_same_machine
 def test_a_slowed_and_worsened_copy_is_found_and_a_copy_is_not(tmp_path):
     for name in ("copy", "changed"):
         shutil.copytree(SRC, tmp_path / name / "src")
-    package = tmp_path / "changed" / "src" / "eigenbench"
+    package = tmp_path / "changed" / "src" / "eigenbench" / "methods"
     append_to(
         package / "moments" / "__init__.py",
         "_update = ClassMoments.update\n\n\ndef _twice(self, X, y, *rest):\n"

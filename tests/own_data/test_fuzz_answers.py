@@ -44,7 +44,7 @@ def test_a_table_becomes_a_leaderboard_or_one_sentence(tmp_path, monkeypatch, se
         assert len(str(answer).splitlines()) == 1
         return
     table, problem, workspace = answer
-    assert all(problem.description())
+    assert all(problem.describe())
     watch = planned_runs(workspace)
     # The best model is saved and loaded below; to save all as the jobs do takes longer than to fit them.
     monkeypatch.setattr(train, "save_model", pickle_model)
