@@ -13,6 +13,7 @@ VALID = {
     "kernel_error": {"degree": 3},
     "label_embedding_scale": {},
     "label_structure": {},
+    "learning_curve": {"train_rows": (250, 1000)},
     "linear_svm": {"degree": 3},
     "map_speed": {},
     "paired_comparison": {"variants": {"a": {}, "b": {}}, "reference": "a"},

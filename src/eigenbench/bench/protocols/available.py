@@ -62,6 +62,7 @@ PROTOCOLS: dict[str, Protocol] = {
         "kernel_error",
         "label_structure",
         "label_embedding_scale",
+        "learning_curve",
         "linear_svm",
         "map_speed",
         "paired_comparison",

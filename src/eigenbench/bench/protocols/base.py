@@ -120,6 +120,26 @@ def by_size(measured: dict[int, dict[str, float]], axis: str) -> tuple[dict[str,
     return metrics, curves
 
 
+def candidates_of(method: Any) -> dict[str, list[float]]:
+    """Return the values of parameters given as ``{choose: [...]}``, by ``step__parameter``.
+
+    Raises
+    ------
+    ValueError
+        If a list of values is empty or holds something else than numbers.
+    """
+    found = {
+        name: value["choose"]
+        for name, value in method.get_params(deep=True).items()
+        if isinstance(value, dict) and set(value) == {"choose"}
+    }
+    for name, values in found.items():
+        numbers = isinstance(values, list) and all(type(value) in (int, float) for value in values)
+        if not numbers or not values:
+            raise ValueError(f"{name}: 'choose' needs a list of numbers, found {values!r}")
+    return found
+
+
 @dataclass(frozen=True)
 class Trial:
     """One method with one seed, on the data of an experiment.

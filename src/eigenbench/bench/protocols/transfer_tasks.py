@@ -14,7 +14,7 @@ from sklearn.model_selection import GroupKFold, ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import normalize
 
-from eigenbench.bench.protocols.base import Trial
+from eigenbench.bench.protocols.base import Trial, candidates_of
 from eigenbench.bench.protocols.transfer_settings import Deformation, TransferSettings
 from eigenbench.methods.classifiers.one_example import OneExampleNearestNeighbour
 
@@ -227,7 +227,7 @@ def choose_on_held_out_classes(
         If a list of values is empty or holds something else than numbers, there are too few classes, or no
         combination can be fitted; then it is the error of the last one.
     """
-    grid = _candidates(method)
+    grid = candidates_of(method)
     if not grid:
         return {}, None
     n_classes = len(np.unique(y))
@@ -264,17 +264,3 @@ def _error_on_parts(
         fitted = clone(method).fit(X[rest], y[rest])
         errors.append(one_example_error(fitted.transform(X[held_out]), y[held_out]))
     return float(np.mean(errors))
-
-
-def _candidates(method: Pipeline) -> dict[str, list[float]]:
-    """Return the values to choose among, by ``step__parameter``."""
-    found = {
-        name: value["choose"]
-        for name, value in method.get_params(deep=True).items()
-        if isinstance(value, dict) and set(value) == {"choose"}
-    }
-    for name, values in found.items():
-        numbers = isinstance(values, list) and all(type(value) in (int, float) for value in values)
-        if not numbers or not values:
-            raise ValueError(f"{name}: 'choose' needs a list of numbers, found {values!r}")
-    return found

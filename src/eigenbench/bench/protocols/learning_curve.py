@@ -1,0 +1,245 @@
+"""Test error and seconds against the number of training rows, or of classes, with parameters chosen once."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from eigenbench.bench.protocols.base import (
+    ClassifierSettings,
+    Outcome,
+    Several,
+    Trial,
+    at_sizes,
+    by_size,
+    candidates_of,
+)
+from eigenbench.datasets.splits import holdout_split
+
+#: A search compares at most so many candidates, the same for every method.
+MAX_CANDIDATES = 24
+
+
+class LearningCurveSettings(ClassifierSettings):
+    """The training sets of a curve, and the rows that parameters are chosen on.
+
+    Attributes
+    ----------
+    train_rows : tuple of int
+        Numbers of training rows, ascending. Each training set contains the smaller ones, with its share of
+        each class.
+    classes : tuple of int
+        In place of ``train_rows``: numbers of classes, ascending, with ``rows_per_class`` rows of each.
+        Training and test rows of other classes are left out.
+    rows_per_class : int or None
+        Rows of each class, where classes are varied.
+    test_rows : int
+        Most test rows.
+    search_rows : int
+        Most training rows of the search: parameters given as ``{choose: [...]}`` are chosen on a quarter of
+        them, held out, and kept for all sizes. Each seed has a search of its own.
+    seeds_per_size : tuple of int
+        For each size the number of seeds, counted from 0, that measure it; descending. Empty: all do.
+    """
+
+    headline: ClassVar[str] = "test_error_at_1000"
+
+    train_rows: Several[Annotated[int, Field(ge=2)]] = ()
+    classes: Several[Annotated[int, Field(ge=2)]] = ()
+    rows_per_class: int | None = Field(default=None, ge=2)
+    test_rows: int = Field(default=10_000, ge=1)
+    search_rows: int = Field(default=1_000, ge=8)
+    seeds_per_size: Several[Annotated[int, Field(ge=1)]] = ()
+
+    @model_validator(mode="after")
+    def _one_axis(self) -> LearningCurveSettings:
+        if bool(self.train_rows) == bool(self.classes):
+            raise ValueError("give either 'train_rows' or 'classes'")
+        if bool(self.classes) != (self.rows_per_class is not None):
+            raise ValueError("'rows_per_class' belongs to 'classes', and 'classes' needs it")
+        if any(later <= earlier for earlier, later in pairwise(self.sizes)):
+            raise ValueError(f"'train_rows' and 'classes' must ascend, found {list(self.sizes)}")
+        seeds = self.seeds_per_size
+        if seeds and (len(seeds) != len(self.sizes) or any(a < b for a, b in pairwise(seeds))):
+            raise ValueError(
+                f"'seeds_per_size' needs {len(self.sizes)} descending numbers, one for each size"
+            )
+        return self
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The places on the axis."""
+        return self.train_rows or self.classes
+
+    @property
+    def axis(self) -> str:
+        """The name of the axis."""
+        return "training_rows" if self.train_rows else "classes"
+
+    def work(self, rows: int, features: int) -> int:
+        """Estimate the numbers that one measurement computes on: all training sets, and a search."""
+        rows_of_fits = sum(self.train_rows or [n * (self.rows_per_class or 0) for n in self.classes])
+        return (rows_of_fits + MAX_CANDIDATES * min(rows, self.search_rows)) * max(features, 1_000)
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the names of errors and seconds at every size, and the pattern of chosen parameters."""
+        return (
+            *at_sizes(("test_error", "seconds"), self.sizes),
+            "search_error",
+            "search_seconds",
+            "candidates",
+            "chosen_*",
+        )
+
+
+def measure(trial: Trial) -> Outcome:
+    """Choose the parameters of a method once, then train on every training set and test.
+
+    Methods of one seed share their training sets, search rows and test rows. A method that ends with a
+    classifier is trained as it is; any other gets the classifier of the settings.
+
+    Returns
+    -------
+    Outcome
+        ``test_error_at_N`` and ``seconds_at_N``, of fitting features and classifier on N rows or classes,
+        both also curves over N; ``search_error`` of the chosen parameters on the rows held out,
+        ``search_seconds`` of all ``candidates``, and ``chosen_<parameter>``.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer training rows, classes or rows of a class than the settings name; or there are
+        more than 24 candidates.
+    """
+    settings: LearningCurveSettings = trial.settings
+    rows = _NestedRows.of(trial)
+    started = time.perf_counter()
+    chosen, search_error, n_candidates = _search(trial, *rows.search(settings.search_rows, trial.seed))
+    searched = time.perf_counter()
+    measured: dict[int, dict[str, float]] = {}
+    predict_seconds, dimension = 0.0, None
+    for place, size in enumerate(settings.sizes):
+        if settings.seeds_per_size and trial.seed >= settings.seeds_per_size[place]:
+            break
+        error, seconds, predicting, dimension = _trained(
+            trial, chosen, rows.training(size), rows.test(size, settings.test_rows)
+        )
+        measured[size] = {"test_error": error, "seconds": seconds}
+        predict_seconds += predicting
+    metrics, curves = by_size(measured, settings.axis)
+    if n_candidates > 1:
+        metrics |= {"search_error": search_error, "search_seconds": searched - started}
+        metrics |= {"candidates": float(n_candidates)}
+        metrics |= {f"chosen_{name}": float(value) for name, value in chosen.items()}
+    fit_seconds = sum(values["seconds"] for values in measured.values())
+    return Outcome(
+        metrics, curves, dimension=dimension, fit_seconds=fit_seconds, predict_seconds=predict_seconds
+    )
+
+
+@dataclass(frozen=True)
+class _NestedRows:
+    """Rows in an order whose first n have their share of each class, for every n, and classes in an order."""
+
+    data: Any
+    order: NDArray[np.intp]
+    class_order: NDArray[np.intp]
+    rows_per_class: int | None
+
+    @classmethod
+    def of(cls, trial: Trial) -> _NestedRows:
+        settings, data = trial.settings, trial.data()
+        codes = np.asarray(data.y_train)
+        generator = np.random.default_rng([trial.seed, 0x1C])
+        order = generator.permutation(len(codes))
+        class_order = generator.permutation(len(data.classes))
+        counts = np.bincount(codes, minlength=len(data.classes))
+        if settings.train_rows and settings.train_rows[-1] > len(codes):
+            raise ValueError(
+                f"'train_rows' go to {settings.train_rows[-1]}, and there are {len(codes)} training rows"
+            )
+        if settings.classes and settings.classes[-1] > len(counts):
+            raise ValueError(f"'classes' go to {settings.classes[-1]}, and there are {len(counts)} classes")
+        if settings.rows_per_class is not None and counts.min() < settings.rows_per_class:
+            raise ValueError(
+                f"'rows_per_class' is {settings.rows_per_class}, and class "
+                f"{data.classes[int(counts.argmin())]!r} has {counts.min()} training rows"
+            )
+        ordered = codes[order]
+        # The k-th of the n rows of a class comes at (k + u) / n of the whole, u being drawn for the class.
+        rank = np.empty(len(codes))
+        for code in np.flatnonzero(counts):
+            places = np.flatnonzero(ordered == code)
+            rank[places] = (np.arange(len(places)) + generator.random()) / len(places)
+        return cls(data, order[np.argsort(rank, kind="stable")], class_order, settings.rows_per_class)
+
+    def _training_rows(self, size: int) -> NDArray[np.intp]:
+        if self.rows_per_class is None:
+            return self.order[:size]
+        codes = np.asarray(self.data.y_train)[self.order]
+        taken = [np.flatnonzero(codes == code)[: self.rows_per_class] for code in self.class_order[:size]]
+        return self.order[np.concatenate(taken)]
+
+    def training(self, size: int) -> tuple[Any, Any]:
+        """Return (X, y) of a training set."""
+        rows = np.sort(self._training_rows(size))
+        return self.data.X_train[rows], np.asarray(self.data.y_train)[rows]
+
+    def test(self, size: int, most: int) -> tuple[Any, Any]:
+        """Return (X, y) of the first test rows; where classes are varied, of those of the training set."""
+        codes = np.asarray(self.data.y_test)
+        known = np.ones(len(codes), dtype=bool)
+        if self.rows_per_class is not None:
+            known = np.isin(codes, self.class_order[:size])
+        rows = np.flatnonzero(known)[:most]
+        return self.data.X_test[rows], codes[rows]
+
+    def search(self, most: int, seed: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+        """Return (X, y) to fit candidates on, and (X, y) to choose by; each class has eight rows or more."""
+        X, y = self.data.X_train, np.asarray(self.data.y_train)
+        searched = self.order[np.isin(y[self.order], self.class_order[: max(2, most // 8)])][:most]
+        rows = np.sort(searched)
+        fitted, held = (rows[part] for part in holdout_split(y[rows], 0.25, seed))
+        return (X[fitted], y[fitted]), (X[held], y[held])
+
+
+def _search(trial: Trial, fit: Any, held_out: Any) -> tuple[dict[str, Any], float, int]:
+    """Return the parameters with the fewest errors on rows held out, their error, and how many were tried."""
+    from sklearn.model_selection import ParameterGrid
+
+    candidates: list[dict[str, Any]] = list(ParameterGrid(candidates_of(trial.build())))
+    if len(candidates) > MAX_CANDIDATES:
+        raise ValueError(f"{len(candidates)} candidates, more than {MAX_CANDIDATES}: shorten the lists")
+    if len(candidates) == 1:
+        return candidates[0], np.nan, 1
+    errors = []
+    for candidate in candidates:
+        try:
+            errors.append(_trained(trial, candidate, fit, held_out)[0])
+        except (ValueError, np.linalg.LinAlgError):
+            errors.append(np.inf)  # as more components than a class has rows
+    best = int(np.argmin(errors))
+    if not np.isfinite(errors[best]):
+        return candidates[0], np.nan, len(candidates)
+    return candidates[best], errors[best], len(candidates)
+
+
+def _trained(
+    trial: Trial, params: dict[str, Any], train: Any, test: Any
+) -> tuple[float, float, float, int | None]:
+    """Return the error, the seconds to fit and to predict, and the number of features."""
+    method = trial.build().set_params(**params)
+    if not hasattr(method, "predict"):
+        trained = trial.train(method, train, test)
+        return trained.error, trained.fit_seconds, trained.predict_seconds, trained.model.coef_.shape[-1]
+    started = time.perf_counter()
+    method.fit(*train)
+    fitted = time.perf_counter()
+    error = float(np.mean(method.predict(test[0]) != test[1]))
+    return error, fitted - started, time.perf_counter() - fitted, None

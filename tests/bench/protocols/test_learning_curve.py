@@ -1,0 +1,132 @@
+"""Learning curves, against estimators fitted by hand."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from eigenbench.bench.protocols.base import Trial
+from eigenbench.bench.protocols.learning_curve import LearningCurveSettings, measure
+
+
+class Remembering(PCA):
+    """PCA that remembers the rows that it was fitted on."""
+
+    fitted = ()
+
+    def fit(self, X, y=None):
+        type(self).fitted += ((X.copy(), y.copy()),)
+        return super().fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    X, y = load_digits(return_X_y=True)
+    X = (X / 16).astype(np.float32)
+    return X[:1200], y[:1200], X[1200:], y[1200:]
+
+
+@pytest.fixture
+def trial_of(make_trial, rows):
+    def make(method=Remembering, seed=0, **settings):
+        X, y, V, v = rows
+        Remembering.fitted = ()
+        return make_trial(X, V, LearningCurveSettings(**settings), y, v)(method, seed=seed)
+
+    return make
+
+
+def fitted_on():
+    return [len(X) for X, _ in Remembering.fitted]
+
+
+def test_training_sets_are_nested_and_have_their_share_of_each_class(trial_of):
+    measure(trial_of(train_rows=(50, 200, 1000)))
+    assert fitted_on() == [50, 200, 1000]
+    sets = [{row.tobytes() for row in X} for X, _ in Remembering.fitted]
+    assert sets[0] <= sets[1] <= sets[2]
+    for _, y in Remembering.fitted:
+        assert np.ptp(np.bincount(y, minlength=10)) <= max(2, 0.1 * len(y))
+
+
+def test_errors_are_those_of_the_classifier_fitted_by_hand(trial_of, rows):
+    trial = trial_of(train_rows=(100, 400), params={"ridge": 0.1}, test_rows=200)
+    outcome = measure(trial)
+    for size, (X, y) in zip((100, 400), Remembering.fitted, strict=True):
+        model = trial.load("CalibratedLeastSquares")(feature_map=PCA(random_state=0), ridge=0.1).fit(X, y)
+        error = 1 - model.score(rows[2][:200], rows[3][:200])
+        assert outcome.metrics[f"test_error_at_{size}"] == pytest.approx(error)
+    assert [size for size, _ in outcome.curves["test_error_by_training_rows"]] == [100, 400]
+    assert [size for size, _ in outcome.curves["seconds_by_training_rows"]] == [100, 400]
+    assert outcome.dimension == 64
+
+
+def test_parameters_are_chosen_once_on_training_rows(trial_of):
+    trial = trial_of(train_rows=(400, 800), search_rows=200)
+    search = Trial(
+        trial.settings,
+        lambda **last: trial.build(n_components={"choose": [1, 20]}, **last),
+        trial.load,
+        trial.data,
+        0,
+    )
+    outcome = measure(search)
+    assert fitted_on() == [150, 150, 400, 800]
+    assert outcome.metrics["chosen_remembering__n_components"] == 20
+    assert outcome.metrics["candidates"] == 2
+    assert outcome.dimension == 20
+
+
+def test_classes_at_equal_rows_per_class(trial_of):
+    outcome = measure(trial_of(classes=(2, 5, 10), rows_per_class=30))
+    assert fitted_on() == [60, 150, 300]
+    for n_classes, (_, y) in zip((2, 5, 10), Remembering.fitted, strict=True):
+        assert np.unique(y, return_counts=True)[1].tolist() == [30] * n_classes
+    assert outcome.metrics["test_error_at_2"] < outcome.metrics["test_error_at_10"]
+
+
+def test_later_seeds_leave_out_the_large_sizes(trial_of):
+    settings = {"train_rows": (50, 200), "seeds_per_size": (3, 1)}
+    assert "test_error_at_200" in measure(trial_of(seed=0, **settings)).metrics
+    assert "test_error_at_200" not in measure(trial_of(seed=1, **settings)).metrics
+
+
+def test_a_method_that_classifies_is_trained_as_it_is(make_trial, rows):
+    X, y, V, v = rows
+
+    def machine(random_state):
+        return LogisticRegression(C=0.1, max_iter=1000)
+
+    outcome = measure(make_trial(X, V, LearningCurveSettings(train_rows=(1200,)), y, v)(machine))
+    expected = 1 - make_pipeline(LogisticRegression(C=0.1, max_iter=1000)).fit(X, y).score(V, v)
+    assert outcome.metrics["test_error_at_1200"] == pytest.approx(expected, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"train_rows": (100, 5000)}, "'train_rows' go to 5000, and there are 1200 training rows"),
+        ({"classes": (2, 11), "rows_per_class": 5}, "'classes' go to 11, and there are 10 classes"),
+        ({"classes": (2,), "rows_per_class": 500}, "'rows_per_class' is 500, and class"),
+    ],
+)
+def test_more_than_there_is(trial_of, settings, message):
+    with pytest.raises(ValueError, match=message):
+        measure(trial_of(**settings))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "either 'train_rows' or 'classes'"),
+        ({"train_rows": (2,), "classes": (2,), "rows_per_class": 2}, "either 'train_rows' or 'classes'"),
+        ({"classes": (2,)}, "'rows_per_class' belongs"),
+        ({"train_rows": (20, 10)}, "must ascend"),
+        ({"train_rows": (10, 20), "seeds_per_size": (2, 3)}, "needs 2 descending numbers"),
+    ],
+)
+def test_contradictory_settings(settings, message):
+    with pytest.raises(ValueError, match=message):
+        LearningCurveSettings(**settings)
