@@ -77,9 +77,9 @@ class ExperimentSpec(SuiteModel):
     """Methods × classifiers × seeds on one dataset; with a ``protocol``, methods × seeds.
 
     ``methods: all`` are the recipes of `eigenbench.bench.suites.recipes`, with ``n_features`` those that can
-    make that number of features. ``protocol`` names what is measured in place of a classifier's error, with
-    its ``settings``. ``headline`` is the metric that tables show. ``time_limit`` bounds the seconds of
-    one run.
+    make that number of features; a method without a description is the recipe of its name. ``protocol`` names
+    what is measured in place of a classifier's error, with its ``settings``. ``headline`` is the metric that
+    tables show. ``time_limit`` bounds the seconds of one run.
     """
 
     dataset: Identifier
@@ -103,10 +103,17 @@ class ExperimentSpec(SuiteModel):
             return value
         value = dict(value)
         width = value.get("n_features")
-        if value.get("methods") == "all":
-            value["methods"] = _recipes(width if isinstance(width, int) else None)
+        methods = value.get("methods")
+        named = [name for name, spec in methods.items() if spec is None] if isinstance(methods, dict) else []
+        if methods == "all" or named:
+            found = _recipes(named, width if isinstance(width, int) else None, value.get("protocol"))
+            value["methods"] = {
+                name: found.get(name, spec) for name, spec in (methods if named else found).items()
+            }
         elif width is not None:
-            raise ValueError("'n_features' belongs to 'methods: all'")
+            raise ValueError(
+                "'n_features' belongs to 'methods: all', or to methods that only their names stand for"
+            )
         classifiers = value.get("classifiers")
         if classifiers == "all":
             classifiers = [name for name, item in COMPONENTS.items() if item.kind == "classifier"]
@@ -231,13 +238,27 @@ class ExperimentSpec(SuiteModel):
         return tuple(dict.fromkeys((self.dataset, *(settings.datasets() if settings else ()))))
 
 
-def _recipes(n_features: int | None) -> dict[str, Any]:
-    """Return the recipes as methods of a suite, all or those that make a number of features."""
-    found = {
-        name: recipe if n_features is None else of_width(recipe, n_features)
-        for name, recipe in RECIPES.items()
-    }
-    return {name: {"steps": recipe.steps, "grid": recipe.grid} for name, recipe in found.items() if recipe}
+def _recipes(names: list[str], n_features: int | None, protocol: Any) -> dict[str, Any]:
+    """Return recipes as methods of a suite: the named ones, or all that can make a number of features.
+
+    Named ones that cannot make it stay as they are. A protocol has no grid: it chooses among the values.
+    """
+    for name in names:
+        check_reference("recipe", name, list(RECIPES))
+    found = {}
+    for name in names or RECIPES:
+        recipe = RECIPES[name]
+        if n_features is not None:
+            widened = of_width(recipe, n_features)
+            if widened is None and not names:
+                continue
+            recipe = widened or recipe
+        if protocol is None:
+            found[name] = {"steps": recipe.steps, "grid": recipe.grid}
+        else:
+            choices = {key: {"choose": values} for key, values in recipe.grid.items()}
+            found[name] = {"steps": steps.with_params(recipe.steps, choices)}
+    return found
 
 
 def _protocol_settings(protocol: str | None, settings: Params) -> ProtocolSettings | None:
