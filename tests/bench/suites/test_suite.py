@@ -142,3 +142,27 @@ def test_every_shipped_suite_says_what_deviates_from_its_paper():
 def test_a_deviation_has_all_three_parts(row):
     with pytest.raises(ValidationError):
         Deviation.model_validate(row)
+
+
+def test_a_method_without_a_description_is_the_recipe_of_its_name():
+    given = {"dataset": "digits", "classifiers": ["LogisticRegression"], "n_features": 60}
+    methods = {"gem": None, "raw": None, "own": {"steps": ["PCA"]}}
+    found = ExperimentSpec.model_validate({**given, "methods": methods}).methods
+    assert flat_params(found["gem"].steps)["gem__n_components"] == 10
+    assert found["gem"].grid == {"gem__gamma": RECIPES["gem"].grid["gem__gamma"]}
+    assert found["raw"].steps == RECIPES["raw"].steps
+    assert found["own"].steps == (Step(component="PCA"),)
+
+
+def test_a_protocol_chooses_among_the_values_of_a_recipe():
+    given = {"dataset": "digits", "protocol": "learning_curve", "settings": {"train_rows": [100]}}
+    found = ExperimentSpec.model_validate({**given, "methods": {"gem": None}}).methods["gem"]
+    assert flat_params(found.steps)["gem__gamma"] == {"choose": RECIPES["gem"].grid["gem__gamma"]}
+    assert not found.grid
+
+
+def test_an_unknown_recipe_gets_the_nearest():
+    with pytest.raises(ValidationError, match="unknown recipe 'gemm'.*'gem'"):
+        ExperimentSpec.model_validate(
+            {"dataset": "digits", "classifiers": ["LogisticRegression"], "methods": {"gemm": None}}
+        )

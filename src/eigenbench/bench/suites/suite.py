@@ -104,12 +104,13 @@ class ExperimentSpec(SuiteModel):
         value = dict(value)
         width = value.get("n_features")
         methods = value.get("methods")
-        named = [name for name, spec in methods.items() if spec is None] if isinstance(methods, dict) else []
-        if methods == "all" or named:
-            found = _recipes(named, width if isinstance(width, int) else None, value.get("protocol"))
-            value["methods"] = {
-                name: found.get(name, spec) for name, spec in (methods if named else found).items()
-            }
+        recipes = (
+            [name for name, spec in methods.items() if spec is None] if isinstance(methods, dict) else []
+        )
+        if methods == "all" or recipes:
+            found = _recipes(recipes, width if isinstance(width, int) else None, value.get("protocol"))
+            given = methods if isinstance(methods, dict) else found
+            value["methods"] = {name: found.get(name, spec) for name, spec in given.items()}
         elif width is not None:
             raise ValueError(
                 "'n_features' belongs to 'methods: all', or to methods that only their names stand for"
