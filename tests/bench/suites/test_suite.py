@@ -162,7 +162,7 @@ def test_a_protocol_chooses_among_the_values_of_a_recipe():
 
 
 def test_an_unknown_recipe_gets_the_nearest():
-    with pytest.raises(ValidationError, match="unknown recipe 'gemm'.*'gem'"):
+    with pytest.raises(ValidationError, match=r"unknown recipe 'gemm'.*'gem'"):
         ExperimentSpec.model_validate(
             {"dataset": "digits", "classifiers": ["LogisticRegression"], "methods": {"gemm": None}}
         )
