@@ -13,7 +13,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -175,12 +175,13 @@ def hold_lock(folder: Path) -> str | None:
     return None
 
 
-def not_from_the_future(folder: Path) -> None:
-    """Give states of datasets that another machine's clock has dated in the future the time of now.
+def not_from_the_future(files: Iterable[Path]) -> None:
+    """Give files that another machine's clock has dated in the future the time of now, the same for all.
 
     Snakemake refuses outputs that are older than their inputs, and would delete what jobs have made of them.
     """
-    for state in folder.glob("*.json"):
+    now = time.time()
+    for file in files:
         with suppress(OSError):
-            if state.stat().st_mtime > time.time():
-                os.utime(state)
+            if file.stat().st_mtime > now:
+                os.utime(file, (now, now))

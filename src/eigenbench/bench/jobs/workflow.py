@@ -184,7 +184,8 @@ class Workflow:
         warning = hold_lock(Path(results))
         for folder in (results, reports):
             remove_unfinished(Path(folder))
-        not_from_the_future(Path(self.local(self.data)) / "prepared")
+        not_from_the_future(Path(self.local(self.data)).glob("prepared/*.json"))
+        not_from_the_future(path for path in Path(results).rglob("*") if path.is_file())
         self.attempts.report_endless_waiting(warn)
         return [*([warning] if warning else []), *self.states.set_aside()]
 
