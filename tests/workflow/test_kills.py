@@ -1,6 +1,6 @@
 """Every command is killed at random moments: the same command then ends as an undisturbed one does.
 
-``EIGENBENCH_KILLS`` sets the number of kills over all commands (10), ``EIGENBENCH_KILL_SEED`` their moments (0).
+``EIGENBENCH_KILLS`` sets the number of kills in all (10), ``EIGENBENCH_KILL_SEED`` their moments (0).
 The long form is ``EIGENBENCH_KILLS=100 pytest -m slow tests/workflow/test_kills.py``.
 """
 
