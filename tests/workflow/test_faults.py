@@ -30,25 +30,6 @@ def experiment(**changes):
 
 
 @pytest.mark.slow
-def test_kill_at_any_moment_then_the_same_command_finishes_with_the_same_records(
-    tmp_path, finished, make_workflow
-):
-    reference, _ = finished
-    workflow = make_workflow(tmp_path)
-    total = len(reference.records())
-    for progress in (0.2, 0.7):
-        process = workflow.start()
-        while process.poll() is None and len(workflow.records()) < progress * total:
-            time.sleep(0.02)
-        assert process.poll() is None, "the run ended before it could be killed"
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    done = workflow.run()
-    assert done.returncode == 0, done.stdout[-6000:]
-    pd.testing.assert_frame_equal(workflow.metrics(), reference.metrics())
-
-
-@pytest.mark.slow
 def test_when_snakemake_alone_is_killed_its_jobs_end_too(tmp_path, make_workflow):
     slow = experiment(
         methods={"gem": {"steps": [{"GEM": {"top": 20}}, "SignedPowers"]}}, seeds=list(range(40))
@@ -190,24 +171,6 @@ def test_a_full_disk_is_a_fault_of_the_machine_and_never_a_result(tmp_path, make
         again = workflow.run("reports/index.html")
         assert again.returncode == 0, again.stdout[-6000:]
         assert set(workflow.results().status) == {"ok"}
-
-
-@pytest.mark.slow
-def test_a_run_over_its_time_limit_is_a_failed_record(tmp_path, make_workflow):
-    limited = experiment(
-        methods={
-            "quick": {},
-            "slow": {"steps": [{"GEM": {"top": 40}}, "SignedPowers"]},
-        },
-        time_limit=1.0,
-    )
-    workflow = make_workflow(tmp_path, write_suite(tmp_path / "suites", {"main": limited}))
-    done = workflow.run("reports/index.html")
-    assert done.returncode == 0, done.stdout[-6000:]
-    results = workflow.results()
-    assert set(results[results.method == "slow"].status) == {"failed"}
-    record = next(path for path in workflow.records() if "/slow/" in str(path))
-    assert "longer than the time limit of 1 s" in record.read_text()
 
 
 def test_a_read_only_report_folder_is_named_and_nothing_is_lost(copied, finished):

@@ -12,7 +12,6 @@ for shared in BENCH.shared_jobs:
             [f"{RESULTS}/{file}" for file in shared.files],
         log:
             shared.log,
-        priority: shared.priority
         retries: RETRIES
         group:
             ATTEMPTS.group("method", 30, BENCH.run_together)

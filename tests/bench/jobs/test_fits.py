@@ -17,7 +17,6 @@ from eigenbench.bench.jobs.job_context import JobContext
 from eigenbench.bench.jobs.moments import MomentsError, read_moments, write_moments
 from eigenbench.bench.jobs.search import fit_features_here, load_features, select, supervised_search
 from eigenbench.bench.records.runs import NO_CLASSIFIER
-from eigenbench.bench.records.sealed_json import DamagedFileError
 from eigenbench.datasets import open_prepared
 from eigenbench.datasets.errors import AlteredData
 from eigenbench.methods.model_file import load_model
@@ -207,17 +206,6 @@ def test_a_killed_search_is_the_failure_of_the_run(jobs, monkeypatch):
     monkeypatch.setattr(search, "fit_classifier", lambda *args: os.kill(os.getpid(), signal.SIGKILL))
     record = jobs.run(plan_of(classifiers=CLASSIFIER_GRID))[CLASSIFIER]
     assert (record.status, record.failure.stage, record.failure.type) == ("failed", "search", "Killed")
-
-
-def test_a_damaged_embedding_is_a_fault_of_the_machine_and_never_a_result(jobs):
-    method = plan_of(methods={"m": GEM})
-    jobs.run(method)
-    features = jobs.folder(method).with_name("seed-0") / "features.skops"
-    content = features.read_bytes()
-    features.write_bytes(content[:99] + bytes([content[99] ^ 1]) + content[100:])
-    with pytest.raises(DamagedFileError, match=r"features\.skops: not as its record says; set aside"):
-        train.train(jobs.context(method.spec), CLASSIFIER, 0, None)
-    assert not features.exists()
 
 
 def test_a_run_that_predicts_a_single_class_is_marked(jobs):

@@ -10,7 +10,7 @@ from small_jobs import methods_of, plan_of, suite_of
 
 from eigenbench.bench.jobs.job_spec import JobSpec, content_key
 from eigenbench.bench.jobs.plan import plan_suite
-from eigenbench.bench.jobs.shared_jobs import job_code, shared_jobs
+from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.jobs.workflow import Workflow
 from eigenbench.bench.suites.suite import Suite, SuiteError
 from eigenbench.bench.suites.suite_file import load_suite
@@ -287,39 +287,6 @@ def test_a_seed_is_a_job_where_all_seeds_of_a_method_take_long(workflow):
     jobs = [shared for shared in bench.shared_jobs if "wide" in shared.message]
     assert [shared.seeds for shared in jobs] == [(seed,) for seed in range(400)]
     assert jobs[7].message == "train s/main: wide, seed 7"
-
-
-def in_turn(tmp_path, **methods):
-    """Plan methods on MNIST with three seeds, all of them with one seed before the next."""
-    experiment = {"dataset": "mnist", "methods": methods, "classifiers": ["LogisticRegression"]}
-    content = {"title": "t", "experiments": {"main": experiment | {"seeds": [0, 1, 2]}}}
-    (tmp_path / "s.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
-    config = {"suites": ["s"], "seeds_in_turn": True}
-    return Workflow(config, tmp_path / "config.yaml", tmp_path, check=False)
-
-
-def test_in_turn_all_methods_run_with_one_seed_before_the_next_and_the_cheap_ones_first(tmp_path):
-    wide = {"steps": [{"RandomFourierFeatures": {"n_components": 4000}}]}
-    narrow = {"steps": [{"RandomDirections": {"n_components": 20}}]}
-    bench = in_turn(tmp_path, wide=wide, narrow=narrow, raw={"steps": []})
-    assert not bench.large
-    first = sorted(bench.shared_jobs, key=lambda jobs: -jobs.priority)
-    assert [jobs.seeds for jobs in first] == [(0,)] * 3 + [(1,)] * 3 + [(2,)] * 3
-    assert [[method.spec.method for method in jobs.methods] for jobs in first] == [
-        ["narrow"],
-        ["raw"],
-        ["wide"],
-    ] * 3
-    made = [f"results/{file}" for jobs in first for file in jobs.files]
-    assert len(made) == len(set(made))
-    assert set(made) == {file for file in bench.files_of(["s"]) if "/seed-" in file}
-
-
-def test_in_turn_little_work_is_one_job(workflow, tmp_path):
-    bench = workflow()
-    gem, random = (bench._methods[f"s/main/{name}"] for name in ("gem", "random"))
-    found = shared_jobs([gem, random], in_turn=True)
-    assert [(jobs.methods, jobs.seeds) for jobs in found] == [((random, gem), (0, 1))]
 
 
 @pytest.mark.parametrize(

@@ -73,9 +73,10 @@ class MethodPlan:
             for seed in self.seeds
         ]
 
-    def shares_jobs(self, in_turn: bool) -> bool:
-        """Return whether one job makes several of its runs, or, with ``in_turn``, those of other methods."""
-        return self.granularity != "fit" or (in_turn and not self.exclusive)
+    @property
+    def shares_jobs(self) -> bool:
+        """Whether one job makes several of its runs."""
+        return self.granularity != "fit"
 
     def seconds_with(self, seeds: tuple[int, ...]) -> float:
         """Return the estimated work of its runs with some of its seeds."""

@@ -11,11 +11,8 @@ from eigenbench.bench.code_hash import code_hash, own_code_hash
 from eigenbench.bench.jobs.job_spec import JobSpec, content_key
 from eigenbench.bench.jobs.plan import MethodPlan, SuitePlan
 
-#: Estimated work of the methods that share a job, in seconds; where all methods run with one seed before the
-#: next, of those that share a job of a seed, and of an experiment that is one job.
+#: Estimated work of the methods that share a job, in seconds.
 _PACK_SECONDS = 20
-_TURN_SECONDS = 4
-_SINGLE_SECONDS = 1
 
 
 @dataclass(frozen=True)
@@ -30,14 +27,11 @@ class SharedJob:
         The methods that the job runs, each with all its classifiers.
     seeds : tuple of int
         The seeds that it runs them with.
-    priority : int
-        Of jobs that could start, the one with the greatest does.
     """
 
     name: str
     methods: tuple[MethodPlan, ...]
     seeds: tuple[int, ...]
-    priority: int = 0
 
     @property
     def verb(self) -> str:
@@ -88,37 +82,20 @@ def in_rule(name: str) -> str:
     return re.sub(r"\W", "_", name)
 
 
-def shared_jobs(methods: Iterable[MethodPlan], *, in_turn: bool = False) -> list[SharedJob]:
-    """Share the runs of methods out among jobs.
-
-    Parameters
-    ----------
-    methods : iterable of MethodPlan
-        The methods of all suites; those whose fits are jobs of their own are left out.
-    in_turn : bool, default=False
-        Run all methods of an experiment with one seed before the next, the cheap ones first, so that whenever
-        the work is stopped they can be compared on the same seeds. No fit is then a job of its own, and every
-        job has one core: one of several would wait until so many are free at once, and be overtaken by all
-        that need one.
-    """
+def shared_jobs(methods: Iterable[MethodPlan]) -> list[SharedJob]:
+    """Share the runs of methods out among jobs; methods whose fits are jobs of their own are left out."""
     experiments: dict[tuple[str, str], list[MethodPlan]] = {}
-    for method in (method for method in methods if method.shares_jobs(in_turn)):
+    for method in (method for method in methods if method.shares_jobs):
         experiments.setdefault((method.spec.suite, method.spec.experiment), []).append(method)
     names: Counter[str] = Counter()
     jobs: list[SharedJob] = []
     for found in experiments.values():
-        single = not in_turn or sum(method.seconds for method in found) <= _SINGLE_SECONDS
-        if in_turn:
-            found = sorted(found, key=lambda method: method.seconds_of_fit)
-        packs = _packed(found, single, _TURN_SECONDS if in_turn else _PACK_SECONDS)
-        if in_turn:
-            packs.sort(key=lambda pack: pack[0])
-        for place, (seeds, pack) in enumerate(packs):
+        for seeds, pack in _packed(found):
             spec = pack[0].spec
             name = in_rule(f"{_verb(pack[0])}_{spec.suite}/{spec.experiment}")
             names[name] += 1
             name = name if names[name] == 1 else f"{name}_{names[name]}"
-            jobs.append(SharedJob(name, tuple(pack), seeds, -place if in_turn else 0))
+            jobs.append(SharedJob(name, tuple(pack), seeds))
     return jobs
 
 
@@ -137,12 +114,11 @@ def job_code(verb: str, *specs: JobSpec) -> str:
 def current_code(plan: SuitePlan) -> dict[str, set[str]]:
     """Return the hashes of the installed code that makes the runs of a suite, by their keys.
 
-    There are several, as the hash is of the code of a whole job: of one run, of a method, or of several
-    methods, which are shared out in two manners.
+    There are several, as the hash covers a whole job: one run, a method, or several methods.
     """
     found: dict[str, set[str]] = {run.key: set() for run in plan.runs}
-    jobs = [job for in_turn in (False, True) for job in shared_jobs(plan.methods, in_turn=in_turn)]
-    for methods in [*(job.methods for job in jobs), *((method,) for method in plan.methods)]:
+    packs = [job.methods for job in shared_jobs(plan.methods)]
+    for methods in [*packs, *((method,) for method in plan.methods)]:
         code = job_code(_verb(methods[0]), *(method.spec for method in methods))
         for run in (run for method in methods for run in method.runs):
             found[run.key].add(code)
@@ -156,17 +132,14 @@ def _verb(method: MethodPlan) -> str:
     return "measure" if method.spec.protocol else "train"
 
 
-def _packed(
-    methods: Iterable[MethodPlan], whole: bool, most: float
-) -> list[tuple[tuple[int, ...], list[MethodPlan]]]:
+def _packed(methods: Iterable[MethodPlan]) -> list[tuple[tuple[int, ...], list[MethodPlan]]]:
     """Pack methods that run with the same seeds, up to so many seconds of estimated work."""
     packs: dict[tuple[int, ...], list[list[MethodPlan]]] = {}
     for method in methods:
-        together = whole and method.granularity != "seed"
-        for seeds in [method.seeds] if together else [(seed,) for seed in method.seeds]:
+        for seeds in [(seed,) for seed in method.seeds] if method.granularity == "seed" else [method.seeds]:
             found = packs.setdefault(seeds, [[]])
             packed = sum(other.seconds_with(seeds) for other in found[-1])
-            if found[-1] and packed + method.seconds_with(seeds) > most:
+            if found[-1] and packed + method.seconds_with(seeds) > _PACK_SECONDS:
                 found.append([])
             found[-1].append(method)
     return [(seeds, pack) for seeds, found in packs.items() for pack in found]

@@ -200,13 +200,12 @@ class Workflow:
     @property
     def large(self) -> list[str]:
         """The folders of the methods whose fits are jobs of their own."""
-        in_turn = self.config.seeds_in_turn
-        return [folder for folder, method in self._methods.items() if not method.shares_jobs(in_turn)]
+        return [folder for folder, method in self._methods.items() if not method.shares_jobs]
 
     @cached_property
     def shared_jobs(self) -> list[SharedJob]:
         """The jobs that make several runs each."""
-        return shared_jobs(self._methods.values(), in_turn=self.config.seeds_in_turn)
+        return shared_jobs(self._methods.values())
 
     def spec(self, folder: str) -> JobSpec:
         """Return what determines the results of a method, by its folder."""

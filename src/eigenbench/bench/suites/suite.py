@@ -333,10 +333,9 @@ ConfiguredFolder = Annotated[str, AfterValidator(_with_home)]
 class Config(SuiteModel):
     """``config/config.yaml``: what runs when no target is named, and where things go.
 
-    ``suites_dir`` is the folder of suite files, by default ``config/suites`` beside the Snakefile. With
-    ``seeds_in_turn`` all methods of an experiment run with one seed before the next, for work that may be
-    stopped before its end. ``max_runtime`` is the time that a cluster job may ask for, in minutes; by default
-    the limit of the SLURM partition, if there is one.
+    ``suites_dir`` is the folder of suite files, by default ``config/suites`` beside the Snakefile.
+    ``max_runtime`` is the time that a cluster job may ask for, in minutes; by default the limit of the SLURM
+    partition, if there is one.
     """
 
     suites: Several[Identifier] = ("quick",)
@@ -344,5 +343,4 @@ class Config(SuiteModel):
     data_dir: ConfiguredFolder = "data"
     results_dir: ConfiguredFolder = "results"
     reports_dir: ConfiguredFolder = "reports"
-    seeds_in_turn: bool = False
     max_runtime: Annotated[int, Field(ge=1)] | None = None
