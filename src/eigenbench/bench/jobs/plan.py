@@ -75,7 +75,7 @@ class MethodPlan:
 
     @property
     def shares_jobs(self) -> bool:
-        """Whether one job makes several of its runs."""
+        """True if one job makes several of its runs."""
         return self.granularity != "fit"
 
     def seconds_with(self, seeds: tuple[int, ...]) -> float:
