@@ -94,9 +94,9 @@ def test_the_same_records_give_the_same_files(export, tmp_path):
 def test_bold_lines_are_the_tie_group(export, tmp_path, suite, few, results_dir):
     export(figures=[])
     board = leaderboard(plan_of(suite), "mnist", few, results_dir)
-    tied = board.loc[board["tied"].fillna(False), "method"].tolist()
+    tied = board.loc[board["tied"].fillna(board["rank"] == 1), "method"].tolist()
     tex = (tmp_path / "out" / "quick-mnist-leaderboard.tex").read_text()
-    found = re.findall(r"\\textbf\{\d+(?: =)?\} & \\textbf\{(.+?)\} &", tex)
+    found = re.findall(r"^\\textbf\{\d+(?: =)?\} & \\textbf\{(.+?)\} &", tex, re.MULTILINE)
     assert found == [method_name(name) for name in tied]
     markdown = (tmp_path / "out" / "quick-mnist-leaderboard.md").read_text().splitlines()
     assert len([line for line in markdown if line.lstrip("| ").startswith("**")]) == len(tied)
@@ -114,6 +114,15 @@ def test_latex_reads_every_table(export, hard, tmp_path):
     )
     assert done.returncode == 0, done.stdout[-3000:]
     assert (tmp_path / "all.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_sources_of_published_numbers_are_a_column(export, tmp_path, suite):
+    export(tables=["md"], figures=[])
+    _, _, heading, _, *lines = (tmp_path / "out" / "quick-published.md").read_text().splitlines()
+    assert [cell.strip() for cell in heading.split("|")[1:3]] == ["Source", "Method"]
+    numbers = [number for spec in suite.experiments.values() for number in spec.published]
+    assert len(lines) == len(numbers)
+    assert all(number.source in line for number, line in zip(numbers, lines, strict=True))
 
 
 def test_markdown_keeps_every_character(hard):

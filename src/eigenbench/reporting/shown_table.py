@@ -94,10 +94,17 @@ class ShownTable:
     title: str = ""
 
     def frame(self) -> pd.DataFrame:
-        """Return the columns that are shown at first, as text."""
-        shown = [place for place, column in enumerate(self.columns) if not column.extra]
-        cells = [[row.cells[place].line for place in shown] for row in self.rows]
-        return pd.DataFrame(cells, columns=[self.columns[place].heading for place in shown], dtype=str)
+        """Return the columns that are shown at first, as text; groups of rows make a column, ``Source``."""
+        places = [place for place, column in enumerate(self.columns) if not column.extra]
+        cells = [[row.cells[place].line for place in places] for row in self.rows]
+        found = pd.DataFrame(cells, columns=[self.columns[place].heading for place in places], dtype=str)
+        if any(row.group for row in self.rows):
+            groups = pd.Series([row.group or None for row in self.rows], dtype=object)
+            found.insert(0, "Source", groups.ffill())
+        return found
+
+    def _is_number(self, heading: str) -> bool:
+        return any(column.numeric for column in self.columns if column.heading == heading)
 
     def _strong(self) -> list[int]:
         """Return the places of the rows of the best, and of what cannot be distinguished from it."""
@@ -112,7 +119,7 @@ class ShownTable:
         bold.loc[self._strong()] = "textbf:--rwrap;"
         style = shown.style.hide(axis="index").format(escape_latex).format_index(escape_latex, axis=1)
         return style.apply(lambda _: bold, axis=None).to_latex(
-            column_format="".join("r" if one.numeric else "l" for one in self.columns if not one.extra),
+            column_format="".join("r" if self._is_number(heading) else "l" for heading in shown.columns),
             hrules=True,
             position="htbp",
             position_float="centering",
@@ -123,9 +130,9 @@ class ShownTable:
     def markdown(self) -> str:
         """Return a table in the manner of GitHub, under its caption."""
         shown = self.frame().map(escape_markdown)
+        aligned = ["right" if self._is_number(heading) else "left" for heading in shown.columns]
         strong = self._strong()
         shown.loc[strong] = shown.loc[strong].map(lambda text: f"**{text}**")
-        aligned = ["right" if one.numeric else "left" for one in self.columns if not one.extra]
         shown.columns = shown.columns.map(escape_markdown)
         table = shown.to_markdown(index=False, disable_numparse=True, colalign=aligned)
         return f"{escape_markdown(self.caption)}\n\n{table}\n"

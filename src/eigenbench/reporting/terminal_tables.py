@@ -75,7 +75,7 @@ def print_summary(
     verdicts = ", ".join(f"{count} {name}" for name, count in verdict_counts(rows).items())
     for line in (
         f"Runs:       {runs}",
-        f"Published:  {verdicts}",
+        *([f"Published:  {verdicts}"] if rows else []),
         f"Report:     {report}",
         "Dashboard:  eigenbench ui",
     ):
