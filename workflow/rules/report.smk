@@ -18,7 +18,7 @@ rule report:
                 category="Tables",
                 caption=f"../report/{table}.rst",
             )
-            for table in ("results", "comparison", "leaderboard", "ranks", "pairs")
+            for table in REPORT_TABLES
         ],
         report(
             directory(f"{REPORTS}/{{report}}figures"),

@@ -44,17 +44,8 @@ _LOGS = {
 #: Memory to prepare a dataset at least, in MB.
 _PREPARE_MB = 2000
 
-#: The files of a report.
-_REPORT = (
-    "index.html",
-    "results.csv",
-    "comparison.csv",
-    "leaderboard.csv",
-    "ranks.csv",
-    "pairs.csv",
-    "searches.csv",
-    "figures",
-)
+#: The tables of a report, each with a caption in workflow/report.
+REPORT_TABLES = ("results", "comparison", "leaderboard", "ranks", "pairs", "searches")
 
 
 class Workflow:
@@ -258,7 +249,8 @@ class Workflow:
     def report_files(self, target: str) -> list[str]:
         """Return the files of the report of a target; the default one's are at the top."""
         folder = "" if target == "all" else f"{target}/"
-        return [f"{self.reports}/{folder}{name}" for name in _REPORT]
+        names = ("index.html", *(f"{table}.csv" for table in REPORT_TABLES), "figures")
+        return [f"{self.reports}/{folder}{name}" for name in names]
 
     def reported(self, w: Any) -> list[str]:
         """Return the suites of a report."""
