@@ -54,6 +54,8 @@ html_theme = "pydata_sphinx_theme"
 html_title = "eigenbench"
 html_theme_options = {
     "header_links_before_dropdown": 6,
+    # Buttons that unfold the sections would have no name.
+    "collapse_navigation": True,
     "navbar_persistent": ["search-button"],
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
