@@ -40,7 +40,7 @@ SUITE = {
         }
     },
 }
-RUN = ["run", "tiny", "--cores", "2", "--config", "suites_dir=suites", "suites=[tiny]"]
+RUN = ["run", "--cores", "2", "--config", "suites_dir=suites", "suites=[tiny]"]
 
 CLI = ("-m", "eigenbench.cli")
 PLAN = ("tiny", "--suites-dir", "suites")
