@@ -30,6 +30,8 @@ _WATCHED = "EIGENBENCH_WATCHED"
 # Messages of Snakemake that are no events and that a user needs.
 _SHOWN = ("Nothing to be done", "Trying to restart job", "Shutting down")
 _MOST_JOBS = 6
+# Warnings of SLURM's executor where SLURM keeps no accounts, which nothing needs there.
+_NO_ACCOUNTS = ("sacct", "No SLURM account given", "Unable to guess SLURM account")
 # The time of a line in a job's log; the view says how long the job runs.
 _TIME = re.compile(r"\d\d:\d\d:\d\d ")
 # The log of a SLURM job, which has its number.
@@ -168,13 +170,16 @@ class LogHandler(LogHandlerBase):
                 if fields.get("expected") is not None:
                     progress.expected = fields["expected"]
                     view.start()
-                elif record.levelno == WARNING and "sacct" in record.getMessage():
-                    pass  # where SLURM keeps no accounts, nothing needs them either
+                elif record.levelno == WARNING and any(map(record.getMessage().count, _NO_ACCOUNTS)):
+                    pass
                 elif record.msg and (record.levelno > INFO or record.getMessage().startswith(_SHOWN)):
                     view.say(record.getMessage(), "red" if record.levelno > INFO else "")
 
     def _failed(self, fields: dict[str, Any]) -> None:
-        job = self.progress.finish(fields["jobid"], failed=True)
+        job = self.progress.jobs.get(fields["jobid"])
+        if job is not None and job.started is None:
+            return  # the failure of its group was shown
+        self.progress.finish(fields["jobid"], failed=True)
         logs = list(fields.get("log") or (job.logs if job else ()))
         name = job.text if job else fields["rule_name"]
         submitted = next(filter(None, map(_SLURM_LOG.search, logs)), None)

@@ -98,6 +98,20 @@ def test_a_job_that_fails_is_told_at_once_with_the_end_of_its_log(handler, tmp_p
     assert shown[1:] == ["    line 998", "    line 999", "    MemoryError: too large"]
 
 
+def test_a_group_that_slurm_ended_is_told_once_with_the_reason(handler, tmp_path, monkeypatch):
+    scontrol = tmp_path / "scontrol"
+    scontrol.write_text("#!/bin/sh\necho JobId=$4 JobState=TIMEOUT Reason=TimeLimit\n")
+    scontrol.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    send(handler, None, "Could not retrieve node information for job 7: sacct", logging.WARNING)
+    send(handler, LogEvent.JOB_INFO, **job_info(1, log=["a.log"]))
+    group = {"aux_logs": ["/x/.snakemake/slurm_logs/group_fit/7.log"], "job_error_info": [job_info(1)]}
+    send(handler, LogEvent.GROUP_ERROR, "Error in group", logging.ERROR, **group)
+    send(handler, LogEvent.JOB_ERROR, "Error in rule train", logging.ERROR, **job_info(1))
+    (shown,) = handler.text.getvalue().splitlines()[1:]
+    assert shown == f"failed: train tiny/grid/gem (out of time); log: {group['aux_logs'][0]}"
+
+
 def test_runs_without_result_in_a_job_that_went_well_are_told_too(handler, tmp_path):
     failure = {"type": "ValueError", "message": "gamma is\nnegative"}
     paths = [tmp_path / f"seed-{seed}" / "record.json" for seed in range(5)]

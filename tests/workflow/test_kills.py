@@ -124,7 +124,7 @@ def outcome(folder, command):
             (receipt,) = (json.loads(path.read_bytes()) for path in files)
             return receipt["runs"]
         case "compare":
-            keys = {path: (one.run_key, one.metrics) for path, one in records(left).items()}
+            keys = {path: (one.run_key, one.metrics) for path, one in records(left / "results").items()}
             return keys, sorted(path.name for path in left.iterdir())
         case "crate":  # the description has the date
             files = [path for path in files if path.name != "ro-crate-metadata.json"]
