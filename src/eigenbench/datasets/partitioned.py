@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,13 +33,6 @@ class PreparedPartitions(NamedTuple):
     n_test: int
     arrays: dict[str, ArrayRecord]
     training: TrainingFiles
-
-
-class _LabelSurvey(NamedTuple):
-    """Number of rows, and for each label the partitions that have it."""
-
-    n_rows: int
-    files_of: dict[Any, set[str]]
 
 
 def prepare_partitions(name: str, entry: CatalogueEntry, raw: Path, folder: Path) -> PreparedPartitions:
@@ -78,14 +71,14 @@ def prepare_partitions(name: str, entry: CatalogueEntry, raw: Path, folder: Path
     with _named(name):
         readers = readers_of([*names["train"], *names["test"]], entry.format.target)
         train, test = readers[: len(names["train"])], readers[len(names["train"]) :]
-        found = _surveyed(train)
-        _check_count(name, entry, "train", found.n_rows, len(train))
+        n_train, found = _surveyed(train)
+        _check_count(name, entry, "train", n_train, len(train))
         labels = _ordered(name, entry, found)
         content = TrainingFiles(files=lists["train"].files, target=entry.format.target, labels=labels)
         arrays, n_test = _write_test(name, entry, folder, test, labels)
-    shape = (found.n_rows, entry.expect.features)
+    shape = (n_train, entry.expect.features)
     arrays[TRAINING_FILES] = _write_training_files(folder / TRAINING_FILES, content, shape)
-    return PreparedPartitions(tuple(str(label) for label in labels), found.n_rows, n_test, arrays, content)
+    return PreparedPartitions(tuple(str(label) for label in labels), n_train, n_test, arrays, content)
 
 
 @contextmanager
@@ -96,7 +89,8 @@ def _named(name: str) -> Iterator[None]:
         raise MalformedData(name, "partitions", str(error), _REMEDY) from error
 
 
-def _surveyed(readers: Any) -> _LabelSurvey:
+def _surveyed(readers: Any) -> tuple[int, Collection[Any]]:
+    """Return the number of rows, and their labels."""
     n_rows, files_of = 0, dict[Any, set[str]]()
     for number, reader in enumerate(readers, 1):
         for X, y in labelled_blocks(reader):
@@ -108,15 +102,15 @@ def _surveyed(readers: Any) -> _LabelSurvey:
     for label, files in files_of.items():
         if len(files) == 1 < len(readers):
             logger.info("class %s occurs in one training partition only: %s", label, *files)
-    return _LabelSurvey(n_rows, files_of)
+    return n_rows, files_of.keys()
 
 
-def _ordered(name: str, entry: CatalogueEntry, found: _LabelSurvey) -> tuple[int, ...] | tuple[str, ...]:
+def _ordered(name: str, entry: CatalogueEntry, found: Collection[Any]) -> tuple[int, ...] | tuple[str, ...]:
     """Return the labels in the order of their codes: by value, texts with numbers in them as people count."""
-    kinds = Counter(type(label) for label in found.files_of)
+    kinds = Counter(type(label) for label in found)
     if len(kinds) > 1:
         raise MalformedData(name, "labels", "some partitions have texts and others numbers", _REMEDY)
-    labels = sorted(found.files_of, key=natural_key if str in kinds else None)
+    labels = sorted(found, key=natural_key if str in kinds else None)
     if len(labels) != entry.expect.classes:
         problem = (
             f"{len(labels)} classes in the training partitions, the catalogue says {entry.expect.classes}"

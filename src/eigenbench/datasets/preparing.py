@@ -322,22 +322,15 @@ def _card(
     manifest: Manifest,
     arrays: dict[str, ArrayRecord],
 ) -> Card:
+    same = ("title", "licence", "citation", "homepage", "target", "dtype", "scale", "sparse", "split")
     return Card(
         name=name,
-        title=entry.title,
-        licence=entry.licence,
-        citation=entry.citation,
-        homepage=entry.homepage,
-        target=entry.target,
+        **{field: getattr(entry, field) for field in same},
         n_train=sizes[0],
         n_test=sizes[1],
         n_features=entry.expect.features,
         n_classes=entry.expect.classes,
         classes=classes,
-        dtype=entry.dtype,
-        scale=entry.scale,
-        sparse=entry.sparse,
-        split=entry.split,
         sources=tuple(
             RawFileOrigin(**record.model_dump(include=set(RawFileOrigin.model_fields)))
             for record in manifest.files

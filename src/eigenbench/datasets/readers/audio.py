@@ -25,15 +25,7 @@ _PHONE = re.compile(rb"(\d{1,12})[ \t]+(\d{1,12})[ \t]+([!-~]{1,20})\s*")
 
 @dataclass(frozen=True)
 class Recording:
-    """One channel of sound.
-
-    Attributes
-    ----------
-    samples : ndarray of shape (n,)
-        int16.
-    rate : int
-        Samples a second.
-    """
+    """One channel of sound: int16 samples of shape (n,), and how many make a second."""
 
     samples: np.ndarray
     rate: int

@@ -99,14 +99,8 @@ def _with_one_pair(data: bytes, content: bytes, start: int, width: int) -> bytes
     """Put one ``\\r`` back that was before a ``\\n`` already in the original, where text mode leaves it.
 
     Of the possible images that with the least sum of differences between vertical neighbours is taken; only
-    the differences across the new pixel, and those that it moves, change from one to the next.
-
-    Parameters
-    ----------
-    data, content : bytes
-        The file, and the same with ``\\n`` for ``\\r\\n``.
-    start, width : int
-        Where ``content`` has its first pixel, and the width of the image.
+    the differences across the new pixel, and those that it moves, change from one to the next. ``content`` is
+    ``data`` with ``\\n`` for ``\\r\\n``, and begins with the first pixel at ``start``.
     """
     raw = np.frombuffer(data, dtype=np.uint8)
     pairs = np.flatnonzero((raw[:-1] == _PAIR[0]) & (raw[1:] == _PAIR[1]))

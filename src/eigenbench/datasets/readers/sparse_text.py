@@ -109,27 +109,10 @@ def read_vw(path: Path, *, n_features: int, first_index: int) -> RawRows:
 
 
 def _read(path: Path, pattern: re.Pattern[bytes], pairs: PairLines) -> RawRows:
-    """Read one example per line.
+    """Read one example per line, whose groups are the label and the index:value pairs.
 
-    Parameters
-    ----------
-    path : Path
-        Text whose lines match ``pattern``.
-    pattern : re.Pattern
-        Groups: the label, and the index:value pairs.
-    pairs : PairLines
-        Gathers the pairs.
-
-    Returns
-    -------
-    RawRows
-        float32 CSR features and int64 labels.
-
-    Raises
-    ------
-    MalformedData
-        A line of another form, indices that are out of range, out of order or there twice, with the
-        line's number.
+    Returns float32 CSR features and int64 labels. Raises `MalformedData` with the number of a line of another
+    form, or whose indices are out of range, out of order or there twice.
     """
     labels: list[float] = []
     with path.open("rb") as lines:

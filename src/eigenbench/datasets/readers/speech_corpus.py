@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -72,7 +71,7 @@ def read_speech_corpus(
     1.9 GB for TIMIT's training part, 1.1 million frames, and an eleventh of that while it is read.
     """
     subset = test_speakers if part == "test" else "train"
-    utterances = [_frames(path.name, one) for one in _utterances(path, subset)]
+    utterances = [_frames(path.name, *files) for files in _utterances(path, subset)]
     if not utterances:
         raise MalformedData(path.name, "names of files", f"no recording of the {subset} speakers")
     if len({rate for _, _, _, rate in utterances}) > 1:
@@ -89,18 +88,13 @@ def read_speech_corpus(
     return RawRows(features, np.concatenate([labels[covered] for _, labels, covered, _ in utterances]))
 
 
-@dataclass(frozen=True)
-class _Utterance:
-    """The two files of a sentence, as they are in the archive."""
-
-    sound: tuple[str, bytes]
-    phones: tuple[str, bytes]
+_File = tuple[str, bytes]
 
 
-def _utterances(path: Path, subset: str) -> Iterator[_Utterance]:
-    """Yield the sentences of a subset in the order of their names; one file waits for the other."""
-    sounds: dict[str, tuple[str, bytes]] = {}
-    phones: dict[str, tuple[str, bytes]] = {}
+def _utterances(path: Path, subset: str) -> Iterator[tuple[_File, _File]]:
+    """Yield recording and phones of the sentences of a subset, each a name and content, in their order."""
+    sounds: dict[str, _File] = {}
+    phones: dict[str, _File] = {}
     with path.open("rb") as stream:
         for name, content in tar_members(path.name, stream, _LARGEST_CORPUS):
             place = PurePosixPath(name.lower())
@@ -116,7 +110,7 @@ def _utterances(path: Path, subset: str) -> Iterator[_Utterance]:
         missing = "list of phones" if sentence in sounds else "recording"
         raise MalformedData(path.name, f"member {name!r}", f"no {missing} beside it")
     for sentence in sorted(sounds):
-        yield _Utterance(sounds.pop(sentence), phones.pop(sentence))
+        yield sounds.pop(sentence), phones.pop(sentence)
 
 
 def _belongs(place: PurePosixPath, subset: str) -> bool:
@@ -129,14 +123,14 @@ def _belongs(place: PurePosixPath, subset: str) -> bool:
 
 
 def _frames(
-    archive: str, utterance: _Utterance
+    archive: str, sound: _File, listed: _File
 ) -> tuple[NDArray[np.float32], NDArray[np.str_], NDArray[np.bool_], int]:
     """Return frames without context, their labels, which of them count, and the sampling rate."""
-    recording = parse_recording(*utterance.sound)
+    recording = parse_recording(*sound)
     if recording.rate < _LOWEST_RATE:
-        name = f"member {utterance.sound[0]!r}"
+        name = f"member {sound[0]!r}"
         raise MalformedData(archive, name, f"a rate of {recording.rate} Hz, less than {_LOWEST_RATE}")
-    phones = parse_phones(*utterance.phones)
+    phones = parse_phones(*listed)
     cepstra = mel_cepstra(recording.samples, recording.rate)
     labels, covered = phone_states(phones, frame_centres(len(recording.samples), recording.rate))
     return with_derivatives(cepstra).astype(np.float32), labels, covered, recording.rate
