@@ -44,10 +44,10 @@ def clusters(results, tmp_path):
         folder = tmp_path / f"cluster{number}"
         shutil.copytree(results.folder, folder)
         for seed in range(6):
-            path = results.record(10 * number + seed, suite="tiny" if seed % 2 else f"own{number}")
-            target = folder / path.relative_to(results.folder)
+            made = results.record(10 * number + seed, suite="tiny" if seed % 2 else f"own{number}").parent
+            target = folder / made.relative_to(results.folder)
             target.parent.mkdir(parents=True, exist_ok=True)
-            path.rename(target)
+            made.rename(target)
         for path in common:
             mine = folder / path.relative_to(results.folder)
             finish(mine, f"2026-01-02T03:05:{10 + number:02}+00:00")
