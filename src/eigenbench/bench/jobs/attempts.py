@@ -100,7 +100,11 @@ class Attempts:
         log = self.logs[rule].format_map(dict(wildcards.items()))
         for earlier in range(1, attempt):
             if (log, earlier) not in self._failures:
-                self._failures[log, earlier] = failure_reason(Path(log))
+                reason = failure_reason(Path(log))
+                # On SLURM a log without the number of a job is of one that had hardly begun.
+                self._failures[log, earlier] = (
+                    "not begun" if self.on_slurm and reason == "unknown" else reason
+                )
         return 2 ** sum(self._failures[log, earlier] in (lack, "unknown") for earlier in range(1, attempt))
 
 
@@ -122,10 +126,10 @@ def failure_reason(log: Path) -> str:
         text = log.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return "not begun"
-    if "out of memory" in text:
-        return "out of memory"
     job = re.search(r"SLURM job (\d+)", text)
-    return slurm_failure(job[1]) if job else "unknown"
+    reason = slurm_failure(job[1]) if job else "unknown"
+    # A lack of memory that only the fit met, or that SLURM calls by no name.
+    return "out of memory" if reason in ("error", "unknown") and "out of memory" in text else reason
 
 
 def slurm_failure(job: str) -> str:

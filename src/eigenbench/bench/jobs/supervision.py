@@ -154,9 +154,10 @@ class Supervisor:
             cause = f"signal {signal.Signals(os.WTERMSIG(status)).name}"
         else:
             cause = f"status {os.waitstatus_to_exitcode(status)}"
-        message = f"the process ended with {cause} (SIGKILL: usually out of memory)"
+        hint = " (usually out of memory)" if cause == "signal SIGKILL" else ""
+        message = f"the process ended with {cause}{hint}"
         if not self.last_attempt:
-            raise MachineFaultError(f"{stage}: {message}; tried again with more memory")
+            raise MachineFaultError(f"{stage}: {message}; tried again")
         return self._failed(stage, "Killed", message)
 
     def _failed(self, stage: str, kind: str, message: str) -> Report:
