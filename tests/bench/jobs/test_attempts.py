@@ -38,17 +38,20 @@ def asked(of, attempt, jobs=1):
     [
         ("stage train: the process ended with signal SIGKILL (usually out of memory)", "FAILED", (2000, 30)),
         ("SLURM job 7", "OUT_OF_MEMORY", (2000, 30)),
+        ("SLURM job 7: out of memory", "FAILED", (2000, 30)),
+        ("SLURM job 7: out of memory", "TIMEOUT", (1000, 60)),
         ("SLURM job 7", "TIMEOUT", (1000, 60)),
         ("SLURM job 7", "CANCELLED", (1000, 30)),
         ("SLURM job 7", "NODE_FAIL", (1000, 30)),
         ("SLURM job 7", "FAILED", (1000, 30)),
         ("no scheduler, or one that is not asked", "", (2000, 60)),
+        ("", "", (1000, 30)),
         (None, "", (1000, 30)),
     ],
 )
 def test_only_what_was_lacking_is_doubled(answers, tmp_path, log, state, second):
     answers("scontrol", f"JobId=7 JobState={state} Reason=None")
-    if log:
+    if log is not None:
         (tmp_path / "logs/s/train.log").write_text(log)
     assert asked(Attempts(LOGS, None), 1) == (1000, 30)
     assert asked(Attempts(LOGS, None), 2) == second

@@ -100,11 +100,7 @@ class Attempts:
         log = self.logs[rule].format_map(dict(wildcards.items()))
         for earlier in range(1, attempt):
             if (log, earlier) not in self._failures:
-                reason = failure_reason(Path(log))
-                # On SLURM a log without the number of a job is of one that had hardly begun.
-                self._failures[log, earlier] = (
-                    "not begun" if self.on_slurm and reason == "unknown" else reason
-                )
+                self._failures[log, earlier] = failure_reason(Path(log))
         return 2 ** sum(self._failures[log, earlier] in (lack, "unknown") for earlier in range(1, attempt))
 
 
@@ -122,9 +118,8 @@ def failure_reason(log: Path) -> str:
         ``out of memory``, ``out of time``, ``cancelled``, ``node failed``, ``preempted``, ``error``,
         ``not begun``, or ``unknown`` where nobody can say.
     """
-    try:
-        text = log.read_text(encoding="utf-8", errors="replace")
-    except OSError:
+    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    if not text:  # Snakemake makes an empty log for a job that left none
         return "not begun"
     job = re.search(r"SLURM job (\d+)", text)
     reason = slurm_failure(job[1]) if job else "unknown"
