@@ -155,6 +155,12 @@ def forged_tree(classifier):
     tree.__setstate__(state)
 
 
+def no_leaf(classifier):
+    state = (tree := classifier.tree_).__getstate__()
+    state["nodes"]["left_child"][0] = -5
+    tree.__setstate__(state)
+
+
 def looping_tree(classifier):
     state = (tree := classifier.tree_).__getstate__()
     state["nodes"]["right_child"][0] = 0
@@ -183,6 +189,7 @@ def forged_rows(classifier):
     ("model", "forged", "said"),
     [
         (DecisionTreeClassifier(), forged_tree, "a Tree in it has an index out of bounds"),
+        (DecisionTreeClassifier(), no_leaf, "a Tree in it has an index out of bounds"),
         (DecisionTreeClassifier(), looping_tree, "a Tree in it has an index out of bounds"),
         (DecisionTreeClassifier(), forged_feature, "a Tree in it has an index out of bounds"),
         (
@@ -193,7 +200,7 @@ def forged_rows(classifier):
         (KNeighborsClassifier(algorithm="kd_tree"), forged_neighbours, "a KDTree in it"),
         (KNeighborsClassifier(), forged_rows, "not a readable skops model"),
     ],
-    ids=["tree", "loop", "feature", "boosted", "neighbours", "sparse"],
+    ids=["tree", "no leaf", "loop", "feature", "boosted", "neighbours", "sparse"],
 )
 def test_an_index_out_of_bounds_is_refused(tmp_path, model, forged, said):
     """Compiled code follows these indices unchecked, out of the model's memory."""

@@ -154,12 +154,11 @@ def _check_indices(path: Path, model: Any) -> None:
         n_features = getattr(part, "n_features_in_", n_features)
         kind = type(part).__name__
         if kind == "Tree":
-            nodes = part.__getstate__()["nodes"]
             sound = _sound_nodes(
-                nodes["left_child"],
-                nodes["right_child"],
-                nodes["feature"],
-                nodes["left_child"] < 0,
+                part.children_left,
+                part.children_right,
+                part.feature,
+                part.children_left == -1,
                 n_features,
             )
         elif kind == "TreePredictor":
@@ -209,7 +208,7 @@ def _sound_neighbour_tree(rows: np.ndarray, order: np.ndarray, nodes: np.ndarray
         and _inside(nodes["idx_start"], 0, nodes["idx_end"] + 1)
         and _inside(nodes["idx_end"], 0, len(order) + 1)
         and _inside(2 * inner + 2, 0, len(nodes))
-        and bounds.shape[1:] == (len(nodes), rows.shape[1])
+        and bounds.shape == (2, len(nodes), rows.shape[1])
     )
 
 
