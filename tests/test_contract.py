@@ -35,6 +35,8 @@ VARIANTS = {
     ],
     "PLST": [{"n_components": 2}],
     "CompressedSensing": [{"n_components": 2}],
+    "RecursiveFeatureMachine": [{}, {"n_centers": 7, "n_components": 1, "n_rounds": 1}],
+    "OptimizedMaclaurin": [{"n_components": 33}],
     "CRAFT": [{"n_components": 32}],
     "TensorSketch": [{"n_components": 33}],
     "SphericalHermiteFeatures": [{"n_components": 33}],

@@ -27,6 +27,7 @@ from eigenbench import (
     OrientedPCA,
     PerClassPCA,
     RandomDirections,
+    RecursiveFeatureMachine,
     Rembrandt,
     SubclassGEM,
     TemporalHyperbolicPCA,
@@ -47,6 +48,7 @@ embeddings = [
     PerClassPCA(),
     VCA(),
     HyperbolicPCA(n_components=2),
+    RecursiveFeatureMachine(),
     Rembrandt(n_components=2, random_state=0),
     PLST(n_components=2),
     CompressedSensing(n_components=2, random_state=0),
@@ -64,7 +66,7 @@ def show(axes, embedded, title):
     axes.set(title=title, xticks=[], yticks=[])
 
 
-figure, grid = plt.subplots(3, 6, figsize=(13, 7), layout="constrained")
+figure, grid = plt.subplots(3, 7, figsize=(15, 7), layout="constrained")
 for axes, embedding in zip(grid.flat, embeddings, strict=False):
     show(axes, embedding.fit(X[train], y[train]).transform(X[test]), type(embedding).__name__)
 

@@ -13,6 +13,7 @@ from sklearn.preprocessing import normalize
 
 from eigenbench import (
     CRAFT,
+    OptimizedMaclaurin,
     RandomMaclaurin,
     SphericalHermiteFeatures,
     SphericalRandomFeatures,
@@ -24,7 +25,7 @@ X = normalize(load_digits().data)[:300]
 exact = (1 - (2 - 2 * X @ X.T) / a**2) ** degree
 
 sizes = [128, 256, 512, 1024, 2048]
-maps = [SphericalHermiteFeatures, SphericalRandomFeatures, RandomMaclaurin, TensorSketch]
+maps = [SphericalHermiteFeatures, SphericalRandomFeatures, RandomMaclaurin, OptimizedMaclaurin, TensorSketch]
 for kernel_map in maps:
     errors = []
     for size in sizes:

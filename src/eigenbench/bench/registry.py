@@ -31,11 +31,12 @@ _REGISTERED: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
         (
             *("RandomDirections", "GEM", "ContractedGEM", "NeighborhoodGEM", "SubclassGEM", "FisherLDA"),
             *("SIR", "OrientedPCA", "PerClassPCA", "VCA", "HyperbolicPCA", "TemporalHyperbolicPCA"),
-            *("Rembrandt", "PLST", "CompressedSensing"),
+            *("Rembrandt", "PLST", "CompressedSensing", "RecursiveFeatureMachine"),
         ),
     ),
     ("embedding", "sklearn.decomposition", ("PCA", "KernelPCA", "TruncatedSVD")),
     ("embedding", "sklearn.discriminant_analysis", ("LinearDiscriminantAnalysis",)),
+    ("embedding", f"{_PEERS}.cross_decomposition", ("PLS", "CCA")),
     ("embedding", f"{_PEERS}.metric_learners", ("LFDA", "NCA", "MMC_Supervised")),
     ("embedding", f"{_PEERS}.supervised_umap", ("UMAP",)),
     (
@@ -43,7 +44,7 @@ _REGISTERED: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
         "eigenbench",
         (
             *("SignedPowers", "SphericalRandomFeatures", "SphericalHermiteFeatures", "RandomMaclaurin"),
-            *("TensorSketch", "CRAFT", "RandomFourierFeatures"),
+            *("OptimizedMaclaurin", "TensorSketch", "CRAFT", "RandomFourierFeatures"),
         ),
     ),
     ("expansion", "sklearn.kernel_approximation", ("PolynomialCountSketch", "Nystroem", "RBFSampler")),

@@ -38,12 +38,15 @@ class Recipe:
         The ``step__parameter`` that sets the number of features; empty where inputs and classes set it.
     per_unit : int
         Features for each unit of ``width``.
+    in_all : bool
+        Whether ``methods: all`` has it. The recipes that it leaves out stand in the suite `recent_rivals`.
     """
 
     steps: tuple[Step, ...]
     grid: Grid = field(default_factory=dict)
     width: str = ""
     per_unit: int = 1
+    in_all: bool = True
 
     def __post_init__(self) -> None:
         if grid_size(self.grid) > MAX_POINTS:
@@ -194,6 +197,33 @@ RECIPES: dict[str, Recipe] = {
     ),
     "random_trees": _features(
         _step("RandomTreesEmbedding", sparse_output=False), randomtreesembedding__max_depth=[3, 5, 7]
+    ),
+    # Compared by the suite `recent_rivals`, on fewer tables than the others.
+    "rfm": replace(
+        _features(
+            _step("RecursiveFeatureMachine"),
+            _step("RandomFourierFeatures", kernel="matern", nu=0.5, n_components=1024),
+            width="randomfourierfeatures__n_components",
+            recursivefeaturemachine__n_rounds=[1, 3],
+            randomfourierfeatures__length_factor=_LENGTHS,
+        ),
+        in_all=False,
+    ),
+    "optimized_maclaurin": replace(_sphere("OptimizedMaclaurin"), in_all=False),
+    "pls": replace(_directions(_step("PLS"), pls__n_components=[2, 5, 10, 20]), in_all=False),
+    "cca": replace(
+        _directions(_step("PCA", svd_solver="full"), _step("CCA"), pca__n_components=[0.8, 0.9, 0.95, 0.99]),
+        in_all=False,
+    ),
+    "pca_nystroem": replace(
+        _features(
+            _step("PCA", svd_solver="full"),
+            _step("Nystroem", n_components=300),
+            width="nystroem__n_components",
+            pca__n_components=[0.9, 0.99],
+            nystroem__gamma=_BANDWIDTHS[:3],
+        ),
+        in_all=False,
     ),
     # Two maps side by side.
     "gem_and_fourier": Recipe(

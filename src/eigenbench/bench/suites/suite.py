@@ -247,7 +247,7 @@ def _recipes(names: list[str], n_features: int | None, protocol: Any) -> dict[st
     for name in names:
         check_reference("recipe", name, list(RECIPES))
     found = {}
-    for name in names or RECIPES:
+    for name in names or [name for name, recipe in RECIPES.items() if recipe.in_all]:
         recipe = RECIPES[name]
         if n_features is not None:
             widened = of_width(recipe, n_features)

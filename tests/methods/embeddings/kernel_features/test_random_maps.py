@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from eigenbench.methods.embeddings.kernel_features.craft import CRAFT
+from eigenbench.methods.embeddings.kernel_features.optimized_maclaurin import OptimizedMaclaurin
 from eigenbench.methods.embeddings.kernel_features.random_fourier import RandomFourierFeatures
 from eigenbench.methods.embeddings.kernel_features.random_maclaurin import RandomMaclaurin
 from eigenbench.methods.embeddings.kernel_features.spherical import SphericalRandomFeatures
@@ -21,6 +22,7 @@ UNBIASED = [
     TensorSketch(3, complex=True),
     RandomMaclaurin(3, complex=True),
     RandomMaclaurin(3, h01=True, complex=True),
+    OptimizedMaclaurin(3),
     CRAFT(3),
     CRAFT(3, base="tensor_sketch", up_components=300),
     SphericalHermiteFeatures(3),

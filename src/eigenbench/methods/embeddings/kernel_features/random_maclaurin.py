@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +21,53 @@ from eigenbench.methods.embeddings.kernel_features.random_map import (
 from eigenbench.methods.embeddings.kernel_features.spherical_density import maclaurin_coefficients
 
 
-class RandomMaclaurin(KnownProductMoments, PolynomialKernelMap):
+class MaclaurinMap(KnownProductMoments, PolynomialKernelMap):
+    """Base of the maps by products of random signs, which differ in how many features each order gets."""
+
+    orders_: np.ndarray
+    weights_: np.ndarray
+    signs_: list[np.ndarray]
+
+    #: Whether signs are complex.
+    complex: bool = False
+
+    @abstractmethod
+    def _low_orders_exact(self) -> bool:
+        """Return whether the constant and the linear terms are exact, and only orders from 2 on sampled."""
+
+    def _draw_signs(self, n_inputs: int, dtype: Any, rng: np.random.RandomState) -> None:
+        """Draw the signs for ``orders_``; orders above the degree, of weight zero, need none beyond it."""
+        used = np.minimum(self.orders_, self.degree)
+        counts = [int(np.count_nonzero(used >= j)) for j in range(1, used.max(initial=0) + 1)]
+        if self.complex:
+            dtype = np.result_type(dtype, np.complex64)
+            self.signs_ = [rng.choice(COMPLEX_SIGNS, (n_inputs, count)).astype(dtype) for count in counts]
+        else:
+            self.signs_ = [_random_signs(rng, (n_inputs, count), dtype) for count in counts]
+
+    def _arrays(self, dtype: np.dtype) -> list[np.ndarray]:
+        dtype = np.result_type(dtype, np.complex64) if self.complex else dtype
+        return [signs.astype(dtype, copy=False) for signs in self.signs_]
+
+    def _map_block(self, block: Any, arrays: list[np.ndarray], out: np.ndarray) -> None:
+        exact = block.shape[1] + 1 if self._low_orders_exact() else 0
+        if exact:
+            constant, linear = np.sqrt(maclaurin_coefficients(self.degree, self.a)[:2])
+            out[:, 0] = constant
+            out[:, 1:exact] = block.toarray() if hasattr(block, "toarray") else block
+            out[:, 1:exact] *= out.dtype.type(linear)
+        sampled = out[:, exact:]
+        if self.complex:
+            sampled = np.empty((len(out), self.orders_.size), np.result_type(out.dtype, np.complex64))
+        sampled[:] = self.weights_.astype(out.dtype)
+        for signs in arrays:
+            product = safe_sparse_dot(block, signs, dense_output=True)
+            sampled[:, sampled.shape[1] - signs.shape[1] :] *= product
+        if self.complex:
+            write_parts(sampled, out[:, exact:])
+
+
+class RandomMaclaurin(MaclaurinMap):
     r"""Approximate the polynomial kernel on the sphere by random Maclaurin features.
 
     The kernel is :math:`\alpha (q + x^\top y)^p = \sum_n a_n (x^\top y)^n`, q = a²/2 − 1, α = (2/a²)^p. A
@@ -122,14 +169,10 @@ class RandomMaclaurin(KnownProductMoments, PolynomialKernelMap):
         coefficients[: self.degree + 1] = maclaurin_coefficients(self.degree, self.a)
         probability = 0.5 ** (self.orders_ - first + 1.0)
         self.weights_ = np.sqrt(coefficients[self.orders_] / (probability * max(1, n_sampled)))
-        # Features above the degree have weight zero: they need no signs beyond it.
-        used = np.minimum(self.orders_, self.degree)
-        counts = [int(np.count_nonzero(used >= j)) for j in range(1, used.max(initial=0) + 1)]
-        if self.complex:
-            dtype = np.result_type(X.dtype, np.complex64)
-            self.signs_ = [rng.choice(COMPLEX_SIGNS, size=(width, count)).astype(dtype) for count in counts]
-        else:
-            self.signs_ = [_random_signs(rng, (width, count), X.dtype) for count in counts]
+        self._draw_signs(width, X.dtype, rng)
+
+    def _low_orders_exact(self) -> bool:
+        return self.h01
 
     def _moments_are_known(self) -> bool:
         return not self.complex
@@ -140,8 +183,7 @@ class RandomMaclaurin(KnownProductMoments, PolynomialKernelMap):
         The mean is the kernel. A feature of order n has the second moment :math:`a_n^2 s^n / P(n)` with
         :math:`s = 1 + 2 (x^\top y)^2 - 2 \sum_i x_i^2 y_i^2`, that of the product of two signs.
         """
-        cosines = unit_cosines(X, Y)
-        second = 1 + 2 * cosines**2 - 2 * unit_squared_products(X, Y)
+        cosines, second = product_of_signs_moments(X, Y)
         coefficients = maclaurin_coefficients(self.degree, self.a)
         first = 2 if self.h01 else 0
         sampled = np.where(np.arange(self.degree + 1) >= first, coefficients, 0.0)
@@ -150,26 +192,14 @@ class RandomMaclaurin(KnownProductMoments, PolynomialKernelMap):
         variance = (power - polyval(cosines, sampled) ** 2) / max(1, self.orders_.size)
         return polyval(cosines, coefficients), variance
 
-    def _arrays(self, dtype: np.dtype) -> list[np.ndarray]:
-        dtype = np.result_type(dtype, np.complex64) if self.complex else dtype
-        return [signs.astype(dtype, copy=False) for signs in self.signs_]
 
-    def _map_block(self, block: Any, arrays: list[np.ndarray], out: np.ndarray) -> None:
-        exact = block.shape[1] + 1 if self.h01 else 0
-        if exact:
-            constant, linear = np.sqrt(maclaurin_coefficients(self.degree, self.a)[:2])
-            out[:, 0] = constant
-            out[:, 1:exact] = block.toarray() if hasattr(block, "toarray") else block
-            out[:, 1:exact] *= out.dtype.type(linear)
-        sampled = out[:, exact:]
-        if self.complex:
-            sampled = np.empty((len(out), self.orders_.size), np.result_type(out.dtype, np.complex64))
-        sampled[:] = self.weights_.astype(out.dtype)
-        for signs in arrays:
-            product = safe_sparse_dot(block, signs, dense_output=True)
-            sampled[:, sampled.shape[1] - signs.shape[1] :] *= product
-        if self.complex:
-            write_parts(sampled, out[:, exact:])
+def product_of_signs_moments(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return mean and second moment of the product of :math:`\omega^\top x` and :math:`\omega^\top y`.
+
+    ``X``, ``Y`` (n, d) and (m, d): rows, taken at unit length; ω has real signs. Results of shape (n, m).
+    """
+    cosines = unit_cosines(X, Y)
+    return cosines, 1 + 2 * cosines**2 - 2 * unit_squared_products(X, Y)
 
 
 def _random_signs(rng: np.random.RandomState, shape: tuple[int, int], dtype: Any) -> np.ndarray:

@@ -1,0 +1,149 @@
+"""Optimised Maclaurin features: features are shared among the powers of the kernel by their variance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eigenbench.methods.embeddings.kernel_features.random_maclaurin import (
+    MaclaurinMap,
+    product_of_signs_moments,
+)
+from eigenbench.methods.embeddings.kernel_features.spherical_density import maclaurin_coefficients
+
+#: Rows whose pairs estimate the variance of each power.
+_SAMPLE_ROWS = 500
+
+
+class OptimizedMaclaurin(MaclaurinMap):
+    r"""Approximate the polynomial kernel on the sphere by Maclaurin features, shared out by variance.
+
+    The kernel is :math:`\alpha (q + x^\top y)^p = \sum_n a_n (x^\top y)^n`, q = a²/2 − 1, α = (2/a²)^p.
+    :class:`RandomMaclaurin` draws the power n of each feature at random; here power n gets :math:`D_n`
+    features :math:`\sqrt{a_n / D_n} \prod_{j \le n} \omega_j^\top x`, and the :math:`D_n \ge 1` minimise the
+    variance :math:`\sum_n a_n^2 V_n / D_n` of the kernel's estimate [1]_. :math:`V_n` is the variance of one
+    feature of power n, in the mean over pairs of up to 500 training rows. The constant is exact. The linear
+    term is exact, by the d inputs themselves, where that lowers the variance.
+
+    Parameters
+    ----------
+    degree : int, default=7
+        The power p ≥ 1.
+    a : float, default=4.0
+        The scale a ≥ 2 of the kernel.
+    n_components : int, default=512
+        Number of features D > p.
+    rows : {"normalize", "check"}, default="normalize"
+        Scale rows to unit length, or refuse rows that are not.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the signs and of the sampled rows.
+
+    Attributes
+    ----------
+    n_features_of_power_ : ndarray of shape (p + 1,)
+        The numbers :math:`D_n`; of the linear term d where it is exact.
+    variance_ : float
+        The minimum: the variance of the kernel's estimate, in the mean over the sampled pairs.
+    orders_ : ndarray of shape (n_sampled,)
+        The power of each sampled feature, ascending.
+    signs_ : list of ndarray of shape (d, n_j)
+        For j = 1 … the j-th sign vectors of the last ``n_j`` features: those of power j or more.
+    weights_ : ndarray of shape (n_sampled,)
+        The factors :math:`\sqrt{a_n / D_n}`.
+    n_features_in_ : int
+        Number of inputs d.
+
+    Notes
+    -----
+    ``fit`` costs 500²·(d + p) flops and p·D log D for the allocation. A transform costs 2·n·d flops for each
+    sign vector, which are at most p·D.
+
+    References
+    ----------
+    .. [1] J. Wacker, M. Kanagawa and M. Filippone, "Improved Random Features for Dot Product Kernels", 2022,
+       section 5.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenbench import OptimizedMaclaurin
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> OptimizedMaclaurin(3, n_components=100, random_state=0).fit(X).n_features_of_power_
+    array([ 1, 64, 29,  6])
+    """
+
+    def __init__(
+        self,
+        degree: int = 7,
+        a: float = 4.0,
+        n_components: int = 512,
+        *,
+        rows: str = "normalize",
+        random_state: Any = None,
+    ) -> None:
+        self.degree = degree
+        self.a = a
+        self.n_components = n_components
+        self.rows = rows
+        self.random_state = random_state
+
+    def _draw(self, X: Any, rng: np.random.RandomState) -> None:
+        if self.n_components <= self.degree:
+            raise ValueError(
+                f"n_components={self.n_components} leaves a power of degree={self.degree} without a feature:"
+                f" set n_components to {self.degree + 1} or more."
+            )
+        coefficients = maclaurin_coefficients(self.degree, self.a)
+        variances = coefficients**2 * self._power_variances(X[rng.permutation(X.shape[0])[:_SAMPLE_ROWS]])
+        counts = allocation(variances, self.n_components)
+        room, others = self.n_components - X.shape[1], np.arange(self.degree + 1) != 1
+        if room >= self.degree:
+            with_exact = np.full(self.degree + 1, X.shape[1])
+            with_exact[others] = allocation(variances[others], room)
+            if _total(variances[others], with_exact[others]) < _total(variances, counts):
+                counts, variances[1] = with_exact, 0
+        self._exact = bool(variances[1] == 0 and counts[1] == X.shape[1])
+        self.n_features_of_power_, self.variance_ = counts, _total(variances, counts)
+        self.orders_ = np.repeat(np.arange(self.degree + 1), counts)
+        if self._exact:
+            self.orders_ = self.orders_[self.orders_ > 1]
+        self.weights_ = np.sqrt(coefficients / counts)[self.orders_]
+        self._draw_signs(X.shape[1], X.dtype, rng)
+
+    def _power_variances(self, rows: Any) -> np.ndarray:
+        """Return the variance of one feature of each power, in the mean over pairs of different rows."""
+        cosines, second = product_of_signs_moments(rows, rows)
+        pairs = ~np.eye(len(cosines), dtype=bool) if len(cosines) > 1 else np.ones((1, 1), dtype=bool)
+        cosines, second = cosines[pairs], second[pairs]
+        powers = range(self.degree + 1)
+        return np.array([max(0.0, float(np.mean(second**n - cosines ** (2 * n)))) for n in powers])
+
+    def _low_orders_exact(self) -> bool:
+        return self._exact
+
+    def _product_moments(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance over draws of the signs, with the fitted numbers of features."""
+        cosines, second = product_of_signs_moments(X, Y)
+        mean, variance = np.zeros_like(cosines), np.zeros_like(cosines)
+        coefficients = maclaurin_coefficients(self.degree, self.a)
+        for n, (coefficient, count) in enumerate(zip(coefficients, self.n_features_of_power_, strict=True)):
+            mean += coefficient * cosines**n
+            if not (self._exact and n == 1):
+                variance += coefficient**2 / count * (second**n - cosines ** (2 * n))
+        return mean, variance
+
+
+def allocation(variances: np.ndarray, total: int) -> np.ndarray:
+    """Return the whole numbers ≥ 1 of sum ``total`` that minimise the sum of variances over numbers.
+
+    One more for a term lowers it by v / (m·(m + 1)), less each time, so the largest gains of all are taken.
+    """
+    counts = np.arange(1, total - len(variances) + 1)
+    gains = (variances[:, None] / (counts * (counts + 1.0))).ravel()
+    taken = np.argsort(-gains, kind="stable")[: total - len(variances)] // max(1, len(counts))
+    return 1 + np.bincount(taken, minlength=len(variances))
+
+
+def _total(variances: np.ndarray, counts: np.ndarray) -> float:
+    return float(np.sum(variances / counts))

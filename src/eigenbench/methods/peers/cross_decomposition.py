@@ -1,0 +1,173 @@
+"""Partial least squares and canonical correlations of scikit-learn, of rows and their labels."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn import cross_decomposition
+from sklearn.utils._param_validation import Interval
+
+from eigenbench.methods.embeddings.labels.label_matrix import label_matrix
+from eigenbench.methods.embeddings.row_transformer import LinearEmbedding
+from eigenbench.methods.linalg.row_blocks import validated
+
+#: Squared change of a direction at which scikit-learn's power iterations end, and the most of them.
+_TOLERANCE, _MOST_ITERATIONS = 1e-12, 2_000
+
+
+class _CrossDecomposition(LinearEmbedding):
+    """Base of linear maps that scikit-learn finds from standardised rows and indicators of their labels."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None]
+    }
+
+    #: scikit-learn's estimator.
+    _estimator: ClassVar[type]
+
+    def __init__(self, n_components: int | None = None) -> None:
+        self.n_components = n_components
+
+    def _most(self, n_rows: int, n_inputs: int, label_rank: int) -> int:
+        """Return the largest number of components that there are."""
+        return min(n_rows - 1, n_inputs)
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, d)
+            Training rows.
+        y : array-like of shape (n_samples,) or (n_samples, c)
+            Class labels, or an indicator matrix.
+
+        Returns
+        -------
+        object
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If there is one row, or one class, only.
+        """
+        self._validate_params()
+        X, y = validated(self, X, y, dtype=[np.float64, np.float32], multi_output=True, ensure_min_samples=2)
+        indicators, self.classes_ = label_matrix(y, np.float64)
+        labels = indicators.toarray()
+        labels = labels[:, labels.min(axis=0) < labels.max(axis=0)]
+        if not labels.shape[1]:
+            raise ValueError(f"{type(self).__name__} compares classes and needs at least two, got 1 class.")
+        most = self._most(*X.shape, int(np.linalg.matrix_rank(labels - labels.mean(axis=0))))
+        count = min(self.n_components or most, most)
+        model = self._estimator(n_components=count, tol=_TOLERANCE, max_iter=_MOST_ITERATIONS)
+        model.fit(X.astype(np.float64), labels)
+        scales = X.std(axis=0, ddof=1, dtype=np.float64)
+        self.components_ = model.x_rotations_.T / np.where(scales > 0, scales, 1)
+        self.mean_ = X.mean(axis=0, dtype=np.float64)
+        self._n_features_out = len(self.components_)
+        return self
+
+    def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
+        return self.components_.T, -(self.components_ @ self.mean_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.target_tags.required = True
+        return tags
+
+
+class PLS(_CrossDecomposition):
+    r"""Partial least squares: directions of largest covariance with the labels, one after the other.
+
+    The first direction maximises :math:`\|Y^\top X w\|` over unit w, X and the class indicators Y
+    standardised; each next one does for what the scores before it leave of X and Y [1]_. The computation is
+    that of scikit-learn's ``PLSRegression``.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of directions; None, and any larger number, takes min(d, n_samples − 1).
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (k, d), float64
+        The directions as rows, for inputs that are not standardised.
+    mean_ : ndarray of shape (d,), float64
+        Mean of the rows; it maps to zero.
+    classes_ : ndarray of shape (c,)
+        Class labels, or column numbers of an indicator matrix.
+    n_features_in_ : int
+        Number of inputs d.
+
+    Notes
+    -----
+    A component costs 2·n·d·c flops for each power iteration, and 4·n·d beside.
+
+    References
+    ----------
+    .. [1] M. Barker and W. Rayens, "Partial least squares for discrimination", Journal of Chemometrics 17,
+       2003.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenbench.methods.peers.cross_decomposition import PLS
+    >>> X, y = load_iris(return_X_y=True)
+    >>> PLS(2).fit_transform(X, y).shape
+    (150, 2)
+    """
+
+    _estimator = cross_decomposition.PLSRegression
+
+
+class CCA(_CrossDecomposition):
+    r"""Canonical correlation analysis: directions of largest correlation with the labels.
+
+    A direction w maximises the correlation of :math:`Xw` with some :math:`Yv`, uncorrelated with those before
+    it [1]_. With one label a row these are the directions of Fisher's linear discriminant analysis. The
+    computation is that of scikit-learn's ``CCA``.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of directions; None, and any larger number, takes min(d, n_samples − 1, c − 1), for an
+        indicator matrix with its rank in place of c − 1.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (k, d), float64
+        The directions as rows, for inputs that are not standardised.
+    mean_ : ndarray of shape (d,), float64
+        Mean of the rows; it maps to zero.
+    classes_ : ndarray of shape (c,)
+        Class labels, or column numbers of an indicator matrix.
+    n_features_in_ : int
+        Number of inputs d.
+
+    Notes
+    -----
+    A component costs the pseudo-inverse of X, O(n·d²), and 2·n·d·c flops for each power iteration. Reduce
+    inputs that are many or correlated by principal components first.
+
+    References
+    ----------
+    .. [1] H. Hotelling, "Relations between two sets of variates", Biometrika 28, 1936.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenbench.methods.peers.cross_decomposition import CCA
+    >>> X, y = load_iris(return_X_y=True)
+    >>> CCA().fit_transform(X, y).shape
+    (150, 2)
+    """
+
+    _estimator = cross_decomposition.CCA
+
+    def _most(self, n_rows: int, n_inputs: int, label_rank: int) -> int:
+        return min(n_rows - 1, n_inputs, label_rank)
