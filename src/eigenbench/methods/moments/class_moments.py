@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import zipfile
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
 from eigenbench.atomic_files import replacing_file
-from eigenbench.methods.linalg.row_blocks import dense_block
+from eigenbench.methods.linalg.row_blocks import BLOCK_BYTES, dense_block
 from eigenbench.methods.moments.class_sums import ENOUGH_ROWS, ClassSums, WaitingRows, class_runs
 from eigenbench.methods.moments.second_moments import (
     SecondMoments,
@@ -276,6 +276,9 @@ class PooledMoments(ClassSums):
     >>> moments.sums.tolist(), moments.total().tolist()
     ([[3.0, 4.0], [1.0, 2.0]], [[10.0, 14.0], [14.0, 20.0]])
     """
+
+    # Rows are sorted by class, and where means are large shifted: copies of a block.
+    _block_bytes: ClassVar[int] = BLOCK_BYTES // 8
 
     def __init__(self) -> None:
         super().__init__()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from eigenbench.methods.linalg.map_reduce import accumulate
 from eigenbench.methods.linalg.partitions import Partitions
-from eigenbench.methods.linalg.row_blocks import ROW_TYPES, FeatureBlocks, row_slices
+from eigenbench.methods.linalg.row_blocks import BLOCK_BYTES, ROW_TYPES, FeatureBlocks, row_slices
 
 #: Rows of a class that are enough for one product: adding it to the sum then costs little beside it.
 ENOUGH_ROWS = 256
@@ -86,6 +86,9 @@ class WaitingRows:
 
 class ClassSums:
     """Base of sums over labelled rows that are built block by block, and merge."""
+
+    #: Bytes of the rows that are added at a time.
+    _block_bytes: ClassVar[int] = BLOCK_BYTES
 
     def __init__(self) -> None:
         self.classes = np.empty(0, dtype=np.int64)
@@ -169,7 +172,7 @@ class ClassSums:
         if weights is not None:
             self._counts = self._counts.astype(np.float64)
         position = np.searchsorted(self.classes, labels)
-        for rows in row_slices(X.shape[0], X.shape[1] * max(4, X.dtype.itemsize)):
+        for rows in row_slices(X.shape[0], X.shape[1] * max(4, X.dtype.itemsize), self._block_bytes):
             self._add_block(X[rows], position[codes[rows]], None if weights is None else weights[rows])
         return self
 
