@@ -23,7 +23,7 @@ DENSE_LIMIT = 1000
 
 #: From this size on that iteration is tried for so few vectors, and given up after so many blocks: it takes a
 #: third to two thirds of the time of a reduction where eigenvalues fall fast, as those of images do.
-_TRIED_FROM, _TRIED_VECTORS, _TRIED_BLOCKS = 500, 5, 12
+_TRIED_FROM, _TRIED_VECTORS, _TRIED_BLOCKS = 500, 5, 16
 
 #: Rounding of eigenvalues of products of rows, relative to the largest, and of ridges, relative to the trace.
 _ROUNDING = 1e-10
