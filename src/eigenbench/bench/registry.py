@@ -36,7 +36,7 @@ _REGISTERED: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
     ),
     ("embedding", "sklearn.decomposition", ("PCA", "KernelPCA", "TruncatedSVD")),
     ("embedding", "sklearn.discriminant_analysis", ("LinearDiscriminantAnalysis",)),
-    ("embedding", f"{_PEERS}.cross_decomposition", ("PLS", "CCA")),
+    ("embedding", f"{_PEERS}.cross_decomposition", ("LabelPLS", "LabelCCA")),
     ("embedding", f"{_PEERS}.metric_learners", ("LFDA", "NCA", "MMC_Supervised")),
     ("embedding", f"{_PEERS}.supervised_umap", ("UMAP",)),
     (

@@ -1,14 +1,13 @@
 """Sums over row blocks give the same wherever they run."""
 
-import pickle
-
 import numpy as np
 import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.preprocessing import FunctionTransformer
 
 from eigenbench import GEM, CalibratedLeastSquares, ClassMoments, SecondOrderLogistic, SignedPowers
-from eigenbench.methods.linalg.map_reduce import _MappedRows, _Shard, accumulate
+from eigenbench.methods.linalg.map_reduce import accumulate
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks
 
 pytestmark = pytest.mark.workflow
@@ -34,6 +33,16 @@ class Order:
 
     def merge(self, other):
         self.seen += other.seen
+
+
+class IsMapped(FunctionTransformer):
+    """One feature: whether the row lies in a mapped file."""
+
+    def transform(self, X):
+        root = X
+        while isinstance(root, np.ndarray) and not isinstance(root, np.memmap):
+            root = root.base
+        return np.full((len(X), 1), float(isinstance(root, np.memmap)))
 
 
 BACKENDS = [("threading", 3), ("loky", 2)]
@@ -128,20 +137,10 @@ def test_mapped_rows_travel_as_a_place_in_the_file(tmp_path):
     X = np.arange(40_000.0).reshape(-1, 4)
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    blocks = FeatureBlocks(np.asarray(mapped), None)
-    shard = pickle.loads(pickle.dumps(_Shard.cut(blocks, np.arange(17, 5017), 1)))
-    assert len(pickle.dumps(shard)) < 2000
-    assert isinstance(shard.rows, _MappedRows)
-    assert_array_equal(shard.rows.open(), X[17:5017])
     with parallel_config("loky", n_jobs=2):
         assert_allclose(ClassMoments.of(mapped, X[:, 0] > 9).second_moments.sum(0), X.T @ X)
-
-
-def test_rows_in_memory_travel_themselves(rows):
-    X, _ = rows
-    assert _Shard.cut(FeatureBlocks(X, None), np.arange(5, 9), 1).rows.shape == (4, 12)
-    columns = np.asfortranarray(X)
-    assert isinstance(_Shard.cut(FeatureBlocks(columns, None), np.arange(5, 9), 1).rows, np.ndarray)
+        found = accumulate(FeatureBlocks(np.asarray(mapped), IsMapped().fit(X)), ClassMoments, X[:, 0] > 9)
+    assert_array_equal(found.sums.sum(axis=0), [len(X)])
 
 
 def test_an_error_in_a_worker_reaches_the_caller(rows):

@@ -210,9 +210,11 @@ RECIPES: dict[str, Recipe] = {
         in_all=False,
     ),
     "optimized_maclaurin": replace(_sphere("OptimizedMaclaurin"), in_all=False),
-    "pls": replace(_directions(_step("PLS"), pls__n_components=[2, 5, 10, 20]), in_all=False),
+    "pls": replace(_directions(_step("LabelPLS"), labelpls__n_components=[2, 5, 10, 20]), in_all=False),
     "cca": replace(
-        _directions(_step("PCA", svd_solver="full"), _step("CCA"), pca__n_components=[0.8, 0.9, 0.95, 0.99]),
+        _directions(
+            _step("PCA", svd_solver="full"), _step("LabelCCA"), pca__n_components=[0.8, 0.9, 0.95, 0.99]
+        ),
         in_all=False,
     ),
     "pca_nystroem": replace(

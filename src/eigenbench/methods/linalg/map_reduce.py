@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -52,19 +51,25 @@ def accumulate(blocks: FeatureBlocks, start: Callable[[], Sum], *rows: Any, labe
 
     Notes
     -----
-    A worker is sent its rows, unless they are memory-mapped: then it opens the file, which it must be able
-    to see under the same path. It keeps features that it made for later sums over the same ``blocks``
+    A worker is sent its rows; those of a memory-mapped file travel as their place in it, except to Dask. It
+    keeps features that it made for later sums over the same ``blocks``
     within their cache budget.
     """
     workers = min(effective_n_jobs(None), blocks.n_rows)
     if workers == 1:
         return _sum_over(blocks, start(), rows, label)
     shards = np.array_split(np.arange(blocks.n_rows), workers)
+    cache_size = blocks.cache_size / workers
+    if type(get_active_backend()[0]).__name__ == "LokyBackend":
+        cache_size = min(cache_size, _LOKY_CACHE)
     jobs = (
         delayed(_sum_over_shard)(
-            _Shard.cut(blocks, shard, workers), start, [array[shard[0] : shard[-1] + 1] for array in rows]
+            (blocks.token, first),
+            (blocks.X[first:stop], blocks.feature_map, cache_size),
+            start,
+            [array[first:stop] for array in rows],
         )
-        for shard in shards
+        for first, stop in ((int(shard[0]), int(shard[-1]) + 1) for shard in shards)
     )
     return merged(jobs, label, [f"row {shard[-1] + 1}/{blocks.n_rows}" for shard in shards])
 
@@ -97,62 +102,17 @@ def _sum_over(blocks: FeatureBlocks, total: Sum, rows: Any, label: str) -> Sum:
     return total
 
 
-@dataclass(frozen=True)
-class _MappedRows:
-    """Rows of a memory-mapped array, by place in the file."""
-
-    path: str
-    offset: int
-    dtype: np.dtype
-    shape: tuple[int, ...]
-
-    def open(self) -> np.ndarray:
-        return np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
-
-    @classmethod
-    def of(cls, rows: Any) -> Any:
-        """Return a handle for rows that lie in a mapped file, else the rows themselves."""
-        root = rows
-        while isinstance(root, np.ndarray) and isinstance(root.base, np.ndarray):
-            root = root.base
-        if not (isinstance(root, np.memmap) and root.filename and rows.flags.c_contiguous):
-            return rows
-        begin = rows.__array_interface__["data"][0] - root.__array_interface__["data"][0]
-        return cls(str(root.filename), root.offset + begin, rows.dtype, rows.shape)
-
-
-@dataclass(frozen=True)
-class _Shard:
-    """Rows of a worker, and all that it needs to make their features."""
-
-    key: tuple[str, int]
-    rows: Any
-    feature_map: Any
-    cache_size: float
-
-    @classmethod
-    def cut(cls, blocks: FeatureBlocks, rows: np.ndarray, workers: int) -> _Shard:
-        first, stop = int(rows[0]), int(rows[-1]) + 1
-        part = _MappedRows.of(blocks.X[first:stop])
-        cache_size = blocks.cache_size / workers
-        if type(get_active_backend()[0]).__name__ == "LokyBackend":
-            cache_size = min(cache_size, _LOKY_CACHE)
-        return cls((blocks.token, first), part, blocks.feature_map, cache_size)
-
-    def blocks(self) -> FeatureBlocks:
-        """Return the shard's features, those that this process kept from an earlier sum if there are any."""
-        for key in [key for key in _KEPT if key[0] != self.key[0]]:
-            del _KEPT[key]
-        if self.key not in _KEPT:
-            rows = self.rows.open() if isinstance(self.rows, _MappedRows) else self.rows
-            _KEPT[self.key] = FeatureBlocks(rows, self.feature_map, cache_size=self.cache_size)
-        return _KEPT[self.key]
-
-
 #: The features of the latest ``FeatureBlocks`` that this process, as a worker, has had a shard of.
 _KEPT: dict[tuple[str, int], FeatureBlocks] = {}
 
 
-def _sum_over_shard(shard: _Shard, start: Callable[[], Sum], rows: list[np.ndarray]) -> Sum:
-    writable = [np.array(array) for array in rows]
-    return _sum_over(shard.blocks(), start(), writable, "")
+def _sum_over_shard(
+    key: tuple[str, int], shard: tuple[Any, Any, float], start: Callable[[], Sum], rows: list[np.ndarray]
+) -> Sum:
+    """Sum over rows, by their features that this process kept from an earlier sum if there are any."""
+    for other in [other for other in _KEPT if other[0] != key[0]]:
+        del _KEPT[other]
+    if key not in _KEPT:
+        X, feature_map, cache_size = shard
+        _KEPT[key] = FeatureBlocks(X, feature_map, cache_size=cache_size)
+    return _sum_over(_KEPT[key], start(), [np.array(array) for array in rows], "")

@@ -61,7 +61,8 @@ class _CrossDecomposition(LinearEmbedding):
         labels = labels[:, labels.min(axis=0) < labels.max(axis=0)]
         if not labels.shape[1]:
             raise ValueError(f"{type(self).__name__} compares classes and needs at least two, got 1 class.")
-        most = self._most(*X.shape, int(np.linalg.matrix_rank(labels - labels.mean(axis=0))))
+        rank = int(np.linalg.matrix_rank(labels - labels.mean(axis=0)))
+        most = self._most(X.shape[0], X.shape[1], rank)
         count = min(self.n_components or most, most)
         model = self._estimator(n_components=count, tol=_TOLERANCE, max_iter=_MOST_ITERATIONS)
         model.fit(X.astype(np.float64), labels)
@@ -81,7 +82,7 @@ class _CrossDecomposition(LinearEmbedding):
         return tags
 
 
-class PLS(_CrossDecomposition):
+class LabelPLS(_CrossDecomposition):
     r"""Partial least squares: directions of largest covariance with the labels, one after the other.
 
     The first direction maximises :math:`\|Y^\top X w\|` over unit w, X and the class indicators Y
@@ -116,16 +117,16 @@ class PLS(_CrossDecomposition):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from eigenbench.methods.peers.cross_decomposition import PLS
+    >>> from eigenbench.methods.peers.cross_decomposition import LabelPLS
     >>> X, y = load_iris(return_X_y=True)
-    >>> PLS(2).fit_transform(X, y).shape
+    >>> LabelPLS(2).fit_transform(X, y).shape
     (150, 2)
     """
 
     _estimator = cross_decomposition.PLSRegression
 
 
-class CCA(_CrossDecomposition):
+class LabelCCA(_CrossDecomposition):
     r"""Canonical correlation analysis: directions of largest correlation with the labels.
 
     A direction w maximises the correlation of :math:`Xw` with some :math:`Yv`, uncorrelated with those before
@@ -161,9 +162,9 @@ class CCA(_CrossDecomposition):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from eigenbench.methods.peers.cross_decomposition import CCA
+    >>> from eigenbench.methods.peers.cross_decomposition import LabelCCA
     >>> X, y = load_iris(return_X_y=True)
-    >>> CCA().fit_transform(X, y).shape
+    >>> LabelCCA().fit_transform(X, y).shape
     (150, 2)
     """
 

@@ -119,16 +119,6 @@ def test_pairs_form_solves_the_generalized_problem_of_the_differences(sample, n_
     assert model.n_constraints_ == n_pairs
 
 
-def test_large_eta_is_pca(sample):
-    X, y = sample
-    pairs, r = all_pairs(y)
-    different = r == -1
-    differences = X[pairs[different, 0]] - X[pairs[different, 1]]
-    axes = np.linalg.svd(differences, full_matrices=False)[2][:2]
-    model = HyperbolicPCA(2, eta_negative=1e9).fit(X, y)
-    np.testing.assert_allclose(projector(model), axes.T @ axes, atol=1e-6)
-
-
 @pytest.mark.parametrize("kernel", ["half_rbf", "rbf", "laplacian", "polynomial", "cosine", "chi2"])
 def test_distances_of_the_output_are_distances_of_the_projections(sample, kernel):
     X, y = sample
@@ -263,26 +253,6 @@ def test_alternation_is_the_same_as_one_threshold_after_the_other(separated):
     np.testing.assert_allclose(projector(model), projector(step), atol=1e-8)
 
 
-def test_alternation_of_pairs_equals_that_of_labels(separated):
-    X, y = separated
-    pairs, r = all_pairs(y)
-    model = HyperbolicPCA(2, eta_negative="alternating", threshold=0.9)
-    labelled, listed = clone(model).fit(X, y), clone(model).fit_pairs(X, pairs, r)
-    assert len(listed.eta_path_) > 1
-    np.testing.assert_allclose(listed.eta_path_, labelled.eta_path_, rtol=1e-6)
-    np.testing.assert_allclose(projector(listed), projector(labelled), atol=1e-8)
-
-
-def test_alternation_stays_in_units_of_the_diameter(separated):
-    X, y = separated
-    model = HyperbolicPCA(2, eta_negative="alternating", threshold=0.9)
-    near, wide = clone(model).fit(X, y), clone(model).fit(1e3 * X, y)
-    scaled = clone(model).fit(X / (wide.diameter_ / 1e3), y)
-    assert near.diameter_ == 1 < wide.diameter_
-    assert len(wide.eta_path_) > 1
-    np.testing.assert_allclose(wide.eta_path_ / [1, wide.diameter_, 1], scaled.eta_path_, rtol=1e-6)
-
-
 def test_alternation_without_a_subspace_keeps_the_last_one(sample, caplog):
     model = HyperbolicPCA(2, eta_negative="alternating", threshold=0.6).fit(*sample)
     assert len(model.eta_path_) == 1
@@ -316,14 +286,6 @@ def test_sparse_input_equals_dense_input(sample):
         np.testing.assert_allclose(thin.transform(sparse.csr_matrix(X)), dense.transform(X), atol=1e-6)
         thin = clone(model).fit_pairs(sparse.csr_matrix(X), pairs, r)
         np.testing.assert_allclose(thin.transform(X), dense.transform(X), atol=1e-6)
-
-
-def test_float32_gives_float32(sample):
-    X, y = sample
-    for kernel in ("linear", "half_rbf"):
-        model = HyperbolicPCA(2, kernel=kernel, gamma=1.0, eta_negative=0.3).fit(X.astype(np.float32), y)
-        assert model.transform(X.astype(np.float32)).dtype == np.float32
-        assert model.transform(X).dtype == np.float64
 
 
 def test_repeated_rows_change_nothing_but_the_weights():

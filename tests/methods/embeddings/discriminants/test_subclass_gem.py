@@ -65,19 +65,6 @@ def test_some_part_differs_from_a_class_at_least_as_much_as_the_whole():
         assert found.eigenvalues_[(found.pairs_ == pair).all(axis=1)].max() >= value * (1 - 1e-9)
 
 
-def test_theta_keeps_the_large_ones(parts):
-    X, y, _ = parts
-    every = SubclassGEM(top=4, random_state=0).fit(X, y)
-    theta = np.median(every.eigenvalues_)
-    some = SubclassGEM(theta=theta, top=4, random_state=0).fit(X, y)
-    kept = every.eigenvalues_ >= theta
-    for name in ("eigenvalues_", "pairs_", "subclasses_"):
-        assert_array_equal(getattr(some, name), getattr(every, name)[kept])
-    assert_array_equal(some.detectors_, every.detectors_[:, kept])
-    with pytest.raises(ValueError, match="Lower theta"):
-        SubclassGEM(theta=1e9, random_state=0).fit(X, y)
-
-
 def test_sparse_rows_and_small_classes(parts):
     X, y, _ = parts
     few = np.r_[np.arange(0, 200, 3), 201, 202, np.arange(370, 540, 3)]

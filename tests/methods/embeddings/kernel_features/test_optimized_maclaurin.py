@@ -54,8 +54,12 @@ def test_the_variance_is_below_that_of_orders_drawn_at_random():
     assert found.mean() < 0.25 * drawn.mean()
 
 
-def test_every_power_has_a_feature():
+def test_every_power_has_a_feature_or_the_largest_have():
     X = unit(3, 5)
     assert_array_equal(OptimizedMaclaurin(6, n_components=7).fit(X).n_features_of_power_, 1)
-    with pytest.raises(ValueError, match="set n_components to 7 or more"):
-        OptimizedMaclaurin(6, n_components=6).fit(X)
+    few = OptimizedMaclaurin(6, 2.0, 3, random_state=0).fit(X)
+    assert_array_equal(few.n_features_of_power_, [0, 0, 1, 1, 1, 0, 0])
+    cosines = X @ X.T
+    expected = (15 * cosines**2 + 20 * cosines**3 + 15 * cosines**4) / 64
+    assert_allclose(few.product_moments(X, X)[0], expected)
+    assert few.transform(X).shape == (3, 3)

@@ -81,10 +81,3 @@ def test_bad_input():
     for params in ({"length_scale": 0.0}, {"nu": -1.0}, {"kernel": "cubic"}):
         with pytest.raises(ValueError, match=next(iter(params))):
             RandomFourierFeatures(**params).fit(np.eye(3))
-
-
-def test_rows_may_come_in_any_parts():
-    X = np.random.default_rng(0).standard_normal((30, 4))
-    model = RandomFourierFeatures(random_state=0).fit(X)
-    parts = np.vstack([model.transform(X[:1]), model.transform(X[1:])])
-    assert_allclose(parts, model.transform(X), atol=1e-12)

@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from eigenbench import PLST, ClassMoments, CompressedSensing, Rembrandt
 from eigenbench.methods.embeddings.labels.label_matrix import label_matrix
 from eigenbench.methods.linalg.row_products import LabelledRows
-from eigenbench.methods.model_file import load_model, save_model
 
 K = 4
 
@@ -77,20 +76,6 @@ def test_few_power_iterations_find_a_spectrum_that_decays():
     assert np.all(start.singular_values_ <= exact.singular_values_ * (1 + 1e-9))
 
 
-def test_rank_k_least_squares_is_the_best_of_its_rank():
-    X, Y = text_like(multilabel=True)
-    model = Rembrandt(K, ridge=0, n_iter=12).fit(X, Y)
-    prediction = model.transform(X) @ model.embedding_.T
-    # The intercept has full rank: what the embedding leaves of the mean label is added back.
-    mean = Y.mean(axis=0)
-    prediction += mean - model.embedding_ @ (model.embedding_.T @ mean)
-    Xc, Yc, _ = dense_problem(X, Y, 0)
-    fitted = Xc @ np.linalg.pinv(Xc) @ Yc
-    values = np.linalg.svd(fitted, compute_uv=False)
-    best = np.sum((Yc - fitted) ** 2) + np.sum(values[K:] ** 2)
-    assert_allclose(np.sum((Y - prediction) ** 2), best, rtol=1e-6)
-
-
 @pytest.mark.parametrize("ridge", [1e-3, 1.0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_conjugate_gradients_equal_cholesky(ridge, dtype):
@@ -105,20 +90,6 @@ def test_conjugate_gradients_equal_cholesky(ridge, dtype):
     assert 0 < cg.cg_iterations_ < 100
     assert cholesky.cg_iterations_ == 0
     assert_allclose(np.abs(cg.transform(X)), np.abs(cholesky.transform(X)), atol=2e-3)
-
-
-@pytest.mark.parametrize("mean", [1e3, 3e3])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_single_precision_rows_with_a_large_mean_are_embedded_as_in_double_precision(mean, fit_intercept):
-    rng = np.random.default_rng(0)
-    y = rng.integers(5, size=20_000)
-    X = (rng.normal(size=(len(y), 20)) + rng.normal(size=(5, 20))[y] + mean).astype(np.float32)
-    found, exact, other = (
-        Rembrandt(3, solver=solver, fit_intercept=fit_intercept, n_iter=5, random_state=0).fit(rows, y)
-        for solver, rows in (("cg", X), ("cg", X.astype(np.float64)), ("cholesky", X.astype(np.float64)))
-    )
-    assert largest_angle(found.embedding_.astype(float), exact.embedding_) < 1e-3
-    assert largest_angle(exact.embedding_, other.embedding_) < 1e-3
 
 
 @pytest.mark.parametrize("estimator", [Rembrandt, PLST, CompressedSensing])
@@ -380,11 +351,3 @@ def test_too_few_iterations_are_reported():
     X, y = text_like()
     with pytest.warns(ConvergenceWarning, match=r"stopped after cg_max_iter=1 .* raise cg_max_iter"):
         Rembrandt(K, solver="cg", cg_max_iter=1, ridge=1e-6).fit(X, y)
-
-
-@pytest.mark.parametrize("estimator", [Rembrandt, PLST, CompressedSensing])
-def test_saved_and_read_again(estimator, tmp_path):
-    X, y = text_like()
-    model = estimator(K, random_state=0).fit(X, y)
-    save_model(tmp_path / "model.skops", model)
-    assert_array_equal(load_model(tmp_path / "model.skops").transform(X), model.transform(X))

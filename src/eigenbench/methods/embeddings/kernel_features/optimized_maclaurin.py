@@ -21,10 +21,10 @@ class OptimizedMaclaurin(MaclaurinMap):
 
     The kernel is :math:`\alpha (q + x^\top y)^p = \sum_n a_n (x^\top y)^n`, q = a²/2 − 1, α = (2/a²)^p.
     :class:`RandomMaclaurin` draws the power n of each feature at random; here power n gets :math:`D_n`
-    features :math:`\sqrt{a_n / D_n} \prod_{j \le n} \omega_j^\top x`, and the :math:`D_n \ge 1` minimise the
-    variance :math:`\sum_n a_n^2 V_n / D_n` of the kernel's estimate [1]_. :math:`V_n` is the variance of one
-    feature of power n, in the mean over pairs of up to 500 training rows. The constant is exact. The linear
-    term is exact, by the d inputs themselves, where that lowers the variance.
+    features :math:`\sqrt{a_n / D_n} \prod_{j \le n} \omega_j^\top x`. The whole numbers :math:`D_n \ge 1`
+    minimise the variance :math:`\sum_n a_n^2 V_n / D_n` of the kernel's estimate [1]_, with :math:`V_n` the
+    variance of one feature of power n, in the mean over pairs of up to 500 training rows. The constant is
+    exact, and so is the linear term, by the d inputs themselves, where that lowers the variance.
 
     Parameters
     ----------
@@ -33,7 +33,8 @@ class OptimizedMaclaurin(MaclaurinMap):
     a : float, default=4.0
         The scale a ≥ 2 of the kernel.
     n_components : int, default=512
-        Number of features D > p.
+        Number of features D. With p or fewer the D powers of largest :math:`a_n` have one each, and the
+        estimate is biased by the others.
     rows : {"normalize", "check"}, default="normalize"
         Scale rows to unit length, or refuse rows that are not.
     random_state : int, RandomState instance or None, default=None
@@ -89,14 +90,11 @@ class OptimizedMaclaurin(MaclaurinMap):
         self.random_state = random_state
 
     def _draw(self, X: Any, rng: np.random.RandomState) -> None:
-        if self.n_components <= self.degree:
-            raise ValueError(
-                f"n_components={self.n_components} leaves a power of degree={self.degree} without a feature:"
-                f" set n_components to {self.degree + 1} or more."
-            )
         coefficients = maclaurin_coefficients(self.degree, self.a)
         variances = coefficients**2 * self._power_variances(X[rng.permutation(X.shape[0])[:_SAMPLE_ROWS]])
-        counts = allocation(variances, self.n_components)
+        kept = np.sort(np.argsort(-coefficients, kind="stable")[: self.n_components])
+        counts = np.zeros(self.degree + 1, dtype=int)
+        counts[kept] = allocation(variances[kept], self.n_components)
         room, others = self.n_components - X.shape[1], np.arange(self.degree + 1) != 1
         if room >= self.degree:
             with_exact = np.full(self.degree + 1, X.shape[1])
@@ -108,7 +106,7 @@ class OptimizedMaclaurin(MaclaurinMap):
         self.orders_ = np.repeat(np.arange(self.degree + 1), counts)
         if self._exact:
             self.orders_ = self.orders_[self.orders_ > 1]
-        self.weights_ = np.sqrt(coefficients / counts)[self.orders_]
+        self.weights_ = np.sqrt(coefficients / np.maximum(counts, 1))[self.orders_]
         self._draw_signs(X.shape[1], X.dtype, rng)
 
     def _power_variances(self, rows: Any) -> np.ndarray:
@@ -128,8 +126,8 @@ class OptimizedMaclaurin(MaclaurinMap):
         mean, variance = np.zeros_like(cosines), np.zeros_like(cosines)
         coefficients = maclaurin_coefficients(self.degree, self.a)
         for n, (coefficient, count) in enumerate(zip(coefficients, self.n_features_of_power_, strict=True)):
-            mean += coefficient * cosines**n
-            if not (self._exact and n == 1):
+            mean += coefficient * cosines**n if count else 0
+            if count and not (self._exact and n == 1):
                 variance += coefficient**2 / count * (second**n - cosines ** (2 * n))
         return mean, variance
 
@@ -146,4 +144,4 @@ def allocation(variances: np.ndarray, total: int) -> np.ndarray:
 
 
 def _total(variances: np.ndarray, counts: np.ndarray) -> float:
-    return float(np.sum(variances / counts))
+    return float(np.sum(variances[counts > 0] / counts[counts > 0]))
