@@ -62,7 +62,7 @@ class HyperbolicPCA(HyperbolicSubspace):
         the threshold stays where it is (see Notes).
     threshold : float or None, default=None
         Distance threshold c in (0, 1). If given, η follows from c and ``margin``
-        (:func:`etas_from_threshold`), and ``eta_negative`` must be None, or "alternating", which starts at c,
+        (:func:`eta_from_threshold`), and ``eta_negative`` must be None, or "alternating", which starts at c,
         or at 0.3 without it.
     margin : float, default=0.01
         Margin γ > 0 of the risk, on the squared distance.

@@ -25,7 +25,6 @@ from eigenbench.methods.embeddings.constraints.gram_coordinates import GramCoord
 from eigenbench.methods.embeddings.constraints.margin_risk import (
     PairDistances,
     eta_from_threshold,
-    projection_risk_bound,
 )
 from eigenbench.methods.embeddings.constraints.positive_eigenspace import (
     PositiveEigenspaces,
@@ -303,9 +302,10 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         check_is_fitted(self)
         if not hasattr(self, "risk_"):
             raise ValueError("the bound needs the empirical risk, which fit_moments cannot know: use fit.")
-        return projection_risk_bound(
-            self.risk_, self.n_constraints_, n_components=self.n_components, margin=self.margin, delta=delta
-        )
+        if not 0 < delta < 1:
+            raise ValueError(f"delta must lie strictly between 0 and 1, got {delta}.")
+        complexity = 2 * (np.sqrt(self.n_components) + 1) / self.margin + np.sqrt(np.log(1 / delta) / 2)
+        return float(self.risk_ + complexity / np.sqrt(self.n_constraints_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""Risk of telling equal from different labels by a threshold on the distance, and bounds on it."""
+"""Risk of telling equal from different labels by a threshold on the distance."""
 
 from __future__ import annotations
 
@@ -162,82 +162,16 @@ class PairDistances:
         return falling, w_negative * (called + np.maximum(partly, 0))
 
 
-def etas_from_threshold(threshold: float, margin: float) -> tuple[float, float]:
-    r"""Return the weights (η₋₁, η₁) for which T̂ bounds the margin risk at a threshold.
+def eta_from_threshold(threshold: float, margin: float) -> float:
+    r"""Return η₋₁, relative to η₁ = −1, for which T̂ bounds the margin risk at a threshold.
 
     With :math:`\eta_{-1} = \min\{1/(1-c^2), 1/\gamma\}` and :math:`\eta_1 = -\min\{1/c^2, 1/\gamma\}`,
     :math:`1 + \eta_r (c^2 - D^2)` is the smallest function that is affine in the squared distance D² and
     nowhere below the margin function (Maurer 2005, section 6).
 
-    ``threshold``: threshold c in (0, 1) on the distance.
-    ``margin``: margin γ > 0.
-    Returns: ``eta_negative, eta_positive``.
-    """
-    if not 0 < threshold < 1:
-        raise ValueError(f"the threshold c must lie strictly between 0 and 1, got {threshold}.")
-    if not margin > 0:
-        raise ValueError(f"the margin must be above 0, got {margin}.")
-    square = threshold**2
-    return min(1 / (1 - square), 1 / margin), -min(1 / square, 1 / margin)
-
-
-def eta_from_threshold(threshold: float, margin: float) -> float:
-    r"""Return η₋₁ relative to η₁ = −1 for a threshold, with the limits at 0 and 1 included.
-
     ``threshold``: threshold c in [0, 1] on the distance.
     ``margin``: margin γ > 0.
-    Returns: :math:`-\eta_{-1}/\eta_1` of :func:`etas_from_threshold`, between γ and 1/γ for γ ≤ 1.
+    Returns: :math:`-\eta_{-1}/\eta_1`, between γ and 1/γ for γ ≤ 1.
     """
     square = threshold**2
     return max(square, margin) / max(1 - square, margin)
-
-
-def operator_risk_bound(
-    risk: float, n_pairs: int, *, hilbert_schmidt: float, operator_norm: float, margin: float, delta: float
-) -> float:
-    r"""Bound the expected risk of the metric of a positive operator T (Theorem 3 of [1]_).
-
-    With probability above 1 − δ in n independent pairs, for every T of a class whose norms are bounded and
-    every c, the risk is at most
-    :math:`\hat R_\gamma + n^{-1/2} (2 (\|T\|_{HS} + \|T\|_\infty)/\gamma + \sqrt{\ln(1/\delta)/2})`.
-
-    ``risk``: empirical margin risk at the margin.
-    ``n_pairs``: number of independent pairs. For all pairs of m labelled rows use m (section 6 of [1]_).
-    ``hilbert_schmidt``, ``operator_norm``: the largest Hilbert–Schmidt and operator norms of the class:
-    root of the sum of the squared eigenvalues, and largest eigenvalue. √d and 1 for projections on d
-    dimensions.
-    ``margin``: margin γ > 0, chosen before the data is seen.
-    ``delta``: probability δ in (0, 1) that the bound fails.
-    Returns: the bound; it says nothing where it exceeds 1.
-
-    Notes
-    -----
-    The inputs must satisfy ‖ψ(x) − ψ(x')‖ ≤ 1.
-
-    References
-    ----------
-    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", 2005.
-    """
-    if not margin > 0:
-        raise ValueError(f"the bound needs a margin above 0, got {margin}.")
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie strictly between 0 and 1, got {delta}.")
-    complexity = 2 * (hilbert_schmidt + operator_norm) / margin + math.sqrt(math.log(1 / delta) / 2)
-    return risk + complexity / math.sqrt(n_pairs)
-
-
-def projection_risk_bound(
-    risk: float, n_pairs: int, *, n_components: int, margin: float, delta: float
-) -> float:
-    """Bound the expected risk of a projection on ``n_components`` dimensions (Theorem 1 of Maurer, 2005).
-
-    The case ‖P‖_HS = √d and ‖P‖ = 1 of :func:`operator_risk_bound`, which explains the parameters.
-    """
-    return operator_risk_bound(
-        risk,
-        n_pairs,
-        hilbert_schmidt=math.sqrt(n_components),
-        operator_norm=1.0,
-        margin=margin,
-        delta=delta,
-    )
