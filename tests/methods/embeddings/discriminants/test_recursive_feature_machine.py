@@ -78,5 +78,5 @@ def test_sparse_rows_repeated_rows_and_bad_input():
     assert np.isfinite(twice.components_).all()
     with pytest.raises(ValueError, match="at least two, got 1 class"):
         RecursiveFeatureMachine().fit(X, np.zeros(60, dtype=int))
-    with pytest.raises(ValueError, match="all alike"):
+    with pytest.raises(ValueError, match="are alike"):
         RecursiveFeatureMachine().fit(np.ones((60, 3)), y)

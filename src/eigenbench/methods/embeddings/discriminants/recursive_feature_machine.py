@@ -11,12 +11,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 
+from eigenbench.methods.embeddings.kernel_features.frequencies import median_distance
 from eigenbench.methods.embeddings.row_transformer import LinearEmbedding
 from eigenbench.methods.linalg.eigenproblems import make_peaks_positive
 from eigenbench.methods.linalg.row_blocks import dense_block, row_slices
-
-#: Rows whose distances give the median.
-_SAMPLE_ROWS = 1_000
 
 #: Eigenvalues below this share of the largest are rounding.
 _RANK_TOLERANCE = 1e-12
@@ -142,7 +140,11 @@ class RecursiveFeatureMachine(LinearEmbedding):
         centers = dense_block(X[chosen], np.float64)
         root = np.eye(X.shape[1])
         for _ in range(self.n_rounds):
-            self.length_scale_ = self.length_factor * _median_distance(centers @ root, rng)
+            self.length_scale_ = self.length_factor * median_distance(centers @ root, rng)
+            if not self.length_scale_:
+                raise ValueError(
+                    f"all rows (n_samples = {X.shape[0]}) are alike: nothing separates the classes."
+                )
             root = self._next_root(X, targets, centers, root)
         self.eigenvalues_ = np.sum(root**2, axis=0)
         self.components_ = np.ascontiguousarray(make_peaks_positive(root).T[: self.n_components])
@@ -199,10 +201,3 @@ class RecursiveFeatureMachine(LinearEmbedding):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def _median_distance(rows: np.ndarray, rng: np.random.RandomState) -> float:
-    distances = spatial.distance.pdist(rows[rng.permutation(len(rows))[:_SAMPLE_ROWS]])
-    if not (distances > 0).any():
-        raise ValueError(f"the rows (n_samples = {len(rows)}) are all alike: nothing separates the classes.")
-    return float(np.median(distances) or np.median(distances[distances > 0]))

@@ -6,17 +6,15 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import spatial
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.methods.embeddings.kernel_features.frequencies import (
     Projections,
     draw_phases,
+    median_distance,
     trigonometric_features,
 )
 from eigenbench.methods.embeddings.kernel_features.random_map import RandomMap
-
-_SAMPLE_ROWS = 1_000
 
 
 class RandomFourierFeatures(RandomMap):
@@ -131,16 +129,13 @@ class RandomFourierFeatures(RandomMap):
         return Projections.draw(directions, radii, width, X.dtype, rng)
 
     def _median_distance(self, X: Any, rng: np.random.RandomState) -> float:
-        rows = X[np.sort(rng.permutation(X.shape[0])[:_SAMPLE_ROWS])]
-        rows = rows.toarray() if hasattr(rows, "toarray") else rows
         metric = "cityblock" if self.kernel == "laplacian" else "euclidean"
-        distances = spatial.distance.pdist(rows, metric)
-        if not (distances > 0).any():
+        if not (median := median_distance(X, rng, metric)):
             raise ValueError(
-                f"length_scale='median': {len(rows)} sampled rows (n_samples = {X.shape[0]}) are all alike. "
+                f"length_scale='median': all sampled rows (n_samples = {X.shape[0]}) are alike. "
                 "Give a length_scale."
             )
-        return float(np.median(distances) or np.median(distances[distances > 0]))
+        return median
 
     def _arrays(self, dtype: np.dtype) -> np.ndarray:
         return self.projections_.astype(dtype)
