@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.preprocessing import FunctionTransformer
 
 from eigenbench import GEM, CalibratedLeastSquares, ClassMoments, SecondOrderLogistic, SignedPowers
 from eigenbench.methods.linalg.map_reduce import accumulate
@@ -33,16 +32,6 @@ class Order:
 
     def merge(self, other):
         self.seen += other.seen
-
-
-class IsMapped(FunctionTransformer):
-    """One feature: whether the row lies in a mapped file."""
-
-    def transform(self, X):
-        root = X
-        while isinstance(root, np.ndarray) and not isinstance(root, np.memmap):
-            root = root.base
-        return np.full((len(X), 1), float(isinstance(root, np.memmap)))
 
 
 BACKENDS = [("threading", 3), ("loky", 2)]
@@ -134,12 +123,21 @@ def test_dask_workers_train_the_same_classifier(rows, cluster, classifier):
 
 
 def test_mapped_rows_travel_as_a_place_in_the_file(tmp_path):
+    class IsMapped:
+        """One feature: whether the rows lie in a mapped file."""
+
+        def transform(self, rows):
+            root = rows
+            while isinstance(root, np.ndarray) and not isinstance(root, np.memmap):
+                root = root.base
+            return np.full((len(rows), 1), float(isinstance(root, np.memmap)))
+
     X = np.arange(40_000.0).reshape(-1, 4)
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     with parallel_config("loky", n_jobs=2):
         assert_allclose(ClassMoments.of(mapped, X[:, 0] > 9).second_moments.sum(0), X.T @ X)
-        found = accumulate(FeatureBlocks(np.asarray(mapped), IsMapped().fit(X)), ClassMoments, X[:, 0] > 9)
+        found = accumulate(FeatureBlocks(np.asarray(mapped), IsMapped()), ClassMoments, X[:, 0] > 9)
     assert_array_equal(found.sums.sum(axis=0), [len(X)])
 
 
