@@ -66,9 +66,11 @@ def show(axes, embedded, title):
     axes.set(title=title, xticks=[], yticks=[])
 
 
-figure, grid = plt.subplots(3, 7, figsize=(15, 7), layout="constrained")
+figure, grid = plt.subplots(4, 5, figsize=(11, 9), layout="constrained")
 for axes, embedding in zip(grid.flat, embeddings, strict=False):
     show(axes, embedding.fit(X[train], y[train]).transform(X[test]), type(embedding).__name__)
+for axes in grid.flat[len(embeddings) : -1]:
+    axes.axis("off")
 
 # %%
 # `TemporalHyperbolicPCA` gets no classes but an order of the rows: each digit is a block of time.

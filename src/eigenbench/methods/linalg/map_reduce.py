@@ -52,8 +52,7 @@ def accumulate(blocks: FeatureBlocks, start: Callable[[], Sum], *rows: Any, labe
     Notes
     -----
     A worker is sent its rows; those of a memory-mapped file travel as their place in it, except to Dask. It
-    keeps features that it made for later sums over the same ``blocks``
-    within their cache budget.
+    keeps features that it made for later sums over the same ``blocks``, within their cache budget.
     """
     workers = min(effective_n_jobs(None), blocks.n_rows)
     if workers == 1:
