@@ -6,12 +6,16 @@ from abc import ABCMeta, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import spatial
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.methods.linalg.row_blocks import FLOAT_TYPES, validated
 from eigenbench.methods.moments import AnyMoments
+
+#: Rows between which the median distance is taken.
+_SAMPLE_ROWS = 1_000
 
 
 class RowTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
@@ -98,3 +102,14 @@ class MomentFit(metaclass=ABCMeta):
         self.n_features_in_ = moments.n_features
         self._solve(moments)
         return self
+
+
+def median_distance(X: Any, rng: np.random.RandomState, metric: str = "euclidean") -> float:
+    """Return the median distance between up to 1,000 rows; that of rows that differ, where most do not.
+
+    Zero if all rows are alike.
+    """
+    rows = X[np.sort(rng.permutation(X.shape[0])[:_SAMPLE_ROWS])]
+    distances = spatial.distance.pdist(rows.toarray() if hasattr(rows, "toarray") else rows, metric)
+    apart = distances[distances > 0]
+    return float(np.median(distances) or np.median(apart)) if apart.size else 0.0

@@ -11,8 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 
-from eigenbench.methods.embeddings.kernel_features.frequencies import median_distance
-from eigenbench.methods.embeddings.row_transformer import LinearEmbedding
+from eigenbench.methods.embeddings.row_transformer import LinearEmbedding, median_distance
 from eigenbench.methods.linalg.eigenproblems import make_peaks_positive
 from eigenbench.methods.linalg.row_blocks import dense_block, row_slices
 

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg, spatial
+from scipy import linalg
 from scipy.linalg import hadamard
 from sklearn.utils.extmath import safe_sparse_dot
 
 #: Largest factor applied as one matrix product; a product of this size runs at the speed of memory.
 _RADIX = 64
-
-#: Rows between which the median distance is taken.
-_SAMPLE_ROWS = 1_000
 
 
 def next_power_of_two(number: int) -> int:
@@ -234,17 +231,6 @@ def trigonometric_features(
     np.sin(cosines[:, : sines.shape[1]], out=sines)
     np.cos(cosines, out=cosines)
     out *= out.dtype.type(scale)
-
-
-def median_distance(X: Any, rng: np.random.RandomState, metric: str = "euclidean") -> float:
-    """Return the median distance between up to 1,000 rows; that of rows that differ, where most do not.
-
-    Zero if all rows are alike.
-    """
-    rows = X[np.sort(rng.permutation(X.shape[0])[:_SAMPLE_ROWS])]
-    distances = spatial.distance.pdist(rows.toarray() if hasattr(rows, "toarray") else rows, metric)
-    apart = distances[distances > 0]
-    return float(np.median(distances) or np.median(apart)) if apart.size else 0.0
 
 
 def draw_phases(paired: bool, n_components: int, rng: np.random.RandomState) -> tuple[int, np.ndarray]:

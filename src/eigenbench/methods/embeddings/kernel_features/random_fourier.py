@@ -11,10 +11,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from eigenbench.methods.embeddings.kernel_features.frequencies import (
     Projections,
     draw_phases,
-    median_distance,
     trigonometric_features,
 )
 from eigenbench.methods.embeddings.kernel_features.random_map import RandomMap
+from eigenbench.methods.embeddings.row_transformer import median_distance
 
 
 class RandomFourierFeatures(RandomMap):
