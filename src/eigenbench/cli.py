@@ -16,6 +16,7 @@ except ImportError as error:
         f"eigenbench: the command line needs pip install 'eigenbench[suite]' ({error})"
     ) from None
 
+import eigenbench
 from eigenbench.atomic_files import remove_unfinished
 from eigenbench.bench.jobs.child_process import run_stoppable
 from eigenbench.bench.protocols.available import PROTOCOLS
@@ -46,6 +47,21 @@ class Listing(StrEnum):
     SUITES = "suites"
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(eigenbench.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
 SuitesDir = Annotated[Path | None, typer.Option(help="Folder of suite files.", show_default="config/suites")]
 ResultsDir = Annotated[Path, typer.Option(help="Folder that the workflow writes its results to.")]
 ReportsDir = Annotated[Path, typer.Option(help="Folder of the rendered report.")]
@@ -65,7 +81,7 @@ def run(context: typer.Context) -> None:
 
 
 def _snakemake_arguments(arguments: list[str]) -> list[str]:
-    """Replace paths of suite files by names, with their folder as a setting; refuse what is no target.
+    """Replace paths of suite files by names, with folder and names as settings; refuse what is no target.
 
     Targets stand before all options: suites, rules, and paths of files.
     """
@@ -83,16 +99,20 @@ def _snakemake_arguments(arguments: list[str]) -> list[str]:
     for target in named if not any(item.startswith("--configfile") for item in options) else ():
         if "/" not in target and target not in rule_names():
             _suite_path(target, Path(folder) if folder else None)
-    if not paths:
+    suites = [target for target in named if "/" not in target and target not in rule_names()]
+    if folder is None or not suites:
         return arguments
-    settings = [f"suites_dir={folder}", f"suites=[{','.join(path.stem for path in paths)}]"]
+    settings = [] if given else [f"suites_dir={folder}"]
+    settings += (
+        [] if any(item.startswith("suites=") for item in options) else [f"suites=[{','.join(suites)}]"]
+    )
     if "--config" not in options:
         return [*named, *options, "--config", *settings]
     place = options.index("--config") + 1
     return [*named, *options[:place], *settings, *options[place:]]
 
 
-@app.command("list")
+@app.command("list", no_args_is_help=True)
 def list_(what: Listing, suites_dir: SuitesDir = None) -> None:
     """List the datasets, methods, protocols or suites that exist."""
     match what:

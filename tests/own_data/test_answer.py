@@ -16,19 +16,22 @@ from eigenbench.own_data.compared_methods import chosen_methods
 from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.problem import make_problem
 from eigenbench.own_data.table import OwnDataError
-from eigenbench.own_data.terminal import comparison_table
+from eigenbench.own_data.terminal import answer, comparison_table
 from eigenbench.own_data.winner import how_to_use
 from eigenbench.own_data.workspace import Workspace, copy_suite, write_workspace
 from eigenbench.reporting.leaderboard import COLUMNS, leaderboard_notes
 
 
 def board(*lines, metric="test_error"):
-    """Return a leaderboard of lines (method, mean, rank or None, tied), each with one linear classifier."""
+    """Return a leaderboard of lines (method or rival, mean, rank or None, tied)."""
     found = [
         {
             **dict.fromkeys(COLUMNS),
-            "method": method,
-            "classifier": "LogisticRegression",
+            "method": "raw" if method[0].isupper() else method,
+            "classifier": method if method[0].isupper() else "LogisticRegression",
+            "seconds": float(len(method)),
+            "ci_low": mean and mean - 0.01,
+            "ci_high": mean and mean + 0.01,
             "metric": metric,
             "mean": mean,
             "rank": rank,
@@ -40,40 +43,79 @@ def board(*lines, metric="test_error"):
         for method, mean, rank, tied in lines
     ]
     frame = pd.DataFrame(found, columns=list(COLUMNS))
-    return frame.astype({"rank": "Int64", "tied": "boolean", "mean": "float64"})
+    return frame.astype(
+        {"rank": "Int64", "tied": "boolean", "mean": "float64", "ci_low": "float64", "ci_high": "float64"}
+    )
 
 
-def answer(*lines, **options):
-    console = Console(width=300)
-    with console.capture() as printed:
-        console.print(comparison_table(board(*lines, **options)))
-    return printed.get().strip().splitlines()[-1].strip()
+def told_of(*lines, **options):
+    return " ".join(answer(board(*lines, **options)))
 
 
 def test_no_embedding_is_better_where_all_have_a_rank():
-    told = answer(("raw", 0.1, 1, True), ("gem", 0.2, 2, False))
-    assert told == "No embedding is better than LogisticRegression on the raw inputs."
+    told = told_of(("raw", 0.1, 1, True), ("gem", 0.2, 2, False))
+    assert told.startswith("No embedding is better than LogisticRegression on the raw inputs. Take raw: no ")
 
 
 @pytest.mark.parametrize(("metric", "mean", "better"), [("test_error", 0.05, 1), ("test_micro_f1", 0.05, 0)])
 def test_a_better_embedding_without_a_rank_is_named(metric, mean, better):
-    told = answer(("raw", 0.1, 1, True), ("lda", 0.1, 2, True), ("gem", mean, None, False), metric=metric)
+    told = told_of(("raw", 0.1, 1, True), ("lda", 0.1, 2, True), ("gem", mean, None, False), metric=metric)
     assert told.startswith("No embedding with a result on all folds is better than LogisticRegression")
     assert ("gem (" in told and "on 3 of 5 folds" in told) == better
 
 
 def test_where_no_embedding_has_a_rank_nothing_is_said_of_them():
-    told = answer(("raw", 0.1, 1, True), ("gem", None, None, False))
-    assert told == "LogisticRegression is best on the raw inputs; no embedding has a result on all folds."
+    told = told_of(("raw", 0.1, 1, True), ("gem", None, None, False))
+    assert told.startswith(
+        "LogisticRegression is best on the raw inputs; no embedding has a result on all folds."
+    )
 
 
 def test_an_embedding_that_ties_with_the_raw_inputs_is_said_to():
-    assert "can't be told from it" in answer(("gem", 0.1, 1, True), ("raw", 0.11, 2, True))
-    assert "can't be told from it" in answer(("gem", 0.1, 1, True), ("raw", 0.11, 2, None))
-    assert answer(("gem", 0.1, 1, True), ("raw", 0.3, 2, False)).startswith("gem helps: nothing on the raw")
-    told = answer(("gem", 0.1, 1, True), ("raw", 0.05, None, False))
+    assert "ties with it" in told_of(("gem", 0.1, 1, True), ("raw", 0.11, 2, True))
+    assert "ties with it" in told_of(("gem", 0.1, 1, True), ("raw", 0.11, 2, None))
+    assert told_of(("gem", 0.1, 1, True), ("raw", 0.3, 2, False)).startswith("gem helps: nothing on the raw")
+    told = told_of(("gem", 0.1, 1, True), ("raw", 0.05, None, False))
     assert told.startswith("gem helps: nothing on the raw inputs with a result on all folds")
     assert "raw (5.0" in told
+
+
+@pytest.mark.parametrize(
+    ("lines", "advice"),
+    [
+        (
+            [("gem", 0.1, 1, True), ("raw", 0.11, 2, True), ("SVC", 0.12, 3, True)],
+            "Take raw: it is the simplest of those that tie with the best (gem, SVC).",
+        ),
+        (
+            [("gem_and_fourier", 0.1, 1, True), ("gem", 0.11, 2, True), ("raw", 0.2, 3, False)],
+            "Take gem: it is the simplest of those that tie with the best (gem_and_fourier).",
+        ),
+        (
+            [("gem", 0.1, 1, None), ("raw", 0.11, 2, None), ("Dummy", 0.9, 3, None)],
+            "Take gem: it is first, but whether others tie is unknown.",
+        ),
+        (
+            [("raw", 0.5, 1, True), ("Dummy", 0.51, 2, True)],
+            "No method is better than guessing: Dummy predicts the most frequent class.",
+        ),
+    ],
+)
+def test_the_last_line_advises_the_simplest_of_the_tied(lines, advice):
+    assert answer(board(*lines))[-1] == advice
+
+
+@pytest.mark.parametrize("width", [50, 80, 120])
+def test_names_are_never_broken(width):
+    lines = board(("HistGradientBoostingClassifier", 0.1, 1, True), ("raw", 0.11, 2, True))
+    lines[["balanced_error", "log_loss", "peak_rss_mb"]] = [0.11, 1.2, 200.0]
+    console = Console(width=width)
+    with console.capture() as printed:
+        console.print(comparison_table(lines))
+    text = printed.get()
+    assert re.search("HistGradientBoostingClassifier +10.00", text)
+    assert max(map(len, text.splitlines())) <= width
+    assert ("log loss" in text) == (width == 120)
 
 
 def test_one_reason_of_several_methods_is_said_once():

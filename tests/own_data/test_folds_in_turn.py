@@ -103,7 +103,7 @@ def test_one_fold_is_compared_row_by_row(done, tmp_path):
 def test_where_no_fold_is_complete_those_that_are_done_are_compared_on_the_first(done, tmp_path):
     _, outcome = stopped(done, tmp_path, lambda run: run.seed == 0 and run.method != "lda")
     assert outcome.note == (
-        "The time was over: the table stands on 1 of 4 folds, where 1 of 4 methods are not done."
+        "The time was over: the table stands on 1 of 4 folds, where 1 of 5 methods are not done."
     )
     board = outcome.board.set_index("method")
     assert pd.isna(board.loc["lda", "rank"])
@@ -138,5 +138,5 @@ def test_all_methods_do_a_fold_before_the_next_and_one_that_fails_is_left_out(tm
     assert [one.status for one in failed] == ["failed", *["not_run"] * (N_FOLDS - 1)]
     assert "failed on an earlier fold" in failed[1].failure.message
     fitted = sorted((one for one in records if one.status == "ok"), key=lambda one: one.started)
-    assert [one.seed for one in fitted] == [seed for seed in range(N_FOLDS) for _ in range(3)]
-    assert fitted[0].method == "raw"
+    assert [one.seed for one in fitted] == [seed for seed in range(N_FOLDS) for _ in range(4)]
+    assert [one.classifier for one in fitted][0] == "Dummy"

@@ -13,7 +13,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.problem import make_problem
-from eigenbench.own_data.table import OwnDataError
+from eigenbench.own_data.table import OwnDataError, split_columns
 
 TABLE = pd.DataFrame(
     {
@@ -315,3 +315,19 @@ def test_what_is_wrong_with_the_command_is_one_sentence(tmp_path):
         read_user_file(tmp_path / "absent.csv", ["kind"])
     with pytest.raises(OwnDataError, match="no images"):
         read_user_file(tmp_path)
+
+
+def test_classes_that_no_training_row_has_are_said():
+    frame = pd.DataFrame(
+        {"a": np.arange(12.0), "site": np.repeat([0, 1, 2], 4), "kind": list("xyxyxyxyzzzx")}
+    )
+    table = split_columns("data.csv", frame, ["kind"], "site")
+    said = "\n".join(make_problem(table, n_folds=3).describe())
+    assert "class 'z' is in one group only: always an error where it is tested" in said
+    train, test = (
+        split_columns("data.csv", frame.drop(columns="site")[rows], ["kind"], None)
+        for rows in (slice(8), slice(8, None))
+    )
+    said = "\n".join(make_problem(train, test).describe())
+    assert "class 'z' is of the test rows" not in said
+    assert "class 'z' is in no training row: always an error" in said

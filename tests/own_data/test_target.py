@@ -39,6 +39,14 @@ def test_several_columns_are_labels():
     assert target.names == ("a", "b", "c")
 
 
+def test_a_blank_among_marks_says_that_a_row_has_not_the_label():
+    target = of(a=[1, None, 1, None, None], b=[0, 1, 0, None, 1])
+    assert target.labels.tolist() == [[1, 0], [0, 1], [1, 0], [0, 1]]
+    assert target.present.tolist() == [True, True, True, False, True]
+    assert "a blank in 'a' counts as 0" in target.description
+    assert "1 rows with a blank among their labels are left out" in target.description
+
+
 @pytest.mark.parametrize(
     ("columns", "told"),
     [

@@ -40,7 +40,8 @@ def command(*arguments):
 def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     table, use_model, in_python = blocks("python")
-    dry_run, compare, search, _ = (block.removeprefix("$ eigenbench ").strip() for block in blocks("console"))
+    commands = [line for block in blocks("console") for line in block.splitlines()]
+    dry_run, compare, search, with_suite, run = (line.removeprefix("$ eigenbench ") for line in commands)
     names = {}
     exec(table, names)
 
@@ -61,9 +62,11 @@ def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
         "rawLogisticRegression",
         "ldaLogisticRegression",
         "rawKNeighborsClassifier",
+        "rawDummy",
     }
-    assert board["mean"].between(0, 0.15).all()
-    assert board["tied"].iloc[0]
+    assert board.loc[board["classifier"] != "Dummy", "mean"].between(0, 0.15).all()
+
+    assert re.search(r"^Take \w+: ", done.stdout, flags=re.MULTILINE)
 
     shown = done.stdout.replace("new.csv", "flowers.csv")
     assert all(line in shown for line in use_model.splitlines())
@@ -76,8 +79,17 @@ def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
     records = list((tmp_path / "eigenbench-flowers-searched" / "results").glob("*/*/lda/**/record.json"))
     assert [len(json.loads(path.read_text())["search"]["candidates"]) for path in records] == [16] * 3
 
+    subprocess.run(command(*shlex.split(with_suite)), check=True)
+    assert set(tmp_path.glob("my-study/*")) > {tmp_path / "my-study" / "mine.yaml"}
+    subprocess.run(command(*shlex.split(run)), check=True)
+    again = pd.read_csv(tmp_path / "reports" / "leaderboard.csv")
+    assert again["mean"].tolist() == pytest.approx(board["mean"].tolist())
+
     exec(in_python, names)
+    assert names["board"].attrs["answer"][-1].startswith("Take ")
+    assert (tmp_path / "eigenbench-flowers-2" / "model.skops").samefile(names["board"].attrs["model"])
     assert set(names["board"]["method"]) == {"raw", "lda"}
+    assert names["board"]._repr_html_().count("<th>") == 7
     shared = board.set_index(["method", "classifier"]).loc[("lda", "LogisticRegression"), "mean"]
     again = names["board"].set_index("method").loc["lda", "mean"]
     assert again == pytest.approx(shared, abs=1e-3)
@@ -122,7 +134,7 @@ def test_all_methods_do_a_fold_before_the_next_and_the_same_command_goes_on(tmp_
     monkeypatch.setattr("eigenbench.own_data.progress.time", clock)
 
     def end_in_the_second_fold(watch, done):
-        if watch.complete(done) and len(done) > 3:
+        if watch.complete(done) and len(done) > 4:
             clock.now = options.seconds + 1
 
     first = run_comparison(problem, tmp_path / "out", options, started=0.0, seen=end_in_the_second_fold)
@@ -135,7 +147,7 @@ def test_all_methods_do_a_fold_before_the_next_and_the_same_command_goes_on(tmp_
     assert reported["mean"].to_numpy() == pytest.approx(first.board["mean"].to_numpy())
     records = (tmp_path / "out" / "results").glob("*/*/*/seed-0/*/record.json")
     written = {path: path.stat().st_mtime_ns for path in records}
-    assert len(written) == 3
+    assert len(written) == 4
 
     monkeypatch.undo()
     second = run_comparison(problem, tmp_path / "out", options)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 import time
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -136,7 +138,7 @@ def compare(
         outcome = run_comparison(
             problem, folder, options, started=started, seen=progress.seen, ranked=progress.ranked
         )
-    _say_end(outcome, problem, header)
+    _say_end(outcome, problem, header, started)
     if outcome.end is FitsEnd.INTERRUPTED:
         raise typer.Exit(130)
     if outcome.winner is None:
@@ -176,9 +178,10 @@ def _say_plan(problem: Problem, options: Options) -> None:
     typer.echo(f"{methods.count} methods{tried}{folds}, ranked by {metric}: {', '.join(methods.names)}")
 
 
-def _say_end(outcome: ComparisonResult, problem: Problem, header: bool) -> None:
+def _say_end(outcome: ComparisonResult, problem: Problem, header: bool, started: float) -> None:
     from eigenbench.own_data.progress import FitsEnd
-    from eigenbench.own_data.winner import how_to_use
+    from eigenbench.own_data.terminal import label
+    from eigenbench.own_data.winner import how_to_use, rows_of
 
     workspace = outcome.workspace
     if outcome.end is not FitsEnd.DONE:
@@ -189,11 +192,11 @@ def _say_end(outcome: ComparisonResult, problem: Problem, header: bool) -> None:
         )
     if outcome.saved:
         assert outcome.winner is not None
-        name = " + ".join((outcome.winner["method"], outcome.winner["classifier"]))
-        typer.echo(f"\n{name}, fitted on all rows, is saved. To use it on a new file:\n")
-        typer.echo(
-            "\n".join(f"    {line}" for line in how_to_use(workspace, problem, header=header).splitlines())
-        )
+        typer.echo(f"\n{label(outcome.winner)}, fitted on {rows_of(problem)}, is saved. To use it:\n")
+        typer.echo(indent(how_to_use(workspace, problem, header=header), "    "))
     typer.echo(f"\nTable:      {workspace.leaderboard}")
     typer.echo(f"Report:     {workspace.folder / 'reports' / 'index.html'}")
     typer.echo(f"Dashboard:  cd {workspace.folder} && eigenbench ui")
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    spent = sum(one.ru_utime + one.ru_stime for one in used)
+    typer.echo(f"Time:       {time.monotonic() - started:.0f} s, {spent:.0f} s of processor time")

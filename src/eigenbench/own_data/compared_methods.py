@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenbench.bench.registry import COMPONENTS
+from eigenbench.bench.registry import COMPONENTS, offered_components
 from eigenbench.bench.suites.recipes import RECIPES, Grid
 from eigenbench.bench.suites.steps import grid_size, with_params
 from eigenbench.datasets.catalogue import CatalogueEntry
@@ -28,10 +28,15 @@ _FOR_SPARSE = (INPUTS, "random", "fourier", "spherical", "tensor_sketch", "nystr
 #: Truncated singular values take the place of principal components where rows are sparse.
 _SVD, _SVD_COMPONENTS = "svd", 100
 
-_LINEAR = "LogisticRegression"
+#: The classifier of every embedding: of classes, and of several labels.
+LINEAR = ("LogisticRegression", "OneVsRestLogistic")
+
+#: Predicts the most frequent class; compared unless it is excluded, so that "no better than guessing" shows.
+DUMMY = "Dummy"
 
 #: Classifiers that get the raw inputs alone.
 RIVALS = (
+    DUMMY,
     "LinearSVC",
     "HistGradientBoostingClassifier",
     "RandomForestClassifier",
@@ -40,18 +45,22 @@ RIVALS = (
 )
 
 #: Of these, those for dense rows only, for sparse rows only, and without weights of classes.
-_DENSE, _SPARSE, _UNWEIGHTED = ("HistGradientBoostingClassifier",), ("LinearSVC",), ("KNeighborsClassifier",)
+_DENSE, _SPARSE, _UNWEIGHTED = (
+    ("HistGradientBoostingClassifier",),
+    ("LinearSVC",),
+    (DUMMY, "KNeighborsClassifier"),
+)
 
 #: Those that need an extra: compared if they are asked for, or, with all, if they are installed.
 _MORE_RIVALS = ("LGBMClassifier",)
 
 #: LightGBM takes every core of the machine, whatever a job has.
-_PARAMS = {"LGBMClassifier": {"n_jobs": 1}}
+_PARAMS: dict[str, dict[str, Any]] = {"LGBMClassifier": {"n_jobs": 1}, DUMMY: {"strategy": "prior"}}
 
 #: What a search tries of the classifiers, as in the suite `comparison`, and the share of the training rows
 #: that it is scored on.
 GRIDS: dict[str, Grid] = {
-    _LINEAR: {"C": [0.01, 0.1, 1.0, 10.0]},
+    LINEAR[0]: {"C": [0.01, 0.1, 1.0, 10.0]},
     "OneVsRestLogistic": {"C": [0.1, 0.3, 1.0, 10.0]},
     "LinearSVC": {"C": [0.01, 0.1, 1.0, 10.0]},
     "SVC": {"C": [1.0, 10.0, 100.0], "gamma": [3.0e-4, 3.0e-3, 3.0e-2, 3.0e-1]},
@@ -77,6 +86,8 @@ def seconds_of_classifier(name: str, entry: CatalogueEntry) -> float:
     """
     n, d, c = entry.rows_of_a_run, entry.expect.features, entry.expect.classes
     match name:
+        case "Dummy":
+            return 0.0
         case "SVC":
             return 4e-9 * n**2 * d
         case "RandomForestClassifier":
@@ -138,7 +149,7 @@ def known_methods(multilabel: bool, sparse: bool) -> list[str]:
         recipes = [*(name for name in recipes if name in _FOR_SPARSE), _SVD]
     absent = _DENSE if sparse else _SPARSE
     rivals = [name for name in (*RIVALS, *_MORE_RIVALS) if name not in absent]
-    return recipes if multilabel else [*recipes, *rivals]
+    return [*recipes, *([] if multilabel else rivals), *offered_components()]
 
 
 def chosen_methods(
@@ -159,7 +170,8 @@ def chosen_methods(
     multilabel, sparse, n_rows, n_features : bool, bool, int, int
         What the data are.
     methods : sequence of str
-        Recipes and rivals; by default a selection that is quick, ``all`` for all.
+        Recipes, rivals, and components of installed packages; by default a selection that is quick, ``all``
+        for all.
     exclude : sequence of str
         Those to leave out.
     balanced : bool
@@ -174,6 +186,7 @@ def chosen_methods(
     """
     known = known_methods(multilabel, sparse)
     _check_names(known, methods, exclude)
+    offered = offered_components()
     every = [name for name in known if name not in _MORE_RIVALS or _is_installed(name)]
     wanted = every if "all" in methods else methods or [*_DEFAULT, *RIVALS]
     note = ""
@@ -182,23 +195,25 @@ def chosen_methods(
         note = (
             f"SVC is left out, as its time grows with the square of the {n_rows:,} rows: --methods names it"
         )
-    names = [name for name in known if name in (INPUTS, *wanted) and name not in exclude]
+    names = [name for name in known if name in (INPUTS, DUMMY, *wanted) and name not in exclude]
     recipes = [name for name in names if name in RECIPES]
     steps = {name: _steps(name, sparse, search) for name in recipes}
     if _SVD in names:
         svd = {"n_components": min(_SVD_COMPONENTS, n_features - 1)}
         steps[_SVD] = [{"TruncatedSVD": svd}, {"StandardScaler": {}}]
+    transformers = [name for name in names if name in offered and hasattr(offered[name].load(), "transform")]
+    steps |= {name: [{name: {}}, *([] if sparse else [{"StandardScaler": {}}])] for name in transformers}
     grids = {name: RECIPES[name].grid if name in RECIPES else {} for name in steps} if search else {}
     rivals = [] if multilabel else [name for name in names if name not in steps]
     weights = {"class_weight": "balanced"} if balanced else {}
-    classifiers: dict[str, dict[str, Any]] = {
-        "OneVsRestLogistic" if multilabel else _LINEAR: {"params": weights}
-    }
+    classifiers: dict[str, dict[str, Any]] = {LINEAR[multilabel]: {"params": weights}}
     for name in rivals:
         params = _PARAMS.get(name, {}) | ({} if name in _UNWEIGHTED else weights)
         classifiers[name] = {"methods": [INPUTS], "params": params}
+    if DUMMY in classifiers:
+        classifiers[DUMMY]["component"] = "DummyClassifier"
     if search:
-        classifiers = {name: spec | {"grid": GRIDS[name]} for name, spec in classifiers.items()}
+        classifiers = {name: spec | {"grid": GRIDS.get(name, {})} for name, spec in classifiers.items()}
     return Methods(steps, classifiers, grids, note)
 
 

@@ -19,7 +19,7 @@ from eigenbench.own_data.compared_methods import HELD_OUT, Methods, chosen_metho
 from eigenbench.own_data.problem import Problem
 from eigenbench.own_data.progress import FitsEnd, RunProgress, planned_runs, reporting, run_fits
 from eigenbench.own_data.table import OwnDataError, unknown
-from eigenbench.own_data.winner import save_winner
+from eigenbench.own_data.winner import advised, save_winner
 from eigenbench.own_data.workspace import (
     EXPERIMENT,
     Workspace,
@@ -98,7 +98,7 @@ class ComparisonResult:
     watch : RunProgress
         The runs.
     winner : Series or None
-        The first line of the leaderboard; None where no method has a result.
+        The advised line of the leaderboard; None where no method has a result.
     saved : bool
         Whether the winner was fitted on all rows and saved.
     note : str
@@ -265,8 +265,7 @@ def _answer(workspace: Workspace, watch: RunProgress, end: FitsEnd) -> Compariso
     if 0 < len(folds) < n_folds:
         keep_folds(workspace, folds)
     board = rank(workspace)
-    ranked = board[board["rank"].notna()]
-    winner = ranked.iloc[0] if len(ranked) else None
+    winner, _ = advised(board)
     note = "" if len(done) == watch.n_runs else _note(watch, done, end)
     return ComparisonResult(board, workspace, end, watch, winner, note=note)
 

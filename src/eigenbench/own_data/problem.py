@@ -122,7 +122,25 @@ class Problem:
             lines.append(f"{np.isnan(self.matrix).mean():.1%} of the values missing")
         if self.groups is not None:
             lines.append(f"{len(np.unique(self.groups)):,} groups, each whole in one fold")
+        return lines + ([] if self.multilabel else self._untrained_classes())
+
+    def _untrained_classes(self) -> list[str]:
+        """Say which classes are tested without having been trained on."""
+        labels, lines = pd.Series(self.target.labels), []
+        trained, tested = labels[: self.n_train], labels[self.n_train :]
+        if len(new := tested[~tested.isin(trained)].unique()):
+            lines.append(f"{_named(new)} in no training row: always an error")
+        if self.groups is not None:
+            held = pd.DataFrame({"label": labels, "group": self.groups}).drop_duplicates()["label"]
+            if len(alone := held[~held.duplicated(keep=False)]):
+                lines.append(f"{_named(alone)} in one group only: always an error where it is tested")
         return lines
+
+
+def _named(classes: Any) -> str:
+    shown = ", ".join(repr(str(one)[:40]) for one in list(classes)[:3])
+    more = f" and {len(classes) - 3} more" if len(classes) > 3 else ""
+    return f"class {shown} is" if len(classes) == 1 else f"classes {shown}{more} are"
 
 
 def make_problem(

@@ -5,14 +5,18 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
+from rich.console import Console
 
 from eigenbench.own_data.comparison_run import ComparisonResult, Options, columns_of, run_comparison
-from eigenbench.own_data.problem import make_problem
+from eigenbench.own_data.problem import Problem, make_problem
 from eigenbench.own_data.table import OwnDataError, table_of
+from eigenbench.own_data.terminal import Progress, answer, label
+from eigenbench.reporting.terminal_tables import rank_texts
 
 
 def compare(
@@ -34,9 +38,9 @@ def compare(
 ) -> pd.DataFrame:
     """Compare embeddings, and classifiers without one, on data of one's own.
 
-    It does what the command ``eigenbench compare`` does: the same workflow in a folder of its own, with a
-    record of each run, MLflow and a report. Texts are categories, missing values are imputed and columns
-    scaled, all by what the training rows say.
+    It does what the command ``eigenbench compare`` does, in a folder of its own, with a record of each run,
+    MLflow and a report. Texts are read as numbers, dates or categories; missing values are imputed and
+    columns scaled on the training rows.
 
     Parameters
     ----------
@@ -60,14 +64,14 @@ def compare(
     search : bool, default=False
         Choose settings of every method on a quarter of the training rows of each fold.
     time_limit : float, optional
-        Seconds for all fits; by default 300, with a search 3,600. Methods run fold by fold, and are compared
-        on the folds that all have done by then; a warning says on how many.
+        Seconds for the answer; by default 300, with a search 3,600. Methods run fold by fold, and are
+        compared on the folds that all have done by then; a warning says on how many.
     seed : int, default=0
         Draws the folds and all else.
     jobs : int, optional
         Cores; by default all.
     out : path-like, optional
-        Folder for everything, with the best method fitted on all rows as ``model.skops``. By default a
+        Folder for everything, with the advised method fitted on all rows as ``model.skops``. By default a
         temporary folder, which is removed.
 
     Returns
@@ -77,7 +81,8 @@ def compare(
         and 95 % interval ``ci_low``, ``ci_high``; ``tied``, whether it can't be told from the best; the
         ``difference`` to the best with its interval; ``balanced_error``; ``log_loss`` (nats per row);
         ``seconds`` to fit, ``predictions_per_second``, ``peak_rss_mb`` (MiB), means over folds;
-        ``without_result``, which folds have none and why.
+        ``without_result``, which folds have none and why. A notebook shows seven columns and the advice,
+        which is also in ``board.attrs["answer"]``.
 
     Raises
     ------
@@ -86,7 +91,7 @@ def compare(
 
     Notes
     -----
-    A job of the workflow costs about two seconds, so even tiny data take some tens of seconds.
+    Libraries, report and MLflow take about 20 s, so even tiny data do.
 
     Examples
     --------
@@ -101,12 +106,45 @@ def compare(
     problem = make_problem(table_of("X", X, y, groups), test, cv)
     options = Options(methods, exclude, metric, time_limit, search, seed, jobs)
     if out is not None:
-        return _board(run_comparison(problem, Path(out), options))
+        return _board(_run_shown(problem, Path(out), options))
     with tempfile.TemporaryDirectory(prefix="eigenbench-") as folder:
-        return _board(run_comparison(problem, Path(folder), options))
+        return _board(_run_shown(problem, Path(folder), options))
+
+
+class Leaderboard(pd.DataFrame):
+    """A leaderboard that notebooks show with seven columns and the advice.
+
+    Its ``attrs`` hold the ``answer``, in sentences, and the path of the ``model``, if one was saved.
+    """
+
+    _SHOWN: ClassVar = ["rank", "method", "mean", "ci_low", "ci_high", "difference", "seconds"]
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def _repr_html_(self) -> str:
+        ranks = [str(text) for text in rank_texts(self)]
+        names = [label(line) for line in self.to_dict("records")]
+        shown = pd.DataFrame(self).assign(rank=ranks, method=names)[self._SHOWN]
+        lines = [*self.attrs["answer"], *([f"Model: {self.attrs['model']}"] if self.attrs["model"] else [])]
+        return shown.to_html(index=False, float_format="{:.4g}".format) + "".join(
+            f"<p>{escape(line)}</p>" for line in lines
+        )
+
+
+def _run_shown(problem: Problem, folder: Path, options: Options) -> ComparisonResult:
+    """Compare, with a progress bar in a notebook."""
+    if not Console().is_jupyter:
+        return run_comparison(problem, folder, options)
+    with Progress() as progress:
+        return run_comparison(problem, folder, options, seen=progress.seen)
 
 
 def _board(outcome: ComparisonResult) -> pd.DataFrame:
     if outcome.note:
         warnings.warn(outcome.note, stacklevel=3)
-    return columns_of(outcome.board)
+    board = Leaderboard(columns_of(outcome.board))
+    saved = str(outcome.workspace.model) if outcome.saved and outcome.workspace.model.exists() else None
+    board.attrs |= {"answer": answer(outcome.board), "model": saved}
+    return board

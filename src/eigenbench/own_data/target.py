@@ -142,8 +142,10 @@ def _check_classes(name: Any, numbers: pd.Series) -> None:
 
 
 def _labels(targets: pd.DataFrame) -> Target:
-    present = targets.notna().all(axis=1).to_numpy()
-    kept = targets[present]
+    marked = [name for name in targets if targets[name].isna().any() and _only_marks(targets[name])]
+    filled = targets.astype(dict.fromkeys(marked, object)).fillna(dict.fromkeys(marked, "0"))
+    present = filled.notna().all(axis=1).to_numpy()
+    kept = filled[present]
     if len(kept) < 4:
         raise OwnDataError(f"there are {len(kept)} rows with all targets: too few to train and to test")
     columns = [_indicator(kept[name]) for name in kept.columns]
@@ -152,7 +154,16 @@ def _labels(targets: pd.DataFrame) -> Target:
         raise OwnDataError("no row has any of the labels")
     names = tuple(str(name) for name in kept.columns)
     words = f"multilabel: {len(names)} labels, {matrix.sum(axis=1).mean():.2g} of a row"
-    return Target("multilabel", False, matrix, names, present, words + _left_out(present))
+    if marked:
+        words += f"; a blank in {_shown(marked[0])} counts as 0, as the column holds no other"
+    if missing := int(np.sum(~present)):
+        words += f"; {missing:,} rows with a blank among their labels are left out"
+    return Target("multilabel", False, matrix, names, present, words)
+
+
+def _only_marks(column: pd.Series) -> bool:
+    """Return whether all values of a column say that a row has the label: a blank then says the opposite."""
+    return column.notna().any() and {_word(value) for value in column.dropna()} <= _TRUE
 
 
 def _indicator(column: pd.Series) -> np.ndarray:

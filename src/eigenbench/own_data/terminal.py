@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from eigenbench.own_data.compared_methods import INPUTS
+from eigenbench.own_data.compared_methods import DUMMY, INPUTS, LINEAR
+from eigenbench.own_data.winner import advised
+from eigenbench.own_data.workspace import EXPERIMENT
 from eigenbench.reporting.formatting import lower_is_better, metric_style, seconds, sentence
-from eigenbench.reporting.leaderboard import TIED, leaderboard_notes
+from eigenbench.reporting.leaderboard import leaderboard_notes
 from eigenbench.reporting.terminal_tables import rank_texts, text_table
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from eigenbench.own_data.comparison_run import ComparisonResult
     from eigenbench.own_data.progress import RunProgress
 
-#: Shown after the interval and the difference to the best.
-_FURTHER = {"balanced_error": "balanced", "log_loss": "log loss"}
+#: Shown last, if there is room; the first column always is.
+_FURTHER, _FEWEST = {"balanced_error": "balanced", "log_loss": "log loss"}, 1
 
 
 def comparison_table(board: pd.DataFrame) -> RenderableType:
@@ -37,49 +38,83 @@ def comparison_table(board: pd.DataFrame) -> RenderableType:
     Returns
     -------
     rich renderable
-        The table, then what the marks mean and which methods failed, and why.
+        The table, then what the marks mean and which methods failed, and why, then the advice.
     """
     metric = str(board["metric"].iloc[0])
-    style = metric_style(metric)
-    further = [name for name in _FURTHER if f"test_{name}" != metric and board[name].notna().any()]
-    table = text_table()
-    table.add_column("#", justify="right", no_wrap=True)
-    table.add_column("method", overflow="fold", min_width=12)
-    for heading in ("mean", "95 % interval", "to best", *(_FURTHER[name] for name in further), "s", "MB"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for rank, line in zip(rank_texts(board), board.to_dict("records"), strict=True):
-        found = not pd.isna(line["mean"])
-        cells = [
-            style.measured(line["mean"]) if found else "none",
-            style.interval(_number(line["ci_low"]), _number(line["ci_high"])) if found else "",
-            _difference(line, style) if found else "",
-            *(metric_style(f"test_{name}").measured(_number(line[name])) for name in further),
-            seconds(_number(line["seconds"])),
-            "" if pd.isna(line["peak_rss_mb"]) else f"{line['peak_rss_mb']:.0f}",
+    table = _Lines(board, metric)
+    notes = (Text(note) for note in leaderboard_notes(board))
+    return Group(Text(sentence(metric_style(metric).heading)), table, *notes, *map(Text, answer(board)))
+
+
+class _Lines:
+    """The lines of a leaderboard, with as many columns as go beside unbroken names."""
+
+    def __init__(self, board: pd.DataFrame, metric: str):
+        style = metric_style(metric)
+        lines = board.to_dict("records")
+        cells = {
+            "mean": ["none" if pd.isna(line["mean"]) else style.measured(line["mean"]) for line in lines],
+            "95 % interval": [
+                style.interval(_number(line["ci_low"]), _number(line["ci_high"])) for line in lines
+            ],
+            "to best": [_difference(line, style) for line in lines],
+            "s": [seconds(_number(line["seconds"])) for line in lines],
+            "MB": ["" if pd.isna(line["peak_rss_mb"]) else f"{line['peak_rss_mb']:.0f}" for line in lines],
+        }
+        for name, heading in _FURTHER.items():
+            if f"test_{name}" != metric and board[name].notna().any():
+                further = metric_style(f"test_{name}")
+                cells[heading] = [further.measured(_number(line[name])) for line in lines]
+        self._cells, self._ranks = cells, rank_texts(board)
+        self._names = [
+            Text(label(line), style="bold" if line["tied"] is True else "", no_wrap=True) for line in lines
         ]
-        bold = "bold" if line["tied"] is True else ""
-        table.add_row(rank, Text(label(line), style=bold), *map(Text, cells))
-    return Group(
-        Text(sentence(style.heading)),
-        table,
-        *(Text(note) for note in leaderboard_notes(board)),
-        Text(_answer(board)),
-    )
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        shown = list(self._cells)
+        while len(shown) > _FEWEST and self._width(shown) > options.max_width:
+            shown.pop()
+        table = text_table()
+        for heading in ("#", "method", *shown):
+            table.add_column(heading, justify="left" if heading == "method" else "right", no_wrap=True)
+        for place, (rank, name) in enumerate(zip(self._ranks, self._names, strict=True)):
+            table.add_row(rank, name, *(Text(self._cells[heading][place]) for heading in shown))
+        yield table
+
+    def _width(self, shown: list[str]) -> int:
+        columns = [["#", *map(str, self._ranks)], ["method", *map(str, self._names)]]
+        columns += [[heading, *self._cells[heading]] for heading in shown]
+        return sum(1 + max(map(len, column)) for column in columns)
 
 
 def label(line: Any) -> str:
     """Name a line: the classifier alone where it gets the raw inputs and is no linear one."""
-    if line["classifier"] in ("LogisticRegression", "OneVsRestLogistic"):
-        return str(line["method"])
-    return str(line["classifier"])
+    return str(line["method"] if line["classifier"] in LINEAR else line["classifier"])
 
 
-def _answer(board: pd.DataFrame) -> str:
-    """Say whether an embedding helps, and what would be better but lacks a result on some folds."""
+def answer(board: pd.DataFrame) -> list[str]:
+    """Say whether an embedding helps, what lacks results and would be better, and, last, what to take."""
+    line, tied = advised(board)
+    if line is None:
+        return ["No method has a result on all folds."]
     ranked = board[board["rank"].notna()]
-    if ranked.empty:
-        return "No method has a result on all folds."
-    return " ".join([_verdict(board, ranked), *_better_without_rank(board, ranked.iloc[0])])
+    guess = ranked[ranked["classifier"] == DUMMY]
+    if len(guess) and len(ranked) > 1 and _ties(guess.iloc[0], ranked.iloc[0]):
+        return [f"No method is better than guessing: {DUMMY} predicts the most frequent class."]
+    lines = [_verdict(board, ranked), *_better_without_rank(board, ranked.iloc[0])]
+    if len(tied):
+        others = ", ".join(label(other) for other in tied.to_dict("records"))
+        return [*lines, f"Take {label(line)}: it is the simplest of those that tie with the best ({others})."]
+    if pd.isna(line["tied"]) and len(ranked) > 1:
+        return [*lines, f"Take {label(line)}: it is first, but whether others tie is unknown."]
+    return [*lines, f"Take {label(line)}: no other method ties with it."]
+
+
+def _ties(line: pd.Series, best: pd.Series) -> bool:
+    """Return whether a line ties with the best; where that was not tested, whether its interval holds it."""
+    if not pd.isna(line["tied"]):
+        return bool(line["tied"])
+    return bool(line["rank"] == 1 or line["ci_low"] <= best["mean"] <= line["ci_high"])
 
 
 def _verdict(board: pd.DataFrame, ranked: pd.DataFrame) -> str:
@@ -90,12 +125,13 @@ def _verdict(board: pd.DataFrame, ranked: pd.DataFrame) -> str:
             return f"{best['classifier']} is best on the raw inputs; no embedding has a result on all folds."
         those = _ranked_only(board[~of_inputs])
         return f"No embedding{those} is better than {best['classifier']} on the raw inputs."
-    tied = ranked[(ranked["method"] == INPUTS) & ranked["tied"].fillna(True)]
+    tied = ranked[
+        (ranked["method"] == INPUTS) & ranked["tied"].fillna(True) & (ranked["classifier"] != DUMMY)
+    ]
     if len(tied):
-        rival = tied.iloc[0]["classifier"]
-        return f"{label(best)} is best, but {rival} on the raw inputs can't be told from it."
+        return f"{label(best)} is best, but {tied.iloc[0]['classifier']} on the raw inputs ties with it."
     inputs = f"nothing on the raw inputs{_ranked_only(board[of_inputs])}"
-    return f"{label(best)} helps: {inputs} comes near ({TIED} marks what ties with it)."
+    return f"{label(best)} helps: {inputs} ties with it."
 
 
 def _ranked_only(lines: pd.DataFrame) -> str:
@@ -178,11 +214,15 @@ class Progress:
 
 def _line(watch: RunProgress, run: Run) -> str:
     """Say the metric of a run that is done, or why it has none."""
-    metric = next(iter(watch.plan.suite.experiments.values())).headline
-    record = json.loads((watch.results / run.record).read_bytes())
-    label = f"{run.method} + {run.classifier}"
+    metric = watch.plan.suite.experiments[EXPERIMENT].headline
+    record = watch.record(run.record)
+    assert record is not None
+    name = label({"method": run.method, "classifier": run.classifier})
     if metric not in record["metrics"]:
         failure = record["failure"] or {}
-        return f"{label}: {record['status']}: {failure.get('message', '')[:150]}"
-    fold = " on its first fold" if len({other.seed for other in watch.plan.runs}) > 1 else ""
-    return f"{label}: {metric.removeprefix('test_')} {record['metrics'][metric]:.4f}{fold}"
+        return f"{name}: {record['status']}: {failure.get('message', '')[:150]}"
+    seeds = sorted({other.seed for other in watch.plan.runs})
+    fold = f"fold {seeds.index(run.seed) + 1} " if len(seeds) > 1 else ""
+    style = metric_style(metric)
+    value = f"{style.measured(record['metrics'][metric])} {style.unit}".strip()
+    return f"{name}: {fold}{metric.removeprefix('test_').replace('_', ' ')} {value}"

@@ -1,4 +1,4 @@
-"""The best method, fitted on all rows and saved."""
+"""The advised method: the simplest of those that tie with the best, fitted on all rows and saved."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_array
 from sklearn.pipeline import Pipeline
 
@@ -15,9 +16,38 @@ from eigenbench.bench.jobs.search import fit_classifier, with_candidate
 from eigenbench.bench.records.record import read_record
 from eigenbench.bench.suites.steps import Params
 from eigenbench.methods.model_file import save_model
+from eigenbench.own_data.compared_methods import DUMMY, INPUTS, LINEAR
 from eigenbench.own_data.delimited_text import COMPRESSED
 from eigenbench.own_data.problem import Problem
 from eigenbench.own_data.workspace import Workspace
+
+
+def advised(board: pd.DataFrame) -> tuple[pd.Series | None, pd.DataFrame]:
+    """Choose the simplest of the methods that tie with the best.
+
+    Parameters
+    ----------
+    board : DataFrame
+        From `eigenbench.own_data.comparison_run.rank`.
+
+    Returns
+    -------
+    line : Series or None
+        The linear classifier on the raw inputs if it ties, else what is fastest to fit; the best where ties
+        are unknown. A guess is never advised beside another. None where no method has a rank.
+    tied : DataFrame
+        The other lines that tie.
+    """
+    ranked = board[board["rank"].notna()]
+    ranked = ranked if ranked["classifier"].eq(DUMMY).all() else ranked[ranked["classifier"] != DUMMY]
+    if ranked.empty:
+        return None, ranked
+    tied = ranked[ranked["tied"].fillna(False)]
+    if tied.empty:
+        return ranked.iloc[0], tied
+    linear = tied["method"].eq(INPUTS) & tied["classifier"].isin(LINEAR)
+    chosen = linear.idxmax() if linear.any() else tied["seconds"].idxmin()
+    return tied.loc[chosen], tied.drop(index=chosen)
 
 
 def save_winner(workspace: Workspace, problem: Problem, plan: SuitePlan, method: str, classifier: str) -> Any:
@@ -28,7 +58,8 @@ def save_winner(workspace: Workspace, problem: Problem, plan: SuitePlan, method:
     Returns
     -------
     Pipeline
-        From a table like the user's, or sparse rows, to labels as the user writes them.
+        From a table like the user's, or sparse rows, to labels as the user writes them. Its ``fitted_on_``
+        says on which rows it was fitted.
     """
     (found,) = (one for one in plan.methods if one.spec.method == method)
     spec, seed = found.spec, found.seeds[0]
@@ -40,8 +71,17 @@ def save_winner(workspace: Workspace, problem: Problem, plan: SuitePlan, method:
     model, _ = fit_classifier(spec, step, features, X, y, seed)
     steps = [] if problem.encoder is None else [("table", problem.encoder)]
     whole = Pipeline([*steps, ("model", model)])
+    whole.fitted_on_ = rows_of(problem)
     save_model(workspace.model, whole)
     return whole
+
+
+def rows_of(problem: Problem) -> str:
+    """Say which rows a saved model is fitted on."""
+    n, n_train = problem.matrix.shape[0], problem.n_train
+    if problem.n_folds:
+        return f"all {n:,} rows of {problem.name}"
+    return f"the {n_train:,} training rows of {problem.name} and the {n - n_train:,} test rows"
 
 
 def settings(workspace: Workspace, method: MethodPlan, classifier: str) -> Params:

@@ -52,6 +52,8 @@ def new(
     """
     for path in write_skeleton(kind, name, folder):
         typer.echo(path)
+    if kind is Kind.SUITE:
+        typer.echo(f"Run it with: eigenbench run {folder / name}.yaml", err=True)
     typer.echo(f"To bring it into eigenbench itself, add {_TO_CONTRIBUTE[kind]}.", err=True)
 
 
