@@ -85,7 +85,7 @@ def test_run_takes_suites_rules_paths_of_results_and_of_suite_files(started, tmp
     settings = [setting, "suites=[tiny]"]
     assert started(str(path), "-n") == ["tiny", "-n", "--config", *settings]
     assert started(str(path), "--config", "a=b", "-n") == ["tiny", "--config", *settings, "a=b", "-n"]
-    assert started("tiny", "--config", setting) == ["tiny", "--config", setting]
+    assert started("tiny", "--config", setting) == ["tiny", "--config", "suites=[tiny]", setting]
     assert started("anything", "--configfile", "mine.yaml") == ["anything", "--configfile", "mine.yaml"]
 
 

@@ -139,4 +139,4 @@ def test_all_methods_do_a_fold_before_the_next_and_one_that_fails_is_left_out(tm
     assert "failed on an earlier fold" in failed[1].failure.message
     fitted = sorted((one for one in records if one.status == "ok"), key=lambda one: one.started)
     assert [one.seed for one in fitted] == [seed for seed in range(N_FOLDS) for _ in range(4)]
-    assert [one.classifier for one in fitted][0] == "Dummy"
+    assert fitted[0].classifier == "Dummy"
