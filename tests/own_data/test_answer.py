@@ -170,7 +170,7 @@ def workspace(tmp_path):
     table = pd.DataFrame({"a": range(12), "kind": ["x", "y", "z"] * 4})
     table.to_csv(tmp_path / "data.csv", index=False)
     problem = make_problem(read_user_file(tmp_path / "data.csv", ["kind"]), n_folds=3)
-    methods = chosen_methods(False, False, ["lda"])
+    methods = chosen_methods("multiclass", False, ["lda"])
     return write_workspace(tmp_path / "out", problem, methods, metric="error", seed=0, time_limit=10.0)
 
 

@@ -25,7 +25,7 @@ from eigenbench.own_data.progress import FitsEnd, planned_runs
 from eigenbench.own_data.workspace import write_workspace
 from eigenbench.reporting.__main__ import main as report
 
-METHODS = chosen_methods(False, False, ["lda", "random", "KNeighborsClassifier"])
+METHODS = chosen_methods("multiclass", False, ["lda", "random", "KNeighborsClassifier"])
 N_FOLDS = 4
 
 

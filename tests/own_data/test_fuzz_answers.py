@@ -67,7 +67,7 @@ def answer_of(folder, seed):
         path, targets, group = generated(seed, folder)
         table = read_user_file(path, targets, group)
         problem = make_problem(table, n_folds=2)
-        known = known_methods(problem.multilabel, problem.sparse)
+        known = known_methods(problem.kind, problem.sparse)
         names = np.random.default_rng(seed).choice(known, 3, replace=False).tolist()
         methods, metric = choose(problem, Options(methods=names, search=seed % 5 == 1))
         workspace = write_workspace(folder / "out", problem, methods, metric=metric, seed=0, time_limit=60)

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file
 
 from eigenbench.own_data.files import read_user_file
-from eigenbench.own_data.problem import make_problem
+from eigenbench.own_data.problem import make_problem, split_by_time
 from eigenbench.own_data.table import OwnDataError, split_columns
 
 TABLE = pd.DataFrame(
@@ -331,3 +331,15 @@ def test_classes_that_no_training_row_has_are_said():
     said = "\n".join(make_problem(train, test).describe())
     assert "class 'z' is of the test rows" not in said
     assert "class 'z' is in no training row: always an error" in said
+
+
+def test_a_split_by_time_tests_the_last_fifth_and_leaves_the_times_out():
+    days = pd.date_range("2024-01-10", periods=10).strftime("%d.%m.%Y")
+    frame = pd.DataFrame({"a": np.arange(10.0), "day": days, "y": np.arange(10) / 4})[::-1]
+    train, test = split_by_time(split_columns("data.csv", frame, ["y"], None), "day")
+    assert test.features["a"].tolist() == [9.0, 8.0]
+    assert list(train.features.columns) == ["a"]
+    assert len(make_problem(train, test).matrix) == 10
+    for column, reason in [("b", "no column 'b'"), ("late", "constant")]:
+        with pytest.raises(OwnDataError, match=reason):
+            split_by_time(split_columns("data.csv", frame.assign(late=1), ["y"], None), column)

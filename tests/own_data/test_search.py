@@ -42,21 +42,21 @@ def test_the_grids_are_those_of_the_suite_comparison():
 
 def test_a_search_tries_the_whole_grid_and_else_one_setting():
     searched, plain = (
-        chosen_methods(False, False, ["gem", "SVC"], search=search) for search in (True, False)
+        chosen_methods("multiclass", False, ["gem", "SVC"], search=search) for search in (True, False)
     )
     assert searched.grids["gem"] == RECIPES["gem"].grid
     assert (searched.settings, plain.settings) == (24, 1)
     assert "n_components" not in searched.steps["gem"][1]["GEM"]
     assert plain.steps["gem"][1]["GEM"] == {"n_components": 100, "gamma": 0.5}
-    assert chosen_methods(False, False, ["nystroem"]).steps["nystroem"][1]["Nystroem"]["gamma"] is None
+    assert chosen_methods("multiclass", False, ["nystroem"]).steps["nystroem"][1]["Nystroem"]["gamma"] is None
 
 
 def test_svc_is_left_out_of_large_tables_unless_it_is_asked_for():
-    large = chosen_methods(False, False, n_rows=30_000)
+    large = chosen_methods("multiclass", False, n_rows=30_000)
     assert "SVC" not in large.classifiers
     assert "30,000 rows" in large.note
-    assert "SVC" in chosen_methods(False, False, n_rows=10_000).classifiers
-    asked = chosen_methods(False, False, ["SVC"], n_rows=30_000)
+    assert "SVC" in chosen_methods("multiclass", False, n_rows=10_000).classifiers
+    asked = chosen_methods("multiclass", False, ["SVC"], n_rows=30_000)
     assert "SVC" in asked.classifiers
     assert not asked.note
 
@@ -81,12 +81,12 @@ def test_a_search_that_can_hold_no_rows_out_is_refused_before_work(y, groups, n_
 
 
 def test_sparse_rows_go_to_those_that_take_them():
-    methods = chosen_methods(False, True, n_features=50, balanced=True)
+    methods = chosen_methods("multiclass", True, n_features=50, balanced=True)
     assert "HistGradientBoostingClassifier" not in methods.classifiers
     assert methods.classifiers["RandomForestClassifier"]["params"] == {"class_weight": "balanced"}
     assert methods.steps["svd"][0] == {"TruncatedSVD": {"n_components": 49}}
     assert "LinearSVC" in methods.classifiers
-    assert "LinearSVC" not in chosen_methods(False, False).classifiers
+    assert "LinearSVC" not in chosen_methods("multiclass", False).classifiers
 
 
 @pytest.fixture(scope="module")

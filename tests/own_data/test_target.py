@@ -39,6 +39,26 @@ def test_several_columns_are_labels():
     assert target.names == ("a", "b", "c")
 
 
+@pytest.mark.parametrize(
+    "values",
+    [[0.5, 1.25, 2.0, 1.0], ["0,5", "1,25", "2,0", "1,0"], ["$0.50", "1.25", "2", "1"]],
+)
+def test_fractions_are_a_regression(values):
+    target = of(*values)
+    assert (target.kind, target.labels.tolist()) == ("regression", [0.5, 1.25, 2.0, 1.0])
+    assert "numbers from 0.5 to 2" in target.description
+
+
+def test_whole_numbers_are_a_regression_if_many_differ_or_if_asked_for():
+    assert of(*np.arange(500) % 200).kind == "regression"
+    few = pd.DataFrame({"kind": [1, 2, 3] * 5})
+    assert infer_target(few).kind == "multiclass"
+    assert infer_target(few, regression=True).labels.dtype == np.float64
+    with pytest.raises(OwnDataError, match="does not hold numbers"):
+        infer_target(pd.DataFrame({"kind": list("abab")}), regression=True)
+    assert of("007", "07", "7", "007").kind == "multiclass"
+
+
 def test_a_blank_among_marks_says_that_a_row_has_not_the_label():
     target = of(a=[1, None, 1, None, None], b=[0, 1, 0, None, 1])
     assert target.labels.tolist() == [[1, 0], [0, 1], [1, 0], [0, 1]]
@@ -50,14 +70,13 @@ def test_a_blank_among_marks_says_that_a_row_has_not_the_label():
 @pytest.mark.parametrize(
     ("columns", "told"),
     [
-        ({"kind": [0.5, 1.25, 2.0, 1.0]}, "real-valued"),
-        ({"kind": np.arange(500) % 200}, "real-valued"),
         ({"kind": ["x"] * 9}, "one class"),
         ({"kind": [None] * 9}, "no value"),
         ({"kind": [f"name {i}" for i in range(30)]}, "too many for classes"),
         ({"kind": [*"aab"]}, "too few"),
         ({"kind": [*"abcd"]}, "single row"),
-        ({"kind": [np.inf, 1.0, 2.0, 1.0]}, "real-valued"),
+        ({"kind": [np.inf, 1.0, 2.0, 1.0]}, "infinite"),
+        ({"kind": [1.5, 1.5, 1.5, 1.5]}, "one value"),
         ({"kind": pd.to_datetime(["2024-01-01", "2024-01-02"] * 3)}, "no class"),
         ({"a": [0, 1, 2, 1], "b": [0, 1, 1, 0]}, "'a' holds '2'"),
         ({"a": [0, 0, 0, 0], "b": [0, 0, 0, 0]}, "no row has any"),

@@ -149,7 +149,7 @@ class Card(StrictModel):
     licence: str
     citation: str
     homepage: str
-    target: Literal["multiclass", "multilabel"]
+    target: Literal["multiclass", "multilabel", "regression"]
     n_train: int
     n_test: int
     n_features: int

@@ -61,7 +61,7 @@ class Expectation(StrictModel):
 
     rows: dict[Part, Annotated[int, Field(gt=0)]]
     features: Annotated[int, Field(gt=0)]
-    classes: Annotated[int, Field(gt=1)]
+    classes: Annotated[int, Field(ge=1)]
     exact_rows: bool = True
 
 
@@ -98,7 +98,7 @@ class CatalogueEntry(StrictModel):
     licence: Text = NOT_STATED
     citation: Text = NOT_STATED
     homepage: Text = NOT_STATED
-    target: Literal["multiclass", "multilabel"] = "multiclass"
+    target: Literal["multiclass", "multilabel", "regression"] = "multiclass"
     dtype: Literal["float32", "uint8"] = "float32"
     scale: Annotated[float, Field(gt=0)] | None = None
     sparse: bool = False
@@ -182,8 +182,10 @@ class CatalogueEntry(StrictModel):
             raise ValueError(f"parts name {sorted(used)}, files name {sorted(self.files)}")
         if (self.dtype == "uint8") != (self.scale is not None) or (self.sparse and self.dtype == "uint8"):
             raise ValueError("dtype uint8 needs a scale and dense features; float32 takes no scale")
-        if self.target == "multilabel" and getattr(self.split, "stratify", False):
-            raise ValueError("a multilabel dataset can't be stratified")
+        if self.target != "multiclass" and getattr(self.split, "stratify", False):
+            raise ValueError(f"a {self.target} dataset can't be stratified")
+        if (self.target == "regression") != (self.expect.classes == 1):
+            raise ValueError("a regression has expect.classes 1, and other targets have more")
         if isinstance(self.format, PrintedFormat) and self.split.kind != "official":
             raise ValueError("format printed has the parts train and test: it needs an official split")
         return self
@@ -219,7 +221,11 @@ class Sample(StrictModel):
         whole = entry.get("split")
         official = not isinstance(whole, dict) or whole.get("kind") == "official"
         split: dict[str, Any] = {"kind": "sampled"} if official else {"kind": "random", "test_fraction": 0.5}
-        split |= {"max_train": train, "max_test": test, "stratify": entry.get("target") != "multilabel"}
+        split |= {
+            "max_train": train,
+            "max_test": test,
+            "stratify": entry.get("target", "multiclass") == "multiclass",
+        }
         title = f"{entry['title']}; at most {train:,} training and {test:,} test rows, drawn by the seed"
         return entry | {"title": title, "split": split}
 

@@ -36,11 +36,11 @@ class Dataset:
     X_train, X_test : ndarray of shape (n, d) or csr_array
         float32 features. Dense float32 arrays of an official split are read-only memory maps.
     y_train, y_test : ndarray of shape (n,) of int64 or csr_array of shape (n, c) of uint8
-        Class codes 0 … c-1, or the indicator matrix of a multilabel dataset.
+        Class codes 0 … c-1, or the indicator matrix of a multilabel dataset; float64 of a regression.
         For a dataset in partitions X_train is a :class:`~eigenbench.Partitions` of rows and codes, and
         y_train None.
-    target : {"multiclass", "multilabel"}
-        Which of the two.
+    target : {"multiclass", "multilabel", "regression"}
+        Which of them.
     classes : list of str
         Label names, by code or column.
     card : Card
@@ -59,7 +59,7 @@ class Dataset:
     y_train: Any
     X_test: Any
     y_test: Any
-    target: Literal["multiclass", "multilabel"]
+    target: Literal["multiclass", "multilabel", "regression"]
     classes: list[str]
     card: Card
     label_edges: np.ndarray | None = None

@@ -176,7 +176,7 @@ def _check_rows(entry: CatalogueEntry, part: Part, rows: RawRows) -> None:
 def _encode_labels(
     name: str, entry: CatalogueEntry, parts: Mapping[Part, RawRows]
 ) -> tuple[tuple[str, ...], dict[Part, Matrix]]:
-    """Return the class names, and per part the class codes or the indicator matrix.
+    """Return the class names, and per part the class codes, the indicator matrix or the numbers.
 
     Codes number the classes of all parts together, in the order of their values (``s2`` before ``s10``).
     """
@@ -190,6 +190,13 @@ def _encode_labels(
                 )
         names = next(iter(parts.values())).label_names
         return names or tuple(str(column) for column in range(expected)), labels
+    kinds = {block.dtype.kind for block in labels.values()}
+    if ("f" in kinds) != (entry.target == "regression"):
+        raise MalformedData(name, "labels", f"not the numbers or classes of a {entry.target} dataset")
+    if entry.target == "regression":
+        if not all(np.isfinite(block).all() for block in labels.values()):
+            raise MalformedData(name, "labels", "a value that is missing or infinite")
+        return (), {part: block.astype(np.float64) for part, block in labels.items()}
     values, codes = np.unique(np.concatenate(list(labels.values())), return_inverse=True)
     if len(values) != expected:
         raise MalformedData(name, "labels", f"{len(values)} classes, the catalogue says {expected}")

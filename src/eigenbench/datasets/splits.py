@@ -276,8 +276,8 @@ def holdout_split(
     """Split training rows at random into a part to fit on and a validation part.
 
     Class labels are stratified: each class gives the same share (rounded), and always keeps at least one
-    row to fit on; where all are too small to give one, the largest does. Indicator matrices are split without
-    strata. Rows of one group stay together, and the shares are as even as whole groups allow.
+    row to fit on; where all are too small to give one, the largest does. Indicator matrices and numbers are
+    split without strata. Rows of one group stay together, and the shares are as even as whole groups allow.
 
     Returns
     -------
@@ -293,12 +293,11 @@ def holdout_split(
         n_folds = min(round(1 / fraction), len(np.unique(groups)))
         if n_folds < 2:
             raise ValueError("the training rows are of one group, so that none can be held out")
-        return _grouped_folds(n_folds, seed, y if y.ndim == 1 else None, groups)[0]
+        return _grouped_folds(n_folds, seed, y if y.ndim == 1 and y.dtype.kind != "f" else None, groups)[0]
     generator = np.random.Generator(np.random.PCG64([seed, 0x5EED]))
     held = np.zeros(y.shape[0], dtype=bool)
-    strata = (
-        [np.flatnonzero(y == label) for label in np.unique(y)] if y.ndim == 1 else [np.arange(y.shape[0])]
-    )
+    classes = y.ndim == 1 and y.dtype.kind != "f"
+    strata = [np.flatnonzero(y == label) for label in np.unique(y)] if classes else [np.arange(y.shape[0])]
     for rows in strata:
         held[generator.permutation(rows)[: min(round(fraction * len(rows)), len(rows) - 1)]] = True
     largest = max(strata, key=len)

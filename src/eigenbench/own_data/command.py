@@ -43,6 +43,20 @@ def compare(
             rich_help_panel=_TABLE,
         ),
     ] = None,
+    regression: Annotated[
+        bool,
+        typer.Option(
+            "--regression",
+            help="Predict numbers even if few differ; fractions always are.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = False,
+    time_column: Annotated[
+        str | None,
+        typer.Option(
+            "--time", help="Column of times: the last fifth of rows is tested.", rich_help_panel=_TABLE
+        ),
+    ] = None,
     group: Annotated[
         str | None,
         typer.Option(help="Column whose rows of one value stay in one fold.", rich_help_panel=_TABLE),
@@ -110,20 +124,24 @@ def compare(
     started = time.monotonic()
     from eigenbench.own_data.comparison_run import Options, choose, run_comparison
     from eigenbench.own_data.files import read_user_file
-    from eigenbench.own_data.problem import make_problem
+    from eigenbench.own_data.problem import make_problem, split_by_time
     from eigenbench.own_data.progress import FitsEnd
+    from eigenbench.own_data.table import OwnDataError
     from eigenbench.own_data.terminal import Progress
 
-    if test is not None and group is not None:
-        from eigenbench.own_data.table import OwnDataError
-
-        raise OwnDataError("--group makes folds, and --test needs none: leave one out")
+    given = [name for name, value in (("--test", test), ("--time", time_column)) if value is not None]
+    if given and group is not None:
+        raise OwnDataError(f"--group makes folds, and {given[0]} needs none: leave one out")
+    if len(given) > 1:
+        raise OwnDataError("--test and --time both choose the test rows: leave one out")
     options = Options(_names(methods), _names(exclude), metric, time_limit, search, seed, jobs, suite)
     columns = target or ()
     left_out = _names(drop)
     table = read_user_file(file, columns, group, drop=left_out, header=header)
     tested = None if test is None else read_user_file(test, columns, drop=left_out, header=header, like=table)
-    problem = make_problem(table, tested, cv, decimal=decimal, kinds=_kinds(types))
+    if time_column is not None:
+        table, tested = split_by_time(table, time_column)
+    problem = make_problem(table, tested, cv, decimal=decimal, kinds=_kinds(types), regression=regression)
     for line in problem.describe():
         typer.echo(line)
     if dry_run:

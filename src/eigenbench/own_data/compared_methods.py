@@ -13,6 +13,7 @@ from eigenbench.bench.registry import COMPONENTS, offered_components
 from eigenbench.bench.suites.recipes import RECIPES, Grid
 from eigenbench.bench.suites.steps import grid_size, with_params
 from eigenbench.datasets.catalogue import CatalogueEntry
+from eigenbench.own_data.problem import TargetKind
 from eigenbench.own_data.table import OwnDataError, unknown
 
 #: The raw inputs; always compared, so that "no embedding helps here" can be the answer.
@@ -28,8 +29,8 @@ _FOR_SPARSE = (INPUTS, "random", "fourier", "spherical", "tensor_sketch", "nystr
 #: Truncated singular values take the place of principal components where rows are sparse.
 _SVD, _SVD_COMPONENTS = "svd", 100
 
-#: The classifier of every embedding: of classes, and of several labels.
-LINEAR = ("LogisticRegression", "OneVsRestLogistic")
+#: The classifier of every embedding: of classes, of several labels, and of numbers.
+LINEAR = ("LogisticRegression", "OneVsRestLogistic", "RidgeCV")
 
 #: Predicts the most frequent class; compared unless it is excluded, so that "no better than guessing" shows.
 DUMMY = "Dummy"
@@ -44,9 +45,15 @@ RIVALS = (
     "KNeighborsClassifier",
 )
 
-#: Of these, those for dense rows only, for sparse rows only, and without weights of classes.
+#: In a regression.
+REGRESSORS = (DUMMY, "HistGradientBoostingRegressor", "RandomForestRegressor", "KNeighborsRegressor")
+
+#: Detectors that are contrasts of a number's values, for regression alone.
+_CONTRACTED = "contracted_gem"
+
+#: Of the rivals, those for dense rows only, for sparse rows only, and without weights of classes.
 _DENSE, _SPARSE, _UNWEIGHTED = (
-    ("HistGradientBoostingClassifier",),
+    ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
     ("LinearSVC",),
     (DUMMY, "KNeighborsClassifier"),
 )
@@ -55,7 +62,11 @@ _DENSE, _SPARSE, _UNWEIGHTED = (
 _MORE_RIVALS = ("LGBMClassifier",)
 
 #: LightGBM takes every core of the machine, whatever a job has.
-_PARAMS: dict[str, dict[str, Any]] = {"LGBMClassifier": {"n_jobs": 1}, DUMMY: {"strategy": "prior"}}
+_PARAMS: dict[str, dict[str, Any]] = {
+    "LGBMClassifier": {"n_jobs": 1},
+    DUMMY: {"strategy": "prior"},
+    "RidgeCV": {"alphas": [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]},
+}
 
 #: What a search tries of the classifiers, as in the suite `comparison`, and the share of the training rows
 #: that it is scored on.
@@ -90,11 +101,11 @@ def seconds_of_classifier(name: str, entry: CatalogueEntry) -> float:
             return 0.0
         case "SVC":
             return 4e-9 * n**2 * d
-        case "RandomForestClassifier":
+        case "RandomForestClassifier" | "RandomForestRegressor":
             return 3e-6 * n * np.log2(n) * np.sqrt(d)
-        case "HistGradientBoostingClassifier" | "LGBMClassifier":
+        case "HistGradientBoostingClassifier" | "HistGradientBoostingRegressor" | "LGBMClassifier":
             return c * (0.3 + 2e-7 * n * d)
-        case "KNeighborsClassifier":
+        case "KNeighborsClassifier" | "KNeighborsRegressor":
             return 1e-11 * n**2 * d
     return 1e-7 * n * d * c
 
@@ -142,18 +153,20 @@ class Methods:
         return [*self.steps, *list(self.classifiers)[1:]]
 
 
-def known_methods(multilabel: bool, sparse: bool) -> list[str]:
+def known_methods(target: TargetKind, sparse: bool) -> list[str]:
     """Return the names that a user can ask for."""
-    recipes = [name for name in RECIPES if not multilabel or name in _FOR_LABELS]
+    recipes = [name for name in RECIPES if target == "multiclass" or name in _FOR_LABELS]
     if sparse:
         recipes = [*(name for name in recipes if name in _FOR_SPARSE), _SVD]
     absent = _DENSE if sparse else _SPARSE
-    rivals = [name for name in (*RIVALS, *_MORE_RIVALS) if name not in absent]
-    return [*recipes, *([] if multilabel else rivals), *offered_components()]
+    if target == "regression":
+        recipes.append(_CONTRACTED)
+    rivals = {"multiclass": (*RIVALS, *_MORE_RIVALS), "multilabel": (), "regression": REGRESSORS}[target]
+    return [*recipes, *(name for name in rivals if name not in absent), *offered_components()]
 
 
 def chosen_methods(
-    multilabel: bool,
+    target: TargetKind,
     sparse: bool,
     methods: Sequence[str] = (),
     exclude: Sequence[str] = (),
@@ -167,7 +180,7 @@ def chosen_methods(
 
     Parameters
     ----------
-    multilabel, sparse, n_rows, n_features : bool, bool, int, int
+    target, sparse, n_rows, n_features : str, bool, int, int
         What the data are.
     methods : sequence of str
         Recipes, rivals, and components of installed packages; by default a selection that is quick, ``all``
@@ -184,13 +197,13 @@ def chosen_methods(
     OwnDataError
         For an unknown name, one that needs an extra that is not installed, or if the raw inputs are excluded.
     """
-    known = known_methods(multilabel, sparse)
+    known = known_methods(target, sparse)
     _check_names(known, methods, exclude)
     offered = offered_components()
     every = [name for name in known if name not in _MORE_RIVALS or _is_installed(name)]
-    wanted = every if "all" in methods else methods or [*_DEFAULT, *RIVALS]
+    wanted = every if "all" in methods else methods or [*_DEFAULT, *RIVALS, _CONTRACTED, *REGRESSORS]
     note = ""
-    if n_rows > _TOO_MANY_ROWS and "SVC" not in (*methods, *exclude) and not multilabel:
+    if n_rows > _TOO_MANY_ROWS and "SVC" not in (*methods, *exclude) and target == "multiclass":
         wanted = [name for name in wanted if name != "SVC"]
         note = (
             f"SVC is left out, as its time grows with the square of the {n_rows:,} rows: --methods names it"
@@ -201,19 +214,26 @@ def chosen_methods(
     if _SVD in names:
         svd = {"n_components": min(_SVD_COMPONENTS, n_features - 1)}
         steps[_SVD] = [{"TruncatedSVD": svd}, {"StandardScaler": {}}]
+    if _CONTRACTED in names:
+        steps[_CONTRACTED] = [{"ContractedGEM": {}}, {"SignedPowers": {}}, {"StandardScaler": {}}]
     transformers = [name for name in names if name in offered and hasattr(offered[name].load(), "transform")]
     steps |= {name: [{name: {}}, *([] if sparse else [{"StandardScaler": {}}])] for name in transformers}
     grids = {name: RECIPES[name].grid if name in RECIPES else {} for name in steps} if search else {}
-    rivals = [] if multilabel else [name for name in names if name not in steps]
+    rivals = [name for name in names if name not in steps]
+    linear = LINEAR[("multiclass", "multilabel", "regression").index(target)]
     weights = {"class_weight": "balanced"} if balanced else {}
-    classifiers: dict[str, dict[str, Any]] = {LINEAR[multilabel]: {"params": weights}}
+    classifiers: dict[str, dict[str, Any]] = {linear: {"params": _PARAMS.get(linear, {}) | weights}}
     for name in rivals:
         params = _PARAMS.get(name, {}) | ({} if name in _UNWEIGHTED else weights)
         classifiers[name] = {"methods": [INPUTS], "params": params}
     if DUMMY in classifiers:
-        classifiers[DUMMY]["component"] = "DummyClassifier"
+        guess = {"component": "DummyRegressor", "params": {}}
+        classifiers[DUMMY] |= guess if target == "regression" else {"component": "DummyClassifier"}
     if search:
-        classifiers = {name: spec | {"grid": GRIDS.get(name, {})} for name, spec in classifiers.items()}
+        classifiers = {
+            name: spec | {"grid": GRIDS.get(name.replace("Regressor", "Classifier"), {})}
+            for name, spec in classifiers.items()
+        }
     return Methods(steps, classifiers, grids, note)
 
 

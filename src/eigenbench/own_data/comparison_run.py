@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from eigenbench.bench.jobs.job_spec import RowSelection
-from eigenbench.bench.suites.parts import MULTICLASS_METRICS, MULTILABEL_METRICS
+from eigenbench.bench.suites.parts import MULTICLASS_METRICS, MULTILABEL_METRICS, REGRESSION_METRICS
 from eigenbench.datasets.splits import fold_split
 from eigenbench.own_data.compared_methods import HELD_OUT, Methods, chosen_methods
 from eigenbench.own_data.problem import Problem
@@ -34,6 +34,14 @@ from eigenbench.reporting.leaderboard import leaderboard
 #: Seconds for the answer by default, and with a search.
 _SECONDS, _SECONDS_OF_SEARCH = 300.0, 3600.0
 
+#: By the kind of target.
+_METRICS = {
+    "multiclass": MULTICLASS_METRICS,
+    "multilabel": MULTILABEL_METRICS,
+    "regression": REGRESSION_METRICS,
+}
+_DEFAULT_METRIC = {"multiclass": "error", "multilabel": "micro_f1", "regression": "rmse"}
+
 #: A fit may take so many times its equal share of the time, if there were but one fold.
 _SHARE = 2.0
 
@@ -47,8 +55,8 @@ class Options:
     methods, exclude : sequence of str
         Names of recipes and classifiers.
     metric : str or None
-        What methods are ranked by; by default the error, the balanced error of imbalanced classes, or the
-        micro F1 of labels.
+        What methods are ranked by; by default the error, the balanced error of imbalanced classes, the
+        micro F1 of labels, or the RMSE of numbers.
     time_limit : float or None
         Seconds for the answer, report and model included; by default 300, with a search 3,600.
     search : bool
@@ -122,13 +130,13 @@ def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
         raise OwnDataError(f"--jobs {options.jobs} is not a number of cores")
     if options.search:
         check_held_out(problem, options.seed)
-    known = list(MULTILABEL_METRICS) if problem.multilabel else list(MULTICLASS_METRICS)
-    default = "micro_f1" if problem.multilabel else "balanced_error" if problem.target.imbalanced else "error"
+    known = list(_METRICS[problem.kind])
+    default = "balanced_error" if problem.target.imbalanced else _DEFAULT_METRIC[problem.kind]
     if options.metric is not None and options.metric not in known:
         raise unknown("metric", options.metric, known)
     metric = options.metric or default
     methods = chosen_methods(
-        problem.multilabel,
+        problem.kind,
         problem.sparse,
         options.methods,
         options.exclude,
@@ -156,7 +164,7 @@ def check_held_out(problem: Problem, seed: int) -> None:
         If some fold has no rows to hold out, or holding them out leaves one class to fit on.
     """
     y, n_folds = problem.target.labels, problem.n_folds
-    if not problem.multilabel:
+    if problem.kind == "multiclass":
         y = np.unique(y, return_inverse=True)[1]
     for fold in range(n_folds or 1):
         try:
@@ -171,13 +179,13 @@ def check_held_out(problem: Problem, seed: int) -> None:
 def _check_fold(problem: Problem, y: np.ndarray, seed: int) -> None:
     rows, groups = np.arange(problem.n_train), problem.groups
     if problem.n_folds:
-        strata = None if problem.multilabel else y
+        strata = y if problem.kind == "multiclass" else None
         rows, _ = fold_split(len(rows), problem.n_folds, seed, strata, groups)
     train = SimpleNamespace(
         X_train=rows, y_train=y[rows], train_groups=None if groups is None else groups[rows]
     )
     _, fitted = RowSelection(name="fit", fraction=HELD_OUT, seed=seed).of(train)
-    if fitted.ndim == 1 and len(np.unique(fitted)) < 2:
+    if problem.kind == "multiclass" and len(np.unique(fitted)) < 2:
         raise ValueError("the training rows that are left are of one class")
 
 
@@ -303,9 +311,14 @@ OMITTED = (
 
 
 def rank(workspace: Workspace) -> pd.DataFrame:
-    """Rank all methods by the records that are there, as `eigenbench.reporting.leaderboard` does."""
+    """Rank all methods by the records that are there; of a regression with a column ``r2``."""
     inputs = read_inputs([workspace.suite], workspace.results)
-    return leaderboard(inputs.plans[0], EXPERIMENT, inputs.records, workspace.results)
+    board = leaderboard(inputs.plans[0], EXPERIMENT, inputs.records, workspace.results)
+    if "test_r2" in inputs.plans[0].suite.experiments[EXPERIMENT].metrics:
+        found = [(one.method, one.classifier, one.metrics.get("test_r2", np.nan)) for one in inputs.records]
+        means = pd.DataFrame(found, columns=["method", "classifier", "r2"]).groupby(["method", "classifier"])
+        return board.join(means.mean(), on=["method", "classifier"])
+    return board
 
 
 def columns_of(board: pd.DataFrame) -> pd.DataFrame:

@@ -1,22 +1,27 @@
-"""A user's table as a problem of classification: numbers, labels, and how the rows are split."""
+"""A user's table as a problem: features, targets, and how the rows are split."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse
 
 from eigenbench.own_data.column_values import Kind
-from eigenbench.own_data.table import OwnDataError, UserTable
+from eigenbench.own_data.table import OwnDataError, UserTable, unknown
 from eigenbench.own_data.table_encoder import TableEncoder
 from eigenbench.own_data.target import Target, infer_target
 
 #: Folds by default, and of more rows than so many.
 _FOLDS, _FOLDS_OF_MANY_ROWS, _MANY_ROWS = 5, 3, 20_000
+
+#: A split by time tests on one of so many rows.
+_LAST = 5
+
+TargetKind = Literal["multiclass", "multilabel", "regression"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,12 @@ class Problem:
         return self.target.kind == "multilabel"
 
     @property
+    def kind(self) -> TargetKind:
+        """The kind of target, as catalogues name it."""
+        kind = self.target.kind
+        return kind if kind == "multilabel" or kind == "regression" else "multiclass"
+
+    @property
     def sparse(self) -> bool:
         """True if the features are sparse."""
         return issparse(self.matrix)
@@ -79,7 +90,9 @@ class Problem:
 
     @property
     def n_classes(self) -> int:
-        """The number of classes or labels."""
+        """The number of classes or labels; 1 of a regression."""
+        if self.kind == "regression":
+            return 1
         return self.target.labels.shape[1] if self.multilabel else len(np.unique(self.target.labels))
 
     def n_rows(self, part: str) -> int:
@@ -122,7 +135,7 @@ class Problem:
             lines.append(f"{np.isnan(self.matrix).mean():.1%} of the values missing")
         if self.groups is not None:
             lines.append(f"{len(np.unique(self.groups)):,} groups, each whole in one fold")
-        return lines + ([] if self.multilabel else self._untrained_classes())
+        return lines + (self._untrained_classes() if self.kind == "multiclass" else [])
 
     def _untrained_classes(self) -> list[str]:
         """Say which classes are tested without having been trained on."""
@@ -135,6 +148,30 @@ class Problem:
             if len(alone := held[~held.duplicated(keep=False)]):
                 lines.append(f"{_named(alone)} in one group only: always an error where it is tested")
         return lines
+
+
+def split_by_time(table: UserTable, column: str) -> tuple[UserTable, UserTable]:
+    """Divide a table into the earlier rows and the last fifth; the column itself is left out.
+
+    Raises
+    ------
+    OwnDataError
+        If there is no such column, a row has no time there, or all have the same.
+    """
+    if issparse(table.features) or column not in table.features.columns:
+        known = () if issparse(table.features) else table.features.columns
+        raise unknown("column", column, known)
+    try:
+        encoder = TableEncoder().fit(table.features[[column]])
+        times = encoder.transform(table.features[[column]])[:, 0]
+    except ValueError as error:
+        raise OwnDataError(f"--time {column}: {error}") from error
+    if encoder.kinds_ == ["category"] or np.isnan(times).any():
+        raise OwnDataError(f"--time {column}: every row needs a date or a number there")
+    late = times >= np.sort(times)[-max(1, len(times) // _LAST)]
+    rest = replace(table, features=table.features.drop(columns=column))
+    test = replace(rest.rows(late), name=f"the last rows by {column!r}")
+    return rest.rows(~late), test
 
 
 def _named(classes: Any) -> str:
@@ -150,6 +187,7 @@ def make_problem(
     *,
     decimal: str | None = None,
     kinds: Mapping[str, Kind] | None = None,
+    regression: bool = False,
 ) -> Problem:
     """Make a problem of a table.
 
@@ -163,6 +201,8 @@ def make_problem(
         Of the cross-validation; by default five, or three of more than 20,000 rows.
     decimal, kinds : optional
         Parameters of `TableEncoder`.
+    regression : bool
+        Numbers are no classes, even if few differ.
 
     Raises
     ------
@@ -170,7 +210,7 @@ def make_problem(
         In one sentence, why it can't be done.
     """
     targets = table.targets if test is None else _stacked_targets(table, test)
-    target = infer_target(targets)
+    target = infer_target(targets, regression)
     if test is not None and not target.present[: len(table)].any() > 0:
         raise OwnDataError(f"{table.name} has no row with a target")
     if test is not None and not target.present[len(table) :].any():
@@ -185,7 +225,7 @@ def make_problem(
     elif not 2 <= n_folds <= len(train):
         raise OwnDataError(f"--cv {n_folds} is not a number of folds from 2 to the {len(train)} rows")
     groups = None if train.groups is None else _codes(train.groups, n_folds)
-    if not target.names and target.labels[: len(train)].size:
+    if target.kind not in ("multilabel", "regression"):
         _check_training_classes(target.labels[: len(train)], cross_validated=test is None)
     first = table.first_column
     return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups, first)

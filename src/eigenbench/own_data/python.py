@@ -26,6 +26,7 @@ def compare(
     X_test: Any = None,
     y_test: Any = None,
     groups: Any = None,
+    regression: bool = False,
     cv: int | None = None,
     methods: Sequence[str] = (),
     exclude: Sequence[str] = (),
@@ -47,11 +48,13 @@ def compare(
     X : DataFrame, array-like or sparse matrix of shape (n, d)
         Numbers, texts and dates of each row; values may be missing.
     y : array-like of shape (n,) or (n, c)
-        Classes; or several columns of 0 and 1, the labels that a row has.
+        Classes; numbers; or several columns of 0 and 1, the labels that a row has.
     X_test, y_test : as X and y, optional
         Rows to test on, in place of folds.
     groups : array-like of shape (n,), optional
         Rows of one group stay in one fold.
+    regression : bool, default=False
+        Predict numbers even if few differ; fractions, and many different whole numbers, always are.
     cv : int, optional
         Number of folds, which share out the rows of each class evenly; by default five, or three of more
         than 20,000 rows.
@@ -60,7 +63,8 @@ def compare(
         The raw inputs are always compared.
     metric : str, optional
         What to rank by: ``error`` (default), ``balanced_error`` (default where a class is rare) or
-        ``log_loss``; for labels ``micro_f1`` (default) or another of suites.
+        ``log_loss``; for labels ``micro_f1`` (default) or another of suites; for numbers ``rmse`` (default),
+        ``mae`` or ``r2``.
     search : bool, default=False
         Choose settings of every method on a quarter of the training rows of each fold.
     time_limit : float, optional
@@ -103,7 +107,7 @@ def compare(
     if (X_test is None) != (y_test is None):
         raise OwnDataError("X_test and y_test go together")
     test = None if X_test is None else table_of("X_test", X_test, y_test)
-    problem = make_problem(table_of("X", X, y, groups), test, cv)
+    problem = make_problem(table_of("X", X, y, groups), test, cv, regression=regression)
     options = Options(methods, exclude, metric, time_limit, search, seed, jobs)
     if out is not None:
         return _board(_run_shown(problem, Path(out), options))

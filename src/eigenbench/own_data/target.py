@@ -1,4 +1,4 @@
-"""Recognise what is to be predicted: classes, few or many, or several labels of a row."""
+"""Recognise what is to be predicted: classes, several labels of a row, or numbers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from eigenbench.own_data.column_values import parse_numbers
+from eigenbench.own_data.column_values import as_texts, infer_kind, parse_numbers
 from eigenbench.own_data.table import OwnDataError
 
-Kind = Literal["binary", "multiclass", "many classes", "multilabel"]
+Kind = Literal["binary", "multiclass", "many classes", "multilabel", "regression"]
 
 #: Classes are many from here on, and at most so many.
 _MANY, _MOST_CLASSES = 50, 10_000
@@ -36,7 +36,7 @@ class Target:
     imbalanced : bool
         Whether some class is rare.
     labels : ndarray of shape (n,), or (n, c) of uint8
-        Class labels, whole numbers or texts, or an indicator.
+        Class labels, whole numbers or texts, or an indicator; float64 of a regression.
     names : tuple of str
         Of the indicator's columns; empty for classes.
     present : ndarray of bool, shape (n,)
@@ -53,27 +53,73 @@ class Target:
     description: str
 
 
-def infer_target(targets: pd.DataFrame) -> Target:
+def infer_target(targets: pd.DataFrame, regression: bool = False) -> Target:
     """Say what the target columns hold.
 
     Parameters
     ----------
     targets : DataFrame of shape (n, c)
-        One column of classes, or several of labels that a row has or has not.
+        One column of classes or numbers, or several of labels that a row has or has not.
+    regression : bool
+        Numbers are no classes, even if few differ. Fractions, and many different whole numbers, never are.
 
     Raises
     ------
     OwnDataError
         If it is nothing that can be scored; the sentence says what to do.
     """
-    return _classes(targets.iloc[:, 0]) if targets.shape[1] == 1 else _labels(targets)
-
-
-def _classes(column: pd.Series) -> Target:
-    name, present = column.name, column.notna().to_numpy()
+    if targets.shape[1] > 1:
+        if regression:
+            raise OwnDataError("--regression predicts one column: name one --target")
+        return _labels(targets)
+    column = targets.iloc[:, 0]
+    present = column.notna().to_numpy()
     values = column[present]
     if values.empty:
-        raise OwnDataError(f"target {name!r} has no value in any row")
+        raise OwnDataError(f"target {column.name!r} has no value in any row")
+    numbers = _numbers(values)
+    if regression and numbers is None:
+        raise OwnDataError(f"target {column.name!r} does not hold numbers: leave --regression out")
+    if numbers is not None and (regression or _are_measured(numbers)):
+        return _regression(numbers, present)
+    return _classes(values, present)
+
+
+def _numbers(values: pd.Series) -> pd.Series | None:
+    """Return float64 where every value is a number; codes such as ``007`` are none."""
+    kind, forms = infer_kind(values)
+    if kind != "number" or pd.api.types.is_bool_dtype(values):
+        return None
+    numbers = (
+        parse_numbers(as_texts(values), "." if "." in forms else forms[0])
+        if forms
+        else values.astype("float64")
+    )
+    return None if numbers.isna().any() else numbers
+
+
+def _are_measured(numbers: pd.Series) -> bool:
+    """Return whether some numbers are fractions, or too many whole ones differ for classes."""
+    distinct = numbers.nunique()
+    many = distinct > _DISTINCT_NUMBERS and len(numbers) < _ROWS_OF_EACH * distinct
+    return many or bool((~np.isfinite(numbers) | (numbers != np.round(numbers))).any())
+
+
+def _regression(numbers: pd.Series, present: np.ndarray) -> Target:
+    values = numbers.to_numpy(dtype=np.float64)
+    name, low, high = numbers.name, values.min(), values.max()
+    if not np.isfinite(high - low):
+        raise OwnDataError(f"target {name!r} holds an infinite number: leave its row out")
+    if low == high:
+        raise OwnDataError(f"target {name!r} has one value, {low:g}: nothing is left to predict")
+    if len(values) < 4:
+        raise OwnDataError(f"there are {len(values)} rows with a target: too few to train and to test")
+    words = f"regression: numbers from {low:g} to {high:g}" + _left_out(present)
+    return Target("regression", False, values, (), present, words)
+
+
+def _classes(values: pd.Series, present: np.ndarray) -> Target:
+    name = values.name
     labels = _class_labels(values)
     classes, counts = np.unique(labels, return_counts=True)
     n, c = len(labels), len(classes)
@@ -106,7 +152,7 @@ def _classes(column: pd.Series) -> Target:
 
 
 def _class_labels(values: pd.Series) -> np.ndarray:
-    """Return labels as whole numbers or texts; raise for numbers that are measurements.
+    """Return labels as whole numbers or texts.
 
     Texts are numbers only where each is written as Python writes a whole number: ``007`` and ``7`` differ.
     """
@@ -118,27 +164,11 @@ def _class_labels(values: pd.Series) -> np.ndarray:
     if not pd.api.types.is_numeric_dtype(values):
         texts = values.astype(str)
         whole = texts.str.fullmatch(r"-?[1-9]\d{0,14}|0").all()
-        _check_classes(name, parse_numbers(texts, "."))
         return texts.to_numpy(dtype=np.int64 if whole else str)
     numbers = values.to_numpy(dtype=np.float64)
-    _check_classes(name, pd.Series(numbers))
     if np.abs(numbers).max() >= 2**53:
         return values.astype(str).to_numpy(dtype=str)
     return numbers.astype(np.int64)
-
-
-def _check_classes(name: Any, numbers: pd.Series) -> None:
-    """Raise where every value is a number, and some are fractions or too many differ for classes."""
-    if numbers.isna().any():
-        return
-    broken = ~np.isfinite(numbers) | (numbers != np.round(numbers))
-    distinct = numbers.nunique()
-    if broken.any() or (distinct > _DISTINCT_NUMBERS and len(numbers) < _ROWS_OF_EACH * distinct):
-        what = f"as {numbers[broken].iloc[0]:g}" if broken.any() else f"{distinct:,} different whole numbers"
-        raise OwnDataError(
-            f"target {name!r} is real-valued ({what}), and what is compared here are classifiers: "
-            "make classes of it, for example by pandas.qcut"
-        )
 
 
 def _labels(targets: pd.DataFrame) -> Target:

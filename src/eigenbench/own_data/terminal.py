@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 from rich.text import Text
 
+from eigenbench.bench.suites.parts import REGRESSION_METRICS
 from eigenbench.own_data.compared_methods import DUMMY, INPUTS, LINEAR
 from eigenbench.own_data.winner import advised
 from eigenbench.own_data.workspace import EXPERIMENT
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from eigenbench.own_data.progress import RunProgress
 
 #: Shown last, if there is room; the first column always is.
-_FURTHER, _FEWEST = {"balanced_error": "balanced", "log_loss": "log loss"}, 1
+_FURTHER, _FEWEST = {"balanced_error": "balanced", "log_loss": "log loss", "r2": "R²"}, 1
+_OF_NUMBERS = tuple(f"test_{name}" for name in REGRESSION_METRICS)
 
 
 def comparison_table(board: pd.DataFrame) -> RenderableType:
@@ -62,7 +64,7 @@ class _Lines:
             "MB": ["" if pd.isna(line["peak_rss_mb"]) else f"{line['peak_rss_mb']:.0f}" for line in lines],
         }
         for name, heading in _FURTHER.items():
-            if f"test_{name}" != metric and board[name].notna().any():
+            if f"test_{name}" != metric and name in board and board[name].notna().any():
                 further = metric_style(f"test_{name}")
                 cells[heading] = [further.measured(_number(line[name])) for line in lines]
         self._cells, self._ranks = cells, rank_texts(board)
@@ -100,7 +102,8 @@ def answer(board: pd.DataFrame) -> list[str]:
     ranked = board[board["rank"].notna()]
     guess = ranked[ranked["classifier"] == DUMMY]
     if len(guess) and len(ranked) > 1 and _ties(guess.iloc[0], ranked.iloc[0]):
-        return [f"No method is better than guessing: {DUMMY} predicts the most frequent class."]
+        guessed = "mean" if guess["metric"].iloc[0] in _OF_NUMBERS else "most frequent class"
+        return [f"No method is better than guessing: {DUMMY} predicts the {guessed}."]
     lines = [_verdict(board, ranked), *_better_without_rank(board, ranked.iloc[0])]
     if len(tied):
         others = ", ".join(label(other) for other in tied.to_dict("records"))

@@ -169,10 +169,10 @@ def _entry(problem: Problem, sums: dict[str, str], files: dict[str, bytes]) -> d
     split: dict[str, Any] = {"kind": "official"}
     if problem.n_folds:
         split = {"kind": "folds", "n_folds": problem.n_folds, "grouped": problem.groups is not None}
-        split["stratify"] = not problem.multilabel
+        split["stratify"] = problem.kind == "multiclass"
     return {
         "title": problem.name,
-        "target": "multilabel" if problem.multilabel else "multiclass",
+        "target": problem.kind,
         "sparse": problem.sparse,
         "missing": problem.missing,
         "format": {"reader": "arrays"},
@@ -205,7 +205,7 @@ def _suite(
         },
         "classifiers": methods.classifiers,
     }
-    if problem.multilabel or methods.searches:
+    if problem.kind != "multiclass" or methods.searches:
         experiment["validation"] = {"metric": metric} | ({"fraction": HELD_OUT} if methods.searches else {})
     title = f"{problem.name}: which embedding helps"
     return {"title": title, "time_limit": float(time_limit), "experiments": {EXPERIMENT: experiment}}

@@ -68,13 +68,23 @@ _STYLES: dict[str, _Look] = {
 }
 #: Errors of one-example nearest neighbours are published as fractions.
 _FRACTION: _Look = ("", 1.0, 4)
-_WORDS = {"f1": "F1", "mse": "MSE", "nn": "1-NN", "auc": "AUC", "ndcg": "nDCG"}
+_WORDS = {
+    "f1": "F1",
+    "mse": "MSE",
+    "rmse": "RMSE",
+    "mae": "MAE",
+    "r2": "R²",
+    "nn": "1-NN",
+    "auc": "AUC",
+    "ndcg": "nDCG",
+}
 _HIGHER_IS_BETTER = (
     "accuracy",
     "precision",
     "recall",
     "ndcg",
     "auc",
+    "r2",
     "f1",
     "f1_at_half",
     "sibling_fraction",

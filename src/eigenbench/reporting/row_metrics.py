@@ -87,6 +87,8 @@ def row_metric(metric: str, record: Record, arrays: Arrays) -> RowMetric | None:
         return None
     if "truth" in arrays:
         return _of_classes(name, arrays)
+    if "target" in arrays:
+        return _of_numbers(name, arrays)
     return _of_labels(name, record, arrays) if "truth_indptr" in arrays else None
 
 
@@ -100,6 +102,21 @@ def _of_classes(name: str, arrays: Arrays) -> RowMetric | None:
         own = (truth[:, None] == np.unique(truth)).astype(np.float64)
         return RowMetric(np.hstack([own * wrong[:, None], own]), _mean_ratio)
     return None
+
+
+def _of_numbers(name: str, arrays: Arrays) -> RowMetric | None:
+    target, error = arrays["target"], arrays["target"] - arrays["estimate"]
+    if name == "mae":
+        return RowMetric(np.abs(error)[:, None])
+    if name == "rmse":
+        return RowMetric(error[:, None] ** 2, lambda means: np.sqrt(means[..., 0]))
+    centred = target - target.mean()
+    return RowMetric(np.column_stack([error**2, centred, centred**2]), _explained) if name == "r2" else None
+
+
+def _explained(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return one minus the mean squared error in units of the variance."""
+    return 1 - means[..., 0] / (means[..., 2] - means[..., 1] ** 2)
 
 
 def _of_labels(name: str, record: Record, arrays: Arrays) -> RowMetric | None:

@@ -20,11 +20,12 @@ from eigenbench.bench.jobs.job_spec import Classifier, JobSpec, Validation, name
 from eigenbench.bench.protocols.available import find_protocol
 from eigenbench.bench.records.runs import EMBEDDING_FILES, NO_CLASSIFIER, Run, run_files
 from eigenbench.bench.registry import COMPONENTS, NAMES, find_component
-from eigenbench.bench.suites.parts import MULTILABEL_METRICS
 from eigenbench.bench.suites.steps import as_step
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite, SuiteError
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.datasets.catalogue import Catalogue
+
+_TARGETS = {"multiclass": "classes", "multilabel": "labels", "regression": "numbers"}
 
 
 @dataclass(frozen=True)
@@ -143,11 +144,11 @@ def plan_suite(suite: Suite, catalogue: Catalogue) -> SuitePlan:
     """
     methods: list[MethodPlan] = []
     for name, experiment in suite.experiments.items():
-        multilabel = catalogue.entry(experiment.dataset).target == "multilabel"
-        if experiment.protocol is None and experiment.validation.multilabel != multilabel:
+        target = catalogue.entry(experiment.dataset).target
+        if experiment.protocol is None and experiment.validation.target != target:
             raise SuiteError(
                 f"suite {suite.name}: experiments.{name}.validation.metric: {experiment.validation.metric!r} "
-                f"does not suit {experiment.dataset}, which has {'labels' if multilabel else 'classes'}"
+                f"does not suit {experiment.dataset}, which has {_TARGETS[target]}"
             )
         methods += _methods(suite, name, experiment, catalogue)
     return SuitePlan(suite, tuple(methods))
@@ -179,7 +180,7 @@ def _methods(
             else Validation(
                 fraction=validation.fraction,
                 metric=validation.metric,
-                higher_is_better=MULTILABEL_METRICS.get(validation.metric, False),
+                higher_is_better=validation.higher_is_better,
             ),
             propensity=experiment.propensity.model_dump() if validation.multilabel and not protocol else None,
             protocol=protocol.module if protocol else None,

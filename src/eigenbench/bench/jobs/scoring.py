@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import confusion_matrix
+from sklearn.metrics import confusion_matrix, r2_score
 
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.pipelines import BLOCK_ROWS
@@ -54,7 +54,7 @@ class Scores:
 def score_run(
     spec: JobSpec, model: Any, X: Any, y: Any, dataset: Any, thresholds: dict[str, Any] | None = None
 ) -> Scores:
-    """Score a model on rows of a dataset, with classes or with labels as the job says.
+    """Score a model on rows of a dataset, with classes, labels or numbers.
 
     Parameters
     ----------
@@ -69,6 +69,8 @@ def score_run(
     thresholds : dict, optional
         Of the decisions on multilabel data; without them, they are chosen on these very rows.
     """
+    if dataset.target == "regression":
+        return score_numbers(model, X, y)
     if spec.propensity is None:
         return score_classes(model, X, y, len(dataset.classes))
     train = dataset.y_train
@@ -90,6 +92,34 @@ def score_run(
         "truth_indptr": y.indptr,
     }
     return Scores(scores.metrics, scores.predict_seconds, None, scores.thresholds, arrays)
+
+
+def score_numbers(model: Any, X: Any, y: NDArray[np.float64]) -> Scores:
+    """Predict every row once and compare with the numbers.
+
+    Returns
+    -------
+    Scores
+        ``rmse`` and ``mae``, in the unit of the target, and ``r2``, the share of its variance that is
+        explained; the predictions ``target`` and ``estimate`` (n,).
+
+    Raises
+    ------
+    ValueError
+        If a prediction is not finite.
+    """
+    started = time.perf_counter()
+    blocks = [model.predict(X[rows]) for rows in row_slices(len(y), BLOCK_BYTES // BLOCK_ROWS)]
+    estimate = np.concatenate(blocks).astype(np.float64).reshape(len(y))
+    seconds = time.perf_counter() - started
+    if not np.isfinite(estimate).all():
+        raise ValueError(f"row {int(np.argmin(np.isfinite(estimate)))}: the prediction is not finite")
+    metrics = {
+        "rmse": float(np.sqrt(np.mean((y - estimate) ** 2))),
+        "mae": float(np.mean(np.abs(y - estimate))),
+        "r2": float(r2_score(y, estimate)),
+    }
+    return Scores(metrics, seconds, predictions={"target": y, "estimate": estimate})
 
 
 def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> Scores:

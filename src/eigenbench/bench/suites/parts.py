@@ -78,6 +78,8 @@ MULTILABEL_METRICS: dict[str, bool] = {
 }
 #: Metrics of classes that can; less is better.
 MULTICLASS_METRICS = ("error", "log_loss", "balanced_error")
+#: Metrics of numbers that can choose among candidates, and whether more is better.
+REGRESSION_METRICS = {"rmse": False, "mae": False, "r2": True}
 
 
 class SuiteModel(BaseModel):
@@ -160,7 +162,7 @@ class ValidationSpec(SuiteModel):
     """The part of the training rows held out to choose hyperparameters; the test rows are never used.
 
     A metric of `MULTILABEL_METRICS` makes a multilabel experiment, where the thresholds of the decisions are
-    chosen on that part too.
+    chosen on that part too; one of `REGRESSION_METRICS` an experiment with numbers as targets.
     """
 
     fraction: float = Field(default=1 / 6, gt=0, lt=1)
@@ -168,13 +170,31 @@ class ValidationSpec(SuiteModel):
 
     @model_validator(mode="after")
     def _is_known(self) -> ValidationSpec:
-        check_reference("metric", self.metric, [*MULTICLASS_METRICS, *MULTILABEL_METRICS])
+        check_reference(
+            "metric", self.metric, [*MULTICLASS_METRICS, *MULTILABEL_METRICS, *REGRESSION_METRICS]
+        )
         return self
 
     @property
     def multilabel(self) -> bool:
         """True for a metric of multilabel data."""
         return self.metric in MULTILABEL_METRICS
+
+    @property
+    def target(self) -> str:
+        """The kind of target that the metric is for."""
+        return (
+            "multilabel"
+            if self.multilabel
+            else "regression"
+            if self.metric in REGRESSION_METRICS
+            else "multiclass"
+        )
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether more of the metric is better."""
+        return {**MULTILABEL_METRICS, **REGRESSION_METRICS}.get(self.metric, False)
 
 
 class PropensitySpec(SuiteModel):

@@ -30,6 +30,7 @@ from eigenbench.bench.suites import steps
 from eigenbench.bench.suites.parts import (
     MULTICLASS_METRICS,
     MULTILABEL_METRICS,
+    REGRESSION_METRICS,
     ClassifierSpec,
     Deviation,
     FolderName,
@@ -275,6 +276,8 @@ def _metrics(fields: Mapping[str, Any]) -> tuple[str, ...]:
     chosen_by = fields["validation"].metric
     if fields["validation"].multilabel:
         names = dict.fromkeys([chosen_by, *MULTILABEL_METRICS, *_MULTILABEL_EXTRA])
+    elif fields["validation"].target == "regression":
+        names = dict.fromkeys([chosen_by, *REGRESSION_METRICS])
     else:
         names = dict.fromkeys([*MULTICLASS_METRICS, *_MULTICLASS_EXTRA])
     return (*(f"test_{name}" for name in names), f"validation_{chosen_by}")

@@ -27,9 +27,9 @@ def read_arrays(path: Path) -> RawRows:
     ----------
     path : Path
         Holds ``X`` of shape (n, d), or of more dimensions, which become one; or ``X_data``, ``X_indices``,
-        ``X_indptr`` and ``X_shape`` of a CSR array; ``y`` of shape (n,), whole numbers or texts, or of shape
-        (n, c) of 0 and 1 with the names of its columns in ``label_names``; and, for grouped folds,
-        ``groups`` of shape (n,), whole numbers.
+        ``X_indptr`` and ``X_shape`` of a CSR array; ``y`` of shape (n,), whole numbers or texts of classes,
+        floats of a regression, or of shape (n, c) of 0 and 1 with the names of its columns
+        in ``label_names``; and, for grouped folds, ``groups`` of shape (n,), whole numbers.
         Pickled arrays are refused.
 
     Raises
@@ -50,8 +50,8 @@ def read_arrays(path: Path) -> RawRows:
     n = features.shape[0]
     groups = _array(path, arrays, "groups", n).astype(np.int64) if "groups" in arrays else None
     if y.ndim == 1:
-        if y.dtype.kind not in "iuU":
-            raise MalformedData(path.name, "y", f"labels of type {y.dtype}, not whole numbers or texts")
+        if y.dtype.kind not in "iuUf":
+            raise MalformedData(path.name, "y", f"labels of type {y.dtype}, not numbers or texts")
         return RawRows(features, y, groups=groups)
     names = tuple(map(str, arrays["label_names"])) if "label_names" in arrays else None
     return RawRows(features, indicator(path, y), label_names=names, groups=groups)
