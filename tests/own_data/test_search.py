@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # where the tests find these
 from jobs_here import fit_all
 from small_tables import regular_table
 
+from eigenbench.bench.components import Component
 from eigenbench.bench.records.record import read_record
 from eigenbench.bench.suites.recipes import RECIPES
 from eigenbench.methods.model_file import load_model
@@ -59,6 +60,27 @@ def test_svc_is_left_out_of_large_tables_unless_it_is_asked_for():
     asked = chosen_methods("multiclass", False, ["SVC"], n_rows=30_000)
     assert "SVC" in asked.classifiers
     assert not asked.note
+
+
+def test_discriminants_of_few_rows_solve_no_problem_of_all_columns():
+    few, searched, narrow = (
+        chosen_methods("multiclass", False, ["lda"], n_rows=80, n_features=d, search=search)
+        for d, search in [(5000, False), (5000, True), (50, False)]
+    )
+    assert {"LinearDiscriminantAnalysis": {"solver": "svd"}} in few.steps["lda"]
+    assert searched.grids["lda"] == {}
+    assert "eigen" in str(narrow.steps["lda"])
+
+
+def test_components_of_installed_packages_are_methods(monkeypatch):
+    offered = {
+        "Mine": Component("Mine", "sklearn.decomposition", attribute="FastICA", own=True),
+        "Theirs": Component("Theirs", "sklearn.naive_bayes", attribute="GaussianNB", own=True),
+    }
+    monkeypatch.setattr("eigenbench.own_data.compared_methods.offered_components", lambda: offered)
+    methods = chosen_methods("multiclass", False, ["Mine", "Theirs"])
+    assert methods.steps["Mine"] == [{"Mine": {}}, {"StandardScaler": {}}]
+    assert methods.classifiers["Theirs"] == {"methods": ["raw"], "params": {}}
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,9 @@ def chosen_methods(
     transformers = [name for name in names if name in offered and hasattr(offered[name].load(), "transform")]
     steps |= {name: [{name: {}}, *([] if sparse else [{"StandardScaler": {}}])] for name in transformers}
     grids = {name: RECIPES[name].grid if name in RECIPES else {} for name in steps} if search else {}
+    if "lda" in steps and 0 < n_rows < n_features:
+        steps["lda"] = [_without_shrinkage(step) for step in steps["lda"]]
+        grids |= {"lda": {}} if search else {}
     rivals = [name for name in names if name not in steps]
     linear = LINEAR[("multiclass", "multilabel", "regression").index(target)]
     weights = {"class_weight": "balanced"} if balanced else {}
@@ -235,6 +238,14 @@ def chosen_methods(
             for name, spec in classifiers.items()
         }
     return Methods(steps, classifiers, grids, note)
+
+
+def _without_shrinkage(step: dict[str, Any]) -> dict[str, Any]:
+    """Return a step whose discriminants need the n × n rather than a d × d problem."""
+    return {
+        name: {"solver": "svd"} if name == "LinearDiscriminantAnalysis" else params
+        for name, params in step.items()
+    }
 
 
 def _check_names(known: list[str], methods: Sequence[str], exclude: Sequence[str]) -> None:
