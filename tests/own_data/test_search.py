@@ -56,7 +56,9 @@ def test_svc_is_left_out_of_large_tables_unless_it_is_asked_for():
     large = chosen_methods("multiclass", False, n_rows=30_000)
     assert "SVC" not in large.classifiers
     assert "30,000 rows" in large.note
-    assert "SVC" in chosen_methods("multiclass", False, n_rows=10_000).classifiers
+    assert "SVC" in chosen_methods("multiclass", False, n_rows=20_000, n_features=5).classifiers
+    assert "SVC" not in chosen_methods("multiclass", False, n_rows=10_000, n_features=50).classifiers
+    assert not chosen_methods("multiclass", False, ["pca"], n_rows=30_000).note
     asked = chosen_methods("multiclass", False, ["SVC"], n_rows=30_000)
     assert "SVC" in asked.classifiers
     assert not asked.note

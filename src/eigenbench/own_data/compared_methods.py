@@ -65,6 +65,7 @@ _MORE_RIVALS = ("LGBMClassifier",)
 _PARAMS: dict[str, dict[str, Any]] = {
     "LGBMClassifier": {"n_jobs": 1},
     DUMMY: {"strategy": "prior"},
+    "RandomForestRegressor": {"max_features": 0.3},
     "RidgeCV": {"alphas": [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]},
 }
 
@@ -86,8 +87,9 @@ HELD_OUT = 0.25
 #: of some numbers of columns only.
 _FROM_DATA = {"nystroem__gamma": None, "rbfsampler__gamma": "scale", "kernelpca__gamma": None}
 
-#: From so many rows on, SVC, whose time grows with their square, is compared only if it is asked for.
-_TOO_MANY_ROWS = 20_000
+#: Rows² times columns from which SVC, whose time grows with them, is compared only if it is asked for.
+_TOO_MANY_PRODUCTS = 2.5e9
+_WITHOUT_SVC = "SVC is left out, as its time grows with the square of the {:,} rows: --methods names it"
 
 
 def seconds_of_classifier(name: str, entry: CatalogueEntry) -> float:
@@ -203,11 +205,10 @@ def chosen_methods(
     every = [name for name in known if name not in _MORE_RIVALS or _is_installed(name)]
     wanted = every if "all" in methods else methods or [*_DEFAULT, *RIVALS, _CONTRACTED, *REGRESSORS]
     note = ""
-    if n_rows > _TOO_MANY_ROWS and "SVC" not in (*methods, *exclude) and target == "multiclass":
+    too_large = n_rows**2 * n_features > _TOO_MANY_PRODUCTS
+    if too_large and "SVC" in wanted and "SVC" not in (*methods, *exclude):
         wanted = [name for name in wanted if name != "SVC"]
-        note = (
-            f"SVC is left out, as its time grows with the square of the {n_rows:,} rows: --methods names it"
-        )
+        note = "" if target != "multiclass" else _WITHOUT_SVC.format(n_rows)
     names = [name for name in known if name in (INPUTS, DUMMY, *wanted) and name not in exclude]
     recipes = [name for name in names if name in RECIPES]
     steps = {name: _steps(name, sparse, search) for name in recipes}
