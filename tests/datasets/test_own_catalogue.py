@@ -40,6 +40,22 @@ def test_data_beside_the_catalogue_need_no_sum_licence_or_citation(tmp_path):
     assert (opened.X_train.shape, opened.X_test.shape) == ((2, 2), (2, 2))
 
 
+def test_fractions_are_a_regression_and_no_classes(tmp_path):
+    catalogue = written(tmp_path)
+    np.savez(tmp_path / "own.npz", X=np.eye(4, 2), y=np.array([0.5, 1, 2, 0.25]))
+    with pytest.raises(MalformedData, match="fractions, which are no classes"):
+        prepare("own", data_dir=tmp_path / "data", catalogue=catalogue, progress=False)
+    expect = {"rows": {"all": 4}, "features": 2, "classes": 1}
+    (tmp_path / "datasets.yaml").write_text(
+        yaml.safe_dump({"datasets": {"own": ENTRY | {"target": "regression", "expect": expect}}})
+    )
+    catalogue = load_with_own(tmp_path)
+    card = prepare("own", data_dir=tmp_path / "data", catalogue=catalogue, progress=False)
+    assert (card.target, card.classes) == ("regression", ())
+    opened = open_prepared(tmp_path / "data" / "prepared" / "own")
+    assert sorted([*opened.y_train, *opened.y_test]) == [0.25, 0.5, 1, 2]
+
+
 def test_a_changed_file_is_noticed(tmp_path):
     catalogue = written(tmp_path)
     prepare("own", data_dir=tmp_path / "data", catalogue=catalogue, progress=False)

@@ -190,13 +190,12 @@ def _encode_labels(
                 )
         names = next(iter(parts.values())).label_names
         return names or tuple(str(column) for column in range(expected)), labels
-    kinds = {block.dtype.kind for block in labels.values()}
-    if ("f" in kinds) != (entry.target == "regression"):
-        raise MalformedData(name, "labels", f"not the numbers or classes of a {entry.target} dataset")
     if entry.target == "regression":
-        if not all(np.isfinite(block).all() for block in labels.values()):
-            raise MalformedData(name, "labels", "a value that is missing or infinite")
+        if not all(block.dtype.kind in "iuf" and np.isfinite(block).all() for block in labels.values()):
+            raise MalformedData(name, "labels", "a value that is no finite number")
         return (), {part: block.astype(np.float64) for part, block in labels.items()}
+    if any(block.dtype.kind == "f" and (block != np.round(block)).any() for block in labels.values()):
+        raise MalformedData(name, "labels", "fractions, which are no classes", "name target: regression")
     values, codes = np.unique(np.concatenate(list(labels.values())), return_inverse=True)
     if len(values) != expected:
         raise MalformedData(name, "labels", f"{len(values)} classes, the catalogue says {expected}")

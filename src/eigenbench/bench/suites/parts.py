@@ -193,7 +193,7 @@ class ValidationSpec(SuiteModel):
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether more of the metric is better."""
+        """True for a metric of which more is better."""
         return {**MULTILABEL_METRICS, **REGRESSION_METRICS}.get(self.metric, False)
 
 
