@@ -82,7 +82,7 @@ def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
     subprocess.run(command(*shlex.split(with_suite)), check=True)
     assert set(tmp_path.glob("my-study/*")) > {tmp_path / "my-study" / "mine.yaml"}
     subprocess.run(command(*shlex.split(run)), check=True)
-    again = pd.read_csv(tmp_path / "reports" / "leaderboard.csv")
+    again = pd.read_csv(tmp_path / "reports" / "mine" / "leaderboard.csv")
     assert again["mean"].tolist() == pytest.approx(board["mean"].tolist())
 
     exec(in_python, names)
