@@ -10,14 +10,15 @@ from sklearn.metrics import log_loss
 
 from eigenbench import CalibratedLeastSquares
 from eigenbench.methods.classifiers import calibrated_least_squares
-from eigenbench.methods.classifiers.least_squares_rounds import LINK_RIDGE, RIDGES
+from eigenbench.methods.classifiers.least_squares_rounds import LINK_RIDGE
+from eigenbench.methods.classifiers.out_of_fold_rounds import RIDGES, OutOfFoldRounds, folds_of
 from eigenbench.methods.classifiers.score_calibration import (
     ScoreCalibration,
     fit_calibration,
     fit_temperature,
 )
 from eigenbench.methods.classifiers.simplex import project_rows_to_simplex
-from eigenbench.methods.classifiers.streamed import stratified_folds
+from eigenbench.methods.classifiers.streamed import GAIN
 
 
 def naive_rounds(X, y, V, *, alpha, n_rounds):
@@ -36,7 +37,7 @@ def naive_rounds(X, y, V, *, alpha, n_rounds):
 
 @pytest.mark.parametrize("kept", [4000, 500], ids=["folds", "held out"])
 def test_scores_are_those_of_the_rounds_written_out(digits, monkeypatch, kept):
-    monkeypatch.setattr(calibrated_least_squares, "_sample_size", lambda n_features: kept)
+    monkeypatch.setattr(calibrated_least_squares, "affordable_rows", lambda n_features, products: kept)
     X, y, V, _ = digits
     model = CalibratedLeastSquares(ridge=2.0, n_rounds=4).fit(X, y)
     alpha = 2.0 * X.var(axis=0).mean()
@@ -47,23 +48,33 @@ def test_scores_are_those_of_the_rounds_written_out(digits, monkeypatch, kept):
     assert_allclose(model.loss_curve_[-1], ((np.eye(10)[y] - P) ** 2).sum() / len(y), rtol=1e-9)
 
 
-def test_the_ridge_has_the_least_error_out_of_fold(digits):
+@pytest.mark.parametrize("columns", [64, 600])
+def test_the_ridge_has_the_least_error_out_of_fold(digits, columns):
     """Of all penalties, by folds and rounds written out; wide features are reduced first."""
-    X, y, _, _ = digits
-    for columns in (64, 600):
-        F = np.cos(X[:400] @ np.random.RandomState(0).randn(64, columns)) if columns > 64 else X[:400]
-        folds = stratified_folds(y[:400], 5, np.random.RandomState(0))
-        errors = []
-        for ridge in RIDGES:
-            wrong = 0.0
-            for fold in range(5):
-                T, t = F[folds != fold], y[:400][folds != fold]
-                alpha = ridge * T.var(axis=0).mean()
-                _, S, _ = naive_rounds(T, t, F[folds == fold], alpha=alpha, n_rounds=3)
-                wrong += ((project_rows_to_simplex(S) - np.eye(10)[y[:400][folds == fold]]) ** 2).sum()
-            errors.append(wrong)
-        model = CalibratedLeastSquares(n_rounds=3).fit(F, y[:400])
-        assert model.ridge_ == RIDGES[int(np.argmin(errors))]
+    X, y = digits[0][:400], digits[1][:400]
+    F = np.cos(X @ np.random.RandomState(0).randn(64, columns)) if columns > 64 else X
+    folds, at_once = folds_of(F, y), OutOfFoldRounds(F, y, None, 10, n_rounds=3, fit_intercept=True)
+    errors = []
+    for ridge in RIDGES:
+        S = np.empty((400, 10))
+        for fold in range(5):
+            T, t = F[folds != fold], y[folds != fold]
+            _, S[folds == fold], _ = naive_rounds(
+                T, t, F[folds == fold], alpha=ridge * T.var(axis=0).mean(), n_rounds=3
+            )
+        assert_allclose(at_once.best((ridge,))[1], S, atol=1e-5)
+        errors.append(((project_rows_to_simplex(S) - np.eye(10)[y]) ** 2).sum())
+    model = CalibratedLeastSquares(n_rounds=3).fit(F, y)
+    assert errors[RIDGES.index(model.ridge_)] <= min(errors) / (1 - GAIN)
+
+
+def test_folds_keep_equal_rows_together_and_classes_in_shares(digits):
+    X, y = digits[0][:300], digits[1][:300]
+    w = np.random.RandomState(0).randint(1, 4, size=300)
+    folds = folds_of(X, y)
+    assert_array_equal(folds_of(np.repeat(X, w, axis=0), np.repeat(y, w)), np.repeat(folds, w))
+    sizes = np.array([np.bincount(folds[y == code], minlength=5) for code in range(10)])
+    assert np.ptp(sizes, axis=1).max() <= 1
 
 
 def test_curves_describe_every_round(digits):
@@ -127,10 +138,10 @@ def test_calibration_finds_the_map_that_made_the_labels():
     rng = np.random.RandomState(0)
     made = ScoreCalibration(softness=0.2, power=3.0)
     scores = rng.uniform(-0.5, 1.2, size=(4000, 4))
-    P = np.exp(made.log_probabilities(scores))
+    P = made.probabilities(scores)
     codes = np.array([rng.choice(4, p=p) for p in P])
-    found = fit_calibration(scores, codes, None).log_probabilities(scores)
-    assert np.abs(np.exp(found) - P).mean() < 0.01
+    found = fit_calibration(scores, codes, None).probabilities(scores)
+    assert np.abs(found - P).mean() < 0.01
     w = rng.randint(0, 3, size=len(codes))
     weighted = fit_calibration(scores, codes, w)
     assert_allclose(
@@ -139,7 +150,7 @@ def test_calibration_finds_the_map_that_made_the_labels():
 
 
 def test_calibration_of_extreme_scores_is_finite():
-    logs = ScoreCalibration(0.01, 2.0).log_probabilities(np.array([[1e6, -1e6, 0.0], [-40.0, -41.0, -42.0]]))
+    logs = ScoreCalibration(0.01, 2.0).logits(np.array([[1e6, -1e6, 0.0], [-40.0, -41.0, -42.0]]))
     assert np.isfinite(logs).all()
     assert logs.argmax(axis=1).tolist() == [0, 0]
 

@@ -124,7 +124,7 @@ def test_what_partitions_cannot_give_is_refused(model, name):
 
 def test_ridge_and_calibration_of_more_rows_than_are_kept(monkeypatch):
     """Samples of partitions are others than those of rows: the models agree as far as that matters."""
-    monkeypatch.setattr(calibrated_least_squares, "_sample_size", lambda n_features: 400)
+    monkeypatch.setattr(calibrated_least_squares, "affordable_rows", lambda n_features, products: 400)
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, 3000)
     X = rng.normal(size=(3000, 8)) + 1.5 * np.eye(4, 8)[y]

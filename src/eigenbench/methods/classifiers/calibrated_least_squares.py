@@ -10,15 +10,20 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.methods.classifiers.least_squares_rounds import (
-    RIDGES,
     CollectedRows,
     Equations,
     NormalEquations,
     StatefulSums,
     SumRows,
-    choose_ridge,
     linked_scores,
     run_rounds,
+)
+from eigenbench.methods.classifiers.out_of_fold_rounds import (
+    CALIBRATION_PRODUCTS,
+    CHOICE_PRODUCTS,
+    RIDGES,
+    OutOfFoldRounds,
+    affordable_rows,
 )
 from eigenbench.methods.classifiers.partitioned_fit import PartitionedFit, PartitionedRows
 from eigenbench.methods.classifiers.preconditioned_features import mapped_rows
@@ -35,11 +40,8 @@ from eigenbench.methods.linalg.row_blocks import FeatureBlocks
 #: classes, and one for each class alone is worse (see the notes).
 MANY_CLASSES = 50
 
-#: Rows on which the ridge is chosen, at most, and the size of their features.
-SAMPLE_ROWS, SAMPLE_SIZE = 4000, 2**25
-
-#: Where there are more rows: how many of them, and what share at most, are held out to calibrate.
-CALIBRATION_ROWS, CALIBRATION_SHARE = 5000, 0.1
+#: Share of many rows that is held out to calibrate, and how many these are at least and at most.
+CALIBRATION_SHARE, CALIBRATION_ROWS = 0.1, (250, 5000)
 
 #: Logits of held-out rows by which many classes are calibrated, at most.
 CALIBRATION_LOGITS = 2_000_000
@@ -169,15 +171,15 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
         weights = self._weighed(codes, weights)
         blocks = FeatureBlocks(X, self.feature_map_, cache_size=self._cache_megabytes())
         n_rows, rng, none = len(codes), np.random.RandomState(0), np.zeros(len(codes), dtype=bool)
-        size, held_out = _sample_size(blocks.n_features), none
-        if n_rows <= size:
+        size, held_out = affordable_rows(blocks.n_features, CHOICE_PRODUCTS), none
+        if self.ridge == "auto" and n_rows > size:
+            sample = np.flatnonzero(hold_out(codes, size / n_rows, rng))
+            features = mapped_rows(X[sample], self.feature_map_)
+            self._choose_ridge(features, codes[sample], None if weights is None else weights[sample])
+        if n_rows <= affordable_rows(blocks.n_features, CALIBRATION_PRODUCTS):
             features = np.concatenate([block for _, block in blocks])
             self._calibrate(self._choose_ridge(features, codes, weights), codes, weights)
         else:
-            sample = np.flatnonzero(hold_out(codes, size / n_rows, rng))
-            if self.ridge == "auto":
-                features = mapped_rows(X[sample], self.feature_map_)
-                self._choose_ridge(features, codes[sample], None if weights is None else weights[sample])
             held_out = hold_out(codes, _held_out_share(n_rows), rng)
         start = partial(self._equations, blocks.n_features, blocks.dtype)
         rows: Any = (codes, held_out) if weights is None else (codes, held_out, weights)
@@ -197,15 +199,13 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
             self._take_passes_over(rows)
             return
         self.ridge_ = self.ridge
-        size = _sample_size(rows.n_features)
-        held_out: tuple[float, int] | None = None
-        if rows.n_rows <= size:
+        size, held_out = affordable_rows(rows.n_features, CHOICE_PRODUCTS), None
+        if self.ridge == "auto" and rows.n_rows > size:
+            self._choose_ridge(*rows.sum(marked, held_out=(size / rows.n_rows, 0)).joined())
+        if rows.n_rows <= affordable_rows(rows.n_features, CALIBRATION_PRODUCTS):
             features, codes = rows.sum(CollectedRows).joined()
             self._calibrate(self._choose_ridge(features, codes), codes)
         else:
-            if self.ridge == "auto":
-                sample = rows.sum(marked, held_out=(size / rows.n_rows, 0)).joined()
-                self._choose_ridge(*sample)
             held_out = _held_out_share(rows.n_rows), 1
         start = partial(self._equations, rows.n_features, rows.dtype)
         label = f"Gram matrix ({rows.n_features} features)"
@@ -233,16 +233,16 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
     def _choose_ridge(
         self, features: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None
     ) -> np.ndarray:
-        """Set ``ridge_`` and return the scores out of fold with it."""
-        self.ridge_, scores = choose_ridge(
+        """Set ``ridge_`` if it is not known yet, and return the scores out of fold with it."""
+        folds = OutOfFoldRounds(
             features,
             codes,
             weights,
             len(self.classes_),
-            ridges=RIDGES if self.ridge == "auto" else (float(self.ridge),),
             n_rounds=self.n_rounds,
             fit_intercept=self.fit_intercept,
         )
+        self.ridge_, scores = folds.best(RIDGES if self.ridge_ == "auto" else (self.ridge_,))
         return scores
 
     def _calibrate(self, scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None) -> None:
@@ -287,11 +287,6 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
         return self.calibration_.probabilities(scores)
 
 
-def _sample_size(n_features: int) -> int:
-    """Return on how many rows the ridge is chosen, at most."""
-    return max(1000, min(SAMPLE_ROWS, SAMPLE_SIZE // n_features))
-
-
 def _held_out_share(n_rows: int) -> float:
     """Return the share of many rows that is held out to calibrate."""
-    return min(CALIBRATION_SHARE, CALIBRATION_ROWS / n_rows)
+    return float(np.clip(CALIBRATION_SHARE * n_rows, *CALIBRATION_ROWS)) / n_rows

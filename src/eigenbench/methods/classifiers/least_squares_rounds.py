@@ -1,19 +1,16 @@
-"""Rounds of ridge regression on class indicators, and the ridge that has the least error out of fold."""
+"""Rounds of ridge regression on class indicators, in passes over the rows."""
 
 from __future__ import annotations
 
-import copy
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import parallel_config
 from scipy import linalg, sparse
 
 from eigenbench.methods.classifiers.simplex import project_rows_to_simplex
-from eigenbench.methods.classifiers.streamed import climb, stratified_folds
 from eigenbench.methods.linalg.map_reduce import accumulate
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks, row_slices
@@ -27,9 +24,6 @@ LINK_RIDGE = 1e-3
 
 #: Bytes of the powers of scores that are made at a time: they stay in a cache.
 POWER_BYTES = 2**22
-
-#: Penalties to choose from, the first one tried, and the folds on which they are.
-RIDGES, FIRST_RIDGE, N_FOLDS = tuple(10.0**k for k in range(-1, 6)), 3, 5
 
 #: Runs over the rows: calls ``add`` of what a function makes and returns it.
 SumRows = Callable[[Callable[[], Any]], Any]
@@ -212,7 +206,7 @@ def linked_scores(
         scores += linear[:, round_ * n_classes : (round_ + 1) * n_classes]
         if round_ < len(link):
             for rows in row_slices(len(scores), 4 * n_classes * scores.itemsize, POWER_BYTES):
-                scores[rows] = _powers(scores[rows]) @ link[round_]
+                scores[rows] = link_powers(scores[rows]) @ link[round_]
     return scores
 
 
@@ -257,7 +251,7 @@ class _LinkEquations(_Pass):
             self.parts.append(scores)
         w = _counted(held_out, weights)
         for rows in self.slices(scores):
-            powers = _powers(scores[rows])
+            powers = link_powers(scores[rows])
             self.cross += _class_sums(codes[rows], w[rows], powers, self.n_classes)
             powers *= np.sqrt(w[rows, None]).astype(powers.dtype)
             self.gram += powers.T @ powers
@@ -293,7 +287,9 @@ class _Residuals(_Pass):
         w = _counted(held_out, weights)
         for rows in self.slices(residual):
             if scores is not None:
-                residual[rows] = _powers(scores[rows]) @ self._maps[2][-1].astype(scores.dtype, copy=False)
+                residual[rows] = link_powers(scores[rows]) @ self._maps[2][-1].astype(
+                    scores.dtype, copy=False
+                )
                 if self._last:
                     scores[rows] = residual[rows]
             part = project_rows_to_simplex(residual[rows])
@@ -318,17 +314,13 @@ class _Residuals(_Pass):
         self.parts += other.parts
 
 
-def _powers(scores: np.ndarray) -> np.ndarray:
-    """Return [s, s²/2, s³/6, s⁴/24] side by side, (b, c) → (b, 4c)."""
-    n_classes = scores.shape[1]
-    out = np.empty((len(scores), 4 * n_classes), dtype=scores.dtype)
-    out[:, :n_classes] = scores
+def link_powers(scores: np.ndarray, axis: int = 1) -> np.ndarray:
+    """Return [s, s²/2, s³/6, s⁴/24], one after the other along the axis of classes."""
+    powers = [scores]
     for power in (2, 3, 4):
-        done = out[:, (power - 2) * n_classes : (power - 1) * n_classes]
-        column = (power - 1) * n_classes
-        np.multiply(done, scores, out=out[:, column : column + n_classes])
-        out[:, column : column + n_classes] /= power
-    return out
+        powers.append(powers[-1] * scores)
+        powers[-1] /= power
+    return np.concatenate(powers, axis=axis)
 
 
 def _class_sums(
@@ -338,68 +330,3 @@ def _class_sums(
     w = np.ones(len(codes)) if weights is None else weights
     at = codes, np.arange(len(codes))
     return np.asarray(sparse.csr_array((w, at), shape=(n_classes, len(codes))) @ rows)
-
-
-def choose_ridge(
-    features: np.ndarray,
-    codes: np.ndarray,
-    weights: np.ndarray | None,
-    n_classes: int,
-    *,
-    ridges: Sequence[float],
-    n_rounds: int,
-    fit_intercept: bool,
-) -> tuple[float, np.ndarray]:
-    """Return the ridge of least squared error out of fold, of ascending ones, and the scores there.
-
-    Leave-one-out errors of the first round alone would choose a penalty that is too weak by a factor of ten
-    to a hundred: later rounds go on fitting. So all rounds are run on every fold. The search climbs from the
-    middle of the penalties to a smallest error.
-
-    Returns
-    -------
-    ridge : float
-        The chosen one.
-    scores : ndarray of shape (n, c)
-        For every row those of the rounds on the other folds.
-    """
-    n_rows, unit = len(codes), 1.0
-    if features.shape[1] > n_rows:
-        unit = n_rows / features.shape[1]
-        features = _same_products(features)
-    folds = stratified_folds(codes, N_FOLDS, np.random.RandomState(0))
-    blocks = FeatureBlocks(features, None)
-    parts = []
-    for fold in range(folds.max() + 1):
-        equations = NormalEquations(features.shape[1], blocks.dtype, n_classes, fit_intercept)
-        others = folds != fold
-        w = None if weights is None else weights[others]
-        equations.add(features[others], codes[others], np.zeros(others.sum(), dtype=bool), w)
-        parts.append(equations.kept_and_all()[0])
-    found: dict[int, np.ndarray] = {}
-
-    def error(position: int) -> float:
-        scores = found[position] = np.empty((n_rows, n_classes))
-        for fold, equations in enumerate(parts):
-            sums = StatefulSums(blocks, codes, folds == fold, weights, n_classes)
-            with parallel_config(n_jobs=1):
-                run_rounds(sums, copy.deepcopy(equations), ridges[position] * unit, n_rounds, blocks.dtype)
-            scores[folds == fold] = sums.scores[folds == fold]
-        distance = project_rows_to_simplex(scores.copy())
-        distance[np.arange(n_rows), codes] -= 1
-        return float(np.average(np.einsum("ij,ij->i", distance, distance), weights=weights))
-
-    best = climb(error, len(ridges), min(FIRST_RIDGE, len(ridges) - 1))
-    return ridges[best], found[best]
-
-
-def _same_products(features: np.ndarray) -> np.ndarray:
-    """Return features (n, n) of the same products between rows, for which ridge regression is the same."""
-    wide = features.astype(np.float64)
-    products = wide @ wide.T
-    products.flat[:: len(products) + 1] += 1e-10 * np.trace(products) / len(products) + np.finfo(float).tiny
-    try:
-        return linalg.cholesky(products, lower=True)
-    except linalg.LinAlgError:
-        values, vectors = linalg.eigh(products)
-        return vectors * np.sqrt(np.maximum(values, 0))

@@ -114,6 +114,11 @@ class LogisticObjective:
         self._alpha, self._system = 0.0, moment
 
     @property
+    def n_rows(self) -> float:
+        """Rows in all, or the sum of their weights."""
+        return self._n_train + self.n_held_out
+
+    @property
     def unit(self) -> float:
         """Mean variance of a feature, one where all are constant."""
         return self._moment.mean_variance() or 1.0

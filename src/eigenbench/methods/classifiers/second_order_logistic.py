@@ -36,8 +36,9 @@ logger = logging.getLogger(__name__)
 #: Rows of the preconditioner's sample, where there are not more for each feature.
 SAMPLE_ROWS, SAMPLE_ROWS_PER_FEATURE = 10_000, 2
 
-#: Values of C to choose from, in units of one over the mean variance of a feature, and the first one tried.
-PATH, FIRST_C = tuple(10.0**k for k in range(-5, 4)), 4
+#: Values of C to choose from, in units of one over the mean variance of a feature, and the first one tried;
+#: with fewer rows than so many for each feature, how many of them; and the tolerance of descents until then.
+PATH, FIRST_C, ROWS_PER_FEATURE, WIDE_PATH, PATH_TOL = tuple(10.0**k for k in range(-5, 4)), 4, 20, 6, 1e-4
 
 #: Up to so many rows C is chosen on as many folds, and beyond on the share that is held out.
 FEW_ROWS, N_FOLDS = 500, 5
@@ -208,13 +209,14 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
                 0.0 if sample is blocks else SAMPLE_RIDGE,
             )
 
+        point = None
         if self.C == "auto":
             folds = [held_out]
             if held_out.any() and len(codes) <= FEW_ROWS:
                 fold_of = stratified_folds(codes, N_FOLDS, rng)
                 folds = [fold_of == fold for fold in range(N_FOLDS)]
-            self._choose_C([objective(fold) for fold in folds if fold.any()])
-        self._minimise(objective(held_out if stops else none))
+            point = self._choose_C([objective(fold) for fold in folds if fold.any()])
+        self._minimise(objective(held_out if stops else none), point)
 
     def _fit_sums(self, rows: PartitionedRows) -> None:
         held_out = None
@@ -234,35 +236,50 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
                 0.0,
             )
 
+        point = None
         if self.C == "auto":
-            self._choose_C([objective(held_out, found.n_held_out)] if found.n_held_out else [])
+            point = self._choose_C([objective(held_out, found.n_held_out)] if found.n_held_out else [])
             held_out, found.n_held_out = None, 0
-        self._minimise(objective(held_out, found.n_held_out))
+        self._minimise(objective(held_out, found.n_held_out), point)
 
     def _holds_out(self) -> bool:
         return self.C == "auto" or self.early_stopping is not False
 
-    def _choose_C(self, objectives: list[LogisticObjective]) -> None:
+    def _choose_C(self, objectives: list[LogisticObjective]) -> Evaluation | None:
         """Set ``C_`` to one of smallest held-out loss, by descents that start where the one before ended.
 
         Targets are smoothed as by Platt: where held-out rows are few and all are classified rightly, their
-        loss falls with C for ever.
+        loss falls with C for ever. So it does, where features are many, for features that were fitted to the
+        labels of all rows, of which no row is new: therefore C is bounded there.
+
+        Returns the point that is best on all rows but the first held-out ones.
         """
-        unit = objectives[0].unit if objectives else 1.0
-        points: list[Evaluation | None] = [None] * len(objectives)
+        if not objectives:
+            self.C_ = 1.0
+            return None
+        unit, n_rows = objectives[0].unit, objectives[0].n_rows
+        wide = n_rows < ROWS_PER_FEATURE * objectives[0].shape[0]
+        last: list[Evaluation | None] = [None] * len(objectives)
+        first: dict[int, Evaluation] = {}
         miss = 1 / (sum(objective.n_held_out for objective in objectives) + 2)
 
         def error(position: int) -> float:
             total = 0.0
             for place, objective in enumerate(objectives):
-                found = descend(objective.at(PATH[position] / unit), points[place], self.max_iter, self.tol)
-                best = points[place] = found.best
+                start, tol = last[place], max(self.tol, PATH_TOL)
+                best = last[place] = descend(
+                    objective.at(PATH[position] / unit), start, self.max_iter, tol
+                ).best
                 loss = (1 - miss) * best.held_out_loss + miss * best.uniform_loss
                 total += loss * objective.n_held_out
+                if not place:
+                    first[position] = best
             logger.info("C=%.3g: held-out loss %.5f", PATH[position] / unit, total)
             return total
 
-        self.C_ = PATH[climb(error, len(PATH), FIRST_C)] / unit if objectives else 1.0
+        best = climb(error, WIDE_PATH if wide else len(PATH), FIRST_C)
+        self.C_ = PATH[best] / unit
+        return first[best]
 
     def _sampled(
         self, blocks: FeatureBlocks, weights: np.ndarray | None, rng: np.random.RandomState
@@ -277,11 +294,11 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         sample = FeatureBlocks(blocks.X[rows], self.feature_map_)
         return (sample,) if weights is None else (sample, weights[rows])
 
-    def _minimise(self, objective: LogisticObjective) -> None:
+    def _minimise(self, objective: LogisticObjective, start: Evaluation | None = None) -> None:
         """Follow L-BFGS, keep the best point that it evaluates, and set the fitted attributes."""
         if self.C != "auto":
             self.C_ = float(self.C)
-        found = descend(objective.at(self.C_), None, self.max_iter, self.tol, self.n_iter_no_change)
+        found = descend(objective.at(self.C_), start, self.max_iter, self.tol, self.n_iter_no_change)
         self.best_iter_, self.n_iter_ = found.best_iter, len(found.losses)
         self.loss_curve_, self.validation_curve_ = np.array(found.losses), np.array(found.held_out_losses)
         self._set_maps(found.best.coef, found.best.intercept)

@@ -13,7 +13,6 @@ from joblib import cpu_count
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter
-from threadpoolctl import threadpool_info
 
 from eigenbench.methods.classifiers.row_weights import (
     CLASS_WEIGHTS,
@@ -22,10 +21,13 @@ from eigenbench.methods.classifiers.row_weights import (
     with_class_weights,
 )
 from eigenbench.methods.classifiers.score_classifier import OneLabelClassifier
-from eigenbench.methods.linalg.row_blocks import FeatureBlocks
+from eigenbench.methods.linalg.row_blocks import FeatureBlocks, blas_threads
 
 #: What a parameter ``cache_size`` may be.
 CACHE_SIZES: list[Any] = [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})]
+
+#: A step along the values of a parameter has to lower the error by more than this part of it.
+GAIN = 0.005
 
 #: Share of the free memory that a cache takes, and MB where free memory is not known.
 CACHE_SHARE, UNKNOWN_MEMORY_MB = 0.5, 2000.0
@@ -38,8 +40,7 @@ def cache_megabytes(cache_size: float | str) -> float:
     """
     if cache_size != "auto":
         return float(cache_size)
-    pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    jobs = max(1, cpu_count() // max(pools, default=1))
+    jobs = max(1, cpu_count() // blas_threads())
     return CACHE_SHARE * _free_megabytes() / jobs
 
 
@@ -103,7 +104,7 @@ def stratified_folds(codes: np.ndarray, n_folds: int, rng: np.random.RandomState
 
 
 def climb(error: Callable[[int], float], n_positions: int, first: int) -> int:
-    """Return a position from which the error rises on both sides, found from the first one."""
+    """Return a position beside which the error is not less by more than `GAIN`, found from the first one."""
     errors: dict[int, float] = {}
 
     def at(position: int) -> float:
@@ -114,7 +115,7 @@ def climb(error: Callable[[int], float], n_positions: int, first: int) -> int:
     best = first
     at(best)
     for step in (1, -1):
-        while 0 <= best + step < n_positions and at(best + step) < at(best):
+        while 0 <= best + step < n_positions and at(best + step) < (1 - GAIN) * at(best):
             best += step
     return best
 

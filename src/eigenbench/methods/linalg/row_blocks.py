@@ -133,8 +133,7 @@ def row_threads() -> Iterator[RowThreads]:
     Elementwise work, for which numpy has one thread, is then shared as matrix products are, and products
     with few columns, which wait for memory, are not slowed by threads of BLAS that wait for work.
     """
-    blas = _blas()
-    n_threads = max((library["num_threads"] for library in blas.info()), default=1)
+    blas, n_threads = _blas(), blas_threads()
     if n_threads == 1:
         yield RowThreads(1, map)
         return
@@ -143,6 +142,11 @@ def row_threads() -> Iterator[RowThreads]:
     same_settings = partial(set_config, **get_config())
     with blas.limit(limits=1), ThreadPoolExecutor(n_threads, initializer=same_settings) as pool:
         yield RowThreads(n_threads, pool.map)
+
+
+def blas_threads() -> int:
+    """Return how many threads BLAS may have."""
+    return max((library["num_threads"] for library in _blas().info()), default=1)
 
 
 @cache
