@@ -21,6 +21,7 @@ from eigenbench.methods.classifiers.least_squares_rounds import (
 from eigenbench.methods.classifiers.out_of_fold_rounds import (
     CALIBRATION_PRODUCTS,
     CHOICE_PRODUCTS,
+    N_FOLDS,
     RIDGES,
     OutOfFoldRounds,
     affordable_rows,
@@ -62,7 +63,8 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
         Penalty λ on the squared weights, in units of the mean variance of a feature; so neither the scale
         of the features nor the number of rows changes its meaning. The intercept is not penalised. "auto"
         takes the power of ten between 0.1 and 100,000 whose rounds have the least squared error out of five
-        folds of the rows, or of 4,000 of them (1,000 or more, if features are many).
+        folds. Where that would take too long, it is the error on a fifth of some rows: 4,000 for up to 920
+        features, 1,500 for more.
     n_rounds : int, default=7
         Number of rounds T; from 50 classes on, passes over the rows.
     feature_map : transformer or None, default=None
@@ -105,18 +107,19 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
 
     Notes
     -----
-    *Calibration.* Up to 4,000 rows its scores are those out of five folds, beyond those of a tenth of the
-    rows, at most 5,000, by rounds on the others; then all rows are used. No probability is zero. With
-    integer weights the decision function is that of repeated rows for a given ridge; folds differ.
+    *Calibration.* Scores out of five folds, up to 4,000 rows and n·min(n, D)² = 10⁹; beyond, those of a
+    tenth of the rows, at least 250 and at most 5,000, by rounds on the others; then all rows are used. Equal
+    rows are in one fold: integer weights give the model of repeated rows. No probability is zero.
 
     *Many classes.* A link has 16 numbers for each pair of classes. From 50 classes on the rounds are passes
     of :class:`StochasticLogistic`, linear in the classes. A link for each class alone is worse: on 300
     classes of ALOI it left .151 of held-out rows wrong, a link of all classes .087, the passes .08.
 
     Time: n·D² + D³/3 flops once, 4·n·D·c + 32·n·c² per round, and the feature map in every pass over blocks
-    that are not kept (2T passes); rounds are run twice beyond 4,000 rows, and for each fold and ridge below.
-    Memory: 8·D² bytes (float32 features), ``cache_size``, some row blocks, 4·n·c bytes and up to 256 MB of
-    features of a sample. ``fit_partitions`` keeps nothing of other rows: its passes of round t take the
+    that are not kept (2T passes); twice where rows are held out. Folds: 4·min(n, D)³ + 20·T·n·min(n, D)·c for
+    each ridge tried.
+    Memory: 8·D² bytes (float32 features), ``cache_size``, some row blocks, 4·n·c bytes and the features
+    of a sample. ``fit_partitions`` keeps nothing of other rows: its passes of round t take the
     products of all t rounds. Of the model: 28·D·c bytes; 4·D·c from 50 classes on.
 
     References
@@ -171,15 +174,16 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
         weights = self._weighed(codes, weights)
         blocks = FeatureBlocks(X, self.feature_map_, cache_size=self._cache_megabytes())
         n_rows, rng, none = len(codes), np.random.RandomState(0), np.zeros(len(codes), dtype=bool)
-        size, held_out = affordable_rows(blocks.n_features, CHOICE_PRODUCTS), none
-        if self.ridge == "auto" and n_rows > size:
-            sample = np.flatnonzero(hold_out(codes, size / n_rows, rng))
-            features = mapped_rows(X[sample], self.feature_map_)
-            self._choose_ridge(features, codes[sample], None if weights is None else weights[sample])
+        held_out = none
         if n_rows <= affordable_rows(blocks.n_features, CALIBRATION_PRODUCTS):
             features = np.concatenate([block for _, block in blocks])
             self._calibrate(self._choose_ridge(features, codes, weights), codes, weights)
         else:
+            if self.ridge == "auto":
+                sample = np.flatnonzero(hold_out(codes, _choice_share(n_rows, blocks.n_features), rng))
+                features = mapped_rows(X[sample], self.feature_map_)
+                some = None if weights is None else weights[sample]
+                self._choose_ridge(features, codes[sample], some, n_parts=1)
             held_out = hold_out(codes, _held_out_share(n_rows), rng)
         start = partial(self._equations, blocks.n_features, blocks.dtype)
         rows: Any = (codes, held_out) if weights is None else (codes, held_out, weights)
@@ -199,13 +203,15 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
             self._take_passes_over(rows)
             return
         self.ridge_ = self.ridge
-        size, held_out = affordable_rows(rows.n_features, CHOICE_PRODUCTS), None
-        if self.ridge == "auto" and rows.n_rows > size:
-            self._choose_ridge(*rows.sum(marked, held_out=(size / rows.n_rows, 0)).joined())
+        held_out: tuple[float, int] | None = None
         if rows.n_rows <= affordable_rows(rows.n_features, CALIBRATION_PRODUCTS):
             features, codes = rows.sum(CollectedRows).joined()
             self._calibrate(self._choose_ridge(features, codes), codes)
         else:
+            if self.ridge == "auto":
+                share = _choice_share(rows.n_rows, rows.n_features)
+                features, codes = rows.sum(marked, held_out=(share, 0)).joined()
+                self._choose_ridge(features, codes, n_parts=1)
             held_out = _held_out_share(rows.n_rows), 1
         start = partial(self._equations, rows.n_features, rows.dtype)
         label = f"Gram matrix ({rows.n_features} features)"
@@ -231,7 +237,11 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
         return NormalEquations(n_features, dtype, len(self.classes_), self.fit_intercept)
 
     def _choose_ridge(
-        self, features: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None
+        self,
+        features: np.ndarray,
+        codes: np.ndarray,
+        weights: np.ndarray | None = None,
+        n_parts: int = N_FOLDS,
     ) -> np.ndarray:
         """Set ``ridge_`` if it is not known yet, and return the scores out of fold with it."""
         folds = OutOfFoldRounds(
@@ -241,6 +251,7 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
             len(self.classes_),
             n_rounds=self.n_rounds,
             fit_intercept=self.fit_intercept,
+            n_parts=n_parts,
         )
         self.ridge_, scores = folds.best(RIDGES if self.ridge_ == "auto" else (self.ridge_,))
         return scores
@@ -285,6 +296,11 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
         if self.calibration_ is None:
             return super()._probabilities(scores)
         return self.calibration_.probabilities(scores)
+
+
+def _choice_share(n_rows: int, n_features: int) -> float:
+    """Return the share of many rows on which the ridge is chosen."""
+    return min(1.0, affordable_rows(n_features, CHOICE_PRODUCTS) / n_rows)
 
 
 def _held_out_share(n_rows: int) -> float:

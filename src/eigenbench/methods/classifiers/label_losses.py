@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,19 +89,9 @@ def _scale(gradient: np.ndarray, weights: np.ndarray) -> None:
     gradient *= weights.astype(gradient.dtype)[:, None]
 
 
-def multinomial_probabilities(logits: np.ndarray) -> np.ndarray:
-    """Return probabilities whose rows sum to one."""
-    return softmax(logits, axis=1)
-
-
-def independent_probabilities(logits: np.ndarray) -> np.ndarray:
-    """Return the probability of each label."""
-    return expit(logits)
-
-
 LOSSES: dict[str, LabelLoss] = {"multinomial": multinomial_loss, "independent": independent_loss}
 
 PROBABILITIES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "multinomial": multinomial_probabilities,
-    "independent": independent_probabilities,
+    "multinomial": partial(softmax, axis=1),
+    "independent": expit,
 }

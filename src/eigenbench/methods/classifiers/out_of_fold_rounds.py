@@ -16,7 +16,7 @@ from eigenbench.methods.classifiers.streamed import climb
 RIDGES, N_FOLDS = tuple(10.0**k for k in range(-1, 6)), 5
 
 #: Rows on folds at most, and a bound on rows times the square of features (or of rows, if they are fewer).
-MOST_ROWS, CALIBRATION_PRODUCTS, CHOICE_PRODUCTS = 4000, 1e9, 2.5e8
+MOST_ROWS, CALIBRATION_PRODUCTS, CHOICE_PRODUCTS = 4000, 1e9, 3.4e9
 
 #: Penalty relative to the mean diagonal of a Gram matrix that keeps it definite in spite of rounding.
 ROUNDING = 1e-10
@@ -44,6 +44,8 @@ class OutOfFoldRounds:
         Number of rounds T.
     fit_intercept : bool
         Whether features are centred on each part.
+    n_parts : int
+        On how many parts rounds are run; other rows have no scores.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class OutOfFoldRounds:
         *,
         n_rounds: int,
         fit_intercept: bool,
+        n_parts: int = N_FOLDS,
     ) -> None:
         w = np.ones(len(codes)) if weights is None else weights
         rows = features.astype(np.float64)
@@ -69,7 +72,10 @@ class OutOfFoldRounds:
         self._counts = self._inside.sum(axis=1, keepdims=True)
         self._means = self._inside @ rows / self._counts * fit_intercept
         parts = np.stack([(rows[~part].T * w[~part]) @ rows[~part] for part in inside])
-        self._grams = parts.sum(axis=0) - parts
+        self._grams = (parts.sum(axis=0) - parts)[:n_parts]
+        self._inside, self._means, self._counts = (
+            of_parts[:n_parts] for of_parts in (self._inside, self._means, self._counts)
+        )
         self._grams -= self._counts[:, :, None] * self._means[:, :, None] * self._means[:, None, :]
         self._intercept, self._indicators = float(fit_intercept), np.eye(n_classes)[:, codes]
 
@@ -84,8 +90,9 @@ class OutOfFoldRounds:
 
         def error(position: int) -> float:
             found[position] = self._scores(ridges[position])
-            distance = project_rows_to_simplex(found[position].copy()) - self._indicators.T
-            return float(np.average(np.einsum("ij,ij->i", distance, distance), weights=self._weights))
+            seen = np.flatnonzero(self._folds < len(self._grams))
+            distance = project_rows_to_simplex(found[position][seen]) - self._indicators.T[seen]
+            return float(np.average(np.einsum("ij,ij->i", distance, distance), weights=self._weights[seen]))
 
         best = climb(error, len(ridges), len(ridges) // 2)
         return ridges[best], found[best]
@@ -112,7 +119,7 @@ class OutOfFoldRounds:
             diagonal += LINK_RIDGE * diagonal.mean(axis=1, keepdims=True)
             link = np.linalg.solve(gram, weighed @ self._indicators.T)
             scores = link.transpose(0, 2, 1) @ powers
-        return scores[self._folds, :, np.arange(len(self._rows))]
+        return scores[np.minimum(self._folds, len(scores) - 1), :, np.arange(len(self._rows))]
 
     def _inverse_roots(self, ridge: float) -> np.ndarray:
         """Return the inverse Cholesky factors of the penalised Gram matrices of all parts."""

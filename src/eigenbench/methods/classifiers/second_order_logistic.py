@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.methods.classifiers.logistic_objective import (
     SAMPLE_RIDGE,
+    Descent,
     Evaluation,
     LogisticObjective,
     descend,
@@ -40,8 +41,9 @@ SAMPLE_ROWS, SAMPLE_ROWS_PER_FEATURE = 10_000, 2
 #: with fewer rows than so many for each feature, how many of them; and the tolerance of descents until then.
 PATH, FIRST_C, ROWS_PER_FEATURE, WIDE_PATH, PATH_TOL = tuple(10.0**k for k in range(-5, 4)), 4, 20, 6, 1e-4
 
-#: Up to so many rows C is chosen on as many folds, and beyond on the share that is held out.
-FEW_ROWS, N_FOLDS = 500, 5
+#: Up to so many rows C is chosen on as many folds, and beyond on the share that is held out; with more rows
+#: than ROWS_TO_STOP and few for each feature these also say when to stop.
+FEW_ROWS, N_FOLDS, ROWS_TO_STOP = 500, 5, 1000
 
 
 class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
@@ -58,7 +60,8 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
     C : float or "auto", default="auto"
         Inverse strength of the penalty, as in ``LogisticRegression``; infinite for none. The intercept is
         not penalised. "auto" climbs over powers of ten, in units of one over the mean variance of a feature,
-        to the least held-out loss, each descent from where the one before ended; then all rows are used.
+        to the least held-out loss; then all rows are used. With fewer than 20·D rows for D features C is at
+        most one of these units, and beyond 1,000 rows the number of steps is chosen too.
     max_iter : int, default=100
         Largest number of passes over the data after the first, in each descent.
     tol : float, default=1e-6
@@ -209,14 +212,14 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
                 0.0 if sample is blocks else SAMPLE_RIDGE,
             )
 
-        point = None
+        where: tuple[Evaluation | None, int | None] = None, None
         if self.C == "auto":
             folds = [held_out]
             if held_out.any() and len(codes) <= FEW_ROWS:
                 fold_of = stratified_folds(codes, N_FOLDS, rng)
                 folds = [fold_of == fold for fold in range(N_FOLDS)]
-            point = self._choose_C([objective(fold) for fold in folds if fold.any()])
-        self._minimise(objective(held_out if stops else none), point)
+            where = self._choose_C([objective(fold) for fold in folds if fold.any()])
+        self._minimise(objective(held_out if stops else none), *where)
 
     def _fit_sums(self, rows: PartitionedRows) -> None:
         held_out = None
@@ -236,50 +239,50 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
                 0.0,
             )
 
-        point = None
+        where: tuple[Evaluation | None, int | None] = None, None
         if self.C == "auto":
-            point = self._choose_C([objective(held_out, found.n_held_out)] if found.n_held_out else [])
+            where = self._choose_C([objective(held_out, found.n_held_out)] if found.n_held_out else [])
             held_out, found.n_held_out = None, 0
-        self._minimise(objective(held_out, found.n_held_out), point)
+        self._minimise(objective(held_out, found.n_held_out), *where)
 
     def _holds_out(self) -> bool:
         return self.C == "auto" or self.early_stopping is not False
 
-    def _choose_C(self, objectives: list[LogisticObjective]) -> Evaluation | None:
-        """Set ``C_`` to one of smallest held-out loss, by descents that start where the one before ended.
+    def _choose_C(self, objectives: list[LogisticObjective]) -> tuple[Evaluation | None, int | None]:
+        """Set ``C_`` to one of smallest held-out loss; return where to start with all rows, and for how long.
 
+        Descents start where the one before ended and go to the optimum. Where rows are many, but few for each
+        feature, held-out rows also say when to stop, and the last descent, on all rows, takes as many steps.
         Targets are smoothed as by Platt: where held-out rows are few and all are classified rightly, their
-        loss falls with C for ever. So it does, where features are many, for features that were fitted to the
-        labels of all rows, of which no row is new: therefore C is bounded there.
-
-        Returns the point that is best on all rows but the first held-out ones.
+        loss falls with C for ever. So it does for features that were fitted to the labels of all rows;
+        therefore C is bounded where features are many.
         """
         if not objectives:
             self.C_ = 1.0
-            return None
+            return None, None
         unit, n_rows = objectives[0].unit, objectives[0].n_rows
         wide = n_rows < ROWS_PER_FEATURE * objectives[0].shape[0]
+        stops = wide and n_rows > ROWS_TO_STOP
+        patience = self.n_iter_no_change if stops else None
         last: list[Evaluation | None] = [None] * len(objectives)
-        first: dict[int, Evaluation] = {}
+        first: dict[int, Descent] = {}
         miss = 1 / (sum(objective.n_held_out for objective in objectives) + 2)
 
         def error(position: int) -> float:
             total = 0.0
             for place, objective in enumerate(objectives):
-                start, tol = last[place], max(self.tol, PATH_TOL)
-                best = last[place] = descend(
-                    objective.at(PATH[position] / unit), start, self.max_iter, tol
-                ).best
+                here, start = objective.at(PATH[position] / unit), None if stops else last[place]
+                found = descend(here, start, self.max_iter, max(self.tol, PATH_TOL), patience)
+                best = last[place] = found.best
                 loss = (1 - miss) * best.held_out_loss + miss * best.uniform_loss
                 total += loss * objective.n_held_out
-                if not place:
-                    first[position] = best
+                first.setdefault(position, found)
             logger.info("C=%.3g: held-out loss %.5f", PATH[position] / unit, total)
             return total
 
-        best = climb(error, WIDE_PATH if wide else len(PATH), FIRST_C)
-        self.C_ = PATH[best] / unit
-        return first[best]
+        position = climb(error, WIDE_PATH if wide else len(PATH), FIRST_C)
+        self.C_, found = PATH[position] / unit, first[position]
+        return (None, max(1, found.best_iter)) if stops else (found.best, None)
 
     def _sampled(
         self, blocks: FeatureBlocks, weights: np.ndarray | None, rng: np.random.RandomState
@@ -294,15 +297,19 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         sample = FeatureBlocks(blocks.X[rows], self.feature_map_)
         return (sample,) if weights is None else (sample, weights[rows])
 
-    def _minimise(self, objective: LogisticObjective, start: Evaluation | None = None) -> None:
-        """Follow L-BFGS, keep the best point that it evaluates, and set the fitted attributes."""
+    def _minimise(
+        self, objective: LogisticObjective, start: Evaluation | None = None, n_steps: int | None = None
+    ) -> None:
+        """Follow L-BFGS, for some steps if not to the end, keep the best point, and set the attributes."""
         if self.C != "auto":
             self.C_ = float(self.C)
-        found = descend(objective.at(self.C_), start, self.max_iter, self.tol, self.n_iter_no_change)
+        found = descend(
+            objective.at(self.C_), start, n_steps or self.max_iter, self.tol, self.n_iter_no_change
+        )
         self.best_iter_, self.n_iter_ = found.best_iter, len(found.losses)
         self.loss_curve_, self.validation_curve_ = np.array(found.losses), np.array(found.held_out_losses)
         self._set_maps(found.best.coef, found.best.intercept)
-        if not found.converged:
+        if n_steps is None and not found.converged:
             warnings.warn(
                 f"SecondOrderLogistic: max_iter={self.max_iter} passes did not come within tol={self.tol:g}"
                 f" of the optimum for C={self.C_:.3g}. Raise max_iter or tol, or lower C.",
