@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -15,18 +15,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter
 
-from eigenbench.methods.classifiers.label_losses import LOSSES, PROBABILITIES, LabelLoss, Targets
+from eigenbench.methods.classifiers.label_losses import LOSSES, Targets
 from eigenbench.methods.classifiers.logistic_decoder import (
     LOGIT_BYTES,
-    SampledDescent,
-    StochasticDescent,
     WhitenedFeatures,
     descend,
+    descent_on_labels,
     mean_loss,
     prior_logits,
     second_moment,
 )
-from eigenbench.methods.classifiers.many_labels import ManyLabelClassifier, choose_threshold
+from eigenbench.methods.classifiers.many_labels import ManyLabelClassifier
 from eigenbench.methods.classifiers.row_weights import (
     CLASS_WEIGHTS,
     checked_weights,
@@ -35,6 +34,7 @@ from eigenbench.methods.classifiers.row_weights import (
     with_class_weights,
 )
 from eigenbench.methods.classifiers.score_calibration import fit_temperature
+from eigenbench.methods.classifiers.score_classifier import rows_that_count
 from eigenbench.methods.classifiers.streamed import EarlyStopping
 from eigenbench.methods.embeddings.labels.label_matrix import is_indicator, label_matrix
 from eigenbench.methods.embeddings.labels.rembrandt import Rembrandt
@@ -265,10 +265,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         """
         self._validate_params()
         X, Y = validated(self, X, y, **self._row_checks, multi_output=True)
-        weights = checked_weights(sample_weight, X)
-        if weights is not None and not weights.all():
-            counted = np.flatnonzero(weights)
-            X, Y, weights = X[counted], Y[counted], weights[counted]
+        X, Y, weights = rows_that_count(X, Y, checked_weights(sample_weight, X))
         labels, self.classes_ = label_matrix(Y, np.float32)
         self._remember_targets(Y, multilabel=is_indicator(Y))
         self.loss_ = self._checked_loss(labels)
@@ -328,7 +325,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         self.coef_ = np.ascontiguousarray(coef.T, dtype=np.float32)
         self.intercept_ = (weights[-1] + shift).astype(np.float32)
         if held_out is not None and self._multilabel and isinstance(self.threshold, str):
-            self.threshold_ = self._chosen_threshold(held_out)
+            self.threshold_ = self._chosen_threshold(held_out.X, held_out.targets)
 
     def _descend(
         self,
@@ -341,20 +338,20 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         """Return the weights on whitened features, after ``n_epochs`` or of the best held-out loss."""
         features = WhitenedFeatures(rows.X, self._features_of(), system, cache_size=self.cache_size)
         targets = rows.targets.normalised()
-        order: Literal["C", "F"] = "C" if self.sampled_labels is None else "F"
-        shape = features.n_features + 1, targets.labels.shape[1]
-        weights = np.zeros(shape, dtype=np.float32, order=order)
-        weights[-1] = prior_logits(targets, multinomial=self.loss_ == "multinomial")
         loss = LOSSES[self.loss_]
         auto = min(max(features.n_rows // 200, 32), LARGEST_BATCH)
         batch_size = auto if self.batch_size == "auto" else int(self.batch_size)
         length = self.learning_rate * (batch_size / LARGEST_BATCH) ** 0.5
         length = max(length, FEW_STEPS_LENGTH / (self.max_iter * -(-features.n_rows // batch_size)))
-        descent = self._descent(loss, length, batch_size, weights, targets)
+        weights = np.zeros((features.n_features + 1, targets.labels.shape[1]), dtype=np.float32)
+        weights[-1] = prior_logits(targets, multinomial=self.loss_ == "multinomial")
+        descent = descent_on_labels(
+            loss, length, batch_size, self.max_iter, weights, targets, self.sampled_labels
+        )
         held_out_loss: Callable[[], float] | None = None
         if held_out is not None:
             watched = WhitenedFeatures(held_out.X, self._features_of(), system, cache_size=self.cache_size)
-            held_out_loss = partial(mean_loss, loss, weights, watched, held_out.targets.normalised())
+            held_out_loss = partial(mean_loss, loss, descent.weights, watched, held_out.targets.normalised())
         found = descend(
             descent,
             descent.epochs(features, targets, rng),
@@ -365,14 +362,6 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         self.n_iter_ = found.best_epoch
         self.loss_curve_, self.validation_curve_ = found.losses, found.held_out_losses
         return found.weights
-
-    def _descent(
-        self, loss: LabelLoss, length: float, batch_size: int, weights: np.ndarray, targets: Targets
-    ) -> StochasticDescent:
-        if self.sampled_labels is None or self.sampled_labels >= weights.shape[1]:
-            return StochasticDescent(loss, length, batch_size, self.max_iter, weights)
-        shares = np.bincount(targets.labels.indices, minlength=weights.shape[1]) / targets.labels.shape[0]
-        return SampledDescent(loss, length, batch_size, self.max_iter, weights, self.sampled_labels, shares)
 
     def _fit_features(self, rows: _Part, seed: int) -> None:
         """Set ``embedding_`` and ``feature_map_`` to clones fitted on the rows."""
@@ -392,19 +381,6 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         if self.feature_map_ is None:
             return self.embedding_
         return make_pipeline(self.embedding_, self.feature_map_)
-
-    def _initial_threshold(self) -> float | None:
-        """Return the threshold that is used unless one is chosen on held-out rows."""
-        if not self._multilabel:
-            return None
-        return 0.5 if isinstance(self.threshold, str) else float(self.threshold)
-
-    def _chosen_threshold(self, held_out: _Part) -> float:
-        blocks = (
-            (PROBABILITIES[self.loss_](logits), held_out.targets[here])
-            for here, logits in self._score_blocks(held_out.X)
-        )
-        return choose_threshold(blocks, str(self.threshold))
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         features_of = self._features_of()

@@ -259,3 +259,21 @@ class SampledDescent(StochasticDescent):
         self._mean.T[seen], self._square.T[seen] = mean, square
         self.weights.T[seen] -= gradient
         return loss
+
+
+def descent_on_labels(
+    loss: LabelLoss,
+    learning_rate: float,
+    batch_size: int,
+    max_iter: int,
+    weights: np.ndarray,
+    targets: Targets,
+    n_sampled: int | None,
+) -> StochasticDescent:
+    """Return the descent from some weights on all labels, or on a sample if so many are fewer than all."""
+    n_rows, n_labels = targets.labels.shape
+    if n_sampled is None or n_sampled >= n_labels:
+        return StochasticDescent(loss, learning_rate, batch_size, max_iter, weights)
+    shares = np.bincount(targets.labels.indices, minlength=n_labels) / n_rows
+    weights = np.asfortranarray(weights)
+    return SampledDescent(loss, learning_rate, batch_size, max_iter, weights, n_sampled, shares)

@@ -53,6 +53,7 @@ class ManyLabelClassifier(ScoreClassifier):
 
     classes_: np.ndarray
     loss_: str
+    threshold: str | float
     threshold_: float | None
     _multilabel: bool = False
 
@@ -60,6 +61,17 @@ class ManyLabelClassifier(ScoreClassifier):
         """Keep the form of the targets, which predictions will have."""
         self._multilabel = multilabel
         self._sparse_output, self._label_dtype = sparse.issparse(Y), Y.dtype.str
+
+    def _initial_threshold(self) -> float | None:
+        """Return the threshold that is used unless one is chosen on held-out rows."""
+        if not self._multilabel:
+            return None
+        return 0.5 if isinstance(self.threshold, str) else float(self.threshold)
+
+    def _chosen_threshold(self, X: Any, targets: Targets) -> float:
+        """Return the threshold that is best on rows by the metric that is named."""
+        blocks = ((self._probabilities(logits), targets[here]) for here, logits in self._score_blocks(X))
+        return choose_threshold(blocks, str(self.threshold))
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         return PROBABILITIES[self.loss_](scores)

@@ -131,7 +131,7 @@ class OneLabelClassifier(ScoreClassifier):
         self._validate_params()
         X, y = validated(self, X, y, **self._row_checks)
         check_classification_targets(y)
-        X, y, weights = _counted(X, y, checked_weights(sample_weight, X))
+        X, y, weights = rows_that_count(X, y, checked_weights(sample_weight, X))
         classes, codes = np.unique(y, return_inverse=True)
         self._set_classes(classes)
         self._fit_codes(X, codes, weights)
@@ -143,7 +143,7 @@ class OneLabelClassifier(ScoreClassifier):
         self.classes_ = classes
 
 
-def _counted(X: Any, y: np.ndarray, weights: np.ndarray | None) -> tuple[Any, np.ndarray, np.ndarray | None]:
+def rows_that_count(X: Any, y: Any, weights: np.ndarray | None) -> tuple[Any, Any, Any]:
     """Leave out the rows of weight zero."""
     if weights is None or weights.all():
         return X, y, weights

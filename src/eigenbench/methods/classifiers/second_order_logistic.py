@@ -20,7 +20,12 @@ from eigenbench.methods.classifiers.logistic_objective import (
     LogisticObjective,
     descend,
 )
-from eigenbench.methods.classifiers.partitioned_fit import PartitionedFit, PartitionedRows
+from eigenbench.methods.classifiers.partitioned_fit import (
+    HeldOut,
+    PartitionedFit,
+    PartitionedRows,
+    SampledGram,
+)
 from eigenbench.methods.classifiers.streamed import (
     EarlyStopping,
     StreamedClassifier,
@@ -121,8 +126,8 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
     Time: m·D² + D³/3 flops once, with m the rows of the preconditioner, then per iteration 4·n·D·c + 2·D²·c
     and the feature map over blocks that are not kept. Memory: 4·D² bytes (float32 features), ``cache_size``,
     some row blocks, and 200·D·c bytes. The preconditioner takes in held-out rows too, without labels; this
-    only changes the path. In ``fit_partitions`` it is of all rows, and the held-out rows are drawn from each
-    block for itself; nothing is kept between passes.
+    only changes the path. In ``fit_partitions`` it is of the other rows, all of them, and held-out rows are
+    drawn from each block for itself; nothing is kept between passes.
 
     With weights w the objective is :math:`C \sum_i w_i \ell(y_i, f_i) + \frac12 \|W\|^2`, and rows are held
     out as without: whole weights give the result of repeated rows, to rounding, if nothing is held out.
@@ -226,10 +231,12 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         if self._holds_out():
             seed = check_random_state(self.random_state).randint(2**31)
             held_out = self.validation_fraction, int(seed)
-        start = partial(_CountedGram, rows.n_features, rows.dtype, fit_intercept=self.fit_intercept)
+        start = partial(SampledGram, rows, 1.0, fit_intercept=self.fit_intercept)
         found = rows.sum(start, label=f"Gram matrix ({rows.n_features} features)", held_out=held_out)
 
-        def objective(out: tuple[float, int] | None, n_held_out: int) -> LogisticObjective:
+        n_rows = int(found.counts.sum())
+
+        def objective(out: HeldOut, n_held_out: int) -> LogisticObjective:
             return LogisticObjective(
                 partial(rows.sum, held_out=out),
                 (rows.n_features, len(rows.classes)),
@@ -239,11 +246,11 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
                 0.0,
             )
 
-        where: tuple[Evaluation | None, int | None] = None, None
-        if self.C == "auto":
-            where = self._choose_C([objective(held_out, found.n_held_out)] if found.n_held_out else [])
-            held_out, found.n_held_out = None, 0
-        self._minimise(objective(held_out, found.n_held_out), *where)
+        if self.C != "auto":
+            self._minimise(objective(held_out, rows.n_rows - n_rows))
+            return
+        where = self._choose_C([objective(held_out, rows.n_rows - n_rows)] if n_rows < rows.n_rows else [])
+        self._minimise(objective(None, 0), *where)
 
     def _holds_out(self) -> bool:
         return self.C == "auto" or self.early_stopping is not False
@@ -316,19 +323,3 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-
-
-class _CountedGram:
-    """The Gram matrix of all rows of partitions, and how many are held out."""
-
-    def __init__(self, n_features: int, dtype: np.dtype, *, fit_intercept: bool) -> None:
-        self.system = RidgeSystem(n_features, dtype, fit_intercept=fit_intercept)
-        self.n_held_out = 0
-
-    def add(self, block: np.ndarray, codes: np.ndarray, held_out: np.ndarray) -> None:
-        self.system.add(block)
-        self.n_held_out += int(held_out.sum())
-
-    def merge(self, other: _CountedGram) -> None:
-        self.system.merge(other.system)
-        self.n_held_out += other.n_held_out
