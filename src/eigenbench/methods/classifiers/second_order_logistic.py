@@ -44,7 +44,7 @@ SAMPLE_ROWS, SAMPLE_ROWS_PER_FEATURE = 10_000, 2
 
 #: Values of C to choose from, in units of one over the mean variance of a feature, and the first one tried;
 #: with fewer rows than so many for each feature, how many of them; and the tolerance of descents until then.
-PATH, FIRST_C, ROWS_PER_FEATURE, WIDE_PATH, PATH_TOL = tuple(10.0**k for k in range(-5, 4)), 4, 20, 6, 1e-4
+PATH, FIRST_C, ROWS_PER_FEATURE, WIDE_PATH, PATH_TOL = tuple(10.0**k for k in range(-5, 4)), 4, 10, 6, 1e-4
 
 #: Up to so many rows C is chosen on as many folds, and beyond on the share that is held out; with more rows
 #: than ROWS_TO_STOP and few for each feature these also say when to stop.
@@ -65,7 +65,7 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
     C : float or "auto", default="auto"
         Inverse strength of the penalty, as in ``LogisticRegression``; infinite for none. The intercept is
         not penalised. "auto" climbs over powers of ten, in units of one over the mean variance of a feature,
-        to the least held-out loss; then all rows are used. With fewer than 20·D rows for D features C is at
+        to the least held-out loss; then all rows are used. With fewer than 10·D rows for D features C is at
         most one of these units, and beyond 1,000 rows the number of steps is chosen too.
     max_iter : int, default=100
         Largest number of passes over the data after the first, in each descent.
