@@ -6,12 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
+from sklearn.pipeline import make_pipeline
 
-from eigenbench import SecondOrderLogistic
+from eigenbench import GEM, SecondOrderLogistic, SignedPowers
+from eigenbench.methods.classifiers import second_order_logistic
 from eigenbench.methods.classifiers.streamed import hold_out
 
 
@@ -146,6 +148,24 @@ def test_the_chosen_C_is_near_the_best_on_new_rows(n):
     ]
     assert log_loss(y[n:], model.predict_proba(X[n:])) < 1.03 * min(losses)
     assert np.isnan(model.validation_curve_).all()
+
+
+@pytest.mark.parametrize("n", [300, 1100], ids=["folds", "held out"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_features_that_saw_the_labels_do_not_weaken_the_penalty_for_ever(digits, n, monkeypatch):
+    X, y, V, v = digits
+    embed = make_pipeline(GEM(top=1), SignedPowers()).fit(X[:n], y[:n])
+    F, G = embed.transform(X[:n]), embed.transform(V)
+    model = SecondOrderLogistic(random_state=0).fit(F, y[:n])
+    assert model.C_ * F.var(axis=0).mean() == pytest.approx(1)
+    loss = log_loss(v, model.predict_proba(G))
+    if n > second_order_logistic.ROWS_TO_STOP:
+        assert model.n_iter_ < 40
+        optimum = SecondOrderLogistic(model.C_, early_stopping=False).fit(F, y[:n])
+        assert loss < log_loss(v, optimum.predict_proba(G))
+    else:
+        monkeypatch.setattr(second_order_logistic, "WIDE_PATH", len(second_order_logistic.PATH))
+        assert loss < log_loss(v, clone(model).fit(F, y[:n]).predict_proba(G))
 
 
 def test_a_descent_that_ends_early_says_so(digits):
