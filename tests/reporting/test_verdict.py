@@ -103,7 +103,7 @@ def test_a_number_is_judged_once_and_counted_once(suite, few):
     first, second = row(suite, few)
     assert first.outcome == "reproduced"
     assert second.outcome is None
-    assert second.verdict == "judged in quick/mnist: gem + CalibratedLeastSquares, test_errors"
+    assert second.verdict == "judged in MNIST (quick): GEM + calibrated least squares, test errors"
     assert sum(verdict_counts([first, second]).values()) == 1
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 from eigenbench.bench.suites.parts import PublishedNumber
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.reporting.csv_files import csv_text
-from eigenbench.reporting.display_names import method_name
+from eigenbench.reporting.display_names import experiment_name, method_name
 from eigenbench.reporting.estimates import Estimate
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.replicates import Groups, RunGroup, find_group
@@ -248,8 +248,9 @@ def judged_once(rows: Iterable[PublishedComparison]) -> list[PublishedComparison
             if place := first.get(row.identity):
                 row = replace(row, repeats=place)
             else:
-                label = row.group.label if row.group else row.method
-                first[row.identity] = f"{row.suite}/{row.experiment}: {label}, {row.number.metric}"
+                title = row.group.title if row.group else method_name(row.method)
+                place = f"{experiment_name(row.experiment, row.dataset)} ({row.suite})"
+                first[row.identity] = f"{place}: {title}, {metric_style(row.number.metric).label}"
         found.append(row)
     return found
 
