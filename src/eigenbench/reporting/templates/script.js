@@ -62,7 +62,9 @@
 
   function csv(table) {
     const seen = (cell) => !cell.hidden && cell.getClientRects().length > 0;
-    const quoted = (cell) => `"${cell.textContent.trim().replace(/\s+/g, " ").replaceAll('"', '""').replace(/^([=+@])/, "'$1")}"`;
+    // Spreadsheets run text that begins so as a formula.
+    const inert = (text) => text.replace(/^(?=[=+@]|-(?![\d.]))/, "'");
+    const quoted = (cell) => `"${inert(cell.textContent.trim().replace(/\s+/g, " ")).replaceAll('"', '""')}"`;
     const rows = [...table.rows].filter((row) => !row.hidden && !row.matches(".group"));
     return rows.map((row) => [...row.cells].filter(seen).map(quoted).join(",")).join("\n") + "\n";
   }
