@@ -217,6 +217,16 @@ def test_a_run_that_predicts_a_single_class_is_marked(jobs):
     assert record[CLASSIFIER].files.keys() == {"model.skops", "predictions.npz"}
 
 
+def test_the_first_seed_and_classifier_have_pictures_of_the_embedding(jobs):
+    method = plan_of(methods={"m": GEM}, classifiers=[CLASSIFIER, "LogisticRegression"], seeds=[3, 4])
+    first, second = jobs.run(method, seed=3), jobs.run(method, seed=4)
+    kinds = {exhibit.kind for exhibit in first[CLASSIFIER].exhibits}
+    assert "scatter" in kinds
+    assert "spectrum_by_component" in first[CLASSIFIER].curves
+    others = (first["LogisticRegression"], *second.values())
+    assert [one.exhibits for one in others] == [[]] * 3
+
+
 def test_the_first_declared_candidate_wins_a_tie():
     candidates = [{"score": score, "reason": None} for score in (None, 3.0, 1.0, 1.0, 3.0)]
     assert select(candidates, higher_is_better=False) == 2
