@@ -180,7 +180,7 @@ def test_an_interrupt_keeps_what_is_done_and_leaves_no_process(tmp_path, asked):
     printed, _ = process.communicate(timeout=120)
     if asked != signal.SIGKILL:
         assert process.returncode == 130, printed
-        assert "the same command goes on from there" in printed
+        assert "the same command continues" in printed
     assert "Traceback" not in printed
     assert list(folder.glob("results/**/record.json"))
     deadline = time.monotonic() + 10

@@ -119,7 +119,7 @@ def compare(
 ) -> None:
     """Find out which embedding helps on your own data: from a file to a leaderboard and a saved model.
 
-    Nothing is written but the folder. The same command goes on where it was stopped.
+    Only the folder is written. After an interruption the same command continues.
     """
     started = time.monotonic()
     from eigenbench.own_data.comparison_run import Options, choose, run_comparison
@@ -206,7 +206,7 @@ def _say_end(outcome: ComparisonResult, problem: Problem, header: bool, started:
         done = len(outcome.watch.done())
         typer.echo(
             f"{outcome.end.value}: {done} of {outcome.watch.n_runs} runs are done and kept; "
-            "the same command goes on from there"
+            "the same command continues"
         )
     if outcome.saved:
         assert outcome.winner is not None

@@ -82,7 +82,7 @@ def compare(
     -------
     DataFrame
         One line per method, best first: ``rank``, ``method``, ``classifier``, ``metric`` with its ``mean``
-        and 95 % interval ``ci_low``, ``ci_high``; ``tied``, whether it can't be told from the best; the
+        and 95 % interval ``ci_low``, ``ci_high``; ``tied``, whether it is tied with the best; the
         ``difference`` to the best with its interval; ``balanced_error``; ``log_loss`` (nats per row);
         ``seconds`` to fit, ``predictions_per_second``, ``peak_rss_mb`` (MiB), means over folds;
         ``without_result``, which folds have none and why. A notebook shows seven columns and the advice,

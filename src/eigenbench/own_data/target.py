@@ -125,7 +125,7 @@ def _classes(values: pd.Series, present: np.ndarray) -> Target:
     n, c = len(labels), len(classes)
     if c == 1:
         raise OwnDataError(
-            f"target {name!r} has one class, {_shown(classes[0])}, so there is nothing to tell apart"
+            f"target {name!r} has one class, {_shown(classes[0])}, so there is nothing to predict"
         )
     if c > _MOST_CLASSES or 2 * c > n > 4:
         raise OwnDataError(
