@@ -61,8 +61,8 @@ html_theme_options = {
     "footer_end": ["theme-version"],
     "show_prev_next": True,
 }
-# These have no section to list.
-html_sidebars = {name: [] for name in ("index", "genindex", "search")}
+# These have no section to list, or one so deep that it needs the buttons.
+html_sidebars = {name: [] for name in ("index", "genindex", "search", "reference/*", "auto_examples/*")}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
