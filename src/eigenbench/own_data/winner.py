@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from eigenbench.bench.jobs.pipelines import fit_features
@@ -67,8 +69,10 @@ def save_winner(workspace: Workspace, problem: Problem, plan: SuitePlan, method:
     if problem.multilabel:
         y = csr_array(y)
     steps_of, step = with_candidate(spec, classifier, settings(workspace, found, classifier))
-    features = fit_features(spec, steps_of, X, y, seed=seed, moments=None)
-    model, _ = fit_classifier(spec, step, features, X, y, seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the log has those of the folds
+        features = fit_features(spec, steps_of, X, y, seed=seed, moments=None)
+        model, _ = fit_classifier(spec, step, features, X, y, seed)
     steps = [] if problem.encoder is None else [("table", problem.encoder)]
     whole = Pipeline([*steps, ("model", model)])
     whole.fitted_on_ = rows_of(problem)
