@@ -126,6 +126,13 @@ def problem_of(path):
     return make_problem(read_user_file(path, target))
 
 
+def test_a_name_of_a_column_is_printable_in_a_message(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes(b"\x01\x0b\x1b[2Ja,b\n" + 9 * b"1,2\n")
+    with pytest.raises(OwnDataError, match=r"There are: .x01.x0b.x1b\[2Ja, b$"):
+        problem_of(path)
+
+
 @pytest.mark.parametrize("kind", OWN)
 def test_damaged_files_of_the_user(tmp_path_factory, kind):
     path = tmp_path_factory.mktemp("own") / f"data.{kind}"

@@ -3,9 +3,14 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from eigenbench.datasets.strict_model import printable
+
 
 class DatasetError(Exception):
-    """Anything that keeps a dataset from being fetched, prepared or opened."""
+    """Anything that keeps a dataset from being fetched, prepared or opened; the message is printable."""
+
+    def __init__(self, message: str):
+        super().__init__(printable(message))
 
 
 class CatalogueError(DatasetError):

@@ -124,7 +124,7 @@ def _reading(path: Path, read: Callable[[], Any]) -> Any:
         raise OwnDataError(f"{path.name} is no text in one encoding: save it as UTF-8") from error
     except ImportError as error:
         raise OwnDataError(f"{path.name} needs a package: pip install {error.name or 'openpyxl'}") from error
-    except (MalformedData, OSError, KeyError, csv.Error, *ZIP_DAMAGE) as error:
+    except (MalformedData, MemoryError, OSError, KeyError, csv.Error, *ZIP_DAMAGE) as error:
         raise OwnDataError(f"{path.name} can't be read: {_first_line(error)}") from error
 
 
