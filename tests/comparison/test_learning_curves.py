@@ -75,6 +75,14 @@ def test_winners():
     table = winners({"flat": power_law(0.3, 0.1, 0.01, 1), "steep": power_law(3, 0.5, 0.01, 2)})
     assert table["best"].tolist() == ["flat", "steep", "steep", "steep"]
     assert (table["ratio"] < 1).all()
+    assert table["tied"].tolist() == [1, 1, 1, 1]
+
+
+def test_equal_methods_are_tied():
+    methods = {f"method {seed}": power_law(1, 0.5, 0.1, seed) for seed in range(6)}
+    assert (winners(methods)["tied"] > 1).all()
+    few = {name: curve.head(3) for name, curve in methods.items()}
+    assert winners(few)["tied"].isna().all()
 
 
 def test_best_within_seconds():

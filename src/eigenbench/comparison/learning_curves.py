@@ -11,6 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from eigenbench.comparison.differences import compare_values
+
 #: Fewest seeds that both methods of a ratio must have for an interval.
 MIN_SEEDS = 3
 
@@ -76,15 +78,27 @@ def ratio_of_errors(first: Curve, second: Curve) -> pd.DataFrame:
     return pd.DataFrame.from_dict(lines, orient="index", columns=columns).rename_axis("size")
 
 
-def winners(curves: Mapping[str, Curve]) -> pd.DataFrame:
-    """Find the method with the lowest mean error at each size, and its ratio to the second.
+def winners(curves: Mapping[str, Curve], *, overlap: float = 0.0) -> pd.DataFrame:
+    """Find the method with the lowest mean error at each size, and those that are tied with it.
+
+    The joint test is that of `compare_values`, on logarithms of errors. Of one test set it speaks of errors on
+    that set: only training sets and seeds vary.
+
+    Parameters
+    ----------
+    curves : mapping of str to DataFrame
+        Errors by method, seeds x sizes.
+    overlap : float, default=0
+        Share of their test rows that two seeds have in common, where each seed draws a split.
 
     Returns
     -------
     DataFrame
-        A line per size: ``best``, ``second``, ``error`` of the best, and the columns of `ratio_of_errors`
-        of both, NaN where they have too few seeds in common.
+        A line per size: ``best``, ``second``, ``error`` of the best, ``tied`` (number of methods tied with
+        the best, itself included; NaN with fewer than five seeds), and the columns of `ratio_of_errors` of
+        best and second.
     """
+    logarithms = _logarithms(curves)
     means = pd.DataFrame({name: curve.mean() for name, curve in curves.items()})
     lines = []
     for size, row in means.sort_index().iterrows():
@@ -92,10 +106,14 @@ def winners(curves: Mapping[str, Curve]) -> pd.DataFrame:
         if len(order) < 2:
             continue
         best, second = order[:2]
-        ratios = ratio_of_errors(curves[best], curves[second])
-        found = ratios.loc[size].to_dict() if size in ratios.index else {}
-        lines.append({"size": size, "best": best, "second": second, "error": row[best], **found})
-    columns = ["best", "second", "error", "ratio", "low", "high", "n_seeds", "p_advantage"]
+        values = pd.DataFrame({name: logarithms[name][size] for name in order}).dropna()
+        tied = compare_values(values, overlap=overlap).table["tied"]
+        found = ratio_of_errors(curves[best], curves[second]).reindex([size]).iloc[0].to_dict()
+        n_tied = np.nan if tied.isna().all() else tied.sum()
+        lines.append(
+            {"size": size, "best": best, "second": second, "error": row[best], "tied": n_tied, **found}
+        )
+    columns = ["best", "second", "error", "tied", "ratio", "low", "high", "n_seeds", "p_advantage"]
     return pd.DataFrame(lines, columns=["size", *columns]).set_index("size")
 
 
