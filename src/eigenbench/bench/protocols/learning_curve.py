@@ -83,9 +83,9 @@ class LearningCurveSettings(ClassifierSettings):
         return "training_rows" if self.train_rows else "classes"
 
     def work(self, rows: int, features: int) -> int:
-        """Estimate the numbers that one measurement computes on: ten passes for each fit and candidate."""
+        """Estimate the numbers that one measurement computes on: four passes for each fit and candidate."""
         fitted = sum(self.train_rows or [n * (self.rows_per_class or 0) for n in self.classes])
-        return 10 * (fitted + MAX_CANDIDATES * min(rows, self.search_rows)) * max(features, 1_000)
+        return 4 * (fitted + MAX_CANDIDATES * min(rows, self.search_rows)) * max(features, 1_000)
 
     def metrics(self) -> tuple[str, ...]:
         """Return the names of errors and seconds at every size, and the pattern of chosen parameters."""
