@@ -81,8 +81,8 @@ def ratio_of_errors(first: Curve, second: Curve) -> pd.DataFrame:
 def winners(curves: Mapping[str, Curve], *, overlap: float = 0.0) -> pd.DataFrame:
     """Find the method with the lowest mean error at each size, and those that are tied with it.
 
-    The joint test is that of `compare_values`, on logarithms of errors. On one test set it holds for errors on
-    that set: only training sets and seeds vary.
+    The joint test is that of `compare_values`, on logarithms of errors. On one test set only training sets
+    and seeds vary.
 
     Parameters
     ----------
