@@ -173,16 +173,21 @@ def seconds_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
 
 
 def advice(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
-    """Say for each dataset which embedding leads significantly, from how many rows on."""
+    """Name for each dataset the best embedding at each size, and how many are tied with it."""
     lines = []
     for (dataset, axis), methods in errors.items():
-        leads = []
-        for size, line in winners(at_equal_features(methods), overlap=overlap(dataset)).iterrows():
-            if line.tied == 1:
-                leads.append(f"{label(line.best)} at {size:,} ({ratio(line.ratio)} of the second)")
-        text = "; ".join(leads) if leads else "no embedding leads significantly at any size"
-        lines.append(f"- **{dataset_name(dataset)}, {axis}**: {text}.")
+        found = [
+            f"{size:,}: {label(line.best)} {percent(line.error)} %{_ties(line.tied)}"
+            for size, line in winners(at_equal_features(methods), overlap=overlap(dataset)).iterrows()
+        ]
+        lines.append(f"- **{dataset_name(dataset)}, {axis}**. {'; '.join(found)}.")
     return "\n".join(lines) + "\n"
+
+
+def _ties(tied: float) -> str:
+    if np.isnan(tied):
+        return " (too few seeds for a test)"
+    return " (leads)" if tied == 1 else f" (tied with {tied - 1:.0f})"
 
 
 def blocks() -> dict[str, str]:
