@@ -126,11 +126,57 @@ def test_classes_can_be_left_out(mixed):
         ({"source_classes": 10}, "source task asks for 10 classes, and its pool has 9"),
         ({"image": (4, 4)}, "4 x 4 pixels do not have 20 columns"),
         ({"exclude": ("clas 1",)}, "no class 'clas 1'"),
+        ({"target_names": ("class 0", "class 1", "clas 2")}, "no class 'clas 2'"),
     ],
 )
 def test_what_the_data_cannot_give_is_an_error_that_says_so(mixed, settings, word):
     with pytest.raises(ValueError, match=word):
         draw_tasks(trial(mixed, **settings))
+
+
+def test_target_classes_can_be_named(mixed):
+    names = ("class 2", "class 0", "class 7")
+    draws = [draw_tasks(trial(mixed, target_names=names, source_classes=6, seed=seed)) for seed in (0, 1)]
+    for source, target in draws:
+        assert set(target.y) == {0, 2, 7}
+        assert set(source.y) == set(range(9)) - {0, 2, 7}
+
+
+def test_inverted_images_are_the_largest_level_minus_each_pixel(mixed):
+    (plain, _), (inverted, _) = (draw_tasks(trial(mixed, inverted=value)) for value in (False, True))
+    pixels = np.concatenate([mixed.X_train, mixed.X_test])[rows_of(plain, mixed)].astype(float)
+    expected = normalize(pixels.max() - pixels)
+    np.testing.assert_allclose(inverted.X, expected)
+    np.testing.assert_allclose(inverted.raw, expected)
+
+
+def test_the_treatment_is_the_best_one_on_held_out_source_classes():
+    """Classes differ in bright pixels alone: inverted, those are near zero and directions carry nothing."""
+    generator = np.random.default_rng(0)
+    centres = generator.random((9, 20)) * 0.001
+    y = np.repeat(np.arange(9), 8)
+    X = 1 - centres[y] - 1e-5 * generator.random((72, 20))
+    data = dataset(X, y, X, y)
+    treatments = ({"inverted": False, "smoothing": 3.0}, {"inverted": True}, {"inverted": False})
+    given = {"image": (4, 5), "treatments": treatments, "folds": 2}
+    for order in (treatments, treatments[::-1]):
+        outcome = measure(trial(data, **{**given, "treatments": order}))
+        errors = [
+            measure(trial(data, **{**given, "treatments": (one,)})).metrics["held_out_nn_error"]
+            for one in order
+        ]
+        best = order[int(np.argmin(errors))]
+        assert outcome.metrics["held_out_nn_error"] == min(errors) < max(errors)
+        assert outcome.metrics["chosen_inverted"] == best["inverted"]
+        assert outcome.metrics["chosen_smoothing"] == best.get("smoothing", 0)
+        assert outcome.metrics["chosen_copies"] == 0
+
+
+def test_settings_that_a_run_does_not_use_are_not_in_its_key():
+    sizes = TransferSettings(**SIZES)
+    assert not set(sizes.complete()) & set(TransferSettings.optional)
+    assert TransferSettings(**SIZES, inverted=True).complete()["inverted"]
+    assert TransferSettings.model_validate(sizes.complete()) == sizes
 
 
 def test_sparse_rows_are_refused(mixed):
@@ -168,6 +214,8 @@ def test_the_metrics_are_those_of_plain_formulas(mixed):
 
     assert outcome.metrics["balanced_risk"] == pytest.approx(min(risk(c + 1e-9) for c in distance))
     assert risk(outcome.metrics["threshold"]) == pytest.approx(outcome.metrics["balanced_risk"])
+    quotient = outcome.metrics["threshold"] / outcome.metrics["relative_threshold"]
+    assert quotient == pytest.approx(distance.max())
     assert outcome.dimension == 2
 
 

@@ -30,12 +30,16 @@ class ProtocolSettings(BaseModel):
         do not give this one.
     exclusive : bool
         Whether its jobs get the whole machine, because they measure time.
+    optional : tuple of str
+        Fields that the settings of a run hold only where they are not the default, so that runs keep their
+        keys when a protocol gains a field.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     headline: ClassVar[str]
     exclusive: ClassVar[bool] = False
+    optional: ClassVar[tuple[str, ...]] = ()
 
     def components(self) -> tuple[tuple[str, dict[str, Any]], ...]:
         """Return name and parameters of each component that the settings name."""
@@ -44,6 +48,13 @@ class ProtocolSettings(BaseModel):
     def parameters(self) -> tuple[tuple[str, list[Any]], ...]:
         """Return the parameters of methods that the protocol sets, ``step__parameter``, and their values."""
         return ()
+
+    def complete(self) -> dict[str, Any]:
+        """Return all fields as JSON-like values, the optional ones only where they are set."""
+        unset = {
+            name for name in self.optional if getattr(self, name) == type(self).model_fields[name].default
+        }
+        return self.model_dump(mode="json", exclude=unset)
 
     @abstractmethod
     def metrics(self) -> tuple[str, ...]:

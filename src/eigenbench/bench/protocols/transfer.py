@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,31 +34,21 @@ def measure(trial: Trial) -> Outcome:
         ``nn_error``, the 1-NN error with one example per class, in expectation over all choices of the
         examples; ``raw_nn_error``, the same for unit-length pixels, and ``nn_error_ratio``, their quotient.
         ``balanced_risk`` and ``threshold``, the lowest balanced risk of separating pairs of equal and of
-        different classes by a threshold on the distance, and that threshold. Where the method has them,
+        different classes by a threshold on the distance, and that threshold; ``relative_threshold`` is its
+        quotient with the largest distance in the target task. Where the method has them,
         ``source_risk``, its margin risk on the source task, ``bound``, what that promises for new pairs at δ
         = 0.05, and ``eta_negative``; the bound takes deformed copies for independent rows, which they are
         not. Where parameters were chosen, ``chosen_<step>__<parameter>``, and ``held_out_nn_error``, the
-        error on the source classes that were held out for it.
+        error on the source classes that were held out for it; ``chosen_inverted``, ``chosen_smoothing`` and
+        ``chosen_copies`` where the treatment of the images was chosen too.
     """
     from eigenbench.bench.protocols.transfer_tasks import (
-        choose_on_held_out_classes,
-        draw_tasks,
         one_example_error,
     )
     from eigenbench.methods.embeddings.constraints.margin_risk import PairDistances
 
     settings: TransferSettings = trial.settings
-    source, target = draw_tasks(trial)
-    method = trial.build()
-    rows = _choice_rows(source, settings.choice_per_class, trial.seed)
-    chosen, held_out_error = choose_on_held_out_classes(
-        method,
-        source.X[rows],
-        source.y[rows],
-        folds=settings.folds,
-        seed=trial.seed,
-        measured=source.drawn[rows],
-    )
+    source, target, method, chosen, held_out_error = _choose(trial)
     started = time.perf_counter()
     method.fit(source.X, source.y)
     fitted = time.perf_counter()
@@ -72,6 +63,7 @@ def measure(trial: Trial) -> Outcome:
         "nn_error_ratio": error / raw_error if raw_error else float(error > 0),
         "balanced_risk": risk,
         "threshold": threshold,
+        "relative_threshold": threshold / (_largest_distance(pairs) or 1.0),
         **_own_figures(method[-1]),
         **{f"chosen_{name}": float(value) for name, value in chosen.items()},
     }
@@ -90,6 +82,39 @@ def measure(trial: Trial) -> Outcome:
         fit_seconds=fitted - started,
         predict_seconds=transformed - fitted,
     )
+
+
+def _choose(trial: Trial) -> tuple[Task, Task, Pipeline, dict[str, float], float | None]:
+    """Draw the tasks, and choose parameters and treatment of the images on held-out source classes."""
+    from eigenbench.bench.protocols.transfer_tasks import choose_on_held_out_classes, draw_tasks
+
+    settings: TransferSettings = trial.settings
+    best: tuple[Task, Task, Pipeline, dict[str, float], float | None] | None = None
+    for treatment in settings.treatments or (None,):
+        treated = settings.model_copy(update=dict(treatment) if treatment else {})
+        source, target = draw_tasks(replace(trial, settings=treated))
+        method = trial.build()
+        rows = _choice_rows(source, settings.choice_per_class, trial.seed)
+        chosen, error = choose_on_held_out_classes(
+            method,
+            source.X[rows],
+            source.y[rows],
+            folds=settings.folds,
+            seed=trial.seed,
+            measured=source.drawn[rows],
+            always=treatment is not None,
+        )
+        if treatment is not None:
+            copies = treatment.deformed_copies.copies if treatment.deformed_copies else 0
+            chosen |= {"inverted": treatment.inverted, "smoothing": treatment.smoothing, "copies": copies}
+        if best is None or (error or 0.0) < (best[4] or 0.0):
+            best = source, target, method, chosen, error
+    assert best is not None
+    return best
+
+
+def _largest_distance(pairs: PairDistances) -> float:
+    return float(np.sqrt(max(group[-1] for group in (pairs.positive, pairs.negative))))
 
 
 def _own_figures(step: Any) -> dict[str, float]:
@@ -133,7 +158,7 @@ def distance_histogram(pairs: PairDistances, threshold: float) -> Histogram:
         "equal classes": np.sqrt(pairs.positive),
         "different classes": np.sqrt(pairs.negative),
     }
-    top = max(float(group[-1]) for group in distances.values())
+    top = _largest_distance(pairs)
     edges = np.linspace(0.0, top or 1.0, _BINS + 1)
     return Histogram(
         title="Distances in the target task",

@@ -33,6 +33,26 @@ class Deformation(BaseModel):
     shift: float = Field(default=0.0, ge=0)
 
 
+class ImageTreatment(BaseModel):
+    """What methods see of the images: a candidate of the choice on held-out source classes.
+
+    Attributes
+    ----------
+    inverted : bool
+        Take the largest grey level minus each pixel.
+    smoothing : float
+        Standard deviation of a Gaussian filter, in pixels.
+    deformed_copies : Deformation or None
+        Copies added to the images of the source.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    inverted: bool = False
+    smoothing: float = Field(default=0.0, ge=0)
+    deformed_copies: Deformation | None = None
+
+
 class TransferSettings(ProtocolSettings):
     """The classes, and images of each, that make the source and the target task.
 
@@ -48,8 +68,12 @@ class TransferSettings(ProtocolSettings):
         Numbers of classes drawn.
     source_per_class, target_per_class : int
         Images drawn of each class; all of them where there are fewer.
+    target_names : tuple of str
+        Names of the target classes, where they are given and not drawn.
     exclude : tuple of str
         Names of classes that the source never draws.
+    inverted : bool
+        Take the largest grey level minus each pixel, in ``raw_nn_error`` too.
     smoothing : float
         Standard deviation, in pixels, of a Gaussian filter on what methods see; ``raw_nn_error`` is
         that of the images as they are. Needs ``image``.
@@ -58,6 +82,9 @@ class TransferSettings(ProtocolSettings):
     deformed_copies : Deformation or None
         Copies added to the images of the source, with their classes. Every method is fitted on images and
         copies; errors are those of images alone. Needs ``image``.
+    treatments : tuple of ImageTreatment
+        Candidates for ``inverted``, ``smoothing`` and ``deformed_copies``, chosen together with the method's
+        parameters on held-out source classes. Needs ``image``.
     folds : int
         Parts of the source classes that are held out in turn to choose parameters given as
         ``{choose: [...]}``.
@@ -66,6 +93,7 @@ class TransferSettings(ProtocolSettings):
     """
 
     headline: ClassVar[str] = "nn_error"
+    optional: ClassVar[tuple[str, ...]] = ("target_names", "inverted", "treatments")
 
     target: str | None = None
     by_part: bool = False
@@ -73,10 +101,13 @@ class TransferSettings(ProtocolSettings):
     source_per_class: int = Field(ge=2)
     target_classes: int = Field(ge=2)
     target_per_class: int = Field(ge=2)
+    target_names: Several[str] = ()
     exclude: Several[str] = ()
+    inverted: bool = False
     smoothing: float = Field(default=0.0, ge=0)
     image: ImageSize | None = None
     deformed_copies: Deformation | None = None
+    treatments: Several[ImageTreatment] = ()
     folds: int = Field(default=3, ge=2)
     choice_per_class: int | None = Field(default=None, ge=2)
 
@@ -90,7 +121,11 @@ class TransferSettings(ProtocolSettings):
             raise ValueError(
                 "give 'target', another dataset, or 'by_part', this dataset's test rows, not both"
             )
-        for name in ("smoothing", "deformed_copies"):
+        if self.target_names and len(self.target_names) != self.target_classes:
+            raise ValueError(
+                f"'target_names' names {len(self.target_names)} of {self.target_classes} classes"
+            )
+        for name in ("smoothing", "deformed_copies", "treatments"):
             if getattr(self, name) and self.image is None:
                 raise ValueError(f"'{name}' needs 'image', the height and width of the images")
         return self
@@ -109,6 +144,7 @@ class TransferSettings(ProtocolSettings):
             "nn_error_ratio",
             "balanced_risk",
             "threshold",
+            "relative_threshold",
             "source_risk",
             "bound",
             "eta_negative",

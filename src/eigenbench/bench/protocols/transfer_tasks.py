@@ -63,7 +63,7 @@ def draw_tasks(trial: Trial) -> tuple[Task, Task]:
     ------
     ValueError
         If a pool has too few classes, the images have another size than the settings say, the dataset is
-        sparse or multilabel, or a class to exclude does not exist.
+        sparse or multilabel, or a class that is named does not exist.
     """
     settings: TransferSettings = trial.settings
     own = trial.data()
@@ -76,10 +76,21 @@ def draw_tasks(trial: Trial) -> tuple[Task, Task]:
     for name in settings.exclude:
         if name not in own.classes:
             raise ValueError(f"exclude: there is no class {name!r}; the classes are {', '.join(own.classes)}")
-    codes = [code for code in source_pool.codes if own.classes[code] not in settings.exclude]
+    for name in settings.target_names:
+        if name not in other.classes:
+            raise ValueError(
+                f"target_names: there is no class {name!r}; the classes are {', '.join(other.classes)}"
+            )
+    given = [other.classes.index(name) for name in settings.target_names]
+    reserved = given if settings.target is None else []
+    codes = [
+        code
+        for code in source_pool.codes
+        if own.classes[code] not in settings.exclude and code not in reserved
+    ]
     sources = _draw_classes(codes, settings.source_classes, "source", generator)
     taken = sources if settings.target is None else []
-    codes = [code for code in target_pool.codes if code not in taken]
+    codes = given or [code for code in target_pool.codes if code not in taken]
     targets = _draw_classes(codes, settings.target_classes, "target", generator)
     source_rows = _draw_rows(source_pool, sources, settings.source_per_class, generator)
     target_rows = _draw_rows(target_pool, targets, settings.target_per_class, generator)
@@ -132,6 +143,8 @@ def _task(
     generator: np.random.Generator,
 ) -> Task:
     pixels = pool.take(rows)
+    if settings.inverted:
+        pixels = pixels.max() - pixels
     if settings.image is None:
         seen, n_copies = pixels, 0
     else:
@@ -205,6 +218,7 @@ def choose_on_held_out_classes(
     folds: int,
     seed: int,
     measured: np.ndarray | None = None,
+    always: bool = False,
 ) -> tuple[dict[str, float], float | None]:
     """Set the parameters given as ``{choose: [...]}`` to the values that transfer best to held-out classes.
 
@@ -212,14 +226,14 @@ def choose_on_held_out_classes(
     held out: the method is fitted on the other classes, and the part is a target task. Chosen, and set in
     place, is the combination with the lowest mean `one_example_error`, the first one of equals; one that
     cannot be fitted to a part is out. The error is taken on the rows in ``measured``, all if it is None;
-    methods are fitted on the others, too.
+    methods are fitted on the others, too. With ``always`` the error is taken even where nothing is chosen.
 
     Returns
     -------
     chosen : dict of str to float
         Values by ``step__parameter``; empty when there is nothing to choose.
     error : float or None
-        The mean error of the chosen combination on held-out classes; None when there is nothing to choose.
+        The mean error of the chosen combination on held-out classes; None when it was not taken.
 
     Raises
     ------
@@ -228,7 +242,7 @@ def choose_on_held_out_classes(
         combination can be fitted; then it is the error of the last one.
     """
     grid = candidates_of(method)
-    if not grid:
+    if not (grid or always):
         return {}, None
     n_classes = len(np.unique(y))
     if n_classes < 2 * folds:

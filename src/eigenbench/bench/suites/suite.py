@@ -34,6 +34,7 @@ from eigenbench.bench.suites.parts import (
     ClassifierSpec,
     Deviation,
     FolderName,
+    Grid,
     Identifier,
     MethodSpec,
     Named,
@@ -78,13 +79,15 @@ class ExperimentSpec(SuiteModel):
     """Methods × classifiers × seeds on one dataset; with a ``protocol``, methods × seeds.
 
     ``methods: all`` are the recipes of `eigenbench.bench.suites.recipes`, with ``n_features`` those that can
-    make that number of features; a method without a description is the recipe of its name. ``protocol`` names
-    what is measured in place of a classifier's error, with its ``settings``. ``headline`` is the metric that
-    tables show. ``time_limit`` bounds the seconds of one run.
+    make that number of features, and ``grids`` replacing the searches of some of them; a method without a
+    description is the recipe of its name. ``protocol`` names what is measured in place of a classifier's
+    error, with its ``settings``. ``headline`` is the metric that tables show. ``time_limit`` bounds the
+    seconds of one run.
     """
 
     dataset: Identifier
     n_features: Annotated[int, Field(ge=6)] | None = None
+    grids: dict[str, Grid] = Field(default={})
     title: str | None = None
     protocol: str | None = None
     settings: Params = Field(default={}, validate_default=True)
@@ -108,13 +111,17 @@ class ExperimentSpec(SuiteModel):
         recipes = (
             [name for name, spec in methods.items() if spec is None] if isinstance(methods, dict) else []
         )
+        grids = value.get("grids")
         if methods == "all" or recipes:
             found = _recipes(recipes, width if isinstance(width, int) else None, value.get("protocol"))
+            for name, grid in grids.items() if isinstance(grids, dict) else ():
+                check_reference("recipe in 'grids'", str(name), list(found))
+                found[name] |= {"grid": grid}
             given = methods if isinstance(methods, dict) else found
             value["methods"] = {name: found.get(name, spec) for name, spec in given.items()}
-        elif width is not None:
+        elif width is not None or grids:
             raise ValueError(
-                "'n_features' belongs to 'methods: all', or to methods that only their names stand for"
+                "'n_features' and 'grids' belong to 'methods: all', or to methods that only their names stand for"
             )
         classifiers = value.get("classifiers")
         if classifiers == "all":
@@ -159,7 +166,7 @@ class ExperimentSpec(SuiteModel):
             raise SettingsError(error, kind.model_fields) from None
         for item, _ in complete.components():
             check_component(item)
-        return complete.model_dump(mode="json")
+        return complete.complete()
 
     @field_validator("headline")
     @classmethod
@@ -212,6 +219,12 @@ class ExperimentSpec(SuiteModel):
             if points > MAX_GRID_POINTS:
                 raise ValueError(
                     f"the 'grid' of {method_name} and {name} has {points} points, more than {MAX_GRID_POINTS}"
+                )
+            embeddings = min(steps.grid_size(method.grid), steps.MAX_EMBEDDINGS)
+            if embeddings * steps.grid_size(classifier.grid) < (self.validation.n_points or 0):
+                raise ValueError(
+                    f"the 'grid' of {method_name} and {name} has fewer points than 'validation.n_points: "
+                    f"{self.validation.n_points}' asks for, of which {steps.MAX_EMBEDDINGS} are of the method"
                 )
         return self
 
