@@ -66,6 +66,8 @@ COLUMNS = (
     "grid_edge",
 )
 
+#: A note names so many methods, and counts the others.
+_NAMED = 5
 _ONE_TEST_SET = "No test: without stored predictions, one test set gives no variance over its rows."
 
 #: Where a group stands among the others.
@@ -256,10 +258,16 @@ def leaderboard_notes(board: pd.DataFrame, *, failures: bool = True) -> list[str
     What holds for several methods stands once.
     """
     notes = comparison_notes(board)
+    at_edge = [ranked_label(line) for line in board.to_dict("records") if line["grid_edge"]]
+    if at_edge:
+        more = f" and {len(at_edge) - _NAMED} more" if len(at_edge) > _NAMED else ""
+        notes.append(
+            f"{len(at_edge)} of {len(board)} chose a value at the edge of its grid: "
+            f"{', '.join(at_edge[:_NAMED])}{more}."
+        )
     lacking: dict[str, list[str]] = {}
     for line in board.to_dict("records"):
         label = ranked_label(line)
-        notes += [f"{label}: {line['grid_edge']}"] if line["grid_edge"] else []
         if failures and line["without_result"]:
             lacking.setdefault(line["without_result"], []).append(label)
     return notes + [f"{', '.join(labels)}: {text}" for text, labels in lacking.items()]

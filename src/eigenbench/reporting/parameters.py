@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from eigenbench.bench.records.record import Candidate, Record, Search
@@ -87,12 +87,8 @@ def value_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-#: A grid of fewer values is all edge.
-_MIN_VALUES = 3
-
-
 def edge_note(records: Iterable[Record]) -> str:
-    """Name the numeric parameters whose chosen value is the least or greatest of at least three.
+    """Name the numeric parameters whose chosen value is the least or greatest that was tried.
 
     Returns
     -------
@@ -111,13 +107,20 @@ def edge_note(records: Iterable[Record]) -> str:
 
 
 def _edges(search: Search) -> list[str]:
+    return [
+        f"{name}: best value at the grid's edge ({chosen:g})"
+        for name, chosen, low, high in chosen_values(search)
+        if chosen in (low, high)
+    ]
+
+
+def chosen_values(search: Search) -> Iterator[tuple[str, float, float, float]]:
+    """Yield each numeric parameter that a finished search varied: name, value, least and greatest tried."""
     assert search.selected is not None
-    notes = []
     for name, chosen in sorted(search.candidates[search.selected].params.items()):
         values = {one.params[name] for one in search.candidates if _is_number(one.params.get(name))}
-        if len(values) >= _MIN_VALUES and chosen in (min(values), max(values)):
-            notes.append(f"{name}: best value at the grid's edge ({chosen:g})")
-    return notes
+        if len(values) > 1:
+            yield name, chosen, min(values), max(values)
 
 
 def _is_number(value: Any) -> bool:

@@ -1,16 +1,19 @@
 """Recipes: every registered transformer has one, each works on small tables, and widths are what is asked."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from eigenbench.bench.components import MissingExtraError
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.pipelines import fit_features, transform
+from eigenbench.bench.jobs.plan import load_plan
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.recipes import MAX_POINTS, RECIPES, WITHOUT_RECIPE, of_width
 from eigenbench.bench.suites.steps import Step, grid_points, grid_size, nested_steps, with_params
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.project_files import project_folder
+from eigenbench.reproduction.reference import default_reference_folder
 
 pytestmark = pytest.mark.contract
 
@@ -75,6 +78,41 @@ def test_a_recipe_makes_the_number_of_features_that_is_asked(name):
         limited = name in ("gem_neighborhoods", "gem_subclasses")
         assert made.shape[1] == 60 or (limited and made.shape[1] < 60)
         assert recipe.width not in recipe.grid
+
+
+@pytest.fixture(scope="module")
+def tables_of_comparison():
+    plan = load_plan(project_folder() / "config" / "suites" / "comparison.yaml")
+    return [method for method in plan.methods if method.spec.validation and not method.spec.propensity]
+
+
+def test_every_method_of_comparison_searches_24_points(tables_of_comparison):
+    assert {method.spec.experiment for method in tables_of_comparison} >= {"vowel", "sonar"}
+    for method in tables_of_comparison:
+        for classifier in method.spec.classifiers:
+            points = method.spec.points(classifier)
+            assert len(points) == 24
+            assert len({str(point.params) for point in points}) == 24
+            assert [point.embedding for point in points] == sorted(point.embedding for point in points)
+
+
+def test_each_embedding_of_a_search_meets_small_and_large_penalties(tables_of_comparison):
+    for method in tables_of_comparison:
+        if "LogisticRegression" in method.spec.classifiers:
+            points = method.spec.points("LogisticRegression")
+            values = [point.params["classifier__C"] for point in points]
+            assert (min(values), max(values), len(set(values))) == (1e-4, 1e3, 24)
+            for number in range(len(method.spec.embedding_points())):
+                own = [point.params["classifier__C"] for point in points if point.embedding == number]
+                assert len(own) >= 3
+                assert max(own) > 1e4 * min(own)
+
+
+def test_keys_of_searches_over_whole_grids_are_those_of_the_reference():
+    folder = default_reference_folder() / "comparison"
+    keys = {run.key for run in load_plan(folder / "comparison.yaml").runs}
+    made = pd.concat(pd.read_csv(path, usecols=["run_key"]) for path in folder.glob("results*.csv"))
+    assert keys == set(made["run_key"])
 
 
 def test_no_recipe_is_tuned_much_more_than_another():

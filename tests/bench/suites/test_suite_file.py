@@ -135,6 +135,19 @@ def test_the_suite_of_these_tests_is_valid(tmp_path):
         ("    seeds:", "    time_limit: 0\n    seeds:", "main.time_limit", "greater than 0"),
         ("    seeds:", "    time_limit: true\n    seeds:", "main.time_limit", "valid number"),
         ("title:", "time_limit: -1\ntitle:", "time_limit", "greater than 0"),
+        ("    seeds:", "    validation: {n_points: 24}\n    seeds:", "main", "fewer points than"),
+        (
+            "    seeds:",
+            "    grids: {gem: {gem__gamma: [1.0]}}\n    seeds:",
+            "main",
+            "belong to 'methods: all'",
+        ),
+        (
+            "    methods:\n",
+            "    methods: all\n    grids: {gme: {}}\n    old:\n",
+            "main",
+            "Did you mean 'gem'?",
+        ),
     ],
 )
 def test_a_wrong_value_names_its_place(tmp_path, old, new, place, words):

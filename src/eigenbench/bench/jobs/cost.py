@@ -62,7 +62,7 @@ def granularity_of(
 def seconds_of_seed(spec: JobSpec, entry: CatalogueEntry, values: int | None = None) -> float:
     """Estimate the time of all fits of a method with one seed, or of one measurement."""
     fits = sum(
-        1 + (grid_size(spec.grid) * grid_size(chosen.grid) if spec.searches(name) else 0)
+        1 + (spec.n_points or grid_size(spec.grid) * grid_size(chosen.grid) if spec.searches(name) else 0)
         for name, chosen in spec.classifiers.items()
     )
     return (fits if values is None else 1) * seconds_of_fit(spec, entry, values)

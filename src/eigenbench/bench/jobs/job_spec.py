@@ -7,6 +7,7 @@ workflow runs changes nothing, and Snakemake itself sees which runs an edit conc
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Container
 from importlib import import_module
@@ -17,7 +18,15 @@ from pydantic import BaseModel, ConfigDict
 from eigenbench.bench.capabilities import is_randomized
 from eigenbench.bench.components import Component, make_importable
 from eigenbench.bench.records.runs import NO_CLASSIFIER
-from eigenbench.bench.suites.steps import Params, Step, grid_points, nested_steps, with_params
+from eigenbench.bench.suites.steps import (
+    MAX_EMBEDDINGS,
+    Params,
+    Step,
+    grid_points,
+    nested_steps,
+    sampled_points,
+    with_params,
+)
 from eigenbench.datasets.splits import holdout_split
 
 #: What a run's key does not depend on: where code is, and how long it may take.
@@ -42,11 +51,15 @@ class Classifier(_Model):
 
 
 class Validation(_Model):
-    """The share of the training rows that a search scores on, and the metric that it chooses by."""
+    """The share of the training rows that a search scores on, the metric that it chooses by, its candidates.
+
+    Without ``n_points`` the candidates are all points of the grids.
+    """
 
     fraction: float
     metric: str
     higher_is_better: bool
+    n_points: int | None = None
 
 
 class RowSelection(_Model):
@@ -174,17 +187,34 @@ class JobSpec(_Model):
         """The specification as JSON, for the command line of a job."""
         return self.model_dump_json(exclude_defaults=True)
 
+    @property
+    def n_points(self) -> int | None:
+        """Number of candidates of each search; None for all points of its grids."""
+        return self.validation.n_points if self.validation else None
+
+    def _method_points(self) -> list[Params]:
+        return sampled_points(self.grid, MAX_EMBEDDINGS) if self.n_points else grid_points(self.grid)
+
     def embedding_points(self) -> list[tuple[Step, ...]]:
         """Return the steps at each point of the method's grid; the steps themselves where there is none."""
-        return [with_params(self.steps, point) for point in grid_points(self.grid)]
+        return [with_params(self.steps, point) for point in self._method_points()]
 
     def points(self, classifier: str) -> list[Point]:
-        """Return the candidates of a search: the method's points, each with those of the classifier."""
-        chosen = self.classifiers[classifier]
+        """Return the candidates of a search: the method's points, each with those of the classifier.
+
+        With ``n_points`` the classifier's points are dealt in turn to the method's, of which there are at
+        most `MAX_EMBEDDINGS`.
+        """
+        outer, inner = self._method_points(), grid_points(self.classifiers[classifier].grid)
+        if self.n_points is None:
+            pairs = list(itertools.product(range(len(outer)), inner))
+        else:
+            inner = sampled_points(self.classifiers[classifier].grid, self.n_points)
+            dealt = [(k % len(outer), inner[k * len(inner) // self.n_points]) for k in range(self.n_points)]
+            pairs = sorted(dealt, key=lambda pair: pair[0])
         return [
-            Point(number, outer | {f"classifier__{name}": value for name, value in inner.items()})
-            for number, outer in enumerate(grid_points(self.grid))
-            for inner in grid_points(chosen.grid)
+            Point(number, outer[number] | {f"classifier__{name}": value for name, value in params.items()})
+            for number, params in pairs
         ]
 
     def load(self, name: str) -> type:
@@ -228,6 +258,8 @@ class JobSpec(_Model):
     def key(self, seed: int, classifier: str) -> str:
         """Return the content key of a run: 16 hexadecimal digits."""
         content = self.of_run(classifier).model_dump(mode="json", exclude=_NOT_IN_KEY)
+        if self.validation is not None and self.n_points is None:
+            del content["validation"]["n_points"]  # keys are as they were before there was a choice
         if self.protocol is not None:
             # Where the module stands is no setting: keys are as they were before the rooms.
             content["protocol"] = self.protocol.replace(

@@ -181,6 +181,7 @@ def _methods(
                 fraction=validation.fraction,
                 metric=validation.metric,
                 higher_is_better=validation.higher_is_better,
+                n_points=validation.n_points,
             ),
             propensity=experiment.propensity.model_dump() if validation.multilabel and not protocol else None,
             protocol=protocol.module if protocol else None,

@@ -162,11 +162,14 @@ class ValidationSpec(SuiteModel):
     """The part of the training rows held out to choose hyperparameters; the test rows are never used.
 
     A metric of `MULTILABEL_METRICS` makes a multilabel experiment, where the thresholds of the decisions are
-    chosen on that part too; one of `REGRESSION_METRICS` an experiment with numbers as targets.
+    chosen on that part too; one of `REGRESSION_METRICS` an experiment with numbers as targets. With
+    ``n_points`` every search has that many candidates, whatever the sizes of its grids; without, all points
+    of its grids.
     """
 
     fraction: float = Field(default=1 / 6, gt=0, lt=1)
     metric: str = "error"
+    n_points: Annotated[int, Field(ge=1)] | None = None
 
     @model_validator(mode="after")
     def _is_known(self) -> ValidationSpec:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections.abc import Container, Iterator
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 Params = dict[str, Any]
+
+#: A search with a given number of candidates fits so many embeddings at most.
+MAX_EMBEDDINGS = 8
 
 #: What a component is in a run: a step transforms rows, a classifier predicts classes.
 Role = Literal["step", "classifier"]
@@ -70,6 +74,37 @@ def flat_params(steps: tuple[Step, ...]) -> Params:
 def grid_points(grid: dict[str, list[Any]]) -> list[Params]:
     """Return every combination of a search grid, in declared order; one empty point for an empty grid."""
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def sampled_points(grid: dict[str, list[Any]], n_points: int) -> list[Params]:
+    """Return all points of a grid, or as many as asked for, by a fixed seed.
+
+    Where a parameter has as many values, points are a Latin hypercube: the values of each parameter occur
+    equally often [1]_. Otherwise they are drawn without replacement.
+
+    References
+    ----------
+    .. [1] M. D. McKay, R. J. Beckman and W. J. Conover, "A comparison of three methods for selecting values
+       of input variables in the analysis of output from a computer code", Technometrics 21 (1979).
+
+    Examples
+    --------
+    >>> len(sampled_points({"C": [0.1, 1.0, 10.0], "gamma": [0.01, 0.1, 1.0]}, 4))
+    4
+    """
+    points = grid_points(grid)
+    if len(points) <= n_points:
+        return points
+    draw = random.Random(0)
+    if max(map(len, grid.values())) < n_points:
+        return [points[place] for place in sorted(draw.sample(range(len(points)), n_points))]
+    places = [[k * len(values) // n_points for k in range(n_points)] for values in grid.values()]
+    for column in places:
+        draw.shuffle(column)
+    return [
+        {name: values[place] for (name, values), place in zip(grid.items(), row, strict=True)}
+        for row in sorted(zip(*places, strict=True))
+    ]
 
 
 def grid_size(grid: dict[str, list[Any]]) -> int:
