@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-Kind = Literal["preprocessing", "embedding", "expansion", "classifier"]
+Kind = Literal["preprocessing", "embedding", "expansion", "classifier", "control"]
 
 
 class MissingExtraError(ImportError):

@@ -63,6 +63,7 @@ _REGISTERED: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
     ("classifier", "sklearn.neighbors", ("KNeighborsClassifier",)),
     ("classifier", "sklearn.ensemble", ("HistGradientBoostingClassifier", "RandomForestClassifier")),
     ("classifier", "lightgbm", ("LGBMClassifier",)),
+    ("control", "sklearn.dummy", ("DummyClassifier",)),
     ("classifier", f"{_PEERS}.one_vs_rest", ("OneVsRestLogistic",)),
     ("classifier", f"{_PEERS}.subsampled_svc", ("SubsampledSVC",)),
     ("classifier", f"{_PEERS}.vowpal_wabbit", ("VowpalWabbitOAA", "VowpalWabbitLOMTree")),

@@ -18,6 +18,7 @@ from eigenbench.bench.suites.suite import Suite
 from eigenbench.comparison.diagram import pareto_front
 from eigenbench.comparison.differences import COLUMNS as COMPARED
 from eigenbench.comparison.differences import OVER_SPLITS, MethodDifferences, compare_methods, compare_values
+from eigenbench.reporting.checks import check_results, scaled_scores
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.display_names import method_name, run_name
 from eigenbench.reporting.formatting import metric_style
@@ -64,6 +65,8 @@ COLUMNS = (
     "n_planned",
     "without_result",
     "grid_edge",
+    "scaled_score",
+    "checks",
 )
 
 #: A note names so many methods, and counts the others.
@@ -102,7 +105,8 @@ def leaderboard(
         ``seconds`` is the time to fit embedding and classifier, mean over seeds;
         ``gemm_equivalents`` is that time in 10^9 operations of float32 matrix products on the same machine;
         ``on_front`` says whether nothing with a rank is both faster and better.
-        ``without_result`` says which seeds have none, and why.
+        ``without_result`` says which seeds have none, and why. ``scaled_score`` is 0 for guessing and 1 for
+        the best; ``checks`` are the findings of `eigenbench.reporting.checks`.
 
     Raises
     ------
@@ -121,6 +125,12 @@ def leaderboard_of_groups(suite: Suite, experiment: str, groups: Sequence[RunGro
     lines = [shared | _estimated(group, metric) | _costs(group) for group in groups]
     table = pd.DataFrame(lines, columns=list(COLUMNS))
     table[list(STANDINGS)] = standings(groups, metric, lower=lower)
+    scores, checks = scaled_scores(spec, groups), check_results(spec, groups)
+    table["scaled_score"] = [scores.get(group.label, math.nan) for group in groups]
+    table["checks"] = [
+        "; ".join(f"{check.code}: {check.text}" for check in checks if check.label == group.label)
+        for group in groups
+    ]
     losses = table["mean"] * (1 if lower else -1)
     ranked = pd.DataFrame({"loss": losses.where(table["rank"].notna()), "seconds": table["seconds"]})
     table["on_front"] = pareto_front(ranked.to_numpy(dtype=np.float64))
@@ -268,6 +278,7 @@ def leaderboard_notes(board: pd.DataFrame, *, failures: bool = True) -> list[str
     lacking: dict[str, list[str]] = {}
     for line in board.to_dict("records"):
         label = ranked_label(line)
+        notes += [f"Check of {label}: {line['checks']}."] if line["checks"] else []
         if failures and line["without_result"]:
             lacking.setdefault(line["without_result"], []).append(label)
     return notes + [f"{', '.join(labels)}: {text}" for text, labels in lacking.items()]

@@ -13,6 +13,7 @@ from collections.abc import Container
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from eigenbench.bench.capabilities import is_randomized
@@ -73,12 +74,15 @@ class RowSelection(_Model):
         The seed that draws the training and test rows; None where the split is official.
     fraction, seed : float and int, or None
         The share of the training rows in ``validation``, and the seed that draws them.
+    permutation : int or None
+        The seed that permutes the labels of the training rows, for a control; None leaves them.
     """
 
     name: Literal["train", "fit", "validation", "test"]
     split_seed: int | None = None
     fraction: float | None = None
     seed: int | None = None
+    permutation: int | None = None
 
     @property
     def label(self) -> str:
@@ -88,23 +92,26 @@ class RowSelection(_Model):
             words.append(f"{self.fraction:g}-seed-{self.seed}")
         if self.split_seed is not None:
             words.append(f"split-{self.split_seed}")
+        if self.permutation is not None:
+            words.append(f"permuted-{self.permutation}")
         return "-".join(words)
 
     def of(self, dataset: Any) -> tuple[Any, Any]:
         """Return (X, y) of these rows of a dataset that was opened with ``split_seed``."""
         if self.name == "test":
             return dataset.X_test, dataset.y_test
+        y_train = dataset.y_train
+        if self.permutation is not None:
+            y_train = y_train[np.random.default_rng(self.permutation).permutation(y_train.shape[0])]
         if self.name == "train":
-            return dataset.X_train, dataset.y_train
+            return dataset.X_train, y_train
         assert self.fraction is not None
         assert self.seed is not None
-        fit_rows, validation_rows = holdout_split(
-            dataset.y_train, self.fraction, self.seed, dataset.train_groups
-        )
+        fit_rows, validation_rows = holdout_split(y_train, self.fraction, self.seed, dataset.train_groups)
         if not len(validation_rows):
             raise ValueError("no class has two training rows, so that none can be held out")
         rows = fit_rows if self.name == "fit" else validation_rows
-        return dataset.X_train[rows], dataset.y_train[rows]
+        return dataset.X_train[rows], y_train[rows]
 
 
 class JobSpec(_Model):
@@ -114,6 +121,8 @@ class JobSpec(_Model):
     ----------
     split_drawn : bool
         Whether the seed draws the training and test rows.
+    permute_labels : bool
+        Whether the labels of the training rows are permuted, for a control.
     propensity : dict or None
         Constants of the label propensities; None unless the dataset is multilabel.
     protocol : str or None
@@ -138,6 +147,7 @@ class JobSpec(_Model):
     grid: dict[str, list[Any]] = {}
     classifiers: dict[str, Classifier] = {}
     validation: Validation | None = None
+    permute_labels: bool = False
     propensity: dict[str, float] | None = None
     protocol: str | None = None
     protocol_folder: str | None = None
@@ -154,10 +164,14 @@ class JobSpec(_Model):
     def rows(self, name: Literal["train", "fit", "validation", "test"], seed: int) -> RowSelection:
         """Return which rows of the dataset ``name`` means with a seed."""
         split_seed = seed if self.split_drawn else None
-        if name in ("train", "test"):
+        if name == "test":
             return RowSelection(name=name, split_seed=split_seed)
+        permutation = seed if self.permute_labels else None
+        selected = RowSelection(name=name, split_seed=split_seed, permutation=permutation)
+        if name == "train":
+            return selected
         assert self.validation is not None
-        return RowSelection(name=name, split_seed=split_seed, fraction=self.validation.fraction, seed=seed)
+        return selected.model_copy(update={"fraction": self.validation.fraction, "seed": seed})
 
     def searches(self, classifier: str) -> bool:
         """Say whether parameters, or the thresholds of labels, are chosen on validation rows."""
@@ -258,8 +272,11 @@ class JobSpec(_Model):
     def key(self, seed: int, classifier: str) -> str:
         """Return the content key of a run: 16 hexadecimal digits."""
         content = self.of_run(classifier).model_dump(mode="json", exclude=_NOT_IN_KEY)
+        # Where a choice is not made, keys are as they were before there was one.
         if self.validation is not None and self.n_points is None:
-            del content["validation"]["n_points"]  # keys are as they were before there was a choice
+            del content["validation"]["n_points"]
+        if not self.permute_labels:
+            del content["permute_labels"]
         if self.protocol is not None:
             # Where the module stands is no setting: keys are as they were before the rooms.
             content["protocol"] = self.protocol.replace(

@@ -183,6 +183,7 @@ def _methods(
                 higher_is_better=validation.higher_is_better,
                 n_points=validation.n_points,
             ),
+            permute_labels=experiment.permute_labels,
             propensity=experiment.propensity.model_dump() if validation.multilabel and not protocol else None,
             protocol=protocol.module if protocol else None,
             protocol_folder=folder_of(protocol.module, suite.folder) if protocol else None,

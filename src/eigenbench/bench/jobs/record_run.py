@@ -116,7 +116,13 @@ def _search(spec: JobSpec, reports: list[Report], selected: int | None) -> dict[
     if not candidates or spec.validation is None:
         return None
     kept = [{name: item[name] for name in ("params", "status", "score")} for item in candidates]
-    return {"metric": spec.validation.metric, "candidates": kept, "selected": selected}
+    seconds = sum(report.get("search_seconds", 0.0) for report in reports)
+    return {
+        "metric": spec.validation.metric,
+        "candidates": kept,
+        "selected": selected,
+        "seconds": seconds or None,
+    }
 
 
 def dataset_info(state: Report) -> DatasetInfo:

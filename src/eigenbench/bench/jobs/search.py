@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 import traceback
 from collections.abc import Callable, Iterable
 from itertools import groupby
@@ -168,11 +169,13 @@ def select(candidates: list[Report], higher_is_better: bool) -> int:
 def supervised_search(
     context: JobContext, classifier: str, seed: int, points: list[Point], features_of: FeaturesOf
 ) -> Report:
-    """Search in a process of its own; return ``status``, ``candidates`` and the peak memory."""
+    """Search in a process of its own; return ``status``, ``candidates``, peak memory and seconds."""
     logger.info("search %s, %s, seed %d", context.spec.method, classifier, seed)
-    return context.supervisor.run(
+    started = time.perf_counter()
+    report = context.supervisor.run(
         "search", lambda: {"candidates": search(context, classifier, seed, points, features_of)}
     )
+    return report | {"search_seconds": time.perf_counter() - started}
 
 
 def run(context: JobContext, seed: int) -> None:

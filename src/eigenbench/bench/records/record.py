@@ -45,11 +45,12 @@ class Candidate(_Model):
 
 
 class Search(_Model):
-    """A hyperparameter search: its candidates and the one that was refitted on all training data."""
+    """A hyperparameter search: its candidates, the one refitted on all training data, and its wall time."""
 
     metric: str
     candidates: list[Candidate]
     selected: int | None = None
+    seconds: float | None = None
 
 
 class DatasetInfo(_Model):

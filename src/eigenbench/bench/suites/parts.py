@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -63,6 +63,8 @@ Seeds = Annotated[
     Field(min_length=1, strict=False),
     AfterValidator(check_distinct),
 ]
+#: Automatic checks of results; see `eigenbench.reporting.checks`.
+CheckCode = Literal["guessing", "leak", "one_class", "identical", "outlying_seed", "grid_edge", "slow_search"]
 Seconds = Annotated[float, Field(gt=0)]
 
 #: Metrics of multilabel data that can choose among candidates, and whether more is better.
@@ -153,7 +155,7 @@ class ClassifierSpec(SuiteModel):
                 f"unknown classifier {self.component!r}.{hint} Known: {', '.join(known)}, "
                 "scikit-learn's classes, and import paths, package.module:Class"
             ) from None
-        if kind not in ("classifier", None):
+        if kind not in ("classifier", "control", None):
             raise ValueError(f"{self.component!r} is no classifier. Known: {', '.join(known)}")
         return self
 

@@ -31,6 +31,7 @@ from eigenbench.bench.suites.parts import (
     MULTICLASS_METRICS,
     MULTILABEL_METRICS,
     REGRESSION_METRICS,
+    CheckCode,
     ClassifierSpec,
     Deviation,
     FolderName,
@@ -82,7 +83,8 @@ class ExperimentSpec(SuiteModel):
     make that number of features, and ``grids`` replacing the searches of some of them; a method without a
     description is the recipe of its name. ``protocol`` names what is measured in place of a classifier's
     error, with its ``settings``. ``headline`` is the metric that tables show. ``time_limit`` bounds the
-    seconds of one run.
+    seconds of one run. ``permute_labels`` makes a control: all methods with permuted training labels.
+    ``silence`` maps codes of checks to the reason why they do not count here.
     """
 
     dataset: Identifier
@@ -94,6 +96,8 @@ class ExperimentSpec(SuiteModel):
     methods: Named[MethodSpec] = Field(min_length=1)
     classifiers: Named[ClassifierSpec] = Field(default={})
     seeds: Seeds = (0,)
+    permute_labels: bool = False
+    silence: dict[CheckCode, Annotated[str, Field(min_length=1)]] = Field(default={})
     validation: ValidationSpec = ValidationSpec()
     propensity: PropensitySpec = PropensitySpec()
     time_limit: Seconds | None = None
@@ -206,6 +210,8 @@ class ExperimentSpec(SuiteModel):
         for number in self.published:
             if number.method and number.classifier is None and len(self.classifiers) > 1:
                 raise ValueError(f"published {number.source!r}: name the 'classifier', there are several")
+        if self.permute_labels and self.protocol is not None:
+            raise ValueError("'permute_labels' needs classifiers: a protocol reads its labels itself")
         for name, classifier in self.classifiers.items():
             for method_name in classifier.methods or ():
                 check_reference(f"method of classifier {name}", method_name, list(self.methods))
@@ -221,7 +227,7 @@ class ExperimentSpec(SuiteModel):
                     f"the 'grid' of {method_name} and {name} has {points} points, more than {MAX_GRID_POINTS}"
                 )
             embeddings = min(steps.grid_size(method.grid), steps.MAX_EMBEDDINGS)
-            if embeddings * steps.grid_size(classifier.grid) < (self.validation.n_points or 0):
+            if 1 < embeddings * steps.grid_size(classifier.grid) < (self.validation.n_points or 0):
                 raise ValueError(
                     f"the 'grid' of {method_name} and {name} has fewer points than 'validation.n_points: "
                     f"{self.validation.n_points}' asks for, of which {steps.MAX_EMBEDDINGS} are of the method"

@@ -1,0 +1,215 @@
+"""Automatic checks of results: signs that a number is not what it seems, each with a code.
+
+An experiment silences a check in its suite file: ``silence: {identical: both are the identity here}``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eigenbench.bench.records.record import Record
+from eigenbench.bench.registry import COMPONENTS
+from eigenbench.bench.suites.parts import CheckCode
+from eigenbench.bench.suites.suite import ExperimentSpec
+from eigenbench.reporting.parameters import chosen_values
+from eigenbench.reporting.replicates import RunGroup, total_seconds
+from eigenbench.reporting.row_metrics import open_predictions
+
+#: An error is better than guessing where it is so many standard errors lower: 5 %, one-sided.
+_BETTER = 1.645
+#: A leak, and twice that a seed far from the others, are so many standard errors away.
+_FAR = 4.0
+#: Few equal predictions may be equal by chance.
+_LEAST_PREDICTIONS = 100
+#: A slow search takes so many times what its candidates take at the chosen one's pace, and so many seconds.
+_PACE, _LEAST_SECONDS = 5.0, 60.0
+
+
+class Check(NamedTuple):
+    """One finding: the code of the check, the method and classifier, and a sentence."""
+
+    code: CheckCode
+    label: str
+    text: str
+
+
+def check_results(spec: ExperimentSpec, groups: Sequence[RunGroup]) -> list[Check]:
+    """Check the runs of an experiment with classes.
+
+    Parameters
+    ----------
+    spec : ExperimentSpec
+        The experiment; findings of the codes in its ``silence`` are left out.
+    groups : sequence of RunGroup
+        Its groups of runs.
+
+    Returns
+    -------
+    list of Check
+        ``guessing``: no better than the most frequent class. ``leak``: better than that with permuted
+        training labels. ``one_class``: one class predicted for all test rows. ``identical``: the predictions
+        of another method. ``outlying_seed``: a seed far from the others. ``grid_edge``: every seed chose the
+        same end of a grid of three values or more. ``slow_search``: discarded candidates took most of the
+        time. Empty for protocols and multilabel data.
+    """
+    if spec.protocol is not None or spec.validation.multilabel:
+        return []
+    tested = [group for group in groups if group.finished and not is_control(spec, group)]
+    control = control_error(spec, groups)
+    found = [check for group in tested for check in _of_group(spec, group, control)]
+    found += _identical(tested)
+    return [check for check in found if check.code not in spec.silence]
+
+
+def is_control(spec: ExperimentSpec, group: RunGroup) -> bool:
+    """Say whether a group is a control, such as the most frequent class."""
+    classifier = spec.classifiers.get(group.classifier)
+    known = COMPONENTS.get(classifier.component) if classifier else None
+    return known is not None and known.kind == "control"
+
+
+def control_error(spec: ExperimentSpec, groups: Sequence[RunGroup]) -> float | None:
+    """Return the error of guessing: of the control that ran, else of the best constant prediction.
+
+    The latter follows from the confusion matrix of any run; None where there is neither.
+    """
+    controls = [group for group in groups if is_control(spec, group)]
+    errors = [found.mean for group in controls if (found := group.estimate("test_error"))]
+    if errors:
+        return min(errors)
+    constant = [
+        1 - rows.max() / rows.sum()
+        for group in groups
+        for record in group.finished
+        if record.confusion and (rows := np.sum(record.confusion.matrix, axis=1)).sum()
+    ]
+    return float(np.mean(constant)) if constant else None
+
+
+def scaled_scores(spec: ExperimentSpec, groups: Sequence[RunGroup]) -> dict[str, float]:
+    """Scale errors between guessing (0) and the best method (1), by the label of each group."""
+    control = control_error(spec, groups)
+    errors = {group.label: group.mean(lambda record: record.metrics.get("test_error")) for group in groups}
+    found = {label: error for label, error in errors.items() if error is not None}
+    best = min(found.values(), default=None)
+    if spec.validation.multilabel or control is None or best is None or best >= control:
+        return {}
+    return {label: (control - error) / (control - best) for label, error in found.items()}
+
+
+def _of_group(spec: ExperimentSpec, group: RunGroup, control: float | None) -> Iterator[Check]:
+    records = group.finished
+    error, n_test = group.mean(lambda record: record.metrics.get("test_error")), _n_test(records)
+    if control is not None and error is not None and n_test:
+        one = math.sqrt(max(control * (1 - control), 1 / n_test) / n_test)
+        if spec.permute_labels and error < control - _FAR * one:
+            yield Check(
+                "leak",
+                group.label,
+                f"error {error:.3f} with permuted training labels, where guessing has {control:.3f}: test "
+                "labels may leak into training",
+            )
+        if not spec.permute_labels and error > control - _BETTER * one:
+            yield Check(
+                "guessing", group.label, f"error {error:.3f}, no better than guessing ({control:.3f})"
+            )
+    if not spec.permute_labels:
+        single = [record.seed for record in records if _predicts_one_class(record)]
+        if single:
+            yield Check("one_class", group.label, f"one class for all test rows (seed {_listed(single)})")
+        yield from _outlying_seeds(group, n_test)
+    yield from _searches(group)
+
+
+def _n_test(records: Sequence[Record]) -> int:
+    return records[0].dataset_info.n_test if records[0].dataset_info else 0
+
+
+def _predicts_one_class(record: Record) -> bool:
+    if record.confusion is None:
+        return any("every test row was predicted" in warning for warning in record.warnings)
+    matrix = np.array(record.confusion.matrix)
+    return np.count_nonzero(matrix.sum(axis=0)) == 1 < np.count_nonzero(matrix.sum(axis=1))
+
+
+def _outlying_seeds(group: RunGroup, n_test: int) -> Iterator[Check]:
+    """Find seeds that are further from the median than both the spread of the others and test rows allow."""
+    errors = {
+        record.seed: record.metrics["test_error"]
+        for record in group.finished
+        if "test_error" in record.metrics
+    }
+    if len(errors) < 4 or not n_test:
+        return
+    for seed, error in errors.items():
+        others = np.array([value for other, value in errors.items() if other != seed])
+        by_rows = math.sqrt(max(others.mean() * (1 - others.mean()), 1 / n_test) / n_test)
+        allowed = 2 * _FAR * max(others.std(ddof=1), by_rows)
+        if abs(error - np.median(others)) > allowed:
+            yield Check(
+                "outlying_seed",
+                group.label,
+                f"seed {seed} has error {error:.3f}, the others {others.min():.3f} to {others.max():.3f}",
+            )
+
+
+def _searches(group: RunGroup) -> Iterator[Check]:
+    searches = [
+        (record, record.search)
+        for record in group.finished
+        if record.search and record.search.selected is not None
+    ]
+    chosen: dict[tuple[str, float], int] = {}
+    for _, search in searches:
+        for name, value, low, high in chosen_values(search):
+            if len({one.params.get(name) for one in search.candidates}) > 2 and value in (low, high):
+                chosen[name, value] = chosen.get((name, value), 0) + 1
+    for (name, value), count in chosen.items():
+        if count == len(searches):
+            yield Check("grid_edge", group.label, f"every seed chose {name} = {value:g}, the end of its grid")
+    slow = [
+        record.seed
+        for record, search in searches
+        if search.seconds is not None
+        and search.seconds
+        > max(_LEAST_SECONDS, _PACE * len(search.candidates) * (total_seconds(record) or math.inf))
+    ]
+    if slow:
+        yield Check("slow_search", group.label, f"the search took most of the time (seed {_listed(slow)})")
+
+
+def _identical(groups: Sequence[RunGroup]) -> Iterator[Check]:
+    """Find groups with the same predictions, not all right, on all seeds."""
+    seen: dict[str, RunGroup] = {}
+    for group in groups:
+        digest = _digest(group)
+        if digest is None:
+            continue
+        first = seen.setdefault(digest, group)
+        if first is not group:
+            yield Check("identical", group.label, f"the same predictions as {first.label} on all test rows")
+
+
+def _digest(group: RunGroup) -> str | None:
+    """Hash the predicted classes of all seeds; None where some are absent, few, or none is wrong."""
+    if group.results_dir is None:
+        return None
+    found, n_predictions, n_wrong = hashlib.sha256(), 0, 0
+    for record in group.finished:
+        with open_predictions(group.results_dir, record) as arrays:
+            if "predicted" not in arrays:
+                return None
+            predicted = arrays["predicted"]
+            n_predictions += len(predicted)
+            n_wrong += int(np.sum(predicted != arrays["truth"]))
+        found.update(f"{record.seed}:".encode() + predicted.astype(np.int64).tobytes())
+    return found.hexdigest() if n_wrong and n_predictions >= _LEAST_PREDICTIONS else None
+
+
+def _listed(seeds: Sequence[int]) -> str:
+    return ", ".join(map(str, seeds))
