@@ -1,4 +1,4 @@
-"""Automatic checks: each planted fault is found and can be silenced, and a clean experiment has no finding."""
+"""Automatic checks: each planted fault is found and can be silenced, a clean experiment has no finding."""
 
 import numpy as np
 import pytest

@@ -6,7 +6,6 @@ before any work starts.
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
@@ -218,9 +217,12 @@ class ExperimentSpec(SuiteModel):
         for method_name in self.methods if self.classifiers else ():
             if not self.classifiers_of(method_name):
                 raise ValueError(f"no classifier is trained on the method {method_name}")
-        for (method_name, method), (name, classifier) in itertools.product(
-            self.methods.items(), self.classifiers.items()
-        ):
+        pairs = [
+            (method_name, method, name, classifier)
+            for method_name, method in self.methods.items()
+            for name, classifier in self.classifiers_of(method_name).items()
+        ]
+        for method_name, method, name, classifier in pairs:
             points = steps.grid_size(method.grid) * steps.grid_size(classifier.grid)
             if points > MAX_GRID_POINTS:
                 raise ValueError(
