@@ -17,8 +17,8 @@ def spec(**changes):
     return ExperimentSpec.model_validate(
         {
             "dataset": "digits",
-            "methods": {"gem": {}, "pca": {}, "raw": {}},
-            "classifiers": {CLASSIFIER: {}, "DummyClassifier": {"methods": ["raw"]}},
+            "methods": {"gem": {}, "pca": {}, "identity": {}},
+            "classifiers": {CLASSIFIER: {}, "DummyClassifier": {"methods": ["identity"]}},
             "seeds": [0, 1, 2, 3, 4],
             **changes,
         }
@@ -73,8 +73,8 @@ def clean(group):
     return [
         group("gem", CLEAN, draw=1, search=search([0.1, 1.0, 10.0], 1.0)),
         group("pca", [30, 33, 28, 31, 35], draw=2),
-        group("raw", [40, 44, 41, 39, 45], draw=3),
-        group("raw", [0] * 5, classifier="DummyClassifier", single=True),
+        group("identity", [40, 44, 41, 39, 45], draw=3),
+        group("identity", [0] * 5, classifier="DummyClassifier", single=True),
     ]
 
 
@@ -126,7 +126,7 @@ def test_guessing_is_the_control_that_ran_or_the_best_constant_prediction(clean)
 def test_scores_lie_between_guessing_and_the_best(clean):
     scores = scaled_scores(spec(), clean)
     assert scores[f"gem + {CLASSIFIER}"] == 1
-    assert scores["raw + DummyClassifier"] == 0
+    assert scores["identity + DummyClassifier"] == 0
     expected = (0.9 - np.mean([30, 33, 28, 31, 35]) / N_TEST) / (0.9 - np.mean(CLEAN) / N_TEST)
     assert scores[f"pca + {CLASSIFIER}"] == pytest.approx(expected)
 
