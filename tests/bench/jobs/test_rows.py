@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from eigenbench.bench.jobs.job_spec import RowSelection
+from eigenbench.bench.jobs.job_spec import JobSpec, RowSelection, Validation
 from eigenbench.datasets.splits import holdout_split
 
 
@@ -100,3 +100,26 @@ def test_rows_that_differ_have_labels_that_differ_and_can_be_folders():
         assert one.label != other.label
     assert all(set(rows.label) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-") for rows in kinds)
     assert all(RowSelection.model_validate_json(rows.model_dump_json()) == rows for rows in kinds)
+
+
+def test_permuted_labels_are_those_of_the_training_rows_alone_in_fits_and_searches():
+    y = np.repeat([0, 1, 2], [30, 20, 10])
+    data = SimpleNamespace(
+        X_train=np.arange(60.0)[:, None], y_train=y, X_test=np.ones((5, 1)), y_test=y[:5], train_groups=None
+    )
+    validation = Validation(fraction=0.25, metric="error", higher_is_better=False)
+    plain, permuted = (
+        JobSpec(dataset="made", validation=validation, permute_labels=value) for value in (False, True)
+    )
+    X, labels = permuted.rows("train", 3).of(data)
+    np.testing.assert_array_equal(X, data.X_train)
+    assert sorted(labels) == sorted(y)
+    assert np.mean(labels != y) > 0.3
+    assert not np.array_equal(labels, permuted.rows("train", 4).of(data)[1])
+    for name in ("fit", "validation"):
+        rows, found = permuted.rows(name, 3).of(data)
+        np.testing.assert_array_equal(found, labels[rows[:, 0].astype(int)])
+    np.testing.assert_array_equal(permuted.rows("test", 3).of(data)[1], data.y_test)
+    np.testing.assert_array_equal(plain.rows("train", 3).of(data)[1], y)
+    assert permuted.key(3, "none") != plain.key(3, "none")
+    assert permuted.rows("train", 3).label != plain.rows("train", 3).label
