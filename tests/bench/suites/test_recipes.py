@@ -108,6 +108,17 @@ def test_each_embedding_of_a_search_meets_small_and_large_penalties(tables_of_co
                 assert max(own) > 1e4 * min(own)
 
 
+def test_few_choices_of_the_pilot_lie_at_the_edge_of_their_grid(tables_of_comparison):
+    """Three tables and two seeds, by benchmarks/search_edges.py."""
+    pilot = pd.read_csv(project_folder() / "benchmarks" / "search_edges.csv")
+    assert pilot["dataset"].nunique() == 3
+    assert set(pilot["method"]) <= {method.spec.method for method in tables_of_comparison}
+    assert (pilot["candidates"] == 24).all()
+    assert pilot["at_edge"].sum() <= 0.2 * pilot["choices"].sum()
+    penalties = pilot[pilot["parameter"] == "classifier__C"]
+    assert penalties["at_edge"].sum() <= 0.05 * penalties["choices"].sum()
+
+
 def test_keys_of_searches_over_whole_grids_are_those_of_the_reference():
     folder = default_reference_folder() / "comparison"
     keys = {run.key for run in load_plan(folder / "comparison.yaml").runs}
