@@ -34,7 +34,7 @@ class Deformation(BaseModel):
 
 
 class ImageTreatment(BaseModel):
-    """What methods see of the images: a candidate of the choice on held-out source classes.
+    """Treatment of the images that methods see: a candidate of the choice on held-out source classes.
 
     Attributes
     ----------
