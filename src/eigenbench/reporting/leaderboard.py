@@ -69,8 +69,6 @@ COLUMNS = (
     "checks",
 )
 
-#: A note names so many methods, and counts the others.
-_NAMED = 5
 _ONE_TEST_SET = "No test: without stored predictions, one test set gives no variance over its rows."
 
 #: Where a group stands among the others.
@@ -263,25 +261,27 @@ def leaderboards(suites: Sequence[Suite], groups: Groups) -> dict[tuple[str, str
 
 
 def leaderboard_notes(board: pd.DataFrame, *, failures: bool = True) -> list[str]:
-    """Explain tie marks and resolution, choices at the edge of a grid, and seeds without a result.
+    """Explain tie marks, resolution, findings of checks, choices at the edge of a grid, and lacking seeds.
 
     What holds for several methods stands once.
     """
-    notes = comparison_notes(board)
-    at_edge = [ranked_label(line) for line in board.to_dict("records") if line["grid_edge"]]
-    if at_edge:
-        more = f" and {len(at_edge) - _NAMED} more" if len(at_edge) > _NAMED else ""
-        notes.append(
-            f"{len(at_edge)} of {len(board)} chose a value at the edge of its grid: "
-            f"{', '.join(at_edge[:_NAMED])}{more}."
-        )
+    notes = comparison_notes(board) + check_notes(board)
     lacking: dict[str, list[str]] = {}
     for line in board.to_dict("records"):
         label = ranked_label(line)
-        notes += [f"Check of {label}: {line['checks']}."] if line["checks"] else []
+        notes += [f"{label}: {line['grid_edge']}"] if line["grid_edge"] else []
         if failures and line["without_result"]:
             lacking.setdefault(line["without_result"], []).append(label)
     return notes + [f"{', '.join(labels)}: {text}" for text, labels in lacking.items()]
+
+
+def check_notes(board: pd.DataFrame) -> list[str]:
+    """List the findings of automatic checks, a sentence for each method."""
+    return [
+        f"Check of {ranked_label(line)}: {line['checks']}."
+        for line in board.to_dict("records")
+        if line["checks"]
+    ]
 
 
 def comparison_notes(board: pd.DataFrame) -> list[str]:

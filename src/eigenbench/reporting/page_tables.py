@@ -82,7 +82,7 @@ def _extra_columns(trained: bool) -> tuple[str, ...]:
     fitting = (
         ("Embedding (s)", "Training (s)", "Prediction (s)") if trained else ("Fitting (s)", "Applying (s)")
     )
-    own = ("Balanced error (%)", "Log loss") if trained else ()
+    own = ("Balanced error (%)", "Log loss", "Score, 0 guessing to 1 best") if trained else ()
     sizes = ("Model (kB)", "Predictions per s") if trained else ()
     return ("p", *own, "Features", *fitting, "Machine-normalised time (GFLOP)", *sizes)
 
@@ -115,6 +115,7 @@ def _board_row(
     costs, found = group.costs, parameters_of(group.records)
     error = metric_style("test_error")
     own = [error.measured(line["balanced_error"]), metric_style("test_log_loss").measured(line["log_loss"])]
+    own.append(NONE if line["scaled_score"] is None else f"{line['scaled_score']:.3f}")
     fitting = [
         costs[f"{part}_seconds"] for part in (("fit", "train", "predict") if trained else ("fit", "predict"))
     ]

@@ -26,6 +26,7 @@ from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.formatting import MetricStyle, metric_style
 from eigenbench.reporting.leaderboard import (
     best_name,
+    check_notes,
     comparison_notes,
     ranked_label,
     significance,
@@ -140,8 +141,8 @@ class ExperimentView:
 
     @property
     def board_notes(self) -> list[str]:
-        """The basis of the tie marks, and what would settle open comparisons."""
-        return comparison_notes(self.board)
+        """The basis of the tie marks, what would settle open comparisons, and findings of checks."""
+        return comparison_notes(self.board) + check_notes(self.board)
 
     @property
     def edge_notes(self) -> list[str]:
