@@ -124,7 +124,7 @@ class ExperimentSpec(SuiteModel):
             value["methods"] = {name: found.get(name, spec) for name, spec in given.items()}
         elif width is not None or grids:
             raise ValueError(
-                "'n_features' and 'grids' belong to 'methods: all', or to methods that only their names stand for"
+                "'n_features' and 'grids' belong to 'methods: all', or to methods given by their names alone"
             )
         classifiers = value.get("classifiers")
         if classifiers == "all":
