@@ -175,8 +175,8 @@ def _searches(group: RunGroup) -> Iterator[Check]:
     slow = [
         record.seed
         for record, search in searches
-        if search.seconds is not None
-        and search.seconds
+        if record.search_seconds is not None
+        and record.search_seconds
         > max(_LEAST_SECONDS, _PACE * len(search.candidates) * (total_seconds(record) or math.inf))
     ]
     if slow:

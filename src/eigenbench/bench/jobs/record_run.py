@@ -91,6 +91,7 @@ def write_run_record(
     }
     if search := _search(spec, reports, final.get("selected")):
         fields["search"] = search
+        fields["search_seconds"] = sum(report.get("search_seconds", 0.0) for report in reports)
     if final["status"] == "ok":
         names = ("metrics", "curves", "exhibits", "confusion", "params", "dimension", "warnings")
         costs = ("fit_seconds", "train_seconds", "predict_seconds")
@@ -116,13 +117,7 @@ def _search(spec: JobSpec, reports: list[Report], selected: int | None) -> dict[
     if not candidates or spec.validation is None:
         return None
     kept = [{name: item[name] for name in ("params", "status", "score")} for item in candidates]
-    seconds = sum(report.get("search_seconds", 0.0) for report in reports)
-    return {
-        "metric": spec.validation.metric,
-        "candidates": kept,
-        "selected": selected,
-        "seconds": seconds or None,
-    }
+    return {"metric": spec.validation.metric, "candidates": kept, "selected": selected}
 
 
 def dataset_info(state: Report) -> DatasetInfo:

@@ -45,12 +45,11 @@ class Candidate(_Model):
 
 
 class Search(_Model):
-    """A hyperparameter search: its candidates, the one refitted on all training data, and its wall time."""
+    """A hyperparameter search: its candidates, and the one that was refitted on all training data."""
 
     metric: str
     candidates: list[Candidate]
     selected: int | None = None
-    seconds: float | None = None
 
 
 class DatasetInfo(_Model):
@@ -128,8 +127,8 @@ class Record(_Model):
         The parameters used, after selection, as ``step__parameter``.
     dimension : int or None
         Number of features that reach the classifier.
-    fit_seconds, train_seconds, predict_seconds : float or None
-        Wall time of embedding, classifier (feature map included) and test prediction.
+    search_seconds, fit_seconds, train_seconds, predict_seconds : float or None
+        Wall time of the search, embedding, classifier (feature map included) and test prediction.
     peak_rss_mb : float or None
         Largest resident set of the job processes, in MiB.
     deterministic : bool
@@ -159,6 +158,7 @@ class Record(_Model):
     confusion: Confusion | None = None
     params: dict[str, Any] = {}
     search: Search | None = None
+    search_seconds: float | None = None
     dimension: int | None = None
     fit_seconds: float | None = None
     train_seconds: float | None = None
