@@ -269,10 +269,12 @@ def test_jobs_of_several_methods_hold_little_estimated_work_with_the_same_seeds(
     assert len(packs) > 50
     for shared in packs:
         assert shared.seconds <= 20
-        assert {method.seeds for method in shared.methods} == {shared.seeds}
+        assert len({method.seeds for method in shared.methods}) == 1
+        assert set(shared.seeds) <= set(shared.methods[0].seeds)
         assert len({method.spec.time_limit for method in shared.methods}) == 1
     assert len({shared.name for shared in bench.shared_jobs}) == len(bench.shared_jobs)
     assert set(bench.expected_seconds) > {shared.name for shared in bench.shared_jobs}
+    assert 30 < bench.expected_seconds["train"] < 300, "the fits of quick, not those of suites that take days"
 
 
 def test_the_message_of_a_target_has_the_minutes_of_its_suites(workflow):

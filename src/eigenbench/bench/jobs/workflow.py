@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from eigenbench.atomic_files import remove_unfinished
@@ -215,9 +216,14 @@ class Workflow:
 
     @cached_property
     def expected_seconds(self) -> dict[str, float]:
-        """The estimated seconds of a job by the name of its rule, for those who watch."""
-        fits = [method.seconds_of_fit for method in map(self._methods.get, self.large) if method]
-        one = START_SECONDS + (sum(fits) / len(fits) if fits else 0.0)
+        """The estimated seconds of a job by the name of its rule, for those who watch.
+
+        A fit that is a job of its own counts as the median one: of the configured suites if they have any.
+        """
+        configured = [method for name in self.config.suites for method in self.plans[name].methods]
+        own = [method for method in configured if not method.shares_jobs]
+        fits = [method.seconds_of_fit for method in own or map(self._methods.__getitem__, self.large)]
+        one = START_SECONDS + (median(fits) if fits else 0.0)
         large = dict.fromkeys(("moments", "embed", "search", "train", "measure"), one)
         data = dict.fromkeys(("download", "prepare", "report", "track"), START_SECONDS)
         return large | data | {job.name: START_SECONDS + job.seconds for job in self.shared_jobs}
