@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import skops.io
+from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from eigenbench.atomic_files import replacing_file
 
@@ -54,6 +56,10 @@ _LARGEST_EXPANSION, _FREE_BYTES = 4, 2**24
 
 class ModelFileError(ValueError):
     """A model file is damaged, or holds types that eigenbench does not trust."""
+
+
+#: Packages whose objects may hold trees and sparse arrays without being estimators.
+_LOOKED_INTO = ("sklearn.", "eigenbench.")
 
 
 def save_model(path: Path, model: Any) -> None:
@@ -151,7 +157,8 @@ def _check_indices(path: Path, model: Any) -> None:
         if id(part) in seen or isinstance(part, str | bytes | int | float | type | None):
             continue
         seen[id(part)] = part
-        n_features = getattr(part, "n_features_in_", n_features)
+        if isinstance(part, BaseEstimator):
+            n_features = getattr(part, "n_features_in_", n_features)
         kind = type(part).__name__
         if kind == "Tree":
             sound = _sound_nodes(
@@ -171,7 +178,7 @@ def _check_indices(path: Path, model: Any) -> None:
             sound = _sound_neighbour_tree(*map(np.asarray, part.get_arrays()))
         else:
             sound = True
-        if hasattr(part, "check_format"):  # compressed sparse rows or columns
+        if sparse.issparse(part) and part.format in ("csr", "csc", "bsr"):
             part.check_format(full_check=True)
         if not sound:
             raise ModelFileError(f"{path}: refused, a {kind} in it has an index out of bounds: fit it again")
@@ -181,8 +188,10 @@ def _check_indices(path: Path, model: Any) -> None:
             inner = list(part)
         elif isinstance(part, np.ndarray):
             inner = part.ravel().tolist() if part.dtype.hasobject else []
-        else:
+        elif isinstance(part, BaseEstimator) or type(part).__module__.startswith(_LOOKED_INTO):
             inner = list(getattr(part, "__dict__", {}).values())
+        else:
+            inner = []
         waiting += [(item, n_features) for item in inner]
 
 
