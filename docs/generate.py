@@ -33,7 +33,7 @@ MODULES = {
     "eigenbench.comparison.ranks": "Comparison: ranks over datasets",
     "eigenbench.comparison.rank_intervals": "Comparison: uncertainty of ranks",
     "eigenbench.comparison.ratios": "Comparison: ratios of errors and equivalence",
-    "eigenbench.comparison.diagram": "Comparison: data of figures",
+    "eigenbench.comparison.pareto": "Comparison: Pareto fronts",
     "eigenbench.methods.metrics.ranking": "Metrics of rankings",
     "eigenbench.methods.metrics.multilabel": "Metrics of multilabel predictions",
     "eigenbench.methods.metrics.label_graph": "Metrics of label graphs",

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigenbench.comparison.diagram import pareto_front
+from eigenbench.comparison.pareto import pareto_front
 
 points = hnp.arrays(
     float,

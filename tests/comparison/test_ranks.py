@@ -3,7 +3,6 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-import scikit_posthocs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -16,7 +15,6 @@ from eigenbench.comparison.ranks import (
     friedman,
     holm,
     mean_ranks,
-    nemenyi_critical_difference,
     wilcoxon_holm,
     win_tie_loss,
 )
@@ -83,30 +81,6 @@ def test_rounding_of_means_breaks_no_tie():
     errors = pd.DataFrame({"a": [0.1 + 0.2] * 6, "b": [0.3] * 6})
     assert win_tie_loss(errors)["ties"].item() == 6
     assert (mean_ranks(errors)["mean_rank"] == 1.5).all()
-
-
-def test_critical_difference_separates_what_scikit_posthocs_separates():
-    errors = table(24, 6, seed=2)
-    ranks = errors.rank(axis=1).mean()
-    p_values = scikit_posthocs.posthoc_nemenyi_friedman(errors)
-    for level in (0.01, 0.05, 0.3):
-        differ = np.abs(np.subtract.outer(ranks.to_numpy(), ranks.to_numpy()))
-        assert ((differ > nemenyi_critical_difference(6, 24, level=level)) == (p_values < level)).all(
-            axis=None
-        )
-
-
-def test_critical_difference_of_the_tutorial():
-    """q = 2.343 for 3 classifiers and 2.569 for 4: Table 5 of Demšar (2006)."""
-    for k, q in ((3, 2.343), (4, 2.569)):
-        expected = q * np.sqrt(k * (k + 1) / (6 * 14))
-        assert nemenyi_critical_difference(k, 14) == pytest.approx(expected, abs=1e-3)
-
-
-@pytest.mark.parametrize(("n_methods", "n_datasets"), [(1, 10), (3, 0)])
-def test_no_critical_difference_of_nothing(n_methods, n_datasets):
-    with pytest.raises(ValueError, match="no critical difference"):
-        nemenyi_critical_difference(n_methods, n_datasets)
 
 
 def test_failed_runs_rank_last_and_are_counted():

@@ -174,50 +174,6 @@ def friedman(errors: pd.DataFrame) -> Friedman:
     return Friedman(float(found.statistic), float(found.pvalue))
 
 
-def nemenyi_critical_difference(n_methods: int, n_datasets: int, *, level: float = 0.05) -> float:
-    """Return the difference of two mean ranks that is significant when all pairs are compared.
-
-    ``q sqrt(k (k + 1) / (6 N))``, where q is the upper quantile of the studentized range of k methods with
-    infinitely many degrees of freedom, over the square root of 2 [1]_. It grows with the number of methods:
-    9.5 ranks for 30 methods on 24 datasets; `wilcoxon_holm` compares pairs by themselves.
-
-    Parameters
-    ----------
-    n_methods, n_datasets : int
-        Number of methods k, at least two, and of datasets N.
-    level : float, default=0.05
-        Probability that any pair differs by more when there is no difference.
-
-    Returns
-    -------
-    float
-        In ranks.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two methods or no dataset.
-
-    Notes
-    -----
-    Share of 1,000 tables without a difference (seed 19; 24 datasets, 6 methods) in which any pair differs by
-    more: 4.6 %. Repeat by ``tests/comparison/test_false_positives.py`` with ``-m slow``.
-
-    References
-    ----------
-    .. [1] J. Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7 (2006).
-
-    Examples
-    --------
-    >>> round(nemenyi_critical_difference(30, 24), 2)
-    9.53
-    """
-    if n_methods < 2 or n_datasets < 1:
-        raise ValueError(f"{n_methods} method(s) on {n_datasets} dataset(s) have no critical difference")
-    quantile = stats.studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2)
-    return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
-
-
 def wilcoxon_holm(errors: pd.DataFrame) -> pd.DataFrame:
     """Test for each pair of methods whether one is better over datasets, by signed ranks [2]_.
 

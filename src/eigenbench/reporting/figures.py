@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from eigenbench.bench.records.record import Record
-from eigenbench.comparison.diagram import pareto_front
+from eigenbench.comparison.pareto import pareto_front
 from eigenbench.reporting.display_names import classifier_name, method_name
 from eigenbench.reporting.drawing import (
     COLOURS,

@@ -15,9 +15,9 @@ from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import Suite
-from eigenbench.comparison.diagram import pareto_front
 from eigenbench.comparison.differences import COLUMNS as COMPARED
 from eigenbench.comparison.differences import OVER_SPLITS, MethodDifferences, compare_methods, compare_values
+from eigenbench.comparison.pareto import pareto_front
 from eigenbench.reporting.checks import check_results, scaled_scores
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.display_names import method_name, run_name

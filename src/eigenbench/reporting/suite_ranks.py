@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from eigenbench.bench.suites.suite import Suite
-from eigenbench.comparison.diagram import pareto_front
+from eigenbench.comparison.pareto import pareto_front
 from eigenbench.comparison.rank_intervals import rank_intervals
 from eigenbench.comparison.ranks import (
     Friedman,

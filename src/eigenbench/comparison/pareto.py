@@ -1,0 +1,39 @@
+"""Pareto fronts of cost and error."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def pareto_front(points: ArrayLike) -> NDArray[np.bool_]:
+    """Find the points that no other point beats in all respects.
+
+    Parameters
+    ----------
+    points : array of float, shape (n, k)
+        Quantities of which less is better, such as seconds and error; NaN or infinite where a run failed.
+
+    Returns
+    -------
+    array of bool, shape (n,)
+        Whether no other point is at most as large in every column and smaller in one; equal points are on the
+        front together, points that are not finite never. Cost: n**2 k comparisons.
+
+    Raises
+    ------
+    ValueError
+        If ``points`` is no table.
+
+    Examples
+    --------
+    >>> pareto_front([[1.0, 0.3], [2.0, 0.1], [3.0, 0.1], [np.nan, 0.0]])
+    array([ True,  True, False, False])
+    """
+    values = np.asarray(points, dtype=np.float64)
+    if values.ndim != 2:
+        raise ValueError(f"expected points of shape (n, k), got {values.shape}")
+    complete = np.isfinite(values).all(axis=1)
+    rivals = values[complete]
+    dominated = [((rivals <= point).all(axis=1) & (rivals < point).any(axis=1)).any() for point in values]
+    return complete & ~np.array(dominated, dtype=bool)
