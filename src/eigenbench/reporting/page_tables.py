@@ -143,7 +143,7 @@ def _board_row(
 
 
 def classifier_key(group: RunGroup) -> str:
-    """Return the classifier as leaderboards have it: empty for none."""
+    """Return the key of the classifier in leaderboards; empty without a classifier."""
     return group.classifier if classifier_name(group.classifier) else ""
 
 

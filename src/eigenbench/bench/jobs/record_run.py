@@ -28,7 +28,7 @@ PACKAGES = ("eigenbench", "numpy", "scipy", "scikit-learn", "pandas", "skops", "
 
 
 def now() -> str:
-    """Return the time as records have it."""
+    """Return the present time in UTC, in the format of records."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
