@@ -240,11 +240,13 @@ def test_metrics_of_classes_from_predictions(make_record):
         "truth": np.array([0, 0, 0, 1]),
         "predicted": np.array([0, 0, 1, 0]),
         "probability": np.array([0.5, 0.25, 0.5, 0.0]),
+        "brier": np.array([0.25, 0.5625, 0.25, 1.0], dtype=np.float32),
     }
     found = {name: row_metric(f"test_{name}", record, arrays).value for name in ("errors", "balanced_error")}
     assert found == {"errors": 2, "balanced_error": pytest.approx((1 / 3 + 1) / 2)}
     loss = row_metric("test_log_loss", record, arrays).value
     assert loss == pytest.approx(-np.mean(np.log([0.5, 0.25, 0.5, np.finfo(float).eps])))
+    assert row_metric("test_brier", record, arrays).value == 0.515625
     assert row_metric("validation_error", record, arrays) is None
 
 

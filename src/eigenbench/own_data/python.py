@@ -62,9 +62,9 @@ def compare(
         Names of methods, see ``eigenbench list methods``; by default a quick selection, ``["all"]`` for all.
         The raw inputs are always compared.
     metric : str, optional
-        What to rank by: ``error`` (default), ``balanced_error`` (default where a class is rare) or
-        ``log_loss``; for labels ``micro_f1`` (default) or another of suites; for numbers ``rmse`` (default),
-        ``mae`` or ``r2``.
+        What to rank by: ``error`` (default), ``balanced_error`` (default where a class is rare),
+        ``log_loss`` or ``brier``; for labels ``micro_f1`` (default) or another of suites; for numbers
+        ``rmse`` (default), ``mae`` or ``r2``.
     search : bool, default=False
         Choose settings of every method on a quarter of the training rows of each fold.
     time_limit : float, optional

@@ -24,7 +24,13 @@ KINDS = (ROWS_AND_SEEDS, ROWS_AND_SPLITS, OVER_SEEDS, OVER_ROWS)
 _BINOMIAL = {"test_error": lambda n_test: 1.0, "test_errors": lambda n_test: float(n_test)}
 
 #: Metrics from 0 on, and those from 0 to 1.
-_FROM_ZERO = {"log_loss", "rmse", "mae", *(name for name in MULTILABEL_METRICS if name.startswith("ps_"))}
+_FROM_ZERO = {
+    "log_loss",
+    "brier",
+    "rmse",
+    "mae",
+    *(name for name in MULTILABEL_METRICS if name.startswith("ps_")),
+}
 _SHARES = {*MULTICLASS_METRICS, *MULTILABEL_METRICS} - _FROM_ZERO
 
 

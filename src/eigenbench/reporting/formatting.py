@@ -65,11 +65,13 @@ _STYLES: dict[str, _Look] = {
     "accuracy": ("%", 100.0, 2),
     "errors": ("", 1.0, 1),
     "log_loss": ("nats", 1.0, 4),
+    "brier": ("", 1.0, 4),
 }
 #: Errors of one-example nearest neighbours are published as fractions.
 _FRACTION: _Look = ("", 1.0, 4)
 _WORDS = {
     "f1": "F1",
+    "brier": "Brier score",
     "mse": "MSE",
     "rmse": "RMSE",
     "mae": "MAE",

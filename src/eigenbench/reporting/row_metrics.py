@@ -98,6 +98,8 @@ def _of_classes(name: str, arrays: Arrays) -> RowMetric | None:
         return RowMetric(wrong[:, None], scale=len(wrong) if name == "errors" else 1)
     if name == "log_loss" and "probability" in arrays:
         return RowMetric(-np.log(np.maximum(arrays["probability"].astype(np.float64), _LEAST))[:, None])
+    if name == "brier" and name in arrays:
+        return RowMetric(arrays[name].astype(np.float64)[:, None])
     if name == "balanced_error":
         own = (truth[:, None] == np.unique(truth)).astype(np.float64)
         return RowMetric(np.hstack([own * wrong[:, None], own]), _mean_ratio)

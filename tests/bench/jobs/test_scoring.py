@@ -3,7 +3,13 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix, log_loss
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    brier_score_loss,
+    confusion_matrix,
+    log_loss,
+)
 from sklearn.svm import LinearSVC
 
 from eigenbench.bench.jobs.record_run import finite_metrics
@@ -24,9 +30,18 @@ def test_scores_agree_with_scikit_learn(digits):
     assert scores.metrics["error"] == pytest.approx(1 - accuracy_score(y, model.predict(X)))
     assert scores.metrics["errors"] == np.count_nonzero(y != model.predict(X))
     assert scores.metrics["log_loss"] == pytest.approx(log_loss(y, model.predict_proba(X)))
+    assert scores.metrics["brier"] == pytest.approx(brier_score_loss(y, model.predict_proba(X)))
     balanced = balanced_accuracy_score(y, model.predict(X))
     assert scores.metrics["balanced_error"] == pytest.approx(1 - balanced)
     np.testing.assert_array_equal(scores.confusion, confusion_matrix(y, model.predict(X)))
+
+
+def test_the_brier_score_of_two_classes_is_halved(digits):
+    X, y = digits
+    y = y % 2
+    model = LogisticRegression(max_iter=50).fit(X[:200], y[:200])
+    expected = brier_score_loss(y, model.predict_proba(X)[:, 1])
+    assert score_classes(model, X, y, 2).metrics["brier"] == pytest.approx(expected)
 
 
 def test_the_predictions_kept_give_the_metrics_again(digits):
@@ -51,10 +66,10 @@ def test_a_class_that_was_never_seen_counts_as_an_error_with_finite_loss(digits)
     assert not scores.predictions["probability"][~seen].any()
 
 
-def test_without_probabilities_there_is_no_log_loss(digits):
+def test_without_probabilities_there_is_no_log_loss_or_brier_score(digits):
     X, y = digits
     scores = score_classes(LinearSVC().fit(X[:300], y[:300]), X, y, 10)
-    assert "log_loss" not in scores.metrics
+    assert {"log_loss", "brier"}.isdisjoint(scores.metrics)
     assert set(scores.predictions) == {"truth", "predicted"}
     assert 0 < scores.metrics["error"] < 0.5
 

@@ -140,7 +140,8 @@ def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> S
     -------
     Scores
         ``error`` (share), ``errors`` (count), ``balanced_error`` (mean of the class error over the classes
-        that occur), and, when the model gives probabilities, ``log_loss`` (nats per row).
+        that occur), and, when the model gives probabilities, ``log_loss`` (nats per row) and ``brier``, the
+        Brier score: the squared distance to the class's indicator, halved where there are two classes.
 
     Notes
     -----
@@ -148,7 +149,7 @@ def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> S
     """
     has_probabilities = hasattr(model, "predict_proba")
     predicted = np.empty(y.shape[0], dtype=np.int64)
-    probability = np.empty(y.shape[0], dtype=np.float32)
+    probability, brier = np.empty((2, y.shape[0]), dtype=np.float32)
     loss = 0.0
     started = time.perf_counter()
     for rows in row_slices(y.shape[0], max(8 * n_classes, BLOCK_BYTES // BLOCK_ROWS)):
@@ -159,6 +160,8 @@ def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> S
             share = _share_of_truth(block, model.classes_, y[rows])
             loss += float(-np.log(np.maximum(share, np.finfo(np.float64).eps)).sum())
             probability[rows] = share
+            squares = np.einsum("ij,ij->i", block, block, dtype=np.float64)
+            brier[rows] = (squares - 2 * share + 1) / (2 if n_classes == 2 else 1)
         else:
             found = np.asarray(model.predict(X[rows]))
             if not (known := np.isin(found, np.arange(n_classes))).all():
@@ -176,8 +179,8 @@ def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> S
     code = np.min_scalar_type(n_classes)
     predictions: dict[str, NDArray[Any]] = {"truth": y.astype(code), "predicted": predicted.astype(code)}
     if has_probabilities:
-        metrics["log_loss"] = loss / y.shape[0]
-        predictions["probability"] = probability
+        metrics |= {"log_loss": loss / y.shape[0], "brier": float(brier.mean(dtype=np.float64))}
+        predictions |= {"probability": probability, "brier": brier}
     confusion = None
     if n_classes <= MOST_CONFUSION_CLASSES:
         confusion = confusion_matrix(y, predicted, labels=np.arange(n_classes))

@@ -79,7 +79,7 @@ MULTILABEL_METRICS: dict[str, bool] = {
     },
 }
 #: Metrics of classes that can; less is better.
-MULTICLASS_METRICS = ("error", "log_loss", "balanced_error")
+MULTICLASS_METRICS = ("error", "log_loss", "brier", "balanced_error")
 #: Metrics of numbers that can choose among candidates, and whether more is better.
 REGRESSION_METRICS = {"rmse": False, "mae": False, "r2": True}
 
