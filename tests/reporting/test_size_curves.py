@@ -68,6 +68,16 @@ def test_a_curve_says_what_its_steps_are(group):
     assert "step" in texts(svg)
 
 
+def test_learning_curves_have_the_ratio_to_the_best_rival_below(group):
+    name = "test_error_by_training_rows"
+    groups = [group(method, [line(level)], name=name) for method, level in (("a", 1.0), ("b", 2.0))]
+    svg = mean_curves(groups, name).svg("k")
+    assert "Ratio to the best rival" in texts(svg)
+    assert "A, ratio to its best rival: 0.50 at 512, 0.50 at 1,024, 0.50 at 4,096" in svg
+    assert "B, ratio to its best rival: 2.00 at 512" in svg
+    assert "Ratio to the best rival" not in texts(mean_curves(groups[:1], name).svg("k"))
+
+
 @pytest.mark.parametrize(
     "curves", [[], [[(512, 1.0)]], [[(512, float("nan")), (1024, 1.0)]], [[(512, 1.0)], [(512, 2.0)]]]
 )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
@@ -30,6 +31,8 @@ _MAX_STEP_TICKS = 8
 LEARNING = ("loss_curve", "validation_curve")
 #: Of longer lines the end alone has a marker.
 _MAX_MARKERS = 10
+#: Curves of errors with a panel of their ratios.
+_WITH_RATIOS = ("test_error_by_training_rows", "test_error_by_classes")
 
 
 class _Line(NamedTuple):
@@ -42,8 +45,9 @@ class _Line(NamedTuple):
 def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     """Plot a curve's mean over seeds, with its 95 % band: one line per method.
 
-    Axes are logarithmic where the values span much. A curve named ``<metric>_by_<axis>`` says what its
-    steps are; else they are sizes when metrics have the values too, as ``<curve>_at_<size>``.
+    Axes are logarithmic where the values span much. Learning curves have a second panel: the ratio of each
+    method's error to the lowest of its rivals' at that size. A name ``<metric>_by_<axis>`` says what steps
+    are; else they are sizes when metrics have the values too, as ``<curve>_at_<size>``.
 
     Parameters
     ----------
@@ -66,18 +70,24 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     looks = {title: marker_style(groups.index(shown[title])) | {"linestyle": "-"} for title in lines}
     methods = {title: shown[title].filter_name for title in lines}
 
+    steps = sorted({step for line in lines.values() for step in line.steps})
+    n_panels = 2 if name in _WITH_RATIOS and len(lines) > 1 else 1
+
     def draw(figure: Figure) -> None:
-        axes = figure.subplots()
+        axes, *below = figure.subplots(n_panels, squeeze=False)[:, 0]
         for label, line in lines.items():
             _draw_line(axes, line, looks[label], hover_id(methods[label], f"{label}: {_values(line)}"))
+        for panel in below:
+            _draw_ratios(panel, lines, looks, methods)
+            _scale_steps(panel, steps)
         curve, axis = _split_axis(name)
         axes.set_ylabel(sentence(metric_style(curve).heading))
         axes.set_xlabel(axis or ("size" if curve in _sized(groups) else "step"))
-        _scale_steps(axes, sorted({step for line in lines.values() for step in line.steps}))
+        _scale_steps(axes, steps)
         _scale_means(axes, [found.mean for line in lines.values() for found in line.estimates])
         draw_names(figure, looks, methods=methods)
 
-    return Drawing(draw, (_WIDTH, 3.2 + names_height(list(looks), _WIDTH)))
+    return Drawing(draw, (_WIDTH, 3.2 * n_panels + names_height(list(looks), _WIDTH)))
 
 
 def curve_label(name: str) -> str:
@@ -121,6 +131,27 @@ def _draw_line(axes: Axes, line: _Line, look: MarkerStyle, gid: str) -> None:
     if any(found.low is not None for found in line.estimates):
         low, high = zip(*(_band(found) for found in line.estimates), strict=True)
         axes.fill_between(line.steps, low, high, color=look["color"], alpha=0.18, linewidth=0, gid=gid)
+
+
+def _draw_ratios(
+    axes: Axes, lines: dict[str, _Line], looks: dict[str, MarkerStyle], methods: dict[str, str]
+) -> None:
+    """Draw the ratio of each mean to the lowest of the others at the same step, with a line at 1."""
+    means = pd.DataFrame(
+        {
+            label: pd.Series([found.mean for found in line.estimates], line.steps)
+            for label, line in lines.items()
+        }
+    )
+    means = means.where(means > 0)
+    ratios = {label: (means[label] / means.drop(columns=label).min(axis=1)).dropna() for label in lines}
+    for label, ratio in ratios.items():
+        text = ", ".join(f"{value:.2f} at {step:,}" for step, value in ratio.items())
+        gid = hover_id(methods[label], f"{label}, ratio to its best rival: {text}")
+        axes.plot(ratio.index, ratio, linewidth=1.4, markersize=4.5, gid=gid, **looks[label])
+    axes.axhline(1.0, color="0.4", linewidth=0.8, zorder=0)
+    axes.set_ylabel("Ratio to the best rival")
+    log_if_wide(axes, "y", [value for ratio in ratios.values() for value in ratio], least=3)
 
 
 def _values(line: _Line) -> str:
