@@ -96,15 +96,14 @@ def test_failed_runs_rank_last_and_are_counted():
 
 
 def test_wins_ties_and_losses_add_up():
-    errors = table(9, 4)
-    for margin in (0.0, 0.01):
-        found = win_tie_loss(errors, margin=margin)
-        assert (found.sum(axis=1) == 9).all()
-        swapped = win_tie_loss(errors[errors.columns[::-1]], margin=margin)
-        for first, second in found.index:
-            wins, ties, losses = found.loc[(first, second)]
-            assert tuple(swapped.loc[(second, first)]) == (losses, ties, wins)
-    assert (win_tie_loss(errors, margin=1)["ties"] == 9).all()
+    errors = table(9, 4).round(2)
+    found = win_tie_loss(errors)
+    assert (found.sum(axis=1) == 9).all()
+    assert found["ties"].sum() > 0
+    swapped = win_tie_loss(errors[errors.columns[::-1]])
+    for first, second in found.index:
+        wins, ties, losses = found.loc[(first, second)]
+        assert tuple(swapped.loc[(second, first)]) == (losses, ties, wins)
 
 
 @settings(max_examples=10)

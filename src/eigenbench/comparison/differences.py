@@ -31,6 +31,8 @@ COLUMNS = (
 )
 #: Fewer re-drawn splits, or values without test rows, do not tell how much they vary.
 MIN_SPLITS = 5
+#: Nominal probability that any of several equal methods is not tied with the best.
+LEVEL = 0.05
 #: Probability with which a ``detectable`` difference is found.
 POWER = 0.8
 #: A plan for more seeds than this is none.
@@ -80,7 +82,6 @@ def compare_methods(
     test_rows: Mapping[int, ArrayLike] | None = None,
     groups: Mapping[int, ArrayLike] | None = None,
     lower_is_better: bool = True,
-    level: float = 0.05,
 ) -> MethodDifferences:
     """Compare methods on one dataset by their test rows.
 
@@ -103,8 +104,6 @@ def compare_methods(
         Group of each test row, by seed, where rows of one group are alike.
     lower_is_better : bool, default=True
         Which end of the metric is the good one.
-    level : float, default=0.05
-        Nominal probability that any of several equal methods is not tied with the best.
 
     Returns
     -------
@@ -169,12 +168,12 @@ def compare_methods(
         variance = _larger(blocks, rows, len(seeds))
     else:
         variance = _over_seeds_and_rows(methods, means, units, best)
-    table = _tested(means, best, variance, max(map(len, methods)), level)
+    table = _tested(means, best, variance, max(map(len, methods)))
     return MethodDifferences(table.reindex(list(runs)), basis)
 
 
 def compare_values(
-    values: pd.DataFrame, *, overlap: float = 0.0, lower_is_better: bool = True, level: float = 0.05
+    values: pd.DataFrame, *, overlap: float = 0.0, lower_is_better: bool = True
 ) -> MethodDifferences:
     """Compare methods that leave one value per seed and no test rows, paired over seeds.
 
@@ -184,7 +183,7 @@ def compare_values(
         One line per seed and one column per method, finite.
     overlap : float, default=0
         Share of their test data that two seeds have in common.
-    lower_is_better, level
+    lower_is_better : bool, default=True
         As for `compare_methods`.
 
     Returns
@@ -208,7 +207,7 @@ def compare_values(
     if values.shape[1] < 2 or len(values) < MIN_SPLITS:
         return _untested(means, best, list(values.columns), OVER_VALUES, len(values))
     variance = _over_blocks(values.to_numpy(dtype=np.float64).T, overlap, best)
-    return MethodDifferences(_tested(means, best, variance, len(values), level), OVER_VALUES)
+    return MethodDifferences(_tested(means, best, variance, len(values)), OVER_VALUES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,7 +311,7 @@ def _untested(
     return MethodDifferences(table.reindex(names), basis, reason if len(means) else "")
 
 
-def _tested(means: pd.Series, best: int, variance: _Variance, n_seeds: int, level: float) -> pd.DataFrame:
+def _tested(means: pd.Series, best: int, variance: _Variance, n_seeds: int) -> pd.DataFrame:
     """Fill the table by Tukey's studentized range of m means; the best has no test against itself."""
     m = len(means)
     others = np.arange(m) != best
@@ -322,11 +321,11 @@ def _tested(means: pd.Series, best: int, variance: _Variance, n_seeds: int, leve
     known = others & (error > 1e-12 * np.abs(means).max())
     statistic = np.sqrt(2) * np.abs(difference[known]) / error[known]
     p_values[known] = range_p_value(statistic, m, freedom[known])
-    quantile = range_quantile(level, m, freedom) / np.sqrt(2)
+    quantile = range_quantile(LEVEL, m, freedom) / np.sqrt(2)
     detectable = quantile + stats.t.ppf(POWER, freedom)
     table = _empty(means.index)
     table["difference"] = difference
-    tied = pd.array(p_values > level, dtype="boolean")
+    tied = pd.array(p_values > LEVEL, dtype="boolean")
     tied[np.isnan(p_values)] = pd.NA
     table["tied"] = tied
     tests = {
@@ -339,6 +338,6 @@ def _tested(means: pd.Series, best: int, variance: _Variance, n_seeds: int, leve
         table[name] = np.where(others & ~np.isnan(p_values), column, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         needed = variance.by_seed / ((difference / detectable) ** 2 - variance.lasting)
-    settled = known & (p_values > level) & (needed > 0) & (needed <= _MOST_SEEDS)
+    settled = known & (p_values > LEVEL) & (needed > 0) & (needed <= _MOST_SEEDS)
     table.loc[settled, "n_to_settle"] = np.ceil(needed[settled]).astype(int)
     return table

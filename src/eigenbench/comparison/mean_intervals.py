@@ -75,9 +75,8 @@ def mean_interval(
     *,
     test_rows: Mapping[int, ArrayLike] | None = None,
     groups: Mapping[int, ArrayLike] | None = None,
-    level: float = 0.95,
 ) -> Interval:
-    """Bound the mean of a metric over the seeds of one method.
+    """Bound the mean of a metric over the seeds of one method, with a confidence of 95 %.
 
     On one test set, the variance of the mean is that from test rows, or whole groups of them, plus what the
     values of the seeds vary beyond it: a table of two ways with crossed random effects [1]_, with
@@ -98,8 +97,6 @@ def mean_interval(
         Number in the dataset of each test row, by seed, where each seed draws a split; None for one test set.
     groups : mapping of int to array, shape (n_test,), optional
         Group of each test row, by seed, where rows of one group are alike.
-    level : float, default=0.95
-        Confidence.
 
     Returns
     -------
@@ -156,15 +153,13 @@ def mean_interval(
         found = [(total, total**2 / (from_units**2 / freedom_of_units + few) if few else freedom_of_units)]
     first = next(iter(runs.values()))
     scale = first.scale if first.is_share else None
-    ends = [_interval(float(values.mean()), *one, level, scale, units.n_units) for one in found]
+    ends = [_interval(float(values.mean()), *one, scale, units.n_units) for one in found]
     return Interval(float(values.mean()), min(one.low for one in ends), max(one.high for one in ends))
 
 
-def _interval(
-    mean: float, variance: float, freedom: float, level: float, scale: float | None, n_units: int
-) -> Interval:
+def _interval(mean: float, variance: float, freedom: float, scale: float | None, n_units: int) -> Interval:
     """Bound a share by Wilson's interval, in its scale, and any other mean by Student's t."""
-    quantile = float(stats.t.ppf((1 + level) / 2, freedom))
+    quantile = float(stats.t.ppf(0.975, freedom))
     if scale is None:
         half_width = quantile * math.sqrt(variance)
         return Interval(mean, mean - half_width, mean + half_width)

@@ -8,24 +8,20 @@ from numpy.typing import NDArray
 
 from eigenbench.comparison.ranks import complete_table
 
+N_RESAMPLES = 2000
 
-def rank_intervals(
-    errors: pd.DataFrame, *, level: float = 0.95, n_resamples: int = 2000, seed: int = 0
-) -> pd.DataFrame:
+
+def rank_intervals(errors: pd.DataFrame) -> pd.DataFrame:
     """Bound the mean rank and the place of each method by a bootstrap over datasets.
 
-    Each resample draws as many datasets as there are, with replacement, and ranks the methods by their mean
-    ranks on them; the ends are quantiles over resamples.
+    Each of 2,000 resamples draws as many datasets as there are, with replacement, and ranks the methods by
+    their mean ranks on them; the ends hold 95 % of the resamples.
 
     Parameters
     ----------
     errors : DataFrame
         Errors, datasets x methods; infinite where a run failed. Ranks hold for these methods alone: make them
         again for others.
-    level : float, default=0.95
-        Confidence.
-    n_resamples, seed : int
-        Number of resamples and seed of the draws.
 
     Returns
     -------
@@ -38,10 +34,6 @@ def rank_intervals(
     RefusedComparison
         If there are fewer than five datasets, or an error is missing.
 
-    Notes
-    -----
-    Cost: n_resamples x datasets x methods products.
-
     Examples
     --------
     >>> errors = pd.DataFrame({"gem": [1, 1, 2, 1, 1.0], "pca": [2, 2, 1, 3, 4.0], "nca": [3, 4, 5, 2, 5.0]})
@@ -53,9 +45,9 @@ def rank_intervals(
     """
     table = complete_table(errors, min_methods=1)
     ranks = table.rank(axis=1).to_numpy()
-    resampled = _resample_weights(len(ranks), n_resamples, seed) @ ranks
+    resampled = _resample_weights(len(ranks), N_RESAMPLES) @ ranks
     places = pd.DataFrame(resampled.round(9)).rank(axis=1, method="min").to_numpy()
-    ends = [(1 - level) / 2, (1 + level) / 2]
+    ends = [0.025, 0.975]
     found = pd.DataFrame({"mean_rank": ranks.mean(axis=0)}, index=table.columns)
     found["rank_low"], found["rank_high"] = np.quantile(resampled, ends, axis=0)
     found["place"] = found["mean_rank"].rank(method="min").astype(int)
@@ -65,7 +57,7 @@ def rank_intervals(
 
 
 def rank_claim_support(
-    errors: pd.DataFrame, better: str, worse: str, *, n_resamples: int = 2000, seed: int = 0
+    errors: pd.DataFrame, better: str, worse: str, *, n_resamples: int = N_RESAMPLES
 ) -> float:
     """Compute how surely one method ranks before another, whichever rivals compete.
 
@@ -79,8 +71,8 @@ def rank_claim_support(
         Errors, datasets x methods; infinite where a run failed.
     better, worse : str
         Methods of the claim "``better`` has the lower mean rank".
-    n_resamples, seed : int
-        Number of resamples of the datasets, and seed of the draws.
+    n_resamples : int, default=2000
+        Number of resamples of the datasets.
 
     Returns
     -------
@@ -109,9 +101,7 @@ def rank_claim_support(
     moves = (
         np.sign(_differences(first[:, None], rivals)) - np.sign(_differences(second[:, None], rivals))
     ) / 2
-    everything = np.vstack(
-        [np.full(len(table), 1 / len(table)), _resample_weights(len(table), n_resamples, seed)]
-    )
+    everything = np.vstack([np.full(len(table), 1 / len(table)), _resample_weights(len(table), n_resamples)])
     worst = everything @ own + np.maximum(0, everything @ moves).sum(axis=1)
     return float(np.mean(worst[1:] < -1e-9)) if worst[0] < -1e-9 else 0.0
 
@@ -122,8 +112,9 @@ def _differences(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDA
         return np.nan_to_num(first - second, nan=0.0, posinf=np.inf, neginf=-np.inf)
 
 
-def _resample_weights(n_datasets: int, n_resamples: int, seed: int) -> NDArray[np.float64]:
+def _resample_weights(n_datasets: int, n_resamples: int) -> NDArray[np.float64]:
     """Return the weight of each dataset in each resample, shape (n_resamples, n_datasets)."""
-    generator = np.random.default_rng(seed)
-    counts = generator.multinomial(n_datasets, np.full(n_datasets, 1 / n_datasets), size=n_resamples)
+    counts = np.random.default_rng(0).multinomial(
+        n_datasets, np.full(n_datasets, 1 / n_datasets), size=n_resamples
+    )
     return counts / n_datasets

@@ -236,15 +236,13 @@ def _signed_rank_p(differences: np.ndarray) -> float:
     return min(1.0, 2 * float(probabilities[: int(2 * min(positive, negative)) + 1].sum()))
 
 
-def win_tie_loss(errors: pd.DataFrame, *, margin: float = 0.0) -> pd.DataFrame:
+def win_tie_loss(errors: pd.DataFrame) -> pd.DataFrame:
     """Count for each pair of methods on how many datasets the first wins, ties and loses.
 
     Parameters
     ----------
     errors : DataFrame
         Errors, datasets x methods; infinite where a run failed.
-    margin : float, default=0
-        The largest difference that is a tie, in the unit of the errors.
 
     Returns
     -------
@@ -265,7 +263,7 @@ def win_tie_loss(errors: pd.DataFrame, *, margin: float = 0.0) -> pd.DataFrame:
     gem   pca        3     1       1
     """
     differences = pairwise_differences(complete_table(errors))
-    wins, losses = (differences < -margin).sum(), (differences > margin).sum()
+    wins, losses = (differences < 0).sum(), (differences > 0).sum()
     return pd.DataFrame({"wins": wins, "ties": len(differences) - wins - losses, "losses": losses})
 
 

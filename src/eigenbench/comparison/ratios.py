@@ -15,27 +15,23 @@ from eigenbench.comparison.ranks import RefusedComparison, complete_table, pairw
 EQUIVALENCE = 0.10
 
 
-def error_ratios(errors: pd.DataFrame, *, level: float = 0.95, power: float = 0.8) -> pd.DataFrame:
+def error_ratios(errors: pd.DataFrame) -> pd.DataFrame:
     """Compute the geometric mean over datasets of the ratio of errors, for each pair of methods.
 
-    The interval is Student's t for the mean of the logarithms over datasets.
+    The interval of each pair by itself is Student's t, 95 %, for the mean of the logarithms over datasets.
 
     Parameters
     ----------
     errors : DataFrame
         Errors, datasets x methods, none negative; infinite where a run failed. An error of zero counts as
         half of the smallest positive one on its dataset. For scores take 1 minus the score.
-    level : float, default=0.95
-        Confidence of each interval, by itself.
-    power : float, default=0.8
-        Probability with which the ``detectable`` ratio would be found.
 
     Returns
     -------
     DataFrame
         One line per pair ``(first, second)``: ``ratio`` of the error of the first to the second, ``low``,
-        ``high``, and ``detectable``: the ratio above 1 that these datasets find. NaN where a run of
-        the pair failed.
+        ``high``, and ``detectable``: the ratio above 1 that these datasets find in 80 %. NaN where
+        a run of the pair failed.
 
     Raises
     ------
@@ -57,12 +53,12 @@ def error_ratios(errors: pd.DataFrame, *, level: float = 0.95, power: float = 0.
     differences.loc[:, [not (finite[first] and finite[second]) for first, second in differences]] = np.nan
     n_datasets = len(differences)
     mean, error = differences.mean(), differences.std(ddof=1) / np.sqrt(n_datasets)
-    quantile = stats.t.ppf((1 + level) / 2, n_datasets - 1)
+    quantile, power = stats.t.ppf([0.975, 0.8], n_datasets - 1)
     found = {
         "ratio": mean,
         "low": mean - quantile * error,
         "high": mean + quantile * error,
-        "detectable": (quantile + stats.t.ppf(power, n_datasets - 1)) * error,
+        "detectable": (quantile + power) * error,
     }
     return np.exp(pd.DataFrame(found))
 
