@@ -16,9 +16,9 @@ from eigenbench.datasets import (
     CatalogueError,
     MalformedData,
     fetch,
-    file_sums,
     is_current,
     prepare,
+    storage,
     verify_prepared,
 )
 from eigenbench.datasets.storage import prepared_folder, raw_folder, resolve_data_dir
@@ -47,13 +47,13 @@ def pinned(mirror):
 @pytest.fixture
 def reads(monkeypatch):
     """The files whose sum is computed."""
-    names, compute = [], file_sums.sha256_of
+    names, compute = [], storage.sha256_of
 
     def count(path):
         names.append(path.name)
         return compute(path)
 
-    monkeypatch.setattr(file_sums, "sha256_of", count)
+    monkeypatch.setattr(storage, "sha256_of", count)
     return names
 
 
@@ -347,7 +347,6 @@ def test_an_edited_file_of_a_folder_is_noticed(mirror):
     catalogue = own_entry({"folder": "words", "suffixes": [".csv"]})
     write_recordings(mirror, "x")
     first = fetch("t", catalogue=catalogue, progress=False).files[0]
-    assert first.sha256 == first.source_sha256
     os.utime(mirror / "words" / "a" / "1.CSV")
     assert fetch("t", catalogue=catalogue, progress=False).files[0] == first
     write_recordings(mirror, "y")

@@ -44,26 +44,9 @@ def check_member_name(archive: str, name: str) -> str:
 
 
 def tar_members(archive: str, stream: BinaryIO, limit: int) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of a tar's regular files.
+    """Yield name and content of the regular files of an uncompressed tar, at most ``limit`` bytes in all.
 
-    Parameters
-    ----------
-    archive : str
-        Name for error messages.
-    stream : binary file
-        The uncompressed tar.
-    limit : int
-        Most bytes of all members together.
-
-    Yields
-    ------
-    tuple of str and bytes
-        Member name and content.
-
-    Raises
-    ------
-    MalformedData
-        A link, a device, a name outside the folder, truncated content, or more than ``limit`` bytes.
+    Raises `MalformedData` for a link, a device, a name outside the folder, truncated content, or more bytes.
     """
     left = limit
     try:
@@ -86,23 +69,8 @@ def tar_members(archive: str, stream: BinaryIO, limit: int) -> Iterator[tuple[st
 def copy_tar_member(path: Path, opener: Callable[[Path], Any], member: str, target: Path, limit: int) -> bool:
     """Write one member of a compressed tar to a file; return False when there is none of that name.
 
-    Parameters
-    ----------
-    path : Path
-        The archive.
-    opener : callable
-        ``gzip.open`` or ``lzma.open``.
-    member : str
-        Its whole name.
-    target : Path
-        Where it goes.
-    limit : int
-        Most bytes to accept of it.
-
-    Raises
-    ------
-    MalformedData
-        As `tar_members`, up to the member; or it is too large, or the compression damaged.
+    ``opener`` is ``gzip.open`` or ``lzma.open``. Raises `MalformedData` as `tar_members`, up to the member;
+    or where it has more than ``limit`` bytes, or the compression is damaged.
     """
     with compression_errors(path.name), opener(path) as stream:
         for name, content in tar_members(path.name, stream, _TAR_LIMIT):

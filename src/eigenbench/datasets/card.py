@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import ValidationError
 
 from eigenbench.datasets.errors import AlteredData, MalformedData, prepare_again
-from eigenbench.datasets.file_sums import FileSums, partition_sum
 from eigenbench.datasets.splits import AnySplit
+from eigenbench.datasets.storage import FileSums, partition_sum
 from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel
 
 MANIFEST = "manifest.json"
@@ -85,16 +85,9 @@ class PartitionList(StrictModel):
 
 
 class TrainingFiles(StrictModel):
-    """Content of ``X_train.json``.
+    """Content of ``X_train.json``: the partitions in their order, the column of the labels, and the labels.
 
-    Attributes
-    ----------
-    files : tuple of PartitionRecord
-        The partitions in their order.
-    target : str, int or None
-        Column of the labels.
-    labels : tuple of int or of str
-        The labels as the partitions have them, in the order of their codes.
+    The labels are as the partitions have them, in the order of their codes.
     """
 
     files: tuple[PartitionRecord, ...]

@@ -330,17 +330,7 @@ def own_catalogue(suites_dir: Path) -> Path | None:
 def load_with_own(suites_dir: Path) -> Catalogue:
     """Return the catalogue that comes with eigenbench together with that of a folder of suites.
 
-    A name that both have means the folder's own dataset.
-
-    Parameters
-    ----------
-    suites_dir : Path
-        Folder of suite files.
-
-    Raises
-    ------
-    CatalogueError
-        As `load_catalogue` raises it.
+    A name that both have means the folder's own dataset. Raises `CatalogueError` as `load_catalogue` does.
     """
     path = own_catalogue(suites_dir)
     if path is None:

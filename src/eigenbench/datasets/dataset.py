@@ -155,13 +155,7 @@ def _map(path: Path) -> np.ndarray:
 
 
 def _partitions_of(training: TrainingFiles) -> Partitions:
-    """Return the rows as float32, and the codes of their labels.
-
-    Raises
-    ------
-    PartitionError
-        If the first partition can't be read.
-    """
+    """Return the rows as float32, and the codes of their labels."""
     readers = readers_of([record.name for record in training.files], training.target)
     return Partitions([CodedFile(reader, training.labels) for reader in readers])
 
@@ -195,10 +189,8 @@ class CodedFile:
 def labelled_blocks(reader: ParquetFile | ArrayFile) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield finite float32 rows, and labels as int64 or texts.
 
-    Raises
-    ------
-    PartitionError
-        Naming the file: a value that is not finite, or too large for float32, a label that is a fraction.
+    Raises `PartitionError` with the file's name for a value that is not finite, or too large for float32, or
+    a label that is a fraction.
     """
     for X, y in reader():
         with np.errstate(over="ignore"):

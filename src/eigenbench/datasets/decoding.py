@@ -17,23 +17,10 @@ _Step = Callable[[str, BinaryIO, int], BinaryIO]
 
 
 def decode(path: Path, steps: Sequence[str], sink: HashingWriter, limit: int) -> None:
-    """Copy a file through decoding steps into a sink.
+    """Copy a file, as its source gave it, through decoding steps into a sink, which bounds the result.
 
-    Parameters
-    ----------
-    path : Path
-        The file as its source gave it.
-    steps : sequence of str
-        Names of steps, applied in order.
-    sink : HashingWriter
-        Where the result goes; it bounds the size of the result.
-    limit : int
-        Most bytes that a step which must hold its whole input in memory reads.
-
-    Raises
-    ------
-    MalformedData
-        The input is truncated, not in the format of a step, or too large.
+    A step that must hold its whole input in memory reads at most ``limit`` bytes. Raises `MalformedData` for
+    an input that is truncated, not in the format of a step, or too large.
     """
     with compression_errors(path.name), path.open("rb") as source:
         stream: BinaryIO = source
@@ -131,23 +118,10 @@ def adult_to_a9a(data: bytes) -> bytes:
     """Turn ``adult.data`` or ``adult.test`` into the svmlight text of ``a9a`` or ``a9a.t``.
 
     Six numeric columns are binned (a value belongs to the first bin whose upper edge it doesn't exceed),
-    eight categorical ones are coded one-hot, a missing value sets no feature: 123 binary features in all.
-    The bin edges and the order of the codes were found by aligning the two published data sets row by row.
-
-    Parameters
-    ----------
-    data : bytes
-        The records; lines without 15 columns (a comment, blank lines) are left out.
-
-    Returns
-    -------
-    bytes
-        One line per record, with the trailing space that the published files have.
-
-    Raises
-    ------
-    MalformedData
-        A value that Adult doesn't know, with its line.
+    eight categorical ones are coded one-hot, a missing value sets no feature: 123 binary features in all. The
+    bin edges and the order of the codes were found by aligning the two published data sets row by row. Lines
+    without 15 columns (a comment, blank lines) are left out, and lines end in the blank that the published
+    files have. Raises `MalformedData` with the line for a value that Adult doesn't know.
     """
     lines = []
     for number, line in enumerate(data.decode("latin-1").splitlines(), start=1):

@@ -18,17 +18,7 @@ class CatalogueError(DatasetError):
 
 
 class ChecksumMismatch(DatasetError):
-    """The bytes of a file are not the ones the catalogue was written for.
-
-    Parameters
-    ----------
-    file : str
-        Name of the file in the dataset's raw folder.
-    expected, found : str
-        The two SHA-256 sums, in hexadecimal.
-    source : str
-        Where the bytes came from.
-    """
+    """The bytes of a file in the raw folder are not the ones the catalogue was written for."""
 
     def __init__(self, file: str, expected: str, found: str, source: str):
         super().__init__(f"{file} from {source}: expected SHA-256 {expected}, found {found}")
@@ -40,16 +30,7 @@ FETCH_AGAIN = "delete the file and fetch the dataset again"
 class MalformedData(DatasetError):
     """A file doesn't hold what its format or the catalogue promises.
 
-    Parameters
-    ----------
-    file : str or Path
-        The file read.
-    place : str
-        Line, byte offset or member where reading stopped.
-    problem : str
-        What was found there, with its value.
-    remedy : str, optional
-        What the user can do.
+    ``place`` is the line, byte offset or member where reading stopped, ``problem`` what was found there.
     """
 
     def __init__(
@@ -69,15 +50,7 @@ def prepare_again(folder: Path) -> str:
 
 
 class AlteredData(MalformedData):
-    """A file of a prepared dataset is not the one that was written.
-
-    Parameters
-    ----------
-    file : Path
-        The file in the prepared folder.
-    expected, found : str
-        The two SHA-256 sums, in hexadecimal.
-    """
+    """A file of a prepared dataset is not the one that was written, by its SHA-256."""
 
     def __init__(self, file: Path, expected: str, found: str):
         problem = f"altered since it was prepared: expected SHA-256 {expected}, found {found}"
@@ -87,16 +60,8 @@ class AlteredData(MalformedData):
 class DatasetUnavailable(DatasetError):
     """No source gave a file of the dataset.
 
-    Parameters
-    ----------
-    dataset, file : str
-        The dataset and the missing file of its raw folder.
-    reasons : sequence of str
-        One line per source tried: the source and why it failed.
-    place : Path
-        Where the user may put the file by hand.
-    supplied : str, optional
-        Where the user gets a file that can't be fetched.
+    ``reasons`` has one line per source tried; the user may put the file at ``place`` by hand, and
+    ``supplied`` says where to get one that can't be fetched.
     """
 
     def __init__(

@@ -13,10 +13,10 @@ from eigenbench.datasets.card import MANIFEST, FileRecord, Manifest, read_record
 from eigenbench.datasets.catalogue import Catalogue, RawFile, load_catalogue
 from eigenbench.datasets.decoding import decode
 from eigenbench.datasets.errors import ChecksumMismatch, DatasetUnavailable, MalformedData, StorageError
-from eigenbench.datasets.file_sums import FileSums
 from eigenbench.datasets.sources.source import Source, SourceUnavailable, StagingArea
 from eigenbench.datasets.storage import (
     TEMPORARY_PREFIX,
+    FileSums,
     atomic_writer,
     make_folder,
     raw_folder,

@@ -38,27 +38,11 @@ class PreparedPartitions(NamedTuple):
 def prepare_partitions(name: str, entry: CatalogueEntry, raw: Path, folder: Path) -> PreparedPartitions:
     """Read all partitions once and write what a prepared folder keeps of them.
 
-    Parameters
-    ----------
-    name : str
-        Of the dataset.
-    entry : CatalogueEntry
-        Its entry in the catalogue.
-    raw : Path
-        The raw folder, with the lists of partitions.
-    folder : Path
-        The prepared folder.
-
-    Raises
-    ------
-    MalformedData
-        A partition is missing, damaged, or has other columns or types than the first one for training; one
-        is in both parts; other counts than the catalogue's; a class without a training row. The message
-        names it, and nothing is written but test rows whose dataset gets no card.
-
-    Notes
-    -----
-    Memory: one block of rows, and the labels of the test rows.
+    ``raw`` is the folder with the lists of partitions, ``folder`` the prepared one. Needs memory for one
+    block of rows, and the labels of the test rows. Raises `MalformedData` with the name of a partition that
+    is missing, damaged, or has other columns or types than the first one for training; for one that is in
+    both parts; other counts than the catalogue's; a class without a training row. Nothing is then written but
+    test rows whose dataset gets no card.
     """
     assert isinstance(entry.format, PartitionsFormat)
     lists: dict[Part, PartitionList] = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +17,6 @@ from scipy.sparse import csr_array, vstack
 from eigenbench.datasets.storage import storage_errors
 from eigenbench.datasets.strict_model import StrictModel
 
-logger = logging.getLogger(__name__)
-
 _CHUNK = 4096
 """Rows that share one random stream; fixed, so that the rows don't depend on how they are cut."""
 
@@ -30,8 +26,6 @@ _LABEL_SHIFT = 5.0
 
 _LENGTH_SPREAD = 0.5
 """Standard deviation of the logarithm of the number of words in a row."""
-
-_SECONDS_BETWEEN_REPORTS = 5.0
 
 
 class PlantedLabels(StrictModel):
@@ -245,14 +239,10 @@ class PlantedLabels(StrictModel):
         Takes 8 bytes on disk for each nonzero and about 0.2 µs a word and thread; memory 4(d + c) bytes and
         a few chunks.
         """
-        started = reported = time.monotonic()
         with storage_errors(folder), _CSRFile(folder, "X") as X, _CSRFile(folder, "Y") as Y:
             for X_chunk, Y_chunk in self.chunks(n_jobs):
                 X.append(X_chunk)
                 Y.append(Y_chunk)
-                if time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS:
-                    reported = time.monotonic()
-                    logger.info("row %d/%d, %.0f s", X.n_rows, self.n_rows, reported - started)
         return X.mapped(self.n_features), Y.mapped(self.n_labels)
 
 

@@ -23,14 +23,16 @@ from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry, Part, load_
 from eigenbench.datasets.dataset import Dataset, open_prepared
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.fetching import fetch
-from eigenbench.datasets.file_sums import STAMPS, FileSums, partition_sum
 from eigenbench.datasets.partitioned import array_writer, prepare_partitions, record_of
 from eigenbench.datasets.readers import RawRows, read_part
 from eigenbench.datasets.readers.raw_rows import Matrix, natural_key
 from eigenbench.datasets.splits import FirstSplit, FoldSplit, RandomSplit, SampledSplit, draw_split
 from eigenbench.datasets.storage import (
     CHUNK,
+    STAMPS,
+    FileSums,
     make_folder,
+    partition_sum,
     prepared_folder,
     raw_folder,
     resolve_data_dir,

@@ -125,34 +125,12 @@ def draw_split(
     *targets: np.ndarray,
     groups: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw the training and test rows of a split that the seed draws.
+    """Draw the training and test rows of a split, by numpy's PCG64 generator of the seed.
 
-    Parameters
-    ----------
-    split : RandomSplit, SampledSplit or FoldSplit
-        Shares, sizes and whether to stratify.
-    seed : int
-        Seed of numpy's PCG64 generator.
-    *targets : ndarray or sparse array
-        Targets of all rows for a random split or folds; of the training and of the test file for a sampled
-        one.
-    groups : ndarray of shape (n,), optional
-        The group of each row, for grouped folds.
-
-    Returns
-    -------
-    train, test : ndarray of int64
-        Row numbers, in the order drawn or, of folds, ascending. Their counts don't depend on the seed, but
-        for those of folds, which differ by at most 1, or more where groups are kept whole.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> split = RandomSplit(kind="random", test_fraction=0.5, stratify=True, max_train=4)
-    >>> y = np.repeat([0, 1], [15, 5])
-    >>> train, test = draw_split(split, 0, y)
-    >>> np.bincount(y[train]).tolist(), np.bincount(y[test]).tolist()
-    ([3, 1], [8, 2])
+    ``targets`` are those of all rows for a random split or folds, those of the training and of the test file
+    for a sampled one; ``groups`` are the group of each row, for grouped folds. Row numbers are in the order
+    drawn or, of folds, ascending. Their counts don't depend on the seed, but for those of folds, which differ
+    by at most 1, or more where groups are kept whole.
     """
     strata = targets if split.stratify else (None,) * len(targets)
     if isinstance(split, FoldSplit):
@@ -213,36 +191,12 @@ def _first(size: int | None, n: int, codes: np.ndarray | None) -> slice | np.nda
 def fold_split(
     n: int, n_folds: int, seed: int, strata: np.ndarray | None = None, groups: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Take one fold of a cross-validation as the test set.
+    """Take one fold of a cross-validation as the test set; row numbers are ascending.
 
-    Parameters
-    ----------
-    n, n_folds : int
-        Numbers of rows and folds.
-    seed : int
-        ``seed // n_folds`` draws the folds, ``seed % n_folds`` is the one to test on: consecutive seeds from
-        a multiple of ``n_folds`` on test on every row once.
-    strata : ndarray of shape (n,), optional
-        Class codes. The rows of a class are dealt out in turn, so that its counts in any two folds differ by
-        at most 1; with groups, as evenly as whole groups allow.
-    groups : ndarray of shape (n,), optional
-        Rows of one group are in one fold.
-
-    Returns
-    -------
-    train, test : ndarray of int64
-        Ascending row numbers.
-
-    Raises
-    ------
-    ValueError
-        Fewer groups than folds.
-
-    Examples
-    --------
-    >>> train, test = fold_split(10, 5, seed=0)
-    >>> len(train), len(test)
-    (8, 2)
+    ``seed // n_folds`` draws the folds, ``seed % n_folds`` is the one to test on: consecutive seeds from a
+    multiple of ``n_folds`` on test on every row once. The rows of a class of ``strata`` are dealt out in
+    turn, so that its counts in any two folds differ by at most 1; with ``groups``, whose rows are in one
+    fold, as evenly as whole groups allow. Raises ValueError for fewer groups than folds.
     """
     repetition, fold = divmod(seed, n_folds)
     if groups is not None:
@@ -273,21 +227,12 @@ def _grouped_folds(
 def holdout_split(
     y: Any, fraction: float, seed: int, groups: np.ndarray | None = None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Split training rows at random into a part to fit on and a validation part.
+    """Split training rows at random into a part to fit on and a validation part; row numbers are sorted.
 
-    Class labels are stratified: each class gives the same share (rounded), and always keeps at least one
-    row to fit on; where all are too small to give one, the largest does. Indicator matrices and numbers are
-    split without strata. Rows of one group stay together, and the shares are as even as whole groups allow.
-
-    Returns
-    -------
-    fit_rows, validation_rows : arrays of int
-        Sorted row indices, disjoint, together all rows.
-
-    Raises
-    ------
-    ValueError
-        If all rows are of one group.
+    Class labels are stratified: each class gives the same share (rounded), and always keeps at least one row
+    to fit on; where all are too small to give one, the largest does. Indicator matrices and numbers are split
+    without strata. Rows of one group stay together, and the shares are as even as whole groups allow. Raises
+    ValueError if all rows are of one group.
     """
     if groups is not None:
         n_folds = min(round(1 / fraction), len(np.unique(groups)))

@@ -8,9 +8,8 @@ from pathlib import Path
 from eigenbench.datasets.card import Card, FileRecord, read_records, verified_card
 from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry, RawFile, load_catalogue
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.file_sums import FileSums
 from eigenbench.datasets.sources.source import SourceUnavailable
-from eigenbench.datasets.storage import prepared_folder, raw_folder, resolve_data_dir
+from eigenbench.datasets.storage import FileSums, prepared_folder, raw_folder, resolve_data_dir
 
 _FORMAT_VERSION = 2
 _LOCAL_KINDS = ("mirror", "folder", "path", "partitions")
@@ -99,17 +98,9 @@ def _own_files_are_unchanged(entry: CatalogueEntry, card: Card, folder: Path, su
 def own_file_is_unchanged(path: Path, raw: RawFile, record: FileRecord, sums: FileSums) -> bool:
     """Return whether a raw file without a pinned sum is what its record says, and so is its source.
 
-    Parameters
-    ----------
-    path : Path
-        The file in the raw folder. Without it, its source must be there.
-    raw : RawFile
-        Its entry in the catalogue.
-    record : FileRecord
-        Its record in the manifest. A file that the user put in the raw folder has no other source; for one
-        from the mirror, the first source that is there counts, and when there is none, the raw file alone.
-    sums : FileSums
-        Of the raw folder.
+    A file that the user put in the raw folder has no other source; for one from the mirror, the first source
+    that is there counts, and when there is none, the raw file alone. Without the file, its source must be
+    there. ``sums`` are those of the raw folder.
     """
     in_place = path.is_file()
     if in_place and sums.of_file(path) != record.sha256:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from eigenbench.datasets.readers.cepstra import (
+from eigenbench.datasets.readers.audio import (
     frame_centres,
     mel_cepstra,
     mel_filters,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from eigenbench.datasets import MalformedData
-from eigenbench.datasets.readers.matrix_and_labels import read_matrix_and_labels
+from eigenbench.datasets.readers.delimited import read_matrix_and_labels
 
 MATRIX = b"550 0 495 \n0 0 999 \n"
 LABELS = b"1\n-1\n"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from eigenbench.datasets import MalformedData
-from eigenbench.datasets.readers.multilabel_text import read_lshtc, read_xmc
+from eigenbench.datasets.readers.sparse_text import read_lshtc, read_xmc
 
 N_FEATURES, N_LABELS = 5, 4
 VALUES = st.sampled_from([0.0, 0.0, 1.0, -2.5, 1e-7])

@@ -10,7 +10,7 @@ from sounds import riff, sphere
 
 from eigenbench.datasets import MalformedData
 from eigenbench.datasets.archives import pack_tar
-from eigenbench.datasets.readers.cepstra import mel_cepstra, with_derivatives
+from eigenbench.datasets.readers.audio import mel_cepstra, with_derivatives
 from eigenbench.datasets.readers.speech_corpus import read_speech_corpus
 
 READ = partial(read_speech_corpus, test_speakers="core_test")

@@ -7,21 +7,19 @@ from pathlib import Path
 from eigenbench.datasets.catalogue import CatalogueEntry, Part
 from eigenbench.datasets.readers.arff import read_arff
 from eigenbench.datasets.readers.arrays import read_arrays
-from eigenbench.datasets.readers.delimited import read_table
+from eigenbench.datasets.readers.delimited import read_matrix_and_labels, read_table
 from eigenbench.datasets.readers.gisette import read_gisette_rebuilt
 from eigenbench.datasets.readers.hmc import read_hmc
 from eigenbench.datasets.readers.idx import read_emnist, read_idx
 from eigenbench.datasets.readers.letters import read_handwritten_letters
 from eigenbench.datasets.readers.matlab import read_mat
-from eigenbench.datasets.readers.matrix_and_labels import read_matrix_and_labels
-from eigenbench.datasets.readers.multilabel_text import read_lshtc, read_xmc
 from eigenbench.datasets.readers.pgm import read_pgm_tar
 from eigenbench.datasets.readers.pickled_arrays import read_pickled_arrays
 from eigenbench.datasets.readers.planted import read_planted_labels
 from eigenbench.datasets.readers.printed import read_printed
 from eigenbench.datasets.readers.r_data import read_r_frame, read_r_matrix, read_r_mldr
 from eigenbench.datasets.readers.raw_rows import RawRows
-from eigenbench.datasets.readers.sparse_text import read_svmlight, read_vw
+from eigenbench.datasets.readers.sparse_text import read_lshtc, read_svmlight, read_vw, read_xmc
 from eigenbench.datasets.readers.speech_corpus import read_speech_corpus
 
 __all__ = ["READERS", "RawRows", "read_part"]

@@ -31,17 +31,10 @@ _REMEDY = "correct the file, or fetch the dataset again"
 
 
 class ArffAttribute(NamedTuple):
-    """A declared column.
+    """A declared column: its name, the first word of its type in small letters, or "nominal", and the rest.
 
-    Attributes
-    ----------
-    name : str
-    kind : str
-        First word of the type, in small letters; "nominal" for a list of values.
-    detail : str
-        The rest of the declaration: format of a date, hierarchy of classes.
-    values : tuple of str
-        Of a nominal attribute, in the order of the file.
+    ``detail`` is the format of a date or the hierarchy of classes; ``values`` are those of a nominal
+    attribute.
     """
 
     name: str
@@ -55,19 +48,8 @@ def open_arff(
 ) -> tuple[list[ArffAttribute], Iterator[tuple[int, str]]]:
     """Return the attributes of a file and its rows as numbered lines, without blank ones and comments.
 
-    Parameters
-    ----------
-    path : Path
-        Named in error messages.
-    text : iterable of str
-        The lines of the file.
-    kinds : tuple of str
-        The types that the attributes may have, beside numbers.
-
-    Raises
-    ------
-    MalformedData
-        Another declaration, or no ``@data``, with the line's number.
+    ``kinds`` are the types that the attributes may have beside numbers. Raises `MalformedData` with the
+    line's number for another declaration, or no ``@data``.
     """
     stripped = ((number, line.strip()) for number, line in enumerate(text, start=1))
     lines = ((number, line) for number, line in stripped if line and not line.startswith("%"))
@@ -147,25 +129,10 @@ def _wrong(path: Path, number: int, problem: str) -> MalformedData:
 
 
 def read_arff(path: Path, *, n_labels: int) -> RawRows:
-    """Read a sparse multilabel ARFF file.
+    """Read a sparse multilabel file, whose attributes are numeric, or 0 or 1, and whose last are the labels.
 
-    Parameters
-    ----------
-    path : Path
-        The file; ``%`` starts a comment line. Its attributes are numeric, or 0 or 1.
-    n_labels : int
-        How many of the last attributes are labels.
-
-    Returns
-    -------
-    RawRows
-        float32 CSR features, uint8 CSR indicator, label names.
-
-    Raises
-    ------
-    MalformedData
-        An unknown declaration, a row that isn't ``{index value, …}`` with ascending indices in range, or a
-        label that isn't 0 or 1, with the line's number.
+    Raises `MalformedData` with the line's number for an unknown declaration, a row that isn't ``{index value,
+    …}`` with ascending indices in range, or a label that isn't 0 or 1.
     """
     columns, values, ends = array("i"), array("d"), array("q", [0])
     with path.open(encoding="latin-1", newline="\n") as text:

@@ -21,29 +21,13 @@ _CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
 
 
 def read_arrays(path: Path) -> RawRows:
-    """Read an npz file.
+    """Read an npz file; pickled arrays are refused.
 
-    Parameters
-    ----------
-    path : Path
-        Holds ``X`` of shape (n, d), or of more dimensions, which become one; or ``X_data``, ``X_indices``,
-        ``X_indptr`` and ``X_shape`` of a CSR array; ``y`` of shape (n,), whole numbers or texts of classes,
-        floats of a regression, or of shape (n, c) of 0 and 1 with the names of its columns
-        in ``label_names``; and, for grouped folds, ``groups`` of shape (n,), whole numbers.
-        Pickled arrays are refused.
-
-    Raises
-    ------
-    MalformedData
-        Another file, or an array that is missing or has another shape or type.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "own.npz"
-    >>> np.savez(path, X=np.eye(3), y=np.array(["a", "b", "a"]))
-    >>> read_arrays(path).features.shape
-    (3, 3)
+    It holds ``X`` of shape (n, d), or of more dimensions, which become one; or ``X_data``, ``X_indices``,
+    ``X_indptr`` and ``X_shape`` of a CSR array; ``y`` of shape (n,), whole numbers or texts of classes,
+    floats of a regression, or of shape (n, c) of 0 and 1 with the names of its columns in ``label_names``;
+    and, for grouped folds, ``groups`` of shape (n,), whole numbers. Raises `MalformedData` for an array that
+    is missing or has another shape or type.
     """
     features, arrays = load_arrays(path)
     y = arrays["y"]

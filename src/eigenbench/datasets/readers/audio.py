@@ -1,6 +1,7 @@
-"""Speech recordings, RIFF ``.wav`` and NIST SPHERE, and the phone labels that lie beside them in TIMIT.
+"""Speech: recordings (RIFF ``.wav`` and NIST SPHERE), TIMIT's lists of phones, and mel-frequency cepstra.
 
-SPHERE is parsed here because libsndfile (soundfile) takes a truncated recording for a shorter one.
+SPHERE is parsed here because libsndfile (soundfile) takes a truncated recording for a shorter one; cepstra
+are computed here because librosa and python_speech_features define filters, window or logarithm differently.
 """
 
 import io
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.fft import dct, rfft
 
 from eigenbench.datasets.errors import MalformedData
 
@@ -20,6 +22,15 @@ _SPHERE_FIELD = re.compile(r"(\w+) -(?:i ([+-]?\d{1,18})|r (\S+)|s\d{1,4} (.*))"
 _LARGEST_HEADER = 1 << 16
 _CONVERT = "convert it, for example with 'sph2pipe -f wav', and put the result in its place"
 _N_STATES = 3
+
+WINDOW_SECONDS = 0.025
+HOP_SECONDS = 0.010
+_PRE_EMPHASIS = 0.97
+_N_FILTERS = 26
+_DERIVATIVE_RADIUS = 2
+
+#: Energies of a filter below this, in units of squared 16-bit steps, count as silence.
+_ENERGY_FLOOR = 1.0
 _PHONE = re.compile(rb"(\d{1,12})[ \t]+(\d{1,12})[ \t]+([!-~]{1,20})\s*")
 
 
@@ -43,23 +54,8 @@ class Phone:
 def parse_recording(name: str, content: bytes) -> Recording:
     """Read a recording in whichever of the two formats its first bytes show; TIMIT's ``.wav`` are SPHERE.
 
-    Parameters
-    ----------
-    name : str
-        Of the file, for errors.
-    content : bytes
-        One channel of 16-bit linear samples.
-
-    Returns
-    -------
-    Recording
-        Samples and their rate.
-
-    Raises
-    ------
-    MalformedData
-        Another format, another coding, several channels, or fewer samples than the header says; for a
-        compressed file with the way to convert it.
+    Raises `MalformedData` for another format or coding, several channels, or fewer samples than the header
+    says; for a compressed file with the way to convert it.
     """
     stream = io.BytesIO(content)
     if content.startswith(_SPHERE_MAGIC):
@@ -71,24 +67,10 @@ def parse_recording(name: str, content: bytes) -> Recording:
 
 
 def parse_phones(name: str, content: bytes) -> tuple[Phone, ...]:
-    """Read a ``.phn`` file.
+    """Read a ``.phn`` file: lines ``start end phone``, in samples, in order of time; there can be gaps.
 
-    Parameters
-    ----------
-    name : str
-        Of the file, for errors.
-    content : bytes
-        Lines ``start end phone``, in samples.
-
-    Returns
-    -------
-    tuple of Phone
-        In order of time; there can be gaps between them.
-
-    Raises
-    ------
-    MalformedData
-        A line of another form, an empty or overlapping phone, or no phones, with the line's number.
+    Raises `MalformedData` with the line's number for another form, an empty or overlapping phone, or no
+    phones.
     """
     phones: list[Phone] = []
     for number, line in enumerate(io.BytesIO(content), start=1):
@@ -109,29 +91,11 @@ def parse_phones(name: str, content: bytes) -> tuple[Phone, ...]:
 def phone_states(
     phones: Sequence[Phone], moments: NDArray[np.int64]
 ) -> tuple[NDArray[np.str_], NDArray[np.bool_]]:
-    """Label moments with phone and third of the phone.
+    """Label moments, which are sample numbers, with phone and third of the phone: ``"aa_1"`` to ``"aa_3"``.
 
     Hidden Markov models give phones three states, begin, middle and end. Here they are thirds of equal
-    length, since no alignment comes with the data.
-
-    Parameters
-    ----------
-    phones : sequence of Phone
-        Not overlapping, in order of time, at least one.
-    moments : ndarray of shape (n,), int64
-        Sample numbers.
-
-    Returns
-    -------
-    labels : ndarray of shape (n,), str
-        ``"aa_1"`` to ``"aa_3"`` for the phone ``aa``; arbitrary where ``covered`` is False.
-    covered : ndarray of shape (n,), bool
-        Whether a phone covers the moment.
-
-    Examples
-    --------
-    >>> phone_states([Phone(0, 300, "h#"), Phone(300, 360, "b")], np.array([50, 299, 330, 400]))[0].tolist()
-    ['h#_1', 'h#_3', 'b_2', 'b_3']
+    length, since no alignment comes with the data. The second array says whether a phone covers the moment;
+    where none does, its label is arbitrary. ``phones`` are in order of time, at least one.
     """
     starts = np.array([phone.start for phone in phones])
     ends = np.array([phone.end for phone in phones])
@@ -201,3 +165,71 @@ def _samples(name: str, data: bytes, n: int, dtype: str) -> np.ndarray:
     if len(data) < 2 * n:
         raise MalformedData(name, "samples", f"{len(data) // 2} of {n} that the header announces")
     return np.frombuffer(data, dtype=dtype, count=n).astype(np.int16)
+
+
+def frame_centres(n_samples: int, rate: int) -> NDArray[np.int64]:
+    """Return the sample at the middle of every frame; only whole windows make a frame."""
+    window, hop = round(WINDOW_SECONDS * rate), round(HOP_SECONDS * rate)
+    n_frames = max(0, 1 + (n_samples - window) // hop)
+    return np.arange(n_frames) * hop + window // 2
+
+
+def mel_cepstra(samples: NDArray[np.int16], rate: int, n_cepstra: int = 13) -> NDArray[np.float64]:
+    """Compute mel-frequency cepstral coefficients of a sound, one row a frame, the zeroth (loudness) first.
+
+    Windows of 25 ms every 10 ms, pre-emphasis 0.97, Hamming window, power spectrum, 26 triangular filters
+    whose corners are equally spaced on the mel scale between 0 and half the rate, logarithm, orthonormal
+    cosine transform. The definition is that of S. Davis and P. Mermelstein, "Comparison of parametric
+    representations for monosyllabic word recognition", IEEE Trans. ASSP, 1980. ``rate``: at least 8,000.
+    """
+    window, hop = round(WINDOW_SECONDS * rate), round(HOP_SECONDS * rate)
+    sound = samples.astype(np.float64)
+    sound[1:] -= _PRE_EMPHASIS * samples[:-1]
+    if len(sound) < window:
+        return np.empty((0, n_cepstra))
+    frames = np.lib.stride_tricks.sliding_window_view(sound, window)[::hop] * np.hamming(window)
+    size = 1 << (window - 1).bit_length()
+    power = np.abs(rfft(frames, size, axis=1)) ** 2 / size
+    energies = np.maximum(power @ mel_filters(size, rate).T, _ENERGY_FLOOR)
+    return dct(np.log(energies), norm="ortho", axis=1)[:, :n_cepstra]
+
+
+def mel_filters(size: int, rate: int) -> NDArray[np.float64]:
+    """Return the weights of the triangular filters over the bins of a spectrum, (26, size // 2 + 1)."""
+    highest = 2595 * np.log10(1 + rate / 2 / 700)
+    corners = 700 * (10 ** (np.linspace(0, highest, _N_FILTERS + 2) / 2595) - 1)
+    frequencies = np.arange(size // 2 + 1) * (rate / size)
+    rising = (frequencies - corners[:-2, None]) / np.diff(corners)[:-1, None]
+    falling = (corners[2:, None] - frequencies) / np.diff(corners)[1:, None]
+    return np.clip(np.minimum(rising, falling), 0, None)
+
+
+def with_derivatives(cepstra: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Append first and second derivatives in time, (n, c) → (n, 3c).
+
+    A derivative is the slope of a regression line over two frames on either side; the first and the last
+    frame stand for those beyond.
+    """
+    first = _slope(cepstra)
+    return np.hstack([cepstra, first, _slope(first)])
+
+
+def _slope(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    n, radius = len(values), _DERIVATIVE_RADIUS
+    if n == 0:
+        return values
+    padded = np.pad(values, ((radius, radius), (0, 0)), mode="edge")
+    steps = range(1, radius + 1)
+    sums = sum(t * (padded[radius + t : radius + t + n] - padded[radius - t : radius - t + n]) for t in steps)
+    return np.asarray(sums) / (2 * sum(t * t for t in steps))
+
+
+def with_context(frames: NDArray[np.floating], radius: int, out: NDArray[np.floating]) -> None:
+    """Write every frame with ``radius`` neighbours on either side, in order of time, into a row of ``out``.
+
+    The first and the last frame of the recording stand for those beyond.
+    """
+    n, width = frames.shape
+    padded = np.pad(frames, ((radius, radius), (0, 0)), mode="edge")
+    for position in range(2 * radius + 1):
+        out[:, position * width : (position + 1) * width] = padded[position : position + n]

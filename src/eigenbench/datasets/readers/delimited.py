@@ -1,4 +1,4 @@
-"""Delimited text with one column of class labels, the others numbers or categories."""
+"""Text tables: delimited columns with one of class labels, and a matrix beside its labels (NIPS 2003)."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.raw_rows import RawRows, natural_key
+from eigenbench.datasets.readers.raw_rows import RawRows, integer_labels, natural_key
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -25,34 +25,12 @@ def read_table(
     label: Literal["first", "last"] = "last",
     one_hot: bool = False,
 ) -> RawRows:
-    """Read rows of numbers, or of categories, and a label.
+    """Read rows of numbers and a label, from UTF-8 text without header or blank lines.
 
-    Parameters
-    ----------
-    path : Path
-        UTF-8 text without header or blank lines.
-    delimiter : str, default=","
-        Between the columns.
-    label : {"first", "last"}, default="last"
-        Which column holds the label.
-    one_hot : bool, default=False
-        Take the columns for categories: one 0/1 feature for each value that a column has, column after
-        column, values in natural order.
-
-    Returns
-    -------
-    RawRows
-        float32 features and labels, int64 when all are whole numbers, else strings.
-
-    Raises
-    ------
-    MalformedData
-        A blank line, a value that is no number (with ``one_hot``: none at all), a missing label or another
-        number of columns, with its line.
-
-    Notes
-    -----
-    8 bytes a value besides the result, and 2 s for Covertype's 581,012 rows.
+    With ``one_hot`` the columns are categories: one 0/1 feature for each value that a column has, column
+    after column, values in natural order. Labels are int64 when all are whole numbers, else strings. Raises
+    `MalformedData` with the line for a blank one, a value that is no number (with ``one_hot``: none at all),
+    a missing label or another number of columns. Takes 8 bytes a value besides the result.
     """
     from pyarrow import ArrowException, csv, float64, string
 
@@ -100,3 +78,28 @@ def _typed(labels: list[str]) -> np.ndarray:
     if all(re.fullmatch(r"[+-]?[0-9]{1,15}", label) for label in labels):
         return np.array(labels, dtype=np.int64)
     return np.array(labels, dtype=np.str_)
+
+
+def read_matrix_and_labels(matrix: Path, labels: Path) -> RawRows:
+    """Read numbers separated by blanks, one example a line, and a file of whole numbers, one label a line.
+
+    Raises `MalformedData` for something else than numbers, lines of different lengths, an empty file, or not
+    one label a line of features.
+    """
+    features, codes = _numbers(matrix, np.float32), _numbers(labels, np.float64)
+    if codes.shape[1] != 1:
+        raise MalformedData(labels.name, "line 1", f"{codes.shape[1]} numbers instead of one label")
+    if len(features) != len(codes):
+        raise MalformedData(labels.name, "labels", f"{len(codes)} labels for {len(features)} rows")
+    return RawRows(features, integer_labels(labels, codes[:, 0]))
+
+
+def _numbers(path: Path, dtype: type) -> np.ndarray:
+    with path.open("rb") as text:
+        first = text.read(1)
+    if first in (b"", b"\n"):
+        raise MalformedData(path.name, "line 1", "the file or its first line is empty")
+    try:
+        return np.loadtxt(path, dtype=dtype, comments=None, ndmin=2, encoding="ascii")
+    except (ValueError, OverflowError) as error:
+        raise MalformedData(path.name, "table", str(error)) from error

@@ -35,25 +35,11 @@ _POSITIVE, _NEGATIVE = 4, 9
 def read_gisette_rebuilt(
     train_images: Path, train_labels: Path, test_images: Path, test_labels: Path, *, seed: int
 ) -> RawRows:
-    """Rebuild GISETTE from the four idx files of MNIST.
+    """Rebuild GISETTE from the four idx files of MNIST, whose digits of both parts are pooled.
 
-    Parameters
-    ----------
-    train_images, train_labels, test_images, test_labels : Path
-        Uncompressed idx files; the digits of both parts are pooled.
-    seed : int
-        Of every draw.
-
-    Returns
-    -------
-    RawRows
-        float32 features, 7,000 x 5,000 whole numbers from 0 to 999, and int64 labels +1 and -1; the first
-        6,000 rows are the training set.
-
-    Raises
-    ------
-    MalformedData
-        A damaged file, images that aren't 28 x 28, or fewer than 3,500 digits of a class.
+    Features are 7,000 x 5,000 whole numbers from 0 to 999, labels +1 and -1; the first 6,000 rows are the
+    training set. Raises `MalformedData` for a damaged file, images that aren't 28 x 28, or fewer than 3,500
+    digits of a class.
     """
     generator = np.random.default_rng(seed)
     digits, labels = _draw_digits((train_images, train_labels, test_images, test_labels), generator)

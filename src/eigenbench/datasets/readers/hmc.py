@@ -16,26 +16,15 @@ _HIERARCHY = "hierarchical"
 def read_hmc(*paths: Path) -> RawRows:
     """Read the files of one part, which share a hierarchy.
 
-    Parameters
-    ----------
-    *paths : Path
-        ARFF whose last attribute is ``class hierarchical``, followed by a list of either paths
-        (``01,01/01,…``: a tree, whose nodes are the paths) or edges (``parent/child,…`` with ``root``: a
-        directed acyclic graph). Other attributes are numeric or nominal; ``?`` is a missing value. The class
-        of a row is its nodes, joined by ``@``.
+    The last attribute is ``class hierarchical``, followed by a list of either paths (``01,01/01,…``: a tree,
+    whose nodes are the paths) or edges (``parent/child,…`` with ``root``: a directed acyclic graph). Other
+    attributes are numeric or nominal; ``?`` is a missing value. The class of a row is its nodes, joined by
+    ``@``.
 
-    Returns
-    -------
-    RawRows
-        float32 features, one column for a number and one for each value of a nominal attribute, with the
-        mean of the part's known values for a missing one; uint8 CSR indicator of the nodes as the file gives
-        them, without their ancestors; the nodes' names; ``label_edges``.
-
-    Raises
-    ------
-    MalformedData
-        Another kind of attribute, a hierarchy that isn't one or differs between the files, a row with a value
-        that is no number or not declared, or no rows; with the line's number.
+    Features are one column for a number and one for each value of a nominal attribute, with the mean of the
+    part's known values for a missing one; labels are the nodes as the file gives them, without their
+    ancestors. Raises `MalformedData` with the line's number for another kind of attribute, a hierarchy that
+    isn't one or differs between the files, a row with a value that is no number or not declared, or no rows.
     """
     rows: list[list[float]] = []
     labels: list[list[int]] = []

@@ -14,22 +14,10 @@ _UINT8 = 0x08
 
 
 def read_idx(images: Path, labels: Path) -> RawRows:
-    """Read idx images and their labels.
+    """Read uncompressed idx files of unsigned bytes: images of 2 or more dimensions, and their labels.
 
-    Parameters
-    ----------
-    images, labels : Path
-        Uncompressed idx files of unsigned bytes with 2 or more dimensions, and with one.
-
-    Returns
-    -------
-    RawRows
-        uint8 features, one row per image, and int64 labels.
-
-    Raises
-    ------
-    MalformedData
-        A wrong header, a file shorter or longer than its header says, or not as many labels as images.
+    Raises `MalformedData` for a wrong header, a file shorter or longer than its header says, or not as many
+    labels as images.
     """
     pixels, codes = read_idx_array(images), read_idx_array(labels)
     if pixels.ndim < 2 or codes.ndim != 1:
@@ -72,20 +60,7 @@ _LARGEST_IDX = 1 << 30
 def read_emnist(images: Path, labels: Path) -> RawRows:
     """Read gzip-compressed idx files of EMNIST, whose images are transposed, and turn the images upright.
 
-    Parameters
-    ----------
-    images, labels : Path
-        As its archive holds them.
-
-    Returns
-    -------
-    RawRows
-        uint8 features, one row per image in row-major order, and int64 labels.
-
-    Raises
-    ------
-    MalformedData
-        As `read_idx`, damaged compression, or images that aren't matrices.
+    Raises `MalformedData` as `read_idx`, and for damaged compression or images that aren't matrices.
     """
     pixels, codes = (
         parse_idx(path.name, read_expanded(path, gzip.open, _LARGEST_IDX)) for path in (images, labels)

@@ -29,25 +29,11 @@ _DRAWINGS: TypeAdapter[dict[str, list[Drawing]]] = TypeAdapter(
 def read_handwritten_letters(capitals: Path, strokes: Path) -> RawRows:
     """Read scanned capitals and draw handwritten lower-case letters beside them.
 
-    Parameters
-    ----------
-    capitals : Path
-        Parquet table of bytes: column ``0`` is the letter's number from 0, the others are the pixels of an
-        image of 28 x 28, row by row.
-    strokes : Path
-        JSON text, ``{character: [[[[x, y], …], …], …]}``: for each character examples of strokes of points.
-        Only the lower-case letters are used.
-
-    Returns
-    -------
-    RawRows
-        uint8 features and the letters as labels: capitals, then lower-case letters, each in the order of
-        its file within a letter.
-
-    Raises
-    ------
-    MalformedData
-        A damaged file, pixels or coordinates that aren't what they should be, or a letter without examples.
+    ``capitals`` is a Parquet table of bytes: column ``0`` is the letter's number from 0, the others are the
+    pixels of an image of 28 x 28, row by row. ``strokes`` is JSON, ``{character: [[[[x, y], …], …], …]}``:
+    for each character examples of strokes of points, of which only the lower-case letters are used. Rows are
+    capitals, then lower-case letters, each in the order of its file within a letter. Raises `MalformedData`
+    for a damaged file, pixels or coordinates that aren't what they should be, or a letter without examples.
     """
     images, codes = _scanned(capitals)
     drawn = _strokes(strokes)
@@ -58,20 +44,11 @@ def read_handwritten_letters(capitals: Path, strokes: Path) -> RawRows:
 
 
 def draw_strokes(strokes: Drawing) -> np.ndarray:
-    """Draw pen strokes as MNIST draws digits.
+    """Draw pen strokes as MNIST draws digits, in 28 x 28 uint8 pixels of which ink is 255.
 
     The ink, of a round pen 2.2 pixels wide, fits a box of 20 x 20 pixels with its proportions kept, and its
-    centre of mass is in the middle of 28 x 28 pixels; grey levels come from averaging 8 x 8 finer ones.
-
-    Parameters
-    ----------
-    strokes : list of strokes
-        Each a list of points ``[x, y]``, y downwards, in any unit.
-
-    Returns
-    -------
-    ndarray of shape (28, 28), uint8
-        Ink is 255.
+    centre of mass is in the middle; grey levels come from averaging 8 x 8 finer ones. A stroke is a list of
+    points ``[x, y]``, y downwards, in any unit.
     """
     points = np.concatenate([np.asarray(stroke, dtype=np.float64) for stroke in strokes])
     low, high = points.min(axis=0), points.max(axis=0)

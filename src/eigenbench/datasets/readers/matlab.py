@@ -22,26 +22,11 @@ numpy.savez(sys.stdout.buffer, **{name: found[name] for name in names if name in
 
 
 def read_mat(path: Path, *, features: str, labels: str, image: tuple[int, int] | None = None) -> RawRows:
-    """Read two numeric matrices of a file; no other variable is touched.
+    """Read two numeric matrices of a MATLAB 5 file: one row per example, and one whole number per example.
 
-    Parameters
-    ----------
-    path : Path
-        A MATLAB 5 file (not the HDF5 one of version 7.3).
-    features, labels : str
-        Names of the variables: one row per example, and one whole number per example.
-    image : pair of int, optional
-        Height and width of the images that the rows hold column by column; they are turned to row by row.
-
-    Returns
-    -------
-    RawRows
-        float32 features and int64 labels, in the file's order.
-
-    Raises
-    ------
-    MalformedData
-        A damaged file, a variable that is missing or no numeric matrix, or sizes that don't fit together.
+    ``image`` is height and width of the images that the rows hold column by column; they are turned to row by
+    row. No other variable is touched. Raises `MalformedData` for a damaged file, a variable that is missing
+    or no numeric matrix, or sizes that don't fit together.
     """
     table, codes = _variables(path, (features, labels))
     if len(table) == 0 or codes.size != len(table):

@@ -16,26 +16,11 @@ _PAIR = b"\r\n"
 
 
 def read_pgm_tar(path: Path, *, block: int = 1) -> RawRows:
-    """Read a tar of equally sized images.
+    """Read a tar of equally sized images ``<class>/<image>.pgm``, in the natural order of their names.
 
-    Parameters
-    ----------
-    path : Path
-        Tar with members ``<class>/<image>.pgm``.
-    block : int, default=1
-        Side of the squares of pixels that are averaged into one, rounded to a whole grey level.
-
-    Returns
-    -------
-    RawRows
-        uint8 features, one image per row in row-major order, rows in the natural order of the member names;
-        labels are the names of the folders.
-
-    Raises
-    ------
-    MalformedData
-        A damaged tar or image, images of different sizes, or of one that ``block`` doesn't divide, with the
-        member's name.
+    Squares of ``block`` x ``block`` pixels are averaged into one, rounded to a whole grey level; labels are
+    the names of the folders. Raises `MalformedData` with the member's name for a damaged tar or image, images
+    of different sizes, or of one that ``block`` doesn't divide.
     """
     with path.open("rb") as stream:
         members = dict(tar_members(path.name, stream, limit=path.stat().st_size))

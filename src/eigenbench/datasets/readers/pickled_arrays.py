@@ -25,22 +25,9 @@ _SLACK_BYTES = 1 << 20
 def read_pickled_arrays(*paths: Path, n_values: int) -> RawRows:
     """Read bzip2-compressed pickles of ``{'X': array, 'y': array}``, as old scikit-multilearn ships them.
 
-    Parameters
-    ----------
-    *paths : Path
-        The files, whose rows follow each other.
-    n_values : int
-        Rows times features and labels that there should be; a file that expands to much more is refused.
-
-    Returns
-    -------
-    RawRows
-        float32 features (dense) and a uint8 CSR indicator.
-
-    Raises
-    ------
-    MalformedData
-        Truncated or damaged content, any other object in the pickle, or arrays that don't fit together.
+    The rows of the files follow each other. ``n_values`` is the number of features and labels that there
+    should be; a file that expands to much more is refused. Raises `MalformedData` for damaged content, any
+    other object in the pickle, or arrays that don't fit together.
     """
     parts = [_read_part(path, n_values) for path in paths]
     for path, part in zip(paths[1:], parts[1:], strict=True):

@@ -13,23 +13,11 @@ from eigenbench.datasets.storage import TEMPORARY_PREFIX
 
 
 def read_planted_labels(path: Path) -> RawRows:
-    """Make the rows of a recipe.
+    """Make the rows of a recipe, which is JSON with the parameters of `PlantedLabels`.
 
-    Parameters
-    ----------
-    path : Path
-        JSON with the parameters of `eigenbench.datasets.planted_labels.PlantedLabels`.
-
-    Returns
-    -------
-    RawRows
-        float32 features in memory-mapped files that are already deleted, so that they take no memory and
-        vanish with the last reference; labels are a uint8 indicator, also where rows have one label each.
-
-    Raises
-    ------
-    MalformedData
-        If the file isn't a recipe.
+    The float32 features are in memory-mapped files that are already deleted, so that they take no memory and
+    vanish with the last reference. Labels are a uint8 indicator, also where rows have one label each. Raises
+    `MalformedData` if the file isn't a recipe.
     """
     try:
         recipe = PlantedLabels.model_validate_json(path.read_bytes())

@@ -19,39 +19,19 @@ _TRUNCATE = 3.0
 
 
 def read_printed(path: Path, *, options: PrintedFormat, part: Literal["train", "test"]) -> RawRows:
-    """Draw every character of a part's alphabet many times.
+    """Draw every character of a part's alphabet many times, from a TrueType or OpenType font.
 
     A character is drawn once, large. Each image shows it rotated about its centre of mass and scaled, with
     that centre in the middle of the image: the drawing is resampled (bilinear) at four times the image's
     resolution, averaged over 4 x 4 pixels, and smoothed. At scale 1 the larger side of the bounding box is
-    ``extent`` of the image's side; what a larger scale moves out of the image is cut off.
+    ``extent`` of the image's side; what a larger scale moves out of the image is cut off. The draws for a
+    character depend on nothing else than the seed and its code point, so an alphabet may grow without
+    changing the others.
 
-    Parameters
-    ----------
-    path : Path
-        A TrueType or OpenType font.
-    options : PrintedFormat
-        Alphabets, rotation, scale, size and smoothing, and the seed of the draws. The draws for a character
-        depend on nothing else than the seed and its code point, so an alphabet may grow without changing the
-        others.
-    part : {"train", "test"}
-        Which alphabet to draw.
-
-    Returns
-    -------
-    RawRows
-        uint8 grey levels (ink is 255), one image per row in row-major order, character after character;
-        labels are the characters.
-
-    Raises
-    ------
-    MalformedData
-        No font, or one that lacks a character.
-
-    Notes
-    -----
-    About 0.3 ms an image of 28 x 28 pixels. The same Pillow and FreeType give the same bytes; another version
-    may differ by one grey level where its rasteriser does.
+    Returns uint8 grey levels (ink is 255), character after character, which is the label. Raises
+    `MalformedData` for no font, or one that lacks a character. Takes about 0.3 ms an image of 28 x 28 pixels.
+    The same Pillow and FreeType give the same bytes; another version may differ by one grey level where its
+    rasteriser does.
     """
     alphabet = options.train if part == "train" else options.test
     # The size at which a capital is drawn about as large as its largest image.

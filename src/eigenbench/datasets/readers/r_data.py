@@ -28,24 +28,10 @@ _SLACK_BYTES = 1 << 20
 
 
 def read_r_matrix(path: Path, *, n_values: int) -> RawRows:
-    """Read the only object of a file, a numeric matrix with the class label in its first column.
+    """Read the only object of an ``.RData`` file, a numeric matrix with the class label in its first column.
 
-    Parameters
-    ----------
-    path : Path
-        An ``.RData`` file.
-    n_values : int
-        Rows times columns that the matrix should have; a file that expands to much more is refused.
-
-    Returns
-    -------
-    RawRows
-        float32 features (dense) and int64 labels.
-
-    Raises
-    ------
-    MalformedData
-        The file is damaged or holds something else.
+    ``n_values`` is the number of its values, rows times columns; a file that expands to much more is refused.
+    Raises `MalformedData` where the file is damaged or holds something else.
     """
     matrix = _only_object(path, n_values)
     shape = _attributes(matrix).get(b"dim")
@@ -63,26 +49,8 @@ def read_r_matrix(path: Path, *, n_values: int) -> RawRows:
 def read_r_frame(path: Path, *, label: str, part_column: str, part: str, n_values: int) -> RawRows:
     """Read those rows of the only object of a file, a data frame, that belong to a part.
 
-    Parameters
-    ----------
-    path : Path
-        An ``.RData`` file. All columns but two are numeric.
-    label, part_column : str
-        Names of two factors: the class, and one whose levels begin with the name of a part and a dot.
-    part : {"train", "test"}
-        Which rows to return.
-    n_values : int
-        Values that there should be at most; a file that expands to much more is refused.
-
-    Returns
-    -------
-    RawRows
-        float32 features (dense) and the labels as strings, in the file's order.
-
-    Raises
-    ------
-    MalformedData
-        The file is damaged or holds something else.
+    All columns but two are numeric: the factor ``label`` is the class, the levels of ``part_column`` begin
+    with the name of a part and a dot. ``n_values`` and errors are those of `read_r_matrix`.
     """
     columns = _named_items(path, _only_object(path, n_values))
     labels = _factor(path, columns.pop(label.encode(), None), label)
@@ -109,29 +77,11 @@ def _factor(path: Path, item: Any, name: str) -> np.ndarray:
 
 
 def read_r_mldr(path: Path, *, n_values: int) -> RawRows:
-    """Read the only object of a file, an ``mldr`` list as R's multilabel packages write it.
+    """Read the only object of an ``.rda`` file, an ``mldr`` list as R's multilabel packages write it.
 
-    Parameters
-    ----------
-    path : Path
-        An ``.rda`` file. Its list has the items ``dataset``, a data frame with one numeric column per
-        attribute, and ``labels``, a data frame whose column ``index`` numbers the label attributes from 1.
-    n_values : int
-        Rows times attributes that there should be; a file that expands to much more is refused.
-
-    Returns
-    -------
-    RawRows
-        float32 CSR features, the label names and a uint8 CSR indicator.
-
-    Raises
-    ------
-    MalformedData
-        The file is damaged or holds something else.
-
-    Notes
-    -----
-    The file is dense: parsing needs memory for three times rows x attributes x 8 bytes.
+    Its list has the items ``dataset``, a data frame with one numeric column per attribute, and ``labels``, a
+    data frame whose column ``index`` numbers the label attributes from 1. ``n_values`` and errors are those
+    of `read_r_matrix`. The file is dense: parsing needs memory for three times rows x attributes x 8 bytes.
     """
     mldr = _named_items(path, _only_object(path, n_values))
     columns = _named_items(path, mldr.get(b"dataset"))

@@ -67,21 +67,9 @@ def integer_labels(path: Path, values: np.ndarray) -> np.ndarray:
 
 
 def read_expanded(path: Path, opener: Callable[[Path, str], Any], limit: int) -> bytes:
-    """Return the content of a compressed file.
+    """Return the content of a compressed file, by ``gzip.open``, ``bz2.open`` or ``lzma.open``.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    opener : callable
-        ``gzip.open``, ``bz2.open`` or ``lzma.open``.
-    limit : int
-        Most bytes to expand.
-
-    Raises
-    ------
-    MalformedData
-        Damaged compression, or more than ``limit`` bytes.
+    Raises `MalformedData` for damaged compression, or more than ``limit`` bytes.
     """
     with compression_errors(path.name), opener(path, "rb") as stream:
         content: bytes = stream.read(limit + 1)

@@ -1,10 +1,12 @@
-"""Sparse text with one label: svmlight, ``label index:value …``, and VW, ``label | index:value …``.
+"""Sparse text: svmlight ``label index:value …``, VW ``label | index:value …``, and two with lists of labels.
 
-`PairLines`, which gathers such pairs into a matrix, serves the multilabel formats too. Parsed here because
-scikit-learn's svmlight loader takes NaN, comments and empty lines, names no line, and reads no VW or XMC.
+The latter are the format of the extreme classification (XMC) repository and that of Kaggle's LSHTC4. Parsed
+here because scikit-learn's svmlight loader takes NaN, comments and empty lines, names no line, and reads no
+VW or XMC.
 """
 
 import re
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,21 +22,18 @@ _SVMLIGHT = re.compile(rb"(" + NUMBER + rb")" + PAIRS)
 _VW = re.compile(rb"(" + NUMBER + rb")\s+\|((?:\s+\d{1,9}(?::" + NUMBER + rb")?)*)\s*")
 _WITHOUT_VALUE = re.compile(rb"(\s\d+)(?=\s|$)")
 _LINES_PER_BLOCK = 1 << 14
+_XMC_HEADER = re.compile(rb"\s*(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})\s*")
+_XMC = re.compile(rb"((?:\d{1,9}(?:,\d{1,9})*)?)" + PAIRS)
+_LSHTC = re.compile(rb"(\d{1,9}(?:, ?\d{1,9})*)" + PAIRS)
+_LSHTC_HEADER = re.compile(rb"[A-Za-z\", ]+\s*")
+_LARGEST_ID = 10**9
 
 
 class PairLines:
     """Index:value pairs of one line after the other, gathered into a CSR matrix of 8 bytes a pair.
 
-    Parameters
-    ----------
-    path : Path
-        Named in error messages.
-    n_columns : int
-        Number of columns.
-    first_index : int
-        Index of the first column.
-    ascending : bool
-        Whether the format wants the indices of a line in this order; else they may come in any.
+    ``first_index`` is the index of the first column; ``ascending`` says whether the format wants the indices
+    of a line in this order, else they may come in any.
     """
 
     def __init__(self, path: Path, *, n_columns: int, first_index: int, ascending: bool = False):
@@ -50,10 +49,7 @@ class PairLines:
     def add(self, number: int, line: bytes, pairs: bytes) -> None:
         """Take the ``pairs`` of a line, already known to be of that form.
 
-        Raises
-        ------
-        MalformedData
-            An index twice, out of range or, where that matters, out of order.
+        Raises `MalformedData` for an index twice, out of range or, where that matters, out of order.
         """
         numbers = np.array(pairs.replace(b":", b" ").split(), dtype=np.float64)
         columns = numbers[::2].astype(np.int64) - self._first
@@ -127,3 +123,87 @@ def _read(path: Path, pattern: re.Pattern[bytes], pairs: PairLines) -> RawRows:
     if not labels:
         raise MalformedData(path.name, "line 1", "the file is empty")
     return RawRows(pairs.matrix(), integer_labels(path, np.array(labels)))
+
+
+def read_xmc(path: Path) -> RawRows:
+    """Read a file of the extreme classification repository.
+
+    Its first line is ``n d c``, the numbers of rows, features and labels. Then comes a line ``l,l… i:v i:v
+    …`` for each row, both with indices from 0, in any order; a row can have no label, or no feature. Raises
+    `MalformedData` with the line for another header or form, an index or label that is out of range or there
+    twice, or another number of lines than the header says.
+    """
+    with path.open("rb") as lines:
+        first = lines.readline(100)
+        header = _XMC_HEADER.fullmatch(first)
+        if header is None:
+            raise MalformedData(path.name, "line 1", f"{first[:60]!r} is not 'rows features labels'")
+        n_rows, n_features, n_labels = (int(group) for group in header.groups())
+        pairs = PairLines(path, n_columns=n_features, first_index=0)
+        labels = _LabelLists(path, n_labels)
+        for number, line in enumerate(lines, start=2):
+            match = _XMC.fullmatch(line)
+            if match is None or not line.strip():
+                raise MalformedData(path.name, f"line {number}", f"{line[:60]!r} is not 'l,l… i:v i:v …'")
+            if len(pairs) == n_rows:
+                raise MalformedData(path.name, f"line {number}", f"more rows than the {n_rows} of line 1")
+            labels.add(number, line, match[1])
+            pairs.add(number, line, match[2])
+    if len(pairs) < n_rows or not n_rows:
+        raise MalformedData(path.name, "end of file", f"{len(pairs)} rows, line 1 says {n_rows}")
+    return RawRows(pairs.matrix(), labels.indicator())
+
+
+def read_lshtc(path: Path) -> RawRows:
+    """Read the training file of Kaggle's fourth challenge on large-scale hierarchical text classification.
+
+    Lines are ``label, label… id:value id:value …``; the first can be a header of words. Both kinds of numbers
+    are names with gaps: there is a column for each that occurs, in the order of the numbers, and labels are
+    named by theirs. Raises `MalformedData` with the line for another form, an id or label there twice, or no
+    rows.
+    """
+    pairs = PairLines(path, n_columns=_LARGEST_ID, first_index=0)
+    labels = _LabelLists(path, _LARGEST_ID)
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            match = _LSHTC.fullmatch(line)
+            if match is None:
+                if number == 1 and _LSHTC_HEADER.fullmatch(line):
+                    continue
+                raise MalformedData(path.name, f"line {number}", f"{line[:60]!r} is not 'l, l… i:v i:v …'")
+            labels.add(number, line, match[1])
+            pairs.add(number, line, match[2])
+    if not len(pairs):
+        raise MalformedData(path.name, "line 1", "no rows")
+    indicator, names = _without_gaps(labels.indicator())
+    return RawRows(_without_gaps(pairs.matrix())[0], indicator, tuple(map(str, names)))
+
+
+class _LabelLists:
+    """Lists of labels, one a line, gathered into an indicator."""
+
+    def __init__(self, path: Path, n_labels: int):
+        self._path, self._n_labels = path, n_labels
+        self._columns, self._ends = array("i"), array("q", [0])
+
+    def add(self, number: int, line: bytes, text: bytes) -> None:
+        """Take the labels of a line; raise `MalformedData` for one that is there twice or out of range."""
+        labels = sorted(map(int, text.split(b","))) if text else []
+        if len(set(labels)) < len(labels) or (labels and labels[-1] >= self._n_labels):
+            problem = f"labels must differ and be from 0 to {self._n_labels - 1}: {line[:60]!r}"
+            raise MalformedData(self._path.name, f"line {number}", problem)
+        self._columns.extend(labels)
+        self._ends.append(len(self._columns))
+
+    def indicator(self) -> csr_array:
+        """Return the uint8 indicator of shape (n, n_labels)."""
+        columns, ends = np.asarray(self._columns, dtype=np.int32), np.asarray(self._ends)
+        shape = (len(ends) - 1, self._n_labels)
+        return csr_array((np.ones(len(columns), np.uint8), columns, ends), shape=shape)
+
+
+def _without_gaps(matrix: csr_array) -> tuple[csr_array, np.ndarray]:
+    """Return the matrix without its empty columns, and the numbers of the columns that are left."""
+    used = np.unique(matrix.indices)
+    columns = np.searchsorted(used, matrix.indices).astype(np.int32)
+    return csr_array((matrix.data, columns, matrix.indptr), shape=(matrix.shape[0], len(used))), used

@@ -11,8 +11,15 @@ from numpy.typing import NDArray
 
 from eigenbench.datasets.archives import tar_members
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.audio import parse_phones, parse_recording, phone_states
-from eigenbench.datasets.readers.cepstra import frame_centres, mel_cepstra, with_context, with_derivatives
+from eigenbench.datasets.readers.audio import (
+    frame_centres,
+    mel_cepstra,
+    parse_phones,
+    parse_recording,
+    phone_states,
+    with_context,
+    with_derivatives,
+)
 from eigenbench.datasets.readers.raw_rows import RawRows
 
 #: Eleven frames: this one and five on either side.
@@ -42,33 +49,17 @@ def read_speech_corpus(
 ) -> RawRows:
     """Turn the recordings of one subset of speakers into frames.
 
-    Parameters
-    ----------
-    path : Path
-        A tar of ``train/<dialect>/<speaker>/<sentence>.wav`` (RIFF or NIST SPHERE, also ``.sph``) and
-        ``.phn`` beside it; upper or lower case, below any folder. The sentences ``sa1`` and ``sa2``, which
-        all speakers of TIMIT read, are left out.
-    part : {"train", "test"}
-        All speakers below ``train``, or some of those below ``test``.
-    test_speakers : {"core_test", "development"}
-        The list of the speakers for the test.
+    The tar holds ``train/<dialect>/<speaker>/<sentence>.wav`` (RIFF or NIST SPHERE, also ``.sph``) and
+    ``.phn`` beside it; upper or lower case, below any folder. The sentences ``sa1`` and ``sa2``, which all
+    speakers of TIMIT read, are left out. The part ``test`` has the speakers of the list ``test_speakers``.
 
-    Returns
-    -------
-    RawRows
-        float32 features, 429 a frame: 13 mel cepstra with first and second derivatives, of eleven frames
-        around the row's. Labels ``aa_1`` to ``zh_3``: the phone at the middle of the frame and which third
-        of it. Frames that no phone covers are left out. Rows are in the order of the names of the files.
+    Features are 429 a frame: 13 mel cepstra with first and second derivatives, of eleven frames around the
+    row's. Labels ``aa_1`` to ``zh_3`` are the phone at the middle of the frame and which third of it. Frames
+    that no phone covers are left out. Rows are in the order of the names of the files. TIMIT's training part,
+    1.1 million frames, needs 1.9 GB, and an eleventh of that while it is read.
 
-    Raises
-    ------
-    MalformedData
-        A damaged archive, recording or list of phones, a recording without phones or the reverse, a rate
-        below 8 kHz or another one than before, or no recording of the subset.
-
-    Notes
-    -----
-    1.9 GB for TIMIT's training part, 1.1 million frames, and an eleventh of that while it is read.
+    Raises `MalformedData` for a damaged archive, recording or list of phones, a recording without phones or
+    the reverse, a rate below 8 kHz or another one than before, or no recording of the subset.
     """
     subset = test_speakers if part == "test" else "train"
     utterances = [_frames(path.name, *files) for files in _utterances(path, subset)]

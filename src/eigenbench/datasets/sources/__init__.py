@@ -1,15 +1,13 @@
-"""The kinds of source that the catalogue can name, each in a module of its own."""
+"""The kinds of source that the catalogue can name."""
 
 from typing import Annotated, Any
 
 from pydantic import Discriminator, Tag
 
 from eigenbench.datasets.sources.folder import FolderSource
-from eigenbench.datasets.sources.installed import InstalledSource
-from eigenbench.datasets.sources.mirror import MirrorSource
+from eigenbench.datasets.sources.local_files import InstalledSource, MirrorSource, PathSource
 from eigenbench.datasets.sources.package import PackageSource
 from eigenbench.datasets.sources.partition_list import PartitionsSource
-from eigenbench.datasets.sources.path import PathSource
 from eigenbench.datasets.sources.sdist import SdistSource
 from eigenbench.datasets.sources.url import UrlSource
 

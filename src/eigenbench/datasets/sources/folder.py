@@ -3,14 +3,13 @@
 import hashlib
 import os
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, BinaryIO, cast
+from typing import Annotated, BinaryIO
 
 from pydantic import Field
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.file_sums import FileSums, stamp_of
 from eigenbench.datasets.sources.source import (
     RelativePath,
     Source,
@@ -18,7 +17,7 @@ from eigenbench.datasets.sources.source import (
     StagingArea,
     mirror_folder,
 )
-from eigenbench.datasets.storage import HashingWriter
+from eigenbench.datasets.storage import FileSums, sha256_of, stamp_of
 
 
 class FolderSource(Source):
@@ -54,18 +53,12 @@ class FolderSource(Source):
         return packed
 
     def own_sum(self, sums: FileSums) -> str:
-        """Return the sum of the tar that would be made now; a file that was touched has all read."""
+        """Return the sum of the names and sums of the files; one that was touched has all read."""
         folder, names = self._files()
-        lines = [f"{name} {stamp_of(folder / name)}\n" for name in names]
-        stamp = hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
-
-        def compute() -> str:
-            with Path(os.devnull).open("wb") as nowhere:
-                sink = HashingWriter(nowhere, folder.name)
-                _write_tar(folder, names, cast(BinaryIO, sink))
-            return sink.sha256
-
-        return sums.of(str(self), stamp, compute)
+        stamp = _digest(f"{name} {stamp_of(folder / name)}\n" for name in names)
+        return sums.of(
+            str(self), stamp, lambda: _digest(f"{name} {sha256_of(folder / name)}\n" for name in names)
+        )
 
     def _files(self) -> tuple[Path, list[str]]:
         """Return the folder and the sorted names of its files, relative to it."""
@@ -76,6 +69,10 @@ class FolderSource(Source):
         if not names:
             raise SourceUnavailable(f"no file with suffix {' or '.join(self.suffixes)} below {folder}")
         return folder, names
+
+
+def _digest(lines: Iterable[str]) -> str:
+    return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 
 
 def _names_below(folder: str, prefix: str, suffixes: tuple[str, ...]) -> Iterator[str]:

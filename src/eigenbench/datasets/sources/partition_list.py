@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import AfterValidator, ValidationInfo, field_validator
 
 from eigenbench.datasets.card import PartitionList, PartitionRecord
-from eigenbench.datasets.file_sums import FileSums, filesystem_of, partition_sum
 from eigenbench.datasets.sources.source import Source, SourceUnavailable, StagingArea
+from eigenbench.datasets.storage import FileSums, filesystem_of, partition_sum
 
 
 def _readable_place(pattern: str) -> str:

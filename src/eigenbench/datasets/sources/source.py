@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from eigenbench.datasets.file_sums import FileSums
+from eigenbench.datasets.storage import FileSums
 from eigenbench.datasets.strict_model import Sha256, StrictModel
 
 
@@ -33,20 +33,10 @@ class SourceUnavailable(Exception):
 
 @dataclass
 class StagingArea:
-    """A temporary folder of one fetch, on the file system of the data folder.
+    """A temporary folder of one fetch, on the file system of the data folder; removed when the fetch ends.
 
-    Attributes
-    ----------
-    folder : Path
-        Removed with all its content when the fetch ends.
-    dataset : str
-        Named in progress lines.
-    progress : bool
-        Whether to show progress on standard error.
-    sums : FileSums
-        Of the dataset's raw folder.
-    downloads : dict
-        Archive, or why there is none, by what was asked for: several files often share one.
+    ``downloads`` has the archive, or why there is none, by what was asked for: several files often share one.
+    ``sums`` are those of the dataset's raw folder.
     """
 
     folder: Path
@@ -80,21 +70,14 @@ class Source(StrictModel):
     def obtain(self, staging: StagingArea, limit: int) -> Path:
         """Return the path of the source's bytes, not yet decoded and at most ``limit`` of them.
 
-        Raises
-        ------
-        SourceUnavailable
-            The source can't be reached or lacks the file.
-        MalformedData, ChecksumMismatch
-            What it gave is too large, a broken archive, or not what an index says.
+        Raises `SourceUnavailable` if the source can't be reached or lacks the file; `MalformedData` or
+        `ChecksumMismatch` for what is too large, a broken archive, or not what an index says.
         """
 
     def own_sum(self, sums: FileSums) -> str | None:
         """Return the SHA-256 of what the user has there now, None for a source that is not the user's.
 
-        Raises
-        ------
-        SourceUnavailable
-            It isn't there.
+        Raises `SourceUnavailable` if it isn't there.
         """
         return None
 

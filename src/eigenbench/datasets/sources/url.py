@@ -64,12 +64,8 @@ def transfer_once(key: str, url: str, staging: StagingArea, limit: int) -> Path:
 def transfer(url: str, staging: StagingArea, path: Path, limit: int) -> Path:
     """Download at most ``limit`` bytes into ``path`` and return it.
 
-    Raises
-    ------
-    SourceUnavailable
-        No connection within 10 s, an interrupted or refused transfer, or the host failed before.
-    MalformedData
-        The response is too large.
+    Raises `SourceUnavailable` for no connection within 10 s, an interrupted or refused transfer, or a host
+    that failed before; `MalformedData` where the response is too large.
     """
     import pooch
     import requests
