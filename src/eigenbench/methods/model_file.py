@@ -63,20 +63,7 @@ _LOOKED_INTO = ("sklearn.", "eigenbench.")
 
 
 def save_model(path: Path, model: Any) -> None:
-    """Write a fitted estimator so that ``path`` is either as it was or the whole new file.
-
-    Parameters
-    ----------
-    path : Path
-        The file to write, usually ``*.skops``.
-    model : estimator
-        Any fitted scikit-learn or eigenbench estimator.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    """
+    """Write a fitted estimator so that ``path`` is either as it was or the whole new file."""
     with replacing_file(path) as temporary:
         skops.io.dump(model, temporary)
 

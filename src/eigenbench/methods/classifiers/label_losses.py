@@ -16,11 +16,7 @@ from eigenbench.methods.classifiers.row_weights import mean_one
 
 @dataclass(frozen=True)
 class Targets:
-    """The labels of rows, and what the rows weigh in a loss.
-
-    Attributes: ``labels`` (n, c): stored elements are the labels.
-    ``weights`` (n,) or None: none where all are one.
-    """
+    """The labels of rows, stored elements of (n, c), and the rows' weights, None where all are one."""
 
     labels: sparse.csr_array
     weights: np.ndarray | None = None
@@ -45,11 +41,7 @@ LabelLoss = Callable[[np.ndarray, Targets], float]
 
 
 def multinomial_loss(logits: np.ndarray, targets: Targets) -> float:
-    r"""Return :math:`\sum_i w_i (\log \sum_j e^{f_{ij}} - f_{i y_i})` in nats; overwrite f with its gradient.
-
-    ``logits`` (b, c): the f; overwritten.
-    ``targets``: one label in every row.
-    """
+    r"""Return :math:`\sum_i w_i (\log \sum_j e^{f_{ij}} - f_{i y_i})`; overwrite f with its gradient."""
     labels, weights = targets.labels, targets.weights
     own = np.arange(len(logits)), labels.indices
     logits -= logits.max(axis=1, keepdims=True)
@@ -65,11 +57,7 @@ def multinomial_loss(logits: np.ndarray, targets: Targets) -> float:
 
 
 def independent_loss(logits: np.ndarray, targets: Targets) -> float:
-    r"""Return :math:`\sum_{ij} w_i (\log(1 + e^{f_{ij}}) - y_{ij} f_{ij})`; overwrite f with its gradient.
-
-    ``logits`` (b, c): the f; overwritten.
-    ``targets``: any number of labels in every row.
-    """
+    r"""Return :math:`\sum_{ij} w_i (\log(1 + e^{f_{ij}}) - y_{ij} f_{ij})`; overwrite f with its gradient."""
     labels, weights = targets.labels, targets.weights
     own = np.repeat(np.arange(len(logits)), np.diff(labels.indptr)), labels.indices
     if weights is None:

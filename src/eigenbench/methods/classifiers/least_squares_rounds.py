@@ -123,10 +123,7 @@ class CollectedRows:
 class StatefulSums:
     """Sums over feature blocks of which each row has scores (n, c) that passes read and change.
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n, c)
-        After the last round the result of its link; before, projected on the simplex.
+    After the last round they are the result of its link; before, projected on the simplex.
     """
 
     def __init__(
@@ -152,26 +149,7 @@ class StatefulSums:
 
 
 def run_rounds(sum_rows: SumRows, equations: Equations, ridge: float, n_rounds: int, dtype: Any) -> Rounds:
-    """Run all rounds from probabilities of zero.
-
-    Parameters
-    ----------
-    sum_rows : callable
-        Passes over the rows.
-    equations : Equations
-        Those of the rows that count; the system is factored where it lies.
-    ridge : float
-        Penalty in units of the mean variance of a feature.
-    n_rounds : int
-        Number of rounds T.
-    dtype : numpy dtype
-        Type of the maps.
-
-    Returns
-    -------
-    Rounds
-        The maps; 2T passes over the rows.
-    """
+    """Run all rounds from probabilities of zero, in 2T passes; the system is factored in place."""
     system, cross, total = equations
     system.factor(ridge)
     n_rows = total.sum()

@@ -37,12 +37,7 @@ class Features(Protocol):
 class WhitenedFeatures:
     """Features (n, D) of rows in coordinates of about unit second moment, with a constant one at the end.
 
-    They are kept if they fit in the budget, else made again whenever they are asked for.
-
-    ``X`` (n, d): the rows.
-    ``feature_map``: a fitted transformer that acts on each row alone.
-    ``system``: the factored second moment of the features.
-    ``cache_size``: budget in MB.
+    They are kept if they fit into ``cache_size`` MB, else made again whenever they are asked for.
     """
 
     def __init__(self, X: Any, feature_map: Any, system: RidgeSystem, *, cache_size: float) -> None:
@@ -76,16 +71,11 @@ def second_moment(X: Any, feature_map: Any, ridge: float, weights: np.ndarray | 
 
 @dataclass
 class StochasticDescent:
-    r"""Adam with linearly decaying steps on the mean loss of minibatches, whose rows may have weights.
+    """Adam with linearly decaying steps on the mean loss of minibatches, whose rows may have weights.
 
     In whitened coordinates the Hessian is that of the loss alone; scaling by the running size of each
-    gradient entry makes up for labels of different frequency.
-
-    Attributes: ``loss``: the loss of a row.
-    ``learning_rate``: first step length; it falls linearly to zero over ``max_iter`` epochs.
-    ``batch_size``: rows of a minibatch.
-    ``max_iter``: number of epochs that the decay is laid out for.
-    ``weights`` (D + 1, c), float32: the current point; the last row holds the intercepts.
+    gradient entry makes up for labels of different frequency. Lengths fall linearly to zero over ``max_iter``
+    epochs; the last row of ``weights`` (D + 1, c) holds the intercepts.
     """
 
     loss: LabelLoss
@@ -114,12 +104,7 @@ class StochasticDescent:
     def passes(
         self, minibatches: Callable[[], Iterable[tuple[Any, Targets]]], n_rows: int
     ) -> Iterator[float]:
-        """Take a step for each minibatch, up to ``max_iter`` times all, yielding the mean loss seen.
-
-        ``minibatches``: returns the features and targets of all ``n_rows`` rows, ``batch_size`` at a
-        time.
-        ``n_rows``: rows of a pass.
-        """
+        """Take a step for each minibatch of a pass, in ``max_iter`` passes; yield the mean loss of each."""
         n_steps = self.max_iter * -(-n_rows // self.batch_size)
         for _ in range(self.max_iter):
             total = 0.0
@@ -216,18 +201,11 @@ class SampledDescent(StochasticDescent):
 
     A minibatch sees the labels C of its rows and ``n_sampled`` drawn from all c. The sum over all labels
     :math:`\sum_j e^{f_j}` is replaced by :math:`e^{f_y} + \sum_{j \in C, j \ne y} e^{f_j} / \pi_j`, where
-    :math:`\pi_j = 1 - (1 - p_j)^b (1 - s / c)` is the chance of label j to be seen; that has the same mean.
-    The weights of labels that are not seen, and the running means of their gradients, stay as they are.
-
-    Attributes: ``weights`` (D + 1, c), float32: in Fortran order, so that the weights of a label lie
-    together.
-    ``n_sampled``: labels s drawn for each minibatch.
-    ``label_shares`` (c,): shares p of the labels among the rows.
-
-    References
-    ----------
-    Y. Bengio and J.-S. Senécal, "Adaptive importance sampling to accelerate training of a neural
-    probabilistic language model", IEEE Transactions on Neural Networks 19 (2008).
+    :math:`\pi_j = 1 - (1 - p_j)^b (1 - s / c)` is the chance of label j to be seen; that has the same mean
+    (Y. Bengio and J.-S. Senécal, "Adaptive importance sampling to accelerate training of a neural
+    probabilistic language model", IEEE Transactions on Neural Networks 19, 2008). The weights of labels that
+    are not seen, and the running means of their gradients, stay as they are. ``weights`` are in Fortran
+    order.
     """
 
     n_sampled: int

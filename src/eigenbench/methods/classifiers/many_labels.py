@@ -17,12 +17,9 @@ RESOLUTION = 1000
 
 
 def choose_threshold(blocks: Iterable[tuple[np.ndarray, Targets]], metric: str) -> float:
-    """Return the threshold on probabilities that is best for a metric over all labels.
+    """Return the threshold on probabilities that is best for "micro_f1" or "hamming_loss" over all labels.
 
-    ``blocks``: held-out rows, in blocks; their weights count them.
-    ``metric`` in {"micro_f1", "hamming_loss"}: F1 over all pairs of a row and a label, or the share of
-    wrong pairs.
-    Returns: labels of at least this probability are predicted. Of equally good ones the one nearest ½.
+    Of equally good ones the one nearest ½. Weights of the held-out rows count them.
     """
     pairs, positives = np.zeros(RESOLUTION + 1), np.zeros(RESOLUTION + 1)
     for probabilities, targets in blocks:

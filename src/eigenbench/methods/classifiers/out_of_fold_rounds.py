@@ -30,22 +30,8 @@ def affordable_rows(n_features: int, products: float) -> int:
 class OutOfFoldRounds:
     """The rounds on each of five parts of the rows without a fifth; all parts take each step together.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n, D)
-        Few rows: five Gram matrices of min(n, D) features are kept, 40·min(n, D)² bytes.
-    codes : ndarray of shape (n,)
-        Class position of each row.
-    weights : ndarray of shape (n,) or None
-        Weights of the rows.
-    n_classes : int
-        Number of classes c.
-    n_rounds : int
-        Number of rounds T.
-    fit_intercept : bool
-        Whether features are centred on each part.
-    n_parts : int
-        On how many parts rounds are run; other rows have no scores.
+    Of features (n, D), five Gram matrices of min(n, D) features are kept, 40·min(n, D)² bytes. Rounds are run
+    on the first ``n_parts`` parts; other rows have no scores.
     """
 
     def __init__(

@@ -26,14 +26,7 @@ from eigenbench.methods.moments.class_sums import label_array
 
 @dataclass(frozen=True)
 class PartitionedRows:
-    """Sums over the features of partitions, the positions of their classes, and which rows are held out.
-
-    Attributes: ``partitions``: the rows.
-    ``feature_map``: fitted.
-    ``classes``: all labels.
-    ``n_rows``, ``n_features``: shape of the features.
-    ``dtype``: type of the features.
-    """
+    """Sums over the features of partitions, the positions of their classes, and which rows are held out."""
 
     partitions: Partitions
     feature_map: Any
@@ -55,11 +48,7 @@ class PartitionedRows:
     def labelled_blocks(
         self, order: np.ndarray, held_out: tuple[float, int] | None
     ) -> Iterator[tuple[Any, np.ndarray]]:
-        """Yield rows, not their features, and class positions of what is not held out, in this process.
-
-        ``order``: the partitions to read, in this order.
-        ``held_out``: as for ``sum``.
-        """
+        """Yield rows, not features, and class positions of what is not held out, partition by partition."""
         prepare = _Preparation(self.feature_map, self.classes, held_out)
         for number in order.tolist():
             for place, (X, y) in enumerate(self.partitions.read(number)):
@@ -258,11 +247,9 @@ def shuffled_chunks(
 ) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
     """Yield all rows that are not held out once, in parts of about so many MB.
 
-    Partitions come in random order; rows are put into random order within a part.
-
-    Yields: ``X`` (m, d): rows, not yet features; ``codes`` (m,): positions of their classes; ``batches``:
-    their places in the order in which they are to be taken. A multiple of ``batch_size`` in number, but
-    in the last part: the rows left come first in the next part.
+    Partitions come in random order; rows are put into random order within a part. Yields rows (not yet
+    features), positions of their classes, and the places in which they are to be taken: a multiple of
+    ``batch_size`` in number, but in the last part. The rows left come first in the next part.
     """
     order = rng.permutation(len(rows.partitions)) if len(rows.partitions) > 1 else np.zeros(1, dtype=int)
     left: tuple[Any, np.ndarray] | None = None

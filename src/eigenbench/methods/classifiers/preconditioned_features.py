@@ -26,24 +26,9 @@ def mapped_rows(X: Any, feature_map: Any) -> np.ndarray:
 class PreconditionedFeatures:
     """Features of some rows of X in whitened coordinates; some rows of them are a matrix (b, D + 1).
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n, d)
-        The data.
-    feature_map : transformer or None
-        Fitted.
-    system : RidgeSystem
-        The factored second moment of the features.
-    threads : RowThreads
-        Make the features.
-    rows : ndarray of int
-        The rows of X.
-    cache_size : float
-        MB for features that are kept.
-    n_products : float
-        How often a row will be multiplied by a vector, over the rows of a minibatch. Whitening costs D² flops
-        a row, and D² for each product of a minibatch where only the weights are carried over: so rows are
-        whitened if this is more than one and they all fit into the cache.
+    ``n_products`` says how often a row will be multiplied by a vector, over the rows of a minibatch.
+    Whitening costs D² flops a row, and D² for each product of a minibatch where only the weights are carried
+    over: so rows are whitened if this is more than one and they all fit into ``cache_size`` MB.
     """
 
     def __init__(

@@ -33,14 +33,10 @@ def checked_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
 def with_class_weights(
     class_weight: Any, classes: np.ndarray, codes: np.ndarray, weights: np.ndarray | None
 ) -> np.ndarray | None:
-    """Return the weights of rows of classes ``codes``, each times that of its class.
+    """Return the weights of rows of classes ``codes``, each times its class's; None where neither is given.
 
-    ``class_weight``: class label to weight, 1 for classes that are not in it; "balanced" makes the
-    weights of all classes add up to the same.
-    ``classes`` (c,): class labels.
-    ``codes`` (n,): class position of each row.
-    ``weights`` (n,) or None: weights of the rows.
-    Result of shape (n,) or None: none where neither is given.
+    ``class_weight`` maps labels to weights, 1 for others; "balanced" makes those of all classes add up to the
+    same.
     """
     if class_weight is None:
         return weights
@@ -58,16 +54,11 @@ def mean_one(weights: np.ndarray | None) -> np.ndarray | None:
 
 
 def nested_fit_arguments(owner: Any, name: str, weights: np.ndarray | None) -> dict[str, Any]:
-    """Return what the ``fit`` of an estimator inside another one gets of the weights of rows.
+    """Return what the ``fit`` of the estimator ``owner.name`` gets of the weights of rows.
 
     With metadata routing enabled, what it has requested. Otherwise the weights, if its ``fit`` takes them;
-    for a pipeline, each of its steps whose ``fit`` does.
-
-    ``owner``: has the other one as its parameter ``name``, and the method ``get_metadata_routing``.
-    ``name``: the parameter.
-    ``weights`` (n,) or None: the weights.
-    Raises `UnsetMetadataPassedError` if routing is enabled and the estimator takes weights, but has
-    neither requested nor refused them.
+    for a pipeline, each of its steps whose ``fit`` does. Raises `UnsetMetadataPassedError` if routing is
+    enabled and the estimator takes weights, but has neither requested nor refused them.
     """
     if weights is None:
         return {}

@@ -30,16 +30,9 @@ _TAIL = -37.0
 class ScoreCalibration(NamedTuple):
     r"""Probabilities :math:`p_c \propto \log(1 + e^{s_c / \tau})^\beta` of scores s.
 
-    The map of each score rises strictly, so the class of the largest score has the largest probability. For
-    a small τ it is a power of the positive part, with an exponential tail below zero; for a large one, and a
-    power as large, a softmax of scores times a number.
-
-    Attributes
-    ----------
-    softness : float
-        τ, in units of the scores.
-    power : float
-        β.
+    The map of each score rises strictly, so the class of the largest score has the largest probability. For a
+    small ``softness`` τ, in units of the scores, it is a power of the positive part, with an exponential tail
+    below zero; for a large one, and a ``power`` β as large, a softmax of scores times a number.
     """
 
     softness: float
@@ -69,26 +62,12 @@ def _smoothed_loss(logits: np.ndarray, codes: np.ndarray, weights: np.ndarray | 
 
 
 def fit_calibration(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None) -> ScoreCalibration:
-    """Return the calibration of least log loss on rows that the scores were not fitted on.
+    """Return the calibration of least log loss on rows (n, c) that the scores were not fitted on.
 
-    As in Platt's method targets are smoothed, or the loss of rows that are all classified rightly would fall
-    for ever: of n rows each has the target 1 - 1/(n + 2) for its class. With counts by class in place of n,
-    as for two classes, the few rows of each of many classes were smoothed too much: log loss .398 for .260 on
-    40 faces, .187 for .182 on 30 classes of sentences.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, c)
-        Their scores.
-    codes : ndarray of shape (n,)
-        Class position of each row.
-    weights : ndarray of shape (n,) or None
-        Weights of the rows in the loss.
-
-    Returns
-    -------
-    ScoreCalibration
-        Found by the Nelder-Mead method, some hundred evaluations of n·c logarithms.
+    Found by the Nelder-Mead method, some hundred evaluations of n·c logarithms. As in Platt's method targets
+    are smoothed, or the loss of rows that are all classified rightly would fall for ever: of n rows each has
+    the target 1 - 1/(n + 2) for its class. Counts by class in place of n smooth too much where each of many
+    classes has few rows.
 
     Examples
     --------

@@ -6,29 +6,12 @@ import numpy as np
 
 
 def project_rows_to_simplex(scores: np.ndarray) -> np.ndarray:
-    r"""Replace every row by the nearest point of the probability simplex, in place.
+    r"""Replace every row (n, c) by the nearest point of the probability simplex, in place, O(n c log c) time.
 
     The nearest point to s is :math:`\max(0, s - \tau)`, where τ makes the result sum to one. It is found
-    exactly from the sorted row: τ is the largest of :math:`(\sum_{i \le k} s_{(i)} - 1) / k` over k [1]_.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows, n_classes), float32 or float64
-        The points to project; overwritten.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_classes)
-        ``scores`` itself; rows are non-negative and sum to one.
-
-    Notes
-    -----
-    O(n c log c) time; two copies of ``scores`` in memory.
-
-    References
-    ----------
-    .. [1] J. Duchi, S. Shalev-Shwartz, Y. Singer and T. Chandra, "Efficient projections onto the l1-ball
-       for learning in high dimensions", ICML 2008.
+    exactly from the sorted row: τ is the largest of :math:`(\sum_{i \le k} s_{(i)} - 1) / k` over k (J.
+    Duchi, S. Shalev-Shwartz, Y. Singer and T. Chandra, "Efficient projections onto the l1-ball for learning
+    in high dimensions", ICML 2008).
 
     Examples
     --------

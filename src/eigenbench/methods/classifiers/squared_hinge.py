@@ -21,21 +21,12 @@ _MAX_SEARCH_STEPS = 30
 class SquaredHinge:
     r"""The objective of scikit-learn's ``LinearSVC`` for several machines on the same rows.
 
-    For each column t of signs it is :math:`\frac12 \|w\|^2 + C \sum_i \max(0, 1 - t_i w^\top (z_i, 1))^2`:
-    the intercept is the weight of a constant feature and is penalised, as there. It is minimised by
+    For each column t of signs (n, c) it is :math:`\frac12 \|w\|^2 + C \sum_i \max(0, 1 - t_i w^\top (z_i,
+    1))^2`: the intercept is the weight of a constant feature and is penalised, as there. It is minimised by
     generalised Newton steps [1]_ with exact line search. The steps are found by conjugate gradients [2]_,
-    preconditioned by the second moment of a sample of the rows; all machines share every pass over the
-    features.
-
-    ``features`` (n, D): float32 or float64 rows z; never copied. The sample is every (n / 1,000)-th of
-    them.
-    ``signs`` (n, c): targets -1 and 1 of c machines.
-
-    Notes
-    -----
-    A pass costs 4·n·D·c flops and reads the features once; a fit takes some tens. The preconditioner costs
-    2·m²·D flops once and 4·m·D·c in every pass, m = 1,000 rows. Memory beside the features: m·D values, and a
-    few arrays of n·c and of D·c. ``LinearSVC`` makes 16 bytes of every value of the features instead.
+    preconditioned by the second moment of m = 1,000 rows; all machines share every pass over the features,
+    which are never copied. A pass costs 4·n·D·c flops and a fit takes some tens; the preconditioner 2·m²·D
+    flops once and 4·m·D·c in every pass. ``LinearSVC`` makes 16 bytes of every value of the features instead.
 
     References
     ----------
@@ -53,16 +44,10 @@ class SquaredHinge:
     def minimise(
         self, C: float, *, start: np.ndarray | None = None, tol: float = 1e-3, max_iter: int = 100
     ) -> np.ndarray:
-        """Return the weights of least objective.
+        """Return the weights (D + 1, c) of least objective; the last row holds the intercepts.
 
-        ``C``: weight of the loss.
-        ``start`` (D + 1, c): where to start, for example the result for a smaller C; by default zero.
-        ``tol``: stop when the next Newton step would lower every objective by less than this share of
-        it.
-        ``max_iter``: largest number of Newton steps; when it is reached there is a
-        ``ConvergenceWarning``.
-        Result of shape (D + 1, c): weights, and intercepts in the last row, in the type of the
-        features.
+        ``start`` may be the result for a smaller C. It ends when the next Newton step would lower every
+        objective by less than ``tol`` of it, or after ``max_iter`` steps, with a ``ConvergenceWarning``.
         """
         signs = self.signs
         weights = self._zeros() if start is None else start.astype(signs.dtype)
@@ -171,8 +156,8 @@ def line_search(
     """Return for each machine the length s that minimises its objective at weights + s·step.
 
     The objective is convex and piecewise quadratic in s, so Newton's method on its derivative ends at the
-    minimum. Of shape (c,): ``inner``, weights·step, and ``squared``, step·step; of shape (n, c): ``margins``,
-    and ``moved``, the rate at which they fall.
+    minimum. ``inner`` is weights·step, ``squared`` step·step; ``moved`` (n, c) is the rate at which margins
+    fall.
     """
     length = np.ones(margins.shape[1], dtype=margins.dtype)
     for _ in range(_MAX_SEARCH_STEPS):
@@ -202,22 +187,11 @@ class SquaredHingeDual:
     r"""The objective of `eigenbench.methods.classifiers.squared_hinge.SquaredHinge`, in the span of the rows.
 
     Weights are combinations :math:`\sum_i a_i (z_i, 1)` of the rows, and Newton's step for the machine of
-    signs t and active rows A (those of positive margin :math:`1 - t_i w^\top (z_i, 1)`) solves
-    :math:`(G_{AA} + I / 2C)\, a_A = t_A`, with zeros elsewhere [1]_. Only inner products G are needed.
-
-    ``gram`` (n, n): inner products of the rows with their constant, float32 or float64; never copied as a
-    whole.
-    ``signs`` (n, c): targets -1 and 1 of c machines.
-
-    Notes
-    -----
-    A step costs |A|³/3 + 2·n·|A| flops for each machine and takes |A|² values of memory; it solves in double
-    precision. The width of the features does not matter.
-
-    References
-    ----------
-    .. [1] O. Chapelle, "Training a support vector machine in the primal", Neural Computation 19, 2007,
-       section 4.
+    signs t and active rows A (those of positive margin :math:`1 - t_i w^\top (z_i, 1)`) solves :math:`(G_{AA}
+    + I / 2C)\, a_A = t_A`, with zeros elsewhere (O. Chapelle, "Training a support vector machine in the
+    primal", Neural Computation 19, 2007, section 4). Only inner products G of the rows with their constant
+    are needed. A step costs |A|³/3 + 2·n·|A| flops for each machine and |A|² values; it solves in double
+    precision.
     """
 
     def __init__(self, gram: np.ndarray, signs: np.ndarray) -> None:
@@ -227,16 +201,9 @@ class SquaredHingeDual:
     def minimise(
         self, C: float, *, start: np.ndarray | None = None, tol: float = 1e-3, max_iter: int = 100
     ) -> np.ndarray:
-        """Return the coefficients of the rows at the least objective.
+        """Return the coefficients (n, c) of the rows at the least objective.
 
-        ``C``: weight of the loss.
-        ``start`` (n, c): where to start, for example the result for a smaller C; by default the
-        result for every second row, found in the same way.
-        ``tol``: stop when the next Newton step would lower the objective by less than this share of
-        it.
-        ``max_iter``: largest number of Newton steps of a machine; when it is reached there is a
-        ``ConvergenceWarning``.
-        Result of shape (n, c): coefficients a of the rows, in the type of the inner products.
+        As for `SquaredHinge.minimise`; the default start is the result for every second row.
         """
         if start is None:
             start = self._start(C, tol, max_iter)

@@ -78,13 +78,7 @@ class EarlyStopping:
 
 
 def hold_out(codes: np.ndarray, fraction: float, rng: np.random.RandomState) -> np.ndarray:
-    """Mark a random part of the rows, the same share of every class to within one row.
-
-    ``codes`` (n,): class position of each row.
-    ``fraction``: share of rows to mark, between 0 and 1.
-    ``rng``: source of the draw.
-    Result of shape (n,), bool: at least one row of every class stays unmarked.
-    """
+    """Mark a random part of the rows (n,), the same share of every class to within a row, never all."""
     order = rng.permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]
     marks = np.floor(np.arange(1, len(codes) + 1) * fraction) > np.floor(np.arange(len(codes)) * fraction)

@@ -36,13 +36,9 @@ class TooFewRows(linalg.LinAlgError):
 class SharedDenominator:
     r"""Solve :math:`S v = \lambda N v` for several S with one Cholesky factor :math:`N = L L^\top`.
 
-    ``N`` (d, d), float64: symmetric positive definite matrix; overwritten by its factor.
-    Raises `scipy.linalg.LinAlgError` if N is not positive definite to working precision.
-
-    Notes
-    -----
-    The factor costs d³/3 flops, once. The dense path then costs about 3d³ flops per S. The matrix-free
-    path costs 4d²(m+b) flops per iteration for m vectors in blocks and never forms L⁻¹SL⁻ᵀ.
+    ``N`` (d, d), float64: symmetric positive definite; overwritten. Raises `scipy.linalg.LinAlgError` if it
+    is singular to working precision. The factor costs d³/3 flops; the dense path then 3d³ for each S; the
+    matrix-free one 4d²(m+b) for each step with m vectors.
     """
 
     def __init__(self, N: np.ndarray) -> None:
@@ -52,13 +48,10 @@ class SharedDenominator:
             raise linalg.LinAlgError("the denominator is singular to working precision")
 
     def top(self, S: np.ndarray, n_vectors: int, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Return the largest eigenvalues, descending, and their vectors with vᵀNv = 1.
+        """Return the largest eigenvalues of S (d, d), descending, and vectors (d, n_vectors) with vᵀNv = 1.
 
-        ``S`` (d, d), float64: symmetric numerator; not changed.
-        ``n_vectors``: how many, at most d.
-        ``seed``: seed of the start of the matrix-free iteration.
-        Returns: ``eigenvalues`` (n_vectors,); ``vectors`` (d, n_vectors): the entry of largest size
-        in each column is positive.
+        S is not changed; the entry of largest size of each vector is positive; the seed is that of the
+        iteration.
         """
         values, reduced = self._top_iterated(S, n_vectors, seed) or self._top_dense(S, n_vectors)
         vectors = linalg.solve_triangular(
@@ -67,13 +60,9 @@ class SharedDenominator:
         return values, make_peaks_positive(vectors)
 
     def top_of_rows(self, E: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return what ``top`` does for S = EᵀE, from rows E, (m, d), that are few beside d.
+        """Return what ``top`` does for S = EᵀE, from rows E, (m, d), that are few: m·d² + m²·d + 2m³ flops.
 
         Raises `TooFewRows` if S has a smaller rank than ``n_vectors``.
-
-        Notes
-        -----
-        m·d² + m²·d + about 2m³ flops.
         """
         W = linalg.solve_triangular(self._factor, E.T, lower=True, check_finite=False)
         values, U = top_of_gram(linalg.blas.dsyrk(1.0, W, trans=1, lower=1), n_vectors)
@@ -152,16 +141,8 @@ def block_krylov(
 
     A block Krylov (Lanczos) iteration with full orthogonalisation, Rayleigh–Ritz and thick restarts: the
     basis is extended by the residuals of the wanted Ritz vectors, and cut back to them when it is full.
-
-    ``apply``: maps an array (size, b) to its image under the operator.
-    ``size``: order of the operator.
-    ``n_vectors``: number of eigenpairs wanted.
-    ``rng``: source of the start block.
-    ``tol``: residual norms must be below ``tol`` times the largest eigenvalue.
-    ``max_iter``: upper limit on the number of blocks.
-    Returns: ``eigenvalues`` (n_vectors,): in descending order; ``eigenvectors`` (size, n_vectors):
-    orthonormal.
-    Raises `scipy.linalg.LinAlgError` if the tolerance is not met after ``max_iter`` blocks.
+    Eigenvalues descend. Raises `scipy.linalg.LinAlgError` if residual norms are not below ``tol`` times the
+    largest eigenvalue after ``max_iter`` blocks.
     """
     width = n_vectors + 4
     capacity = min(size, 8 * width)
@@ -191,18 +172,10 @@ def block_krylov(
 class LowRankDenominator:
     r"""Solve :math:`E^\top E\, v = \lambda\, (F^\top F + g I)\, v` from the rows E and F.
 
-    With :math:`A = F F^\top + g I = L L^\top` the inverse of the denominator is
-    :math:`\frac{1}{g} (I - F^\top A^{-1} F)`, and the nonzero λ are those of the m × m matrix
-    :math:`\frac{1}{g} (E E^\top - T^\top T)` with :math:`T = L^{-1} F E^\top`.
-
-    ``F`` (n, d), float64: rows of the denominator.
-    ``g``: what is added to its diagonal.
-    Raises `TooFewRows` if g is too small beside the trace of FᵀF for this form of the inverse to be
-    exact.
-
-    Notes
-    -----
-    n²·d + n³/3 flops, and n² numbers.
+    With :math:`A = F F^\top + g I = L L^\top` the inverse of the denominator is :math:`\frac{1}{g} (I -
+    F^\top A^{-1} F)`, and the nonzero λ are those of the m × m matrix :math:`\frac{1}{g} (E E^\top - T^\top
+    T)` with :math:`T = L^{-1} F E^\top`. For F (n, d), float64: n²·d + n³/3 flops, and n² numbers. Raises
+    `TooFewRows` if g is too small beside the trace of FᵀF for this to be exact.
     """
 
     def __init__(self, F: np.ndarray, g: float) -> None:
@@ -214,17 +187,10 @@ class LowRankDenominator:
         self._factor = linalg.cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
 
     def top(self, E: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the largest eigenvalues, descending, and their vectors with vᵀ(FᵀF + gI)v = 1.
+        """Return the largest eigenvalues, descending, and vectors (d, n_vectors) with vᵀ(FᵀF + gI)v = 1.
 
-        ``E`` (m, d), float64: rows of the numerator.
-        ``n_vectors``: how many.
-        Returns: ``eigenvalues`` (n_vectors,); ``vectors`` (d, n_vectors): the entry of largest size
-        in each column is positive.
-        Raises `TooFewRows` if the numerator has a smaller rank than ``n_vectors``.
-
-        Notes
-        -----
-        2m·n·d + m²·d + m·n² + m²·n + about 2m³ flops.
+        ``E`` (m, d), float64; 2m·n·d + m²·d + m·n² + m²·n + about 2m³ flops. The entry of largest size of
+        each vector is positive. Raises `TooFewRows` if the numerator has a smaller rank than ``n_vectors``.
         """
         T = linalg.solve_triangular(self._factor, self._F @ E.T, lower=True, check_finite=False)
         inner = linalg.blas.dsyrk(1.0, E.T, trans=1, lower=1)
@@ -246,20 +212,12 @@ def leading_eigenpairs(
     dtype: np.dtype | type = np.float64,
     first: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k largest eigenvalues of an operator that is known by its products alone.
+    """Return the k largest eigenvalues, descending, and orthonormal vectors of an operator, float64.
 
-    ``apply``: returns M @ Q for Q of shape (size, w) in ``dtype``.
-    ``size``: order of M.
-    ``k``: number of eigenpairs, at most ``size``.
-    ``oversampling``: directions beyond k that are carried along; fewer where ``size`` leaves no room.
-    ``n_iter``: number of power iterations; M is applied ``n_iter + 1`` times.
-    ``rng``: source of the Gaussian start.
-    ``dtype``: type of the matrices given to ``apply``.
-    ``first``: used in place of ``apply`` on the random start when power iterations follow. It may be less
-    exact.
-    Returns: ``eigenvalues`` (k,), float64: descending. They approach the true ones from below;
-    ``vectors`` (size, k), float64: orthonormal columns; the entry of largest absolute value of each is
-    positive.
+    ``apply`` returns M @ Q for Q (size, w) of type ``dtype``, ``n_iter + 1`` times; ``first`` may be less
+    exact and takes its place on the Gaussian start when power iterations follow. Up to ``oversampling``
+    directions beyond k are carried along. Eigenvalues approach the true ones from below; the entry of largest
+    absolute value of each vector is positive.
 
     Notes
     -----

@@ -36,23 +36,13 @@ Sum = TypeVar("Sum", bound=Accumulator)
 
 
 def accumulate(blocks: FeatureBlocks, start: Callable[[], Sum], *rows: Any, label: str = "") -> Sum:
-    """Return ``start()`` after it has been given every block once.
+    """Return ``start()`` after it has been given every block once, with its parts of ``rows``.
 
     Inside ``joblib.parallel_config(...)`` with more than one worker (loky, threads, or a Dask cluster with
-    ``backend="dask"``) the rows are cut into one shard for each worker; a worker makes the features of its
-    shard, sums over them and sends back the sum alone. Otherwise one sum goes over all blocks in place.
-
-    ``blocks``: the features, made block by block.
-    ``start``: returns an empty accumulator; can be pickled.
-    ``*rows``: each ``add`` gets their rows that belong to the block.
-    ``label``: name of the sum, for the progress lines; none are logged without it.
-    Returns: the whole sum; shards are merged in the order of their rows, so that equal numbers of workers
-    give equal results.
-
-    Notes
-    -----
-    A worker is sent its rows; those of a memory-mapped file travel as their place in it, except to Dask. It
-    keeps features that it made for later sums over the same ``blocks``, within their cache budget.
+    ``backend="dask"``) the rows are cut into one shard for each worker, which makes features and sends back
+    its sum alone. Shards are merged in the order of their rows, so that equal numbers of workers give equal
+    results. Rows of a memory-mapped file travel as their place in it, except to Dask. A worker keeps features
+    for later sums over the same ``blocks``, within their cache budget. Sums without a ``label`` log nothing.
     """
     workers = min(effective_n_jobs(None), blocks.n_rows)
     if workers == 1:
@@ -74,11 +64,7 @@ def accumulate(blocks: FeatureBlocks, start: Callable[[], Sum], *rows: Any, labe
 
 
 def merged(jobs: Iterable[Any], label: str, names: Sequence[str]) -> Any:
-    """Run jobs that give a sum each on joblib's workers, and merge the sums in the order of the jobs.
-
-    ``jobs``: made by ``joblib.delayed``, in the order of their rows.
-    ``label``, ``names``: for the progress lines: of the whole, and of each job.
-    """
+    """Run jobs of ``joblib.delayed`` on joblib's workers and merge their sums in the order of the jobs."""
     total: Any = None
     sums = Parallel(return_as="generator", batch_size=1, pre_dispatch="n_jobs")(jobs)
     for name, part in zip(names, sums, strict=True):

@@ -23,22 +23,10 @@ ROUNDING = 1.0
 class RidgeSystem:
     r"""Centred Gram matrix :math:`G = \sum (f - \mu)(f - \mu)^\top`, then the Cholesky factor of G + λI.
 
-    Only one triangle of one D×D array is ever used: products are added to it (BLAS syrk), the mean is
-    removed by a rank-1 update and it is factored where it lies.
-
-    ``n_features``: number of features D.
-    ``dtype``: type of the feature blocks. The matrix has the same type, or float64 for small D.
-    ``fit_intercept``: whether solutions have an unpenalised intercept. Without one the mean is taken to
-    be zero.
-
-    Attributes: ``fit_intercept``: as given.
-    ``n_rows``: rows added so far, or the sum of their weights.
-    ``mean`` (D,), float64: mean feature vector μ, set by ``factor``.
-    ``penalty``: the λ that was added to the diagonal, set by ``factor``.
-
-    Notes
-    -----
-    n·D² flops for the products, D³/3 for the factor, 2D² per right-hand side; 4·D² bytes in float32.
+    One triangle of a D×D array, of the type of the features or float64 for small D, is used: products are
+    added to it (BLAS syrk), the mean is removed by a rank-1 update and it is factored where it lies. Without
+    ``fit_intercept`` the mean is zero. ``factor`` sets ``mean`` and the ``penalty`` λ. n·D² flops for the
+    products, D³/3 for the factor, 2D² for each right-hand side.
     """
 
     def __init__(self, n_features: int, dtype: np.dtype, *, fit_intercept: bool = True) -> None:
@@ -79,12 +67,9 @@ class RidgeSystem:
         self.n_rows += other.n_rows
 
     def factor(self, ridge: float, *, absolute: float = 0.0) -> RidgeSystem:
-        """Centre the matrix, add the penalties and factor it; no rows can be added afterwards.
+        """Centre the matrix, add a penalty in units of the mean variance and an absolute one, and factor it.
 
-        ``ridge``: a penalty in units of the mean variance of a feature.
-        ``absolute``: a penalty as it is.
-        Returns: the object itself.
-        Raises `ValueError` if the matrix is not positive definite in spite of the penalty.
+        No rows can be added afterwards. Raises `ValueError` if the matrix is not positive definite.
         """
         diagonal, size = self._diagonal(), len(self._sum)
         rounding = ROUNDING * np.finfo(self._dtype).eps * np.sqrt(size) * diagonal
@@ -154,12 +139,10 @@ class RidgeSystem:
         return max(0.0, squares - float(mean @ mean) / len(self._sum))
 
     def solve(self, cross: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        r"""Return the ridge regression of a target T on the features.
+        r"""Return the ridge regression of a target T: coefficients (D, k) and intercepts (k,), float64.
 
-        ``cross`` (D, k): the products :math:`F^\top T`.
-        ``total`` (k,): the column sums of T.
-        Returns: ``coef`` (D, k), float64; ``intercept`` (k,), float64: such that ``F @ coef +
-        intercept`` approximates T; zero without ``fit_intercept``.
+        ``cross`` is :math:`F^\top T` (D, k), ``total`` the column sums of T. Without ``fit_intercept``
+        intercepts are zero.
         """
         coef = self.apply_inverse(cross - np.outer(self.mean, total))
         mean_target = total / self.n_rows if self.fit_intercept else np.zeros(len(total))
@@ -182,26 +165,13 @@ def conjugate_gradients(
     tol: float,
     max_iter: int,
 ) -> tuple[np.ndarray, int, float]:
-    """Solve A Z = right for all columns together: each step is the best in the directions of all of them.
+    """Solve A Z = right (d, w): block conjugate gradients with an orthonormal basis of the residuals [1]_.
 
-    ``apply``: returns A @ P for C-contiguous P of shape (d, w); A symmetric positive definite.
-    ``right`` (d, w): the right-hand sides.
-    ``preconditioner`` (d,): diagonal of an approximate inverse of A; entries of the solution where it is
-    zero stay zero.
-    ``tol``: a column is done when its residual is ``tol`` times as large as its right-hand side, both in
-    the norm of the preconditioner.
-    ``max_iter``: largest number of iterations, of one product with A each.
-    Returns: ``solution`` (d, w): in the type of ``right``; of each column the iterate of smallest
-    residual; ``n_iter``: iterations done; ``residual``: the largest relative residual left in a column of
-    the solution.
-
-    Notes
-    -----
-    Block conjugate gradients with an orthonormal basis of the residuals [1]_, which also bears right-hand
-    sides that depend on each other. Each iteration costs 12·d·w² flops beside its product; three arrays of
-    the size of ``right`` and one product are held beside it and the solution. Inner products are accumulated
-    in float64. It pays little to start from earlier solutions: the best start in the span of those of the
-    previous power iteration saved at most one iteration.
+    Returns of each column the iterate of smallest residual, the number of iterations, and the largest
+    relative residual. ``apply`` multiplies A, symmetric positive definite, with C-contiguous (d, w);
+    ``preconditioner`` (d,) is a diagonal approximate inverse, and entries of Z where it is zero stay zero. A
+    column is done when its residual, in the norm of the preconditioner, is ``tol`` of its right-hand side.
+    Right-hand sides may depend on each other. An iteration costs 12·d·w² flops beside its product.
 
     References
     ----------
@@ -266,16 +236,9 @@ def _inverse(curvature: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 class StreamedRidge:
-    r"""Solve :math:`(X_c^\top X_c + \lambda I) Z = B` from products with the rows.
+    r"""Solve :math:`(X_c^\top X_c + \lambda I) Z = B` from products with the rows, also from several threads.
 
-    Calls may come from several threads.
-
-    ``rows``: the rows.
-    ``penalty``: the λ ≥ 0.
-    ``tol``, ``max_iter``: as for `conjugate_gradients`.
-
-    Attributes: ``n_iter``: the largest number of iterations of any call so far.
-    ``residual``: the largest relative residual that any call has left.
+    ``n_iter`` and ``residual`` are the largest number of iterations and relative residual of any call so far.
     """
 
     def __init__(self, rows: LabelledRows, penalty: float, *, tol: float, max_iter: int) -> None:

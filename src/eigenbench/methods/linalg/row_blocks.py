@@ -22,13 +22,7 @@ BLOCK_BYTES = 128 * 2**20
 
 
 def row_slices(n_rows: int, bytes_per_row: int, block_bytes: int = BLOCK_BYTES) -> list[slice]:
-    """Cut ``n_rows`` rows into consecutive slices of about ``block_bytes`` each.
-
-    ``n_rows``: number of rows.
-    ``bytes_per_row``: size of one row of the widest array that is made for a block.
-    ``block_bytes``: target size of a block; a block has at least one row.
-    Returns: slices of near-equal length that cover ``0 .. n_rows`` in order.
-    """
+    """Cut rows into consecutive slices of near-equal length, of about ``block_bytes`` or one row."""
     if n_rows == 0:
         return []
     rows_per_block = max(1, block_bytes // max(1, bytes_per_row))
@@ -38,12 +32,9 @@ def row_slices(n_rows: int, bytes_per_row: int, block_bytes: int = BLOCK_BYTES) 
 
 
 def dense_block(X: Any, dtype: Any = None) -> np.ndarray:
-    """Return a row block as a C-contiguous float32 or float64 array, copying only when it is not one.
+    """Return a row block as a C-contiguous float array, copying only when it is not one.
 
-    ``X`` (n_rows, n_columns): the block. Sparse blocks are made dense; integers become float32 unless
-    ``dtype`` is given.
-    ``dtype``: type of the result; by default float64 stays float64 and everything else is float32.
-    Result of shape (n_rows, n_columns).
+    Without ``dtype`` float64 stays float64 and everything else becomes float32.
     """
     block = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     if dtype is None:
@@ -66,17 +57,9 @@ def validated(estimator: Any, *data: Any, **checks: Any) -> Any:
 class FeatureBlocks:
     """Iterate over ``feature_map.transform(X)`` in row blocks, any number of times.
 
-    Blocks are computed when asked for. The first ones are kept for later passes until ``cache_size`` is
-    used up, so the memory is bounded by the budget plus one block, and the blocks of every pass are equal
-    whatever the budget.
-
-    ``X`` (n_rows, n_inputs): the data; never copied as a whole.
-    ``feature_map``: a fitted transformer that acts on each row alone; None stands for the identity.
-    ``cache_size``: budget for kept blocks in MB (2**20 bytes).
-
-    Attributes: ``n_rows``, ``n_features``: shape of the feature matrix.
-    ``dtype``: float32 or float64, the type of the blocks.
-    ``token``: identifies this object among all, also those of other processes.
+    Blocks are computed when asked for. The first ones are kept for later passes until ``cache_size`` MB are
+    used up, and the blocks of every pass are equal whatever the budget. ``token`` identifies the object among
+    all, also those of other processes.
     """
 
     def __init__(self, X: Any, feature_map: Any, *, cache_size: float = 0.0) -> None:
@@ -109,12 +92,7 @@ class FeatureBlocks:
 
 @dataclass(frozen=True)
 class RowThreads:
-    """Threads that each work on a share of the rows.
-
-    Attributes: ``n_threads``: how many there are.
-    ``map``: ``map(function, *iterables)`` calls the function in the threads and yields the results in
-    order.
-    """
+    """Threads that each work on a share of the rows; ``map`` yields results in order."""
 
     n_threads: int
     map: Callable[..., Iterable[Any]]

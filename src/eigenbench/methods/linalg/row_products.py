@@ -32,33 +32,16 @@ VALUES_AT_ONCE = 2**22
 class LabelledRows:
     r"""Rows of X (n, d) and Y (n, c) that offer products with :math:`X_c = X - 1\bar x^\top`.
 
-    With weights, products are those with rows that occur as often as their weight says.
+    ``blocks`` hold the rows in order: X_b CSR or dense, Y_b CSR of the type of the products, float32 or
+    float64; they are read once at creation and then for every product. Without ``fit_intercept``
+    :math:`\bar x` is zero. With weights (n,), products are those with rows that occur as often as their
+    weight says. ``diagonal`` is that of :math:`X_c^\top X_c`, exactly zero for constant columns.
 
     A product works on some columns, at most ``COLUMNS_AT_ONCE`` for speed, in the calling thread;
-    ``by_columns`` shares more columns among threads. So no sums have to be combined, and the rows may lie in
-    memory-mapped files that all threads read. Beside its result a product holds one row block times its
-    columns.
-
-    ``blocks``: the rows in order, in blocks: X_b a CSR or dense array of shape (b, d), float32 or float64
-    (dense ones may be of integers), Y_b a CSR array of shape (b, c) of the same type as the products.
-    Iterated over many times.
-    ``weights`` (n,), float64, or None: of the rows, none negative.
-    ``fit_intercept``: whether to centre X; without it :math:`\bar x` is taken to be zero.
-    ``n_jobs``: number of threads, as in scikit-learn; None follows ``joblib.parallel_config``.
-
-    Attributes: ``n_rows``: n, or the sum of the weights.
-    ``n_features``, ``n_labels``: d and c.
-    ``dtype``: float32 or float64, the type of products.
-    ``feature_mean`` (d,), float64: the mean row, or zeros.
-    ``diagonal`` (d,), float64: diagonal of :math:`X_c^\top X_c`; exactly zero for constant columns.
-    ``label_sums`` (c,), float64: column sums of Y, each row times its weight.
-    ``label_mean`` (c,), float64: their mean, or zeros.
-
-    Notes
-    -----
-    ``gram`` costs 4·nnz(X)·w flops (dense X: 4·n·d·w), ``cross`` and ``cross_transposed``
-    2·(nnz(X) + nnz(Y))·w. Sparse products are limited by memory traffic and about half as fast again when
-    columns are ordered by falling frequency. Creation reads the data once.
+    ``by_columns`` shares more columns among ``n_jobs`` threads. So no sums have to be combined, and the rows
+    may lie in memory-mapped files that all threads read. Beside its result a product holds one row block
+    times its columns. ``gram`` costs 4·nnz(X)·w flops (dense X: 4·n·d·w), ``cross`` and ``cross_transposed``
+    2·(nnz(X) + nnz(Y))·w.
     """
 
     def __init__(
@@ -122,13 +105,7 @@ class LabelledRows:
     def by_columns(
         self, function: Callable[[np.ndarray], np.ndarray], height: int, columns: np.ndarray
     ) -> np.ndarray:
-        """Apply a function that maps column by column to groups of columns, in threads.
-
-        ``function``: is given contiguous columns (·, w) in ``dtype`` and returns (height, w).
-        ``height``: number of rows of the result.
-        ``columns`` (·, p): the columns.
-        Result of shape (height, p).
-        """
+        """Apply a function that maps column by column to groups of columns, in threads: (height, p)."""
         return self.by_groups(
             lambda here: function(np.ascontiguousarray(columns[:, here], dtype=self.dtype)),
             (height, columns.shape[1]),
@@ -238,23 +215,13 @@ _DENSE_RATE = 20
 
 
 class GramProducts:
-    r"""Products with :math:`X_c^\top X_c` for columns ordered by falling frequency.
+    r"""Products with :math:`X_c^\top X_c` for columns ordered by falling frequency; dense rows as they are.
 
     The h most frequent columns of sparse X, in bags of words half of what is stored, would be multiplied
-    one entry at a time in every product. Here their rows of :math:`X^\top X` are made once and
-    multiplied as dense ones; the remaining columns lie side by side in the order of their frequency, so that
-    the part of the factor that most entries need stays in the cache.
-
-    ``rows``: the rows. Dense ones are used as they are.
-
-    Attributes: ``order`` (d,), or slice: what the products' coordinates are: position i belongs to column
-    ``order[i]``.
-
-    Notes
-    -----
-    4·(nnz − nnz of frequent columns)·w + 4·h·d·w flops for w columns. Memory: 4·h·d bytes, at most
-    ``FREQUENT_BYTES``, and 8 bytes for each value in other columns, at most ``COPY_BYTES``. They are made by
-    2·nnz·h flops.
+    one entry at a time in every product. Here their rows of :math:`X^\top X` are made once, by 2·nnz·h flops,
+    and multiplied as dense ones; the remaining columns lie side by side in the order of their frequency.
+    Position i of the products' coordinates belongs to column ``order[i]``. Memory: 4·h·d bytes, at most
+    ``FREQUENT_BYTES``, and 8 bytes for each value in other columns, at most ``COPY_BYTES``.
     """
 
     def __init__(self, rows: LabelledRows) -> None:

@@ -17,19 +17,9 @@ _TOPIC = re.compile(r"[CEGM](CAT|\d{1,4}|[A-Z]{2,5})")
 
 
 def parent_matrix(edges: ArrayLike, n_labels: int) -> csr_array:
-    """Return the indicator of shape (c, c + 1) of each label's parents; the last column is the root.
+    """Return the indicator (c, c + 1) of each label's parents; the last column is the root.
 
-    Parameters
-    ----------
-    edges : array-like of int, shape (m, 2)
-        (child, parent); c stands for the root.
-    n_labels : int
-        Number of labels c.
-
-    Raises
-    ------
-    ValueError
-        If an edge leads out of the graph.
+    Raises `ValueError` if an edge leads out of the graph.
     """
     children, parents = np.asarray(edges, dtype=np.int64).reshape(-1, 2).T
     if len(children) and not (
@@ -42,32 +32,11 @@ def parent_matrix(edges: ArrayLike, n_labels: int) -> csr_array:
 
 
 def sibling_fraction(embedding: ArrayLike, parents: csr_array, *, metric: str = "euclidean") -> float:
-    """Return the share of labels whose nearest neighbour in the embedding is a sibling.
+    """Return the share of labels whose nearest neighbour in the embedding (c, k) is a sibling.
 
-    Siblings have a parent in common. Of several nearest neighbours one is taken.
-
-    Parameters
-    ----------
-    embedding : array-like of shape (c, k)
-        One row for each label.
-    parents : csr_array of shape (c, p)
-        Indicator of each label's parents.
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        What nearest means.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Notes
-    -----
-    2 c² k flops, in blocks: no c x c array is formed.
-
-    References
-    ----------
-    P. Mineiro and N. Karampatziakis, "Fast Label Embeddings via Randomized Linear Algebra", ECML PKDD 2015,
-    section 4.3.1.
+    Siblings have a parent in common; of several nearest neighbours one is taken. 2 c² k flops, in blocks (P.
+    Mineiro and N. Karampatziakis, "Fast Label Embeddings via Randomized Linear Algebra", ECML PKDD 2015,
+    section 4.3.1).
 
     Examples
     --------
@@ -86,16 +55,6 @@ def most_fraternal_fraction(parents: csr_array) -> float:
     """Return the share of labels that are siblings of the label with most siblings.
 
     It is the sibling fraction of an embedding where that label is everybody's nearest neighbour.
-
-    Parameters
-    ----------
-    parents : csr_array of shape (c, p)
-        Indicator of each label's parents.
-
-    Returns
-    -------
-    float
-        In [0, 1].
     """
     n_labels, most = parents.shape[0], 0
     children = parents.T.tocsr()
@@ -107,26 +66,12 @@ def most_fraternal_fraction(parents: csr_array) -> float:
 
 
 def rcv1_edges(codes: list[str]) -> list[tuple[int, int]]:
-    """Return the edges (child, parent) of Reuters' topics, which their codes spell.
+    """Return the edges (child, parent) of Reuters' topics, positions in ``codes``; their number is the root.
 
     A code of a letter and digits is below the code without its last digit, or, with two digits, below the
     top topic of its letter (``C151`` below ``C15`` below ``CCAT``); codes of letters that begin with G are
-    below ``GCAT``. A parent that is not among the codes is passed over for its own.
-
-    Parameters
-    ----------
-    codes : list of str
-        Topic codes, such as ``C151``, ``GCRIM``, ``MCAT``; the number of codes stands for the root.
-
-    Returns
-    -------
-    list of tuple of int
-        Positions in ``codes``.
-
-    Raises
-    ------
-    ValueError
-        If a name is no such code; some copies of the data number the topics and do not say which is which.
+    below ``GCAT``. A parent that is not among the codes is passed over for its own. Raises `ValueError` if a
+    name is no such code; some copies of the data number the topics and do not say which is which.
 
     Examples
     --------

@@ -26,17 +26,10 @@ Thresholds = dict[str, float | list[float]]
 
 
 class DecisionScores:
-    """Counts of true and predicted labels, by label and threshold, over blocks of rows.
+    """Counts of true and predicted labels, by label and threshold (ascending), over blocks of rows.
 
     Needs memory for two counts and a sum for each label and threshold, however many rows there are. Labels
     that are not among those given for a row count as not predicted.
-
-    Parameters
-    ----------
-    n_labels : int
-        Number of labels c.
-    thresholds : array of float, optional
-        Ascending.
     """
 
     def __init__(self, n_labels: int, thresholds: NDArray[np.float64] = THRESHOLDS):
@@ -159,29 +152,13 @@ def score_multilabel(
     thresholds: Thresholds | None = None,
     ks: tuple[int, ...] = (1, 3, 5),
 ) -> MultilabelScores:
-    """Predict every row once and compare with its labels.
+    """Predict every row once and compare with its labels, an indicator (n, c).
 
-    Parameters
-    ----------
-    model : classifier
-        See `eigenbench.methods.metrics.ranking.predict_top_k`; scores are probabilities.
-    X : array or sparse array of shape (n, d)
-        The rows.
-    Y : csr_array of shape (n, c)
-        Their labels, an indicator.
-    inverse_propensities : array of shape (c,)
-        From training rows.
-    thresholds : dict of str to float or list of float, optional
-        The threshold for each of the metrics of `DecisionScores`, or those of all labels. Without it each is
-        chosen on these very rows, so they must not be those that the result is reported on.
-    ks : tuple of int
-        For the ranking metrics.
-
-    Returns
-    -------
-    MultilabelScores
-        Metrics as `RankingScores` and `DecisionScores` give them, and ``examples_per_second`` predicted.
-        Exact unless more than 1,024 labels of a row reach the lowest threshold, 0.01.
+    Metrics are those of `RankingScores` and `DecisionScores`, and ``examples_per_second`` predicted; exact
+    unless more than 1,024 labels of a row reach the lowest threshold, 0.01. Without ``thresholds`` each is
+    chosen on these very rows, so they must not be those that the result is reported on. Inverse propensities
+    (c,) are from training rows; the scores of a model (see
+    `eigenbench.methods.metrics.ranking.predict_top_k`) are probabilities.
     """
     n_labels = Y.shape[1]
     ranking, decisions = RankingScores(ks, inverse_propensities), DecisionScores(n_labels)

@@ -57,24 +57,10 @@ def top_k(scores: NDArray[np.floating], k: int) -> TopK:
 
 
 def predict_top_k(model: Any, X: Any, k: int, n_labels: int) -> Iterator[tuple[slice, TopK]]:
-    """Predict block by block.
+    """Yield consecutive blocks of rows, of at most 128 MB of scores or one row, and their k best labels.
 
-    Parameters
-    ----------
-    model : classifier
-        With ``predict_top_k(X, k)`` that gives labels and falling scores, both of shape (n, k), or else
-        with ``predict_proba`` or ``decision_function`` that give scores of shape (n, n_labels).
-    X : array or sparse array of shape (n, d)
-        The rows.
-    k : int
-        How many labels for each row.
-    n_labels : int
-        Number of labels c.
-
-    Yields
-    ------
-    tuple of slice and TopK
-        Consecutive blocks of rows; one block's scores take at most 128 MB or one row.
+    The classifier has ``predict_top_k(X, k)`` that gives labels and falling scores, both (n, k), or else
+    ``predict_proba`` or ``decision_function`` that give scores (n, n_labels).
     """
     own = getattr(model, "predict_top_k", None)
     width = k if own is not None else n_labels
@@ -113,23 +99,9 @@ def inverse_propensities(
 ) -> NDArray[np.float64]:
     """Return 1/p_l for each label: how much rarer its being recorded is than its being true.
 
-    ``1/p_l = 1 + C (N_l + b)^-a`` with ``C = (ln N - 1)(b + 1)^a`` (Jain, Prabhu and Varma, KDD 2016,
-    section 4).
-
-    Parameters
-    ----------
-    counts : array of int, shape (c,)
-        Training rows N_l that have each label.
-    n_rows : int
-        Training rows N in all.
-    a, b : float
-        Constants of the dataset; the paper's are 0.5 and 0.4 for Wikipedia, 0.6 and 2.6 for Amazon, and
-        0.55 and 1.5 where nothing is known.
-
-    Returns
-    -------
-    ndarray of float64, shape (c,)
-        At least 1 for N > e.
+    ``1/p_l = 1 + C (N_l + b)^-a`` with ``C = (ln N - 1)(b + 1)^a`` (Jain, Prabhu and Varma, KDD 2016, section
+    4), for N_l of N training rows that have the label. The paper's a and b are 0.5 and 0.4 for Wikipedia, 0.6
+    and 2.6 for Amazon, and 0.55 and 1.5 where nothing is known. At least 1 for N > e.
 
     Examples
     --------
@@ -154,15 +126,7 @@ def hits(truth: csr_array, labels: NDArray[np.integer]) -> NDArray[np.bool_]:
 
 
 class RankingScores:
-    """Sums of the ranking metrics over blocks of rows.
-
-    Parameters
-    ----------
-    ks : tuple of int
-        The numbers of labels k to look at.
-    weights : array of shape (c,)
-        Inverse propensities, see `inverse_propensities`.
-    """
+    """Sums of the ranking metrics at each k over blocks of rows; weights are inverse propensities."""
 
     def __init__(self, ks: tuple[int, ...], weights: NDArray[np.float64]):
         self.ks = ks

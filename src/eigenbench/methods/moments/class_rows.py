@@ -22,14 +22,8 @@ ROWS_PER_FEATURE = 0.5
 class ClassRows(SecondMoments):
     """The rows of every class, with the counts, sums and second moments that follow from them.
 
-    ``X`` (n, d): the rows.
-    ``y`` (n,): their labels.
-    ``sample_weight`` (n,): weights ≥ 0; rows of weight 0 are left out.
-
-    Notes
-    -----
-    The rows stay where they are, in a mapped file if they lie in one. Those of a class become float64 when
-    they are asked for, 8·d bytes each, and so is every second moment made.
+    The rows stay where they are, in a mapped file if they lie in one; those of weight 0 are left out. Those
+    of a class become float64 when they are asked for, 8·d bytes each, and so is every second moment made.
     """
 
     def __init__(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None = None) -> None:
@@ -92,9 +86,7 @@ def solved_from_rows(
 ) -> bool:
     """Solve from rows where that is cheaper than from second moments, and return whether it was done.
 
-    ``solve``: sets what is fitted; it may raise `TooFewRows`, and is then to be called with moments.
-    ``X``, ``y``, ``sample_weight``: as for `ClassRows`.
-    ``classes_each``: how many classes each problem needs.
+    ``solve`` sets what is fitted; it may raise `TooFewRows`, and is then to be called with moments.
     """
     if not ClassRows.serve(y, X.shape[1], classes_each):
         return False

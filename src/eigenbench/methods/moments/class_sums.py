@@ -33,12 +33,8 @@ def class_runs(codes: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 class WaitingRows:
     """Rows of classes that had few in their block, until they are taken class by class.
 
-    There is room for as many as are enough for every class, within ``WAITING_BYTES`` or ``WAITING_SHARE``.
-
-    ``like`` (n, d): a block with the type and the width of the rows.
-    ``weighted``: whether rows come with weights.
-    ``n_classes``: number of classes so far.
-    ``sum_bytes``: size of the sums of these classes, to which the rows will be added.
+    There is room for as many as are enough for every class, within ``WAITING_BYTES`` or ``WAITING_SHARE`` of
+    the ``sum_bytes`` to which they will be added. ``like`` is a block of their type and width.
     """
 
     def __init__(self, like: Any, *, weighted: bool, n_classes: int, sum_bytes: int) -> None:

@@ -16,12 +16,10 @@ def packed_size(order: int) -> int:
 
 
 def packed_product(rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Return the triangle of ``rows.T @ rows``, n·d² flops at the rate of matrix products.
+    """Return the triangle of ``rows.T @ rows``: n·d² flops at the rate of matrix products.
 
-    ``rows`` (n, d), float32 or float64: c-contiguous rows, at least one.
-    ``out`` (d(d + 1)/2,): an earlier result for the same d and type, which is overwritten.
-    Result of shape (d(d + 1)/2,): in the type of the rows. Sums and multiples of triangles are the
-    triangles of sums and multiples.
+    ``out`` is an earlier result for the same d and type, which is overwritten. Sums and multiples of
+    triangles are the triangles of sums and multiples.
     """
     n, d = rows.shape
     sfrk = lapack.ssfrk if rows.dtype == np.float32 else lapack.dsfrk
@@ -73,12 +71,6 @@ def one_shift(rows: np.ndarray, total: np.ndarray) -> np.ndarray | None:
 def class_shifts(rows: np.ndarray, totals: np.ndarray, counts: np.ndarray) -> np.ndarray | None:
     """Return what to subtract from the float32 rows of each class, (c, d), None for nothing.
 
-    ``rows`` (n, d): the rows of all classes.
-    ``totals`` (c, d): their sums.
-    ``counts`` (c,): their numbers, at least 1.
-
-    Notes
-    -----
     Only features that need it are shifted. With less than two rows a class there is one shift for all.
     """
     if rows.dtype != np.float32:
@@ -143,18 +135,5 @@ class SecondMoments:
         return self.conditional(i) - np.outer(mean, mean)
 
     def parts(self, needs: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
-        """Yield which problems can be solved, and moments that hold their classes: here all at once.
-
-        Parameters
-        ----------
-        needs : ndarray of shape (p, r)
-            Positions of the classes whose second moments each problem needs.
-
-        Yields
-        ------
-        problems : ndarray
-            Rows of ``needs``; every one comes once.
-        moments : SecondMoments
-            Classes have the positions that they have here.
-        """
+        """Yield problems, rows of ``needs`` (p, r), and moments that hold their classes: here all at once."""
         yield np.arange(len(needs)), self

@@ -242,9 +242,8 @@ def held_classes(n_features: int, megabytes: float, dtype: Any = np.float64) -> 
 def class_groups(needs: np.ndarray, capacity: int) -> Iterator[np.ndarray]:
     """Cut problems into groups that need few classes together, and few that the group before had not.
 
-    ``needs`` (p, r): positions of the classes that each problem needs.
-    ``capacity``: the largest number of classes of a group; one problem may need more.
-    Yields: positions of the problems of a group, ascending.
+    ``needs`` (p, r) are positions of classes. A group has at most ``capacity`` classes unless one problem
+    needs more. Yields the ascending positions of the problems of a group.
     """
     waiting = np.arange(len(needs))
     held = np.zeros(needs.max(initial=-1) + 1, dtype=bool)

@@ -127,7 +127,7 @@ class LabelPLS(_CrossDecomposition):
 
 
 class LabelCCA(_CrossDecomposition):
-    r"""Canonical correlation analysis: directions of largest correlation with the labels.
+    """Canonical correlation analysis: directions of largest correlation with the labels.
 
     A direction w maximises the correlation of :math:`Xw` with some :math:`Yv`, uncorrelated with those before
     it [1]_. With one label a row these are the directions of Fisher's linear discriminant analysis. The
@@ -141,14 +141,8 @@ class LabelCCA(_CrossDecomposition):
 
     Attributes
     ----------
-    components_ : ndarray of shape (k, d), float64
-        The directions as rows, for inputs that are not standardised.
-    mean_ : ndarray of shape (d,), float64
-        Mean of the rows; it maps to zero.
-    classes_ : ndarray of shape (c,)
-        Class labels, or column numbers of an indicator matrix.
-    n_features_in_ : int
-        Number of inputs d.
+    components_, mean_, classes_, n_features_in_
+        As those of `LabelPLS`.
 
     Notes
     -----

@@ -196,12 +196,8 @@ class VowpalWabbitLOMTree(_VowpalWabbit):
 
     Parameters
     ----------
-    n_passes : int, default=5
-        Passes over the rows.
-    learning_rate : float, default=0.5
-        Initial rate of the adaptive, normalised updates.
-    l2 : float, default=0.0
-        Ridge penalty.
+    n_passes, learning_rate, l2, random_state
+        As for `VowpalWabbitOAA`.
     loss : {"squared", "logistic", "hinge"}, default="squared"
         Loss of the score that sends a row right or left. The tree compares means of these scores, so they
         should be bounded, as those of the squared loss are: from -1 to 1.
@@ -212,17 +208,11 @@ class VowpalWabbitLOMTree(_VowpalWabbit):
         rows of a class, which reach it by several ways, into several leaves.
     swap_resistance : int, default=4
         The larger, the more rows a node must have seen before it takes a rarely used leaf from elsewhere.
-    random_state : int, RandomState instance or None, default=None
-        Draws the order of the rows.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    model_ : ndarray of uint8
-        The model as Vowpal Wabbit writes it.
-    n_features_in_ : int
-        Number of inputs.
+    classes_, model_, n_features_in_
+        As those of `VowpalWabbitOAA`.
 
     Notes
     -----

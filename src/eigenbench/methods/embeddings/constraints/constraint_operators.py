@@ -58,11 +58,10 @@ def check_pairs(pairs: Any, r: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray
 
 @dataclass(frozen=True)
 class ConstraintOperators:
-    r"""Weighted second moments :math:`\sum w\,(x - x')(x - x')^\top` of the two kinds of pairs.
+    r"""Weighted second moments :math:`\sum w\,(x - x')(x - x')^\top` of different and of equal pairs, (k, k).
 
-    Attributes: ``negative``, ``positive`` (k, k), float64: for pairs with different and with equal
-    labels; symmetric, positive semidefinite. Balanced weights make each one half of the mean over its
-    pairs; otherwise all weights are one over the number of pairs.
+    Balanced weights make each one half of the mean over its pairs; otherwise all weights are one over the
+    number of pairs. A kind without pairs raises `ValueError`.
 
     Notes
     -----
@@ -86,15 +85,8 @@ class ConstraintOperators:
 
     @classmethod
     def from_labelled_rows(cls, X: Any, codes: np.ndarray, *, balanced: bool = True) -> ConstraintOperators:
-        """Take all pairs of rows, in two passes over row blocks.
+        """Take all pairs of rows (m, k) of classes ``codes``, each of which occurs, in two passes.
 
-        ``X`` (m, k): the rows. Products of float32 rows are made in float32 within a block.
-        ``codes`` (m,): class indices from 0 on, each of which occurs.
-        ``balanced``: whether both kinds get total weight 1/2.
-        Raises `ValueError` if there is no pair of one kind.
-
-        Notes
-        -----
         2·m·k² flops, half of that if the classes are equally large; 32·k² bytes and three row blocks.
         """
         counts = np.bincount(codes)
@@ -121,10 +113,8 @@ class ConstraintOperators:
     def from_moments(cls, moments: ClassMoments, *, balanced: bool = True) -> ConstraintOperators:
         """Take all pairs of the rows whose class moments are given: c·k² flops, 32·k² bytes.
 
-        ``moments``: moments of the rows. The scatter about the means is a difference of raw moments,
-        which loses digits where the mean is much larger than the spread.
-        ``balanced``: whether both kinds get total weight 1/2.
-        Raises `ValueError` if there is no pair of one kind.
+        The scatter is a difference of raw moments, which loses digits where means are much larger than
+        spreads.
         """
         counts, sums = moments.counts, moments.sums
         _check_counts(counts)
@@ -151,19 +141,11 @@ class ConstraintOperators:
     def from_pairs(
         cls, X: Any, incidence: sparse.csr_array | None, positive: np.ndarray, *, balanced: bool = True
     ) -> ConstraintOperators:
-        """Take listed pairs of rows.
+        """Take listed pairs of rows X (m, k), or of differences x − x' where ``incidence`` is None.
 
-        ``X`` (m, k), float64: the rows of which pairs are made, or the differences x − x' themselves.
-        ``incidence`` (n, m) or None: row i holds +1 and −1 at the two rows of pair i; None if X holds
-        the differences.
-        ``positive`` (n,), bool: which pairs have equal labels; both kinds must occur.
-        ``balanced``: whether both kinds get total weight 1/2.
-        Raises `ValueError` if there is no pair of one kind.
-
-        Notes
-        -----
-        n·k² flops for differences. Rows go through the Laplacian of the graph of pairs, O(n·k + m·k²) flops,
-        however many pairs share a row.
+        Row i of ``incidence`` (n, m) holds +1 and −1 at the two rows of pair i; ``positive`` (n,) marks equal
+        labels. n·k² flops for differences. Rows go through the Laplacian of the graph of pairs, O(n·k + m·k²)
+        flops, however many pairs share a row.
         """
         weights = _weights(int((~positive).sum()), int(positive.sum()), balanced)
         operators = []

@@ -14,14 +14,11 @@ _TOLERANCE = 1e-6
 
 
 def kernel_matrix(X: Any, Y: Any, kernel: Any, params: dict[str, Any]) -> np.ndarray:
-    """Evaluate a kernel on two sets of rows.
+    """Evaluate a kernel on two sets of rows, (n, p) and (m, p), giving (n, m).
 
-    ``X``, ``Y`` (n, p) and (m, p): the rows.
-    ``kernel``: a name known to :func:`sklearn.metrics.pairwise.pairwise_kernels`, a callable on two rows,
-    or "half_rbf" for ½·exp(−gamma·‖x − y‖²).
-    ``params``: parameters of the kernel; those a named kernel does not have are left out.
-    Result of shape (n, m).
-    Raises `ValueError` if a value is not finite.
+    The kernel is a name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, which takes those of ``params``
+    that it has, a callable on two rows, or "half_rbf" for ½·exp(−gamma·‖x − y‖²). Raises `ValueError` if a
+    value is not finite.
     """
     if kernel == "half_rbf":
         values = rbf_kernel(X, Y, gamma=params.get("gamma"))
@@ -42,17 +39,11 @@ def kernel_matrix(X: Any, Y: Any, kernel: Any, params: dict[str, Any]) -> np.nda
 
 @dataclass(frozen=True)
 class GramCoordinates:
-    r"""Rows whose inner products are a Gram matrix: :math:`G = C C^\top`.
+    r"""Rows C (n, r) whose inner products are a Gram matrix: :math:`G = C C^\top`.
 
-    Attributes: ``rows`` (n, r), float64: the coordinates C of the n points in an orthonormal basis of
-    their span, of dimension r.
-    ``pivots`` (r,): numbers of r linearly independent points that span the rest.
-    ``factor`` (r, r), float64: the lower triangular ``rows[pivots]``.
-
-    Notes
-    -----
-    Cholesky factorisation with pivoting: n·r² flops, and rank deficiency (repeated points, linear kernels of
-    few features) only makes r smaller.
+    ``pivots`` (r,) are numbers of linearly independent points that span the rest, ``factor`` is
+    ``rows[pivots]``, lower triangular. Cholesky factorisation with pivoting: n·r² flops; repeated points and
+    linear kernels only make r smaller.
     """
 
     rows: np.ndarray
@@ -61,11 +52,7 @@ class GramCoordinates:
 
     @classmethod
     def from_gram(cls, G: np.ndarray) -> GramCoordinates:
-        """Factor a Gram matrix.
-
-        ``G`` (n, n), float64: symmetric positive semidefinite.
-        Raises `ValueError` if G is zero or not positive semidefinite.
-        """
+        """Factor G (n, n), float64; raise `ValueError` if it is zero or not positive semidefinite."""
         if not np.diagonal(G).max() > 0:
             raise ValueError("the kernel is zero for all rows: no direction can be found.")
         packed, order, rank, _ = linalg.lapack.dpstrf(G.T, lower=True)

@@ -87,6 +87,8 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
     def fit_pairs(self, X: Any, pairs: Any, r: Any) -> Any:
         r"""Find the subspace from pairs of rows (:math:`\Gamma D \Gamma \alpha = \lambda \Gamma \alpha`).
 
+        The kernel form works on the differences Γ or on the rows, whichever are fewer: their number cubed.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -106,10 +108,6 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         ValueError
             If a row number is out of range, if r has other values, if a kernel value is not
             finite, if the kernel is not positive semidefinite, or if T̂ has no positive eigenvalue.
-
-        Notes
-        -----
-        The kernel form works on the differences Γ or on the rows, whichever are fewer: their number cubed.
         """
         self._validate_params()
         etas = self._etas()

@@ -20,18 +20,9 @@ class PairDistances:
     over pairs of :math:`f_\gamma(r (c^2 - D^2))`, where r = ±1 and :math:`f_\gamma(t)` is 1 for t ≤ 0, 0 for
     t ≥ γ and linear between. Margin 0 stands for the plain error rate; D = c is an error there.
 
-    ``positive``, ``negative`` (n,), float64: squared distances of the two kinds of pairs, at least one of
-    each.
-    ``balanced``: give both kinds total weight 1/2 (the risk with respect to :math:`\bar\rho` of [1]_,
-    section 3); otherwise every pair weighs the same.
-
-    Attributes: ``positive``, ``negative``: the squared distances in ascending order.
-    ``weights``: total weight of the positive and of the negative pairs; they add up to 1.
-    Raises `ValueError` if one kind has no pair, or a distance is not finite.
-
-    Notes
-    -----
-    Sorting n pairs costs O(n log n) once; a risk then costs O(log n). The state takes 32 bytes a pair.
+    Balanced, both kinds have total weight 1/2 (the risk with respect to :math:`\bar\rho` of [1]_, section 3);
+    otherwise every pair weighs the same. Raises `ValueError` if one kind has no pair, or a distance is not
+    finite. Sorting n pairs costs O(n log n) once, a risk then O(log n); 32 bytes a pair.
 
     References
     ----------
@@ -55,16 +46,9 @@ class PairDistances:
 
     @classmethod
     def from_labels(cls, X: Any, y: Any, *, balanced: bool = True) -> PairDistances:
-        """Take all pairs of different rows.
+        """Take all pairs of different rows of X (n, d), n²d flops and about 16·n² bytes.
 
-        ``X`` (n, d): points, for example the output of a fitted embedding.
-        ``y`` (n,): their labels.
-        ``balanced``: as for the class.
         Raises `ValueError` if there is only one label, or no label is shared by two rows.
-
-        Notes
-        -----
-        n²d flops and about 16·n² bytes.
         """
         X = check_array(X, dtype=np.float64, ensure_min_samples=2)
         y = column_or_1d(y)
@@ -87,26 +71,16 @@ class PairDistances:
         return cls(np.concatenate(positive), np.concatenate(negative), balanced=balanced)
 
     def risk(self, threshold: Any, margin: float = 0.0) -> np.ndarray:
-        """Return the empirical margin risk.
-
-        ``threshold``: thresholds c ≥ 0 on the distance.
-        ``margin``: margin γ ≥ 0 on the squared distance.
-        Returns: values in [0, 1].
-        """
+        """Return the empirical margin risk in [0, 1] at thresholds c ≥ 0 on the distance."""
         return self._risk_at(np.square(np.asarray(threshold, dtype=np.float64)), margin)
 
     def best_threshold(self, margin: float = 0.0) -> tuple[float, float]:
         """Return the threshold c of the smallest risk, and that risk: the exact minimum over all c > 0.
 
-        ``margin``: margin γ ≥ 0. With margin 0 the error rate is constant between neighbouring
-        distances, and c² is in the middle of the best such interval.
-        Returns: ``threshold``; ``risk``.
-
-        Notes
-        -----
-        The risk is the sum of a falling part (positive pairs) and a rising part (negative pairs), so its
-        values at the ends of an interval bound it inside. Only intervals that can hold the minimum are
-        searched point by point: close to O(log n) once the distances are sorted.
+        With margin 0 the error rate is constant between neighbouring distances, and c² is in the middle of
+        the best such interval. The risk is the sum of a falling part (positive pairs) and a rising part
+        (negative pairs), so its values at the ends of an interval bound it inside. Only intervals that can
+        hold the minimum are searched point by point: close to O(log n) once the distances are sorted.
         """
         # Between kinks the risk is linear, and its slope can turn from negative to positive only here.
         kinks = [self.positive] if margin == 0 else [self.positive + margin, self.negative - margin]
@@ -163,15 +137,11 @@ class PairDistances:
 
 
 def eta_from_threshold(threshold: float, margin: float) -> float:
-    r"""Return η₋₁, relative to η₁ = −1, for which T̂ bounds the margin risk at a threshold.
+    r"""Return η₋₁, relative to η₁ = −1, for which T̂ bounds the margin risk at a threshold in [0, 1].
 
     With :math:`\eta_{-1} = \min\{1/(1-c^2), 1/\gamma\}` and :math:`\eta_1 = -\min\{1/c^2, 1/\gamma\}`,
     :math:`1 + \eta_r (c^2 - D^2)` is the smallest function that is affine in the squared distance D² and
     nowhere below the margin function (Maurer 2005, section 6).
-
-    ``threshold``: threshold c in [0, 1] on the distance.
-    ``margin``: margin γ > 0.
-    Returns: :math:`-\eta_{-1}/\eta_1`, between γ and 1/γ for γ ≤ 1.
     """
     square = threshold**2
     return max(square, margin) / max(1 - square, margin)

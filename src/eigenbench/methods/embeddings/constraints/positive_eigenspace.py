@@ -22,24 +22,18 @@ _EXTRA_VECTORS, _MAX_BLOCKS, _MIN_BLOCKS = 6, 200, 4
 
 
 class PositiveEigenspaces:
-    r"""Solver for the leading eigenpairs of T̂(η) = η·negative − positive, called with one η after the other.
+    """Solver for the leading eigenpairs of T̂(η) = η·negative − positive, called with one η after the other.
 
-    Only positive eigenvalues are kept. The paper's feature space has infinite dimension, so that below them
-    come eigenvectors with eigenvalue zero, on which all training differences vanish: leaving them out
-    changes no projected training distance.
+    At most ``n_components`` pairs of positive eigenvalues are kept. The paper's feature space has infinite
+    dimension, so that below them come eigenvectors with eigenvalue zero, on which all training differences
+    vanish: leaving them out changes no projected training distance.
 
-    ``operators``: the two positive semidefinite matrices, of order k.
-    ``n_components``: the largest number of eigenpairs.
-    ``tol``: the iteration ends when a step raises the sum of the positive eigenvalues (the objective ⟨T̂,
-    P⟩) by less than this relative amount.
-
-    Notes
-    -----
-    Below order 1,000, or for more than k/80 vectors, a dense solver, 4k³/3 flops per η. Else block Krylov
-    iteration on (σI − T̂)⁻¹ with σ just above the spectrum: the many large negative eigenvalues, which would
-    slow down an iteration on T̂ itself, are mapped near zero. One Cholesky factorisation, k³/3 flops, and
-    O(k²d) per step. An iteration starts from the vectors of the one before. λ_max(T̂(η))/η does not fall with
-    η, so a result bounds the spectrum for every smaller η: a falling sequence is the fastest.
+    Notes ----- Below order 1,000, or for more than k/80 vectors, a dense solver, 4k³/3 flops for each η. Else
+    block Krylov iteration on (σI − T̂)⁻¹ with σ just above the spectrum: the many large negative eigenvalues,
+    which would slow down an iteration on T̂ itself, are mapped near zero. One Cholesky factorisation, k³/3
+    flops, and O(k²d) for each step, until one raises the sum of the positive eigenvalues by less than ``tol``
+    of it. An iteration starts from the vectors of the one before. λ_max(T̂(η))/η does not fall with η, so a
+    result bounds the spectrum for every smaller η: a falling sequence is the fastest.
     """
 
     def __init__(self, operators: ConstraintOperators, n_components: int, *, tol: float = 1e-12) -> None:
@@ -50,12 +44,7 @@ class PositiveEigenspaces:
         self._start: np.ndarray | None = None
 
     def __call__(self, eta: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the leading eigenpairs for one η.
-
-        ``eta``: above 0.
-        Returns: ``eigenvalues`` (d,): positive, descending, d ≤ n_components; empty if no eigenvalue
-        is positive; ``vectors`` (k, d): orthonormal columns.
-        """
+        """Return the positive eigenvalues for one η > 0, descending, and orthonormal vectors (k, d)."""
         T = self.operators.combined(eta)
         rounding = self.size * np.finfo(float).eps * np.linalg.norm(T)
         if self.size <= DENSE_LIMIT or self.n_vectors > self.size * DENSE_SHARE:
@@ -144,13 +133,7 @@ Risk = Callable[[np.ndarray], tuple[float, float]]
 
 
 class Subspace(NamedTuple):
-    """Leading eigenvectors of T̂ for one η₋₁.
-
-    Attributes: ``eta``: η₋₁, with η₁ = −1.
-    ``eigenvalues`` (d,): positive, descending; d > 0.
-    ``vectors`` (k, d): orthonormal columns.
-    ``threshold``, ``risk``: best threshold for the training pairs, and the margin risk there.
-    """
+    """Leading eigenvectors of T̂ for one η₋₁, and the best threshold with its margin risk."""
 
     eta: float
     eigenvalues: np.ndarray
@@ -160,13 +143,7 @@ class Subspace(NamedTuple):
 
 
 def scan_etas(solve: Solver, etas: np.ndarray, risk: Risk) -> Iterator[Subspace]:
-    """Yield the subspace of every η₋₁ for which T̂ has a positive eigenvalue, largest η₋₁ first.
-
-    ``solve``: gives the positive eigenvalues of T̂ and their vectors for an η₋₁, as
-    `PositiveEigenspaces`.
-    ``etas`` (n,): values of η₋₁.
-    ``risk``: gives the best threshold and the margin risk for such vectors.
-    """
+    """Yield the subspace of every η₋₁ for which T̂ has a positive eigenvalue, largest η₋₁ first."""
     for eta in np.sort(etas)[::-1].tolist():
         eigenvalues, vectors = solve(eta)
         if eigenvalues.size:
@@ -180,11 +157,6 @@ def alternate(solve: Solver, threshold: float, risk: Risk, margin: float) -> Ite
     0.001: the last subspace is then the best one for the threshold that is the best one for it. It also ends
     when T̂ has no positive eigenvalue, or after 20 subspaces. Nothing makes the risk fall from one subspace
     to the next.
-
-    ``solve``: as for `scan_etas`.
-    ``threshold``: the first one, in (0, 1).
-    ``risk``: as for `scan_etas`.
-    ``margin``: margin of the risk.
     """
     for _ in range(_MAX_ROUNDS):
         eta = eta_from_threshold(threshold, margin)

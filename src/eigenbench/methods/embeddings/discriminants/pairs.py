@@ -24,14 +24,7 @@ def all_pairs(n_classes: int) -> Pairs:
 
 
 def hypercube_pairs(n_classes: int, rng: np.random.RandomState) -> Pairs:
-    """Return the ordered pairs of neighbours on a random hypercube, O(k log k) of them.
-
-    ``n_classes``: number of classes k, placed on different random corners of a cube of ⌈log2 k⌉
-    dimensions.
-    ``rng``: source of the placement.
-    Result of shape (n_pairs, 2): all ordered pairs whose corners differ in one coordinate; at most k⌈log2
-    k⌉.
-    """
+    """Return the ordered pairs of neighbours on random corners of a cube of ⌈log2 k⌉ dimensions."""
     dimensions = max(1, math.ceil(math.log2(n_classes)))
     corners = rng.permutation(2**dimensions)[:n_classes]
     class_at = np.full(2**dimensions, -1)
@@ -48,13 +41,9 @@ def uniform_pairs(n_classes: int, n_pairs: int, rng: np.random.RandomState) -> P
 
 
 def stratified_pairs(n_classes: int, n_pairs: int, rng: np.random.RandomState) -> Pairs:
-    """Return ``n_pairs`` different random pairs with every class equally often on either side.
+    """Return different random pairs with every class equally often, to within one, on either side.
 
-    ``n_classes``: number of classes k.
-    ``n_pairs``: how many pairs; counts of a class differ by at most one when k does not divide it.
-    ``rng``: source of the draw.
-    Result of shape (n_pairs, 2): in round s of k pairs, each class meets the class s steps further on a
-    random circle; rounds use different steps, so no pair repeats.
+    In round s of k pairs, each class meets the class s steps further on a random circle, so no pair repeats.
     """
     circle = rng.permutation(n_classes)
     steps = 1 + rng.permutation(n_classes - 1)
@@ -63,13 +52,10 @@ def stratified_pairs(n_classes: int, n_pairs: int, rng: np.random.RandomState) -
 
 
 def nearest_pairs(moments: AnyMoments, gamma: float, n_pairs: int) -> Pairs:
-    """Return pairs of each class as numerator and the classes nearest to it as denominators.
+    """Return at most k(k − 1) pairs of each class as numerator and the classes nearest to it as denominators.
 
-    ``moments``: of k classes in d dimensions.
-    ``gamma``: as for ``nearest_classes``.
-    ``n_pairs``: how many, at most k(k − 1). Every class gets its nearest before any gets its second
-    nearest, and of a round that is not complete the closest pairs are kept.
-    Result of shape (n_pairs, 2): numerator and denominator class positions, round by round.
+    Every class gets its nearest before any gets its second nearest, and of a round that is not complete the
+    closest pairs are kept. Rows (numerator, denominator) come round by round.
     """
     n_classes = len(moments.classes)
     neighbours, distances = nearest_classes(moments, gamma, -(-n_pairs // n_classes))
@@ -82,19 +68,11 @@ def nearest_pairs(moments: AnyMoments, gamma: float, n_pairs: int) -> Pairs:
 
 
 def nearest_classes(moments: AnyMoments, gamma: float, count: int) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return the classes of nearest means, where the second moment of all rows is the identity.
+    r"""Return the positions (k, count) of the classes of nearest means, nearest first, and their distances.
 
-    ``moments``: of k classes in d dimensions.
-    ``gamma``: added to the second moment, as a multiple of its mean eigenvalue. With 0, distances do not
-    change when the rows are mapped by an invertible matrix.
-    ``count``: how many, at most k − 1.
-    Returns: ``classes`` (k, count), int: their positions, nearest first; ``distances`` (k, count),
-    float64: :math:`\sqrt{(\mu_i - \mu_j)^\top N^{-1} (\mu_i - \mu_j)}`.
-    Raises `ValueError` if the second moment is singular.
-
-    Notes
-    -----
-    d³/3 + k·d² + 3k²·d flops, and 128 MB beside 16·k·d bytes.
+    :math:`\sqrt{(\mu_i - \mu_j)^\top N^{-1} (\mu_i - \mu_j)}` with N the second moment of all rows plus
+    ``gamma`` times its mean eigenvalue: d³/3 + k·d² + 3k²·d flops, and 128 MB beside 16·k·d bytes. Raises
+    `ValueError` if N is singular.
     """
     second_moment = add_ridge(moments.total() / moments.counts.sum(), gamma)
     try:
@@ -122,14 +100,10 @@ def hypercube_size(n_classes: int) -> int:
 
 
 def select_pairs(how: str, n_classes: int, n_pairs: int | None, rng: np.random.RandomState) -> Pairs:
-    """Return the pairs of a selection by name.
+    """Return the pairs of a selection by name: "all", "hypercube", "uniform" or "stratified".
 
-    ``how`` in {"all", "hypercube", "uniform", "stratified"}: the selection.
-    ``n_classes``: number of classes, at least two.
-    ``n_pairs``: budget of the two random selections; None means as many as a hypercube gives, which is
-    the comparison at an equal budget of the GEM paper, section 4.3. At most all pairs are returned.
-    ``rng``: source of all draws.
-    Result of shape (n_pairs, 2): numerator and denominator class positions.
+    ``n_pairs`` bounds the two random ones; None means as many as a hypercube gives, the comparison at an
+    equal budget of the GEM paper, section 4.3.
     """
     if how == "all":
         return all_pairs(n_classes)

@@ -39,10 +39,8 @@ class SubclassGEM(LabelDetectors):
 
     Parameters
     ----------
-    gamma : float, default=0.5
-        Regularisation γ ≥ 0 of the denominator, as a multiple of its mean eigenvalue.
-    theta : float, default=0.0
-        Only detectors with λ ≥ θ are kept.
+    gamma, theta
+        As for :class:`~eigenbench.GEM`.
     top : int or None, default=None
         The largest number of detectors for a subclass and a class.
     n_subclasses : int, default=4
@@ -59,19 +57,12 @@ class SubclassGEM(LabelDetectors):
 
     Attributes
     ----------
-    detectors_ : ndarray of shape (d, m), float64
-        The directions v as columns, subclass by subclass, class by class, λ descending; the entry of largest
-        absolute value of each is positive.
-    eigenvalues_ : ndarray of shape (m,), float64
-        The eigenvalue λ of each detector.
+    detectors_, eigenvalues_, classes_, n_features_in_
+        As those of :class:`~eigenbench.GEM`, subclass by subclass, class by class.
     pairs_ : ndarray of shape (m, 2)
         Class labels of each detector: that of its subclass, and that of the denominator.
     subclasses_ : ndarray of shape (m,), int
         Which subclass of its class the numerator of each detector is, from 0 on.
-    classes_ : ndarray of shape (k,)
-        The class labels.
-    n_features_in_ : int
-        Number of inputs d.
 
     Notes
     -----
@@ -79,8 +70,7 @@ class SubclassGEM(LabelDetectors):
     k(k − 1)·s eigenproblems for s subclasses: s times those of GEM, while ``top`` can be as many times
     smaller. Subclasses of m ≤ d/4 rows take m·d² flops for each, not 3·d³. Memory: at most 8·(2k + s)·d²
     bytes. ``transform`` costs 2·n·d·m flops. Unlike those of GEM the detectors depend on the scale of the
-    inputs, by which k-means measures distances. On 20,000 held-out rows of MNIST 1,440 detectors make 246 to
-    283 errors by the seed, those of GEM 299.
+    inputs, by which k-means measures distances.
 
     References
     ----------

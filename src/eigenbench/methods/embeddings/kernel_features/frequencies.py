@@ -20,17 +20,11 @@ def next_power_of_two(number: int) -> int:
 
 
 def walsh_hadamard(X: np.ndarray) -> np.ndarray:
-    r"""Apply the orthonormal Walsh-Hadamard transform to every row.
+    """Return X H / √width, with H Sylvester's Hadamard matrix, in the type of X; twice gives X back.
 
-    ``X`` (n_rows, width), float32 or float64: the rows; ``width`` is a power of two.
-    Result of shape (n_rows, width): ``X @ H / sqrt(width)`` with H Sylvester's Hadamard matrix, in the
-    type of X. Applying it twice gives X back.
-    Raises `ValueError` if the width is not a power of two.
-
-    Notes
-    -----
     H is a Kronecker power, so factors of up to 64 columns are applied as matrix products: at most
-    128·⌈log_64(width)⌉ flops per entry, and no more than log_64(width) passes over memory.
+    128·⌈log_64(width)⌉ flops per entry, and no more than log_64(width) passes over memory. Raises
+    `ValueError` if the width is not a power of two.
     """
     n_rows, width = X.shape
     if width & (width - 1) or width == 0:
@@ -51,13 +45,9 @@ class SubsampledHadamard:
     r"""Subsampled randomized Hadamard transform (SRHT): a fast projection that keeps inner products.
 
     A row z of width E, padded with zeros to a power of two E', becomes
-    :math:`\sqrt{E'/D}\, S H \Delta z`: random signs Δ, the orthonormal Walsh-Hadamard transform H and D
+    :math:`\sqrt{E'/D}\, S H \Delta z`: random signs Δ, the orthonormal Walsh-Hadamard transform H and D ≤ E'
     coordinates S drawn without replacement [1]_. The expected inner product of two results is the inner
     product of the rows; with D = E' the map is orthogonal.
-
-    ``n_inputs``: width E of the rows.
-    ``n_components``: width D ≤ E' of the result.
-    ``rng``: source of the signs and coordinates.
 
     References
     ----------
@@ -83,11 +73,7 @@ class SubsampledHadamard:
 
 
 def hadamard_signs(n_inputs: int, n_directions: int, rng: np.random.RandomState) -> np.ndarray:
-    """Draw the signs of the blocks that :func:`hadamard_projections` needs.
-
-    Result of shape (n_blocks, 3, width), int8: random signs; ``width`` is the next power of two of
-    ``n_inputs`` and there are enough blocks of it for ``n_directions``.
-    """
+    """Draw the signs (n_blocks, 3, width), int8, of blocks for so many :func:`hadamard_projections`."""
     width = next_power_of_two(n_inputs)
     shape = (-(-n_directions // width), 3, width)
     return rng.choice(np.array([-1, 1], dtype=np.int8), size=shape)
@@ -96,17 +82,10 @@ def hadamard_signs(n_inputs: int, n_directions: int, rng: np.random.RandomState)
 def hadamard_projections(X: np.ndarray, signs: np.ndarray, out: np.ndarray) -> None:
     r"""Project rows on structured, nearly uniform unit directions in O(log d) operations per projection.
 
-    Block by block the rows are mapped by :math:`H \Delta_3 H \Delta_2 H \Delta_1` [1]_, an orthogonal matrix
-    whose rows stand for directions drawn from the sphere.
-
-    ``X`` (n_rows, d): the rows.
-    ``signs`` (n_blocks, 3, width), int8: from :func:`hadamard_signs`.
-    ``out`` (n_rows, n_directions): receives the projections, scaled by √(width/d): in the mean their
-    square is ‖x‖²/d, as for directions uniform on the sphere of the d inputs.
-
-    References
-    ----------
-    .. [1] F. X. Yu et al., "Orthogonal Random Features", NIPS 2016, section 4.
+    Block by block the rows (n_rows, d) are mapped by :math:`H \Delta_3 H \Delta_2 H \Delta_1`, an orthogonal
+    matrix whose rows stand for directions drawn from the sphere (Yu et al., "Orthogonal Random Features",
+    NIPS 2016, section 4). ``out`` (n_rows, n_directions) receives the projections, scaled by √(width/d): in
+    the mean their square is ‖x‖²/d.
     """
     n_blocks, _, width = signs.shape
     inputs = X.shape[1]
@@ -130,19 +109,11 @@ def independent_directions(n: int, d: int, rng: np.random.RandomState) -> np.nda
 
 
 def orthogonal_directions(n: int, d: int, rng: np.random.RandomState) -> np.ndarray:
-    """Draw n directions, each uniform on the unit sphere, orthogonal within consecutive blocks of d.
+    """Draw n directions (n, d), each uniform on the unit sphere, orthogonal within consecutive blocks of d.
 
-    Result of shape (n, d), float64.
-
-    Notes
-    -----
-    Each block is the orthonormal factor of a Gaussian matrix with the signs that make it uniform (Haar).
-    A full block costs 8d³/3 flops.
-
-    References
-    ----------
-    F. Mezzadri, "How to Generate Random Matrices from the Classical Compact Groups", Notices of the AMS 54
-    (2007).
+    Each block is the orthonormal factor of a Gaussian matrix with the signs that make it uniform (F.
+    Mezzadri, "How to Generate Random Matrices from the Classical Compact Groups", Notices of the AMS 54,
+    2007): 8d³/3 flops for a full one.
     """
     directions = np.empty((n, d))
     for start in range(0, n, d):
@@ -156,14 +127,7 @@ def orthogonal_directions(n: int, d: int, rng: np.random.RandomState) -> np.ndar
 
 @dataclass(frozen=True)
 class Projections:
-    """Frequencies as a dense matrix, or as sign diagonals and radii of fast Hadamard blocks.
-
-    Attributes: ``n_frequencies``: number of frequencies n.
-    ``frequencies`` (d, n) or None: dense frequencies as columns.
-    ``signs`` (n_blocks, 3, width), int8, or None: the diagonals of the Hadamard blocks, when there is no
-    dense matrix.
-    ``radii`` (n,), float64, or None: the lengths of the frequencies of Hadamard blocks.
-    """
+    """Frequencies as a dense matrix (d, n), or as sign diagonals and radii (n,) of fast Hadamard blocks."""
 
     n_frequencies: int
     frequencies: np.ndarray | None = None
@@ -212,16 +176,11 @@ def trigonometric_features(
     block: Any,
     out: np.ndarray,
 ) -> None:
-    """Write cosines and sines of the projections of a block into ``out`` of shape (n_rows, D).
+    """Write cosines and sines of the projections of a block (n_rows, d) into ``out`` (n_rows, D).
 
-    ``projections``: the n frequencies, n ≥ D/2.
-    ``stored``: what ``projections.astype`` returned.
-    ``phases`` (n_phases,): angles b that are added to the last projections.
-    ``scale``: factor of every feature.
-    ``block`` (n_rows, d): the rows.
-    ``out`` (n_rows, D): receives the n cosines and then the sines of the first D − n projections. With n
-    = D − n the product of two feature rows is scale² Σ cos(w (x − y)); frequencies without a sine need a
-    phase.
+    These are the n ≥ D/2 cosines, to the last of which ``phases`` are added, and the sines of the first D − n
+    projections; ``stored`` is what ``projections.astype`` returned. With n = D − n the product of two feature
+    rows is scale² Σ cos(w (x − y)); frequencies without a sine need a phase.
     """
     n = projections.n_frequencies
     cosines, sines = out[:, :n], out[:, n:]

@@ -122,13 +122,7 @@ NORM_TOLERANCE = 1e-4
 
 
 def check_unit_rows(X: Any, first_row: int = 0) -> None:
-    """Raise when a row does not have unit length.
-
-    ``X`` (n_rows, d): the rows.
-    ``first_row``: number of the first row, for the message.
-    Raises `ValueError` naming the first row whose norm differs from 1 by more than ``NORM_TOLERANCE``,
-    and its norm.
-    """
+    """Raise `ValueError` naming the first row whose norm differs from 1 by more than ``NORM_TOLERANCE``."""
     norms = row_norms(X)
     wrong = np.flatnonzero(~(np.abs(norms - 1) <= NORM_TOLERANCE))
     if wrong.size:
@@ -139,12 +133,7 @@ def check_unit_rows(X: Any, first_row: int = 0) -> None:
 
 
 def unit_rows(X: Any) -> tuple[Any, np.ndarray]:
-    """Scale rows to unit length.
-
-    ``X`` (n_rows, d): the rows; left as they are.
-    Returns: ``scaled`` (n_rows, d): a scaled copy in the type of X; zero rows stay zero; ``zero``: the
-    numbers of the zero rows.
-    """
+    """Return a copy of the rows at unit length, and the numbers of zero rows, which stay zero."""
     # Dividing by the largest entry first keeps the squares from over- and underflowing.
     largest = np.ravel(abs(X).max(axis=1).toarray() if sparse.issparse(X) else np.abs(X).max(axis=1))
     zero = np.flatnonzero(largest == 0)

@@ -12,32 +12,16 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 
 def spherical_polynomial(z: Any, degree: float, a: float) -> np.ndarray:
-    r"""Evaluate :math:`K(z) = (1 - z^2/a^2)^p` at distances z of unit rows.
-
-    ``z``: distances ‖x − y‖ in [0, 2].
-    ``degree``: the power p ≥ 1.
-    ``a``: the scale a ≥ 2.
-    Returns: k(z), in [0, 1].
-    """
+    """Evaluate :math:`K(z) = (1 - z^2/a^2)^p` at distances z in [0, 2] of unit rows."""
     squared = np.square(np.asarray(z, dtype=np.float64) / a)
     return np.maximum(0.0, 1.0 - squared) ** degree
 
 
 def spherical_polynomial_kernel(X: Any, Y: Any, degree: float = 7, a: float = 4.0) -> np.ndarray:
-    r"""Return the exact kernel matrix :math:`\alpha (q + x^\top y)^p` of unit rows.
+    r"""Return the exact kernel matrix :math:`\alpha (q + x^\top y)^p` of unit rows, (n, m), in their type.
 
-    With q = a²/2 − 1 and α = (2/a²)^p this equals :math:`(1 - \|x - y\|^2/a^2)^p`, Equation 1 of [1]_.
-
-    ``X`` (n, d): unit rows.
-    ``Y`` (m, d): unit rows.
-    ``degree``: the power p ≥ 1.
-    ``a``: the scale a ≥ 2.
-    Result of shape (n, m): kernel values in the type of the product of X and Y.
-
-    References
-    ----------
-    .. [1] J. Pennington, F. X. Yu and S. Kumar, "Spherical Random Features for Polynomial Kernels",
-       NIPS 2015.
+    With q = a²/2 − 1 and α = (2/a²)^p this equals :math:`(1 - \|x - y\|^2/a^2)^p`, Equation 1 of J.
+    Pennington, F. X. Yu and S. Kumar, "Spherical Random Features for Polynomial Kernels", NIPS 2015.
     """
     kernel = safe_sparse_dot(X, Y.T, dense_output=True)
     q = a**2 / 2 - 1
@@ -48,14 +32,10 @@ def spherical_polynomial_kernel(X: Any, Y: Any, degree: float = 7, a: float = 4.
 
 
 def maclaurin_coefficients(degree: int, a: float) -> np.ndarray:
-    r"""Return the coefficients of :math:`\alpha (q + t)^p = \sum_n a_n t^n`.
+    r"""Return the coefficients of :math:`\alpha (q + t)^p = \sum_n a_n t^n`, float64; they sum to 1.
 
     They are the probabilities of the binomial distribution with p trials of probability 1/(q + 1) = 2/a²,
     which is how they are computed: nothing over- or underflows.
-
-    ``degree``: the power p ≥ 1.
-    ``a``: the scale a ≥ 2.
-    Result of shape (degree + 1,), float64: a_0 … a_p; they sum to 1.
     """
     return stats.binom.pmf(np.arange(degree + 1), degree, 2 / a**2)
 
@@ -73,9 +53,7 @@ def sphere_quadrature(d: int, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the Gauss rule for one coordinate of a uniform point on the unit sphere of d ≥ 2 dimensions.
 
     The nodes are eigenvalues of the Jacobi matrix of the Gegenbauer polynomials (Golub and Welsch 1969),
-    whose entries neither over- nor underflow in any dimension.
-
-    Returns: ``nodes, weights`` (n_nodes,): the weights sum to 1.
+    whose entries neither over- nor underflow in any dimension. The weights sum to 1.
     """
     n = np.arange(2.0, n_nodes)
     squares = np.append(1.0 / d, n * (n + d - 3) / ((2 * n + d - 2) * (2 * n + d - 4)))
@@ -84,14 +62,11 @@ def sphere_quadrature(d: int, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def spherical_wave(x: np.ndarray, d: int) -> np.ndarray:
-    r"""Evaluate :math:`\Omega_d(x) = E[\cos(x s_1)]`, s uniform on the unit sphere of d dimensions.
+    r"""Evaluate :math:`\Omega_d(x) = E[\cos(x s_1)]`, s uniform on the unit sphere of d dimensions, x ≥ 0.
 
     This is :math:`\Gamma(d/2) (2/x)^{d/2-1} J_{d/2-1}(x) = {}_0F_1(d/2; -x^2/4)`, the kernel of the radial
-    Fourier transform, computed by a Gauss rule and so within rounding of [−1, 1] in any dimension.
-
-    ``x``: arguments x ≥ 0, radius times distance.
-    ``d``: dimension d ≥ 1.
-    Returns: the values, of the shape of x; absolute error below 1e-8.
+    Fourier transform, computed by a Gauss rule and so within rounding of [−1, 1] in any dimension, with an
+    absolute error below 1e-8.
     """
     if d == 1:
         return np.cos(x)
@@ -110,13 +85,10 @@ def spherical_wave(x: np.ndarray, d: int) -> np.ndarray:
 class RadialDensity:
     """A fitted density of frequency radii.
 
-    Attributes: ``coefficients``, ``sigmas`` (n_gaussians,): the mixture Σ c_i exp(−σ_i² z²) before
-    clipping, σ ascending.
-    ``radii`` (n_radii,): grid of radii w > 0, evenly spaced in log w.
-    ``masses`` (n_radii,): mass of the clipped density at each radius; the sum is the fitted kernel at
-    distance 0.
-    ``fitted_values`` (n_distances,): the fitted kernel on the grid of distances.
-    ``error``: weighted mean of the squared error of the fit.
+    ``coefficients``, ``sigmas`` (n_gaussians,) are the mixture Σ c_i exp(−σ_i² z²) before clipping, σ
+    ascending; ``radii`` (n_radii,) a grid evenly spaced in log w, and ``masses`` what the clipped density has
+    there. Their sum is the fitted kernel at distance 0; ``error`` is the weighted mean squared error of the
+    fit.
     """
 
     coefficients: np.ndarray
@@ -214,23 +186,14 @@ def fit_radial_density(
     r"""Fit a non-negative radial density whose Fourier transform is close to a kernel.
 
     The density is :math:`\max(0, \sum_i c_i (\sqrt{2} \sigma_i)^{-d} e^{-w^2 / 4 \sigma_i^2})` with
-    coefficients of either sign [1]_; without clipping its transform is
-    :math:`\sum_i c_i e^{-\sigma_i^2 z^2}`. Each Gaussian is kept as the probability of its radius (√2 σ times
-    a χ_d variable) on a grid, so the dimension enters through logarithms only.
+    coefficients of either sign (Pennington, Yu and Kumar, "Spherical Random Features for Polynomial Kernels",
+    NIPS 2015, Equations 10-12); without clipping its transform is :math:`\sum_i c_i e^{-\sigma_i^2 z^2}`.
+    Each Gaussian is kept as the probability of its radius (√2 σ times a χ_d variable) on a grid, so the
+    dimension enters through logarithms only.
 
-    ``z`` (n_distances,): ascending grid of distances, from 0.
-    ``target`` (n_distances,): the kernel on it.
-    ``weights`` (n_distances,): weight of each squared error; they sum to 1.
-    ``d``: dimension of the inputs.
-    ``n_gaussians``, ``n_starts``: terms of the mixture, and starts of the L-BFGS search; the best end is
-    kept.
-    ``rng``: source of the starts after the first.
-    Raises `ValueError` if no non-negative density comes closer to the kernel than zero does.
-
-    References
-    ----------
-    .. [1] J. Pennington, F. X. Yu and S. Kumar, "Spherical Random Features for Polynomial Kernels",
-       NIPS 2015, Equations 10-12.
+    ``target`` is the kernel on the ascending grid ``z`` of distances from 0; ``weights`` of squared errors
+    sum to 1. The best of ``n_starts`` L-BFGS searches is kept. Raises `ValueError` if no non-negative density
+    comes closer to the kernel than zero does.
     """
     scale = float(np.max(np.abs(target)))
     mixture = _Mixture(z, target / scale, weights, d)

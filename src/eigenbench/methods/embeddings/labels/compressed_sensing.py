@@ -10,21 +10,14 @@ from eigenbench.methods.linalg.row_products import LabelledRows
 
 
 class CompressedSensing(LabelEmbedding):
-    r"""Embed labels by a random Gaussian matrix and predict the embedded labels by ridge regression.
+    """Embed labels by a random Gaussian matrix and predict the embedded labels by ridge regression.
 
     The embedding has independent entries of variance 1/k and so nearly keeps distances of sparse label
     vectors [1]_; it looks at neither X nor Y. It is the start of :class:`Rembrandt`'s iteration.
 
     Parameters
     ----------
-    n_components : int, default=50
-        Dimension k of the embedding; the number of labels, with a warning, if that is smaller.
-    ridge : float, default=0.1
-        Penalty of the regression on X in units of the mean diagonal entry of :math:`X^\top X`, as for
-        :class:`Rembrandt`.
-    fit_intercept : bool, default=True
-        Whether the regression has an intercept.
-    solver, cg_tol, cg_max_iter, n_jobs
+    n_components, ridge, fit_intercept, solver, cg_tol, cg_max_iter, n_jobs
         As for :class:`Rembrandt`.
     random_state : int, RandomState instance or None, default=None
         Seed of the embedding.
@@ -33,18 +26,8 @@ class CompressedSensing(LabelEmbedding):
     ----------
     embedding_ : ndarray of shape (c, k)
         The embedding R in the type of X (float32 for integers).
-    coef_ : ndarray of shape (k, d)
-        Ridge regression of Y R on X.
-    intercept_ : ndarray of shape (k,), float64
-        Its intercept.
-    classes_ : ndarray of shape (c,)
-        Class labels, or column numbers of Y.
-    penalty_ : float
-        The absolute penalty λ.
-    cg_iterations_ : int
-        Largest number of conjugate gradient iterations for any column; 0 with a Cholesky factor.
-    n_features_in_ : int
-        Number of inputs d.
+    coef_, intercept_, classes_, penalty_, cg_iterations_, n_features_in_
+        As those of :class:`Rembrandt`.
 
     Notes
     -----

@@ -19,15 +19,10 @@ def is_indicator(Y: Any) -> bool:
 
 
 def label_matrix(Y: Any, dtype: Any) -> tuple[sparse.csr_array, np.ndarray]:
-    """Return labels as a CSR indicator matrix.
+    """Return labels as a CSR indicator matrix (n, c), and the sorted labels, or column numbers.
 
-    ``Y`` (n,), or {ndarray, sparse matrix} of shape (n, c): class labels of any type, or an indicator
-    matrix of zeros and ones. Rows and columns of zeros are allowed.
-    ``dtype``: type of the result.
-    Returns: ``indicators`` (n, c): ones where a row has a label; the index arrays of a CSR matrix without
-    stored zeros are shared; ``classes`` (c,): the sorted class labels, or the column numbers of an
-    indicator matrix.
-    Raises `ValueError` if a vector is not made of class labels, or a matrix holds anything but 0 and 1.
+    Y holds class labels of any type (n,), or zeros and ones (n, c), of which rows and columns may be zero;
+    the index arrays of a CSR matrix without stored zeros are shared. Raises `ValueError` for anything else.
     """
     if not is_indicator(Y):
         y = column_or_1d(Y, warn=True)
@@ -53,16 +48,10 @@ def label_matrix(Y: Any, dtype: Any) -> tuple[sparse.csr_array, np.ndarray]:
 
 
 def target_matrix(Y: Any, dtype: Any, *, centred: bool) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
-    """Return labels or real-valued targets as a CSR matrix.
+    """Return labels or real targets as a CSR matrix, the shift of its columns, and the classes.
 
-    ``Y`` (n,), or {ndarray, sparse matrix} of shape (n, c): as for `label_matrix`, or vectors of real
-    numbers as rows.
-    ``dtype``: type of the matrix.
-    ``centred``: whether columns of real numbers may be shifted by their means, so that the type holds
-    their digits; labels and sparse matrices never are.
-    Returns: ``targets`` (n, c); ``shift`` (c,), float64: what was subtracted from the columns;
-    ``classes`` (c,): the sorted class labels, or the column numbers.
-    Raises `ValueError` if a vector is not made of class labels.
+    ``centred`` allows to shift columns of real numbers by their means, so that the type holds their digits;
+    labels and sparse matrices never are. Raises `ValueError` if a vector is not made of class labels.
     """
     entries = Y.data if sparse.issparse(Y) else Y
     if not is_indicator(Y) or np.isin(entries, (0, 1)).all():
@@ -83,14 +72,7 @@ def class_indicators(codes: np.ndarray, n_classes: int, dtype: Any) -> sparse.cs
 
 
 class MomentProducts:
-    r"""Products with :math:`X_c^\top Y`, whose columns are the class sums of centred rows.
-
-    ``moments``: moments of the rows; one label per row.
-    ``fit_intercept``: whether X is centred.
-
-    Attributes: ``n_rows``, ``n_features``, ``n_labels``, ``dtype``, ``feature_mean``, ``label_sums``,
-    ``label_mean``: as those of `LabelledRows`; float64.
-    """
+    r"""Products with :math:`X_c^\top Y`, whose columns are the class sums of centred rows."""
 
     def __init__(self, moments: AnyMoments, *, fit_intercept: bool) -> None:
         self.n_rows = moments.counts.sum()

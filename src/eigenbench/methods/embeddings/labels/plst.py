@@ -18,41 +18,17 @@ class PLST(SpectralLabelEmbedding):
 
     Parameters
     ----------
-    n_components : int, default=50
-        Dimension k of the embedding; the number of labels, with a warning, if that is smaller.
-    oversampling : int, default=20
-        Directions p beyond k that the iteration carries along.
-    n_iter : int, default=1
-        Number q of power iterations.
-    ridge : float, default=0.1
-        Penalty of the regression on X in units of the mean diagonal entry of :math:`X^\top X`, as for
-        :class:`Rembrandt`.
+    n_components, oversampling, n_iter, ridge, solver, cg_tol, cg_max_iter, n_jobs, random_state
+        As for :class:`Rembrandt`.
     fit_intercept : bool, default=True
         Centre the labels, and fit an intercept. Without it the eigenvectors are those of :math:`Y^\top Y`.
-    solver, cg_tol, cg_max_iter, n_jobs
-        As for :class:`Rembrandt`.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the Gaussian start.
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (c, k)
-        The embedding :math:`V_k`, orthonormal columns in the type of X (float32 for integers); the entry of
-        largest absolute value of each is positive.
+    embedding_, coef_, intercept_, classes_, penalty_, cg_iterations_, n_features_in_
+        As those of :class:`Rembrandt`.
     singular_values_ : ndarray of shape (k,), float64
         Singular values of the centred label matrix, descending.
-    coef_ : ndarray of shape (k, d)
-        Ridge regression of :math:`Y V_k` on X.
-    intercept_ : ndarray of shape (k,), float64
-        Its intercept.
-    classes_ : ndarray of shape (c,)
-        Class labels, or column numbers of Y.
-    penalty_ : float
-        The absolute penalty λ.
-    cg_iterations_ : int
-        Largest number of conjugate gradient iterations for any column; 0 with a Cholesky factor.
-    n_features_in_ : int
-        Number of inputs d.
 
     Notes
     -----
