@@ -27,6 +27,7 @@ from eigenbench.bench.suites.suite_file import load_suite, rule_names, suite_fil
 from eigenbench.datasets.catalogue import Catalogue, load_with_own
 from eigenbench.datasets.errors import DatasetError
 from eigenbench.own_data.command import compare
+from eigenbench.own_data.join import join
 from eigenbench.own_data.skeletons.writing import SkeletonError, new
 from eigenbench.project_files import project_folder, snakemake_command
 
@@ -287,6 +288,7 @@ def sync(
 
 
 app.command()(compare)
+app.command(no_args_is_help=True)(join)
 app.command()(new)
 
 

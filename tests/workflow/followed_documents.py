@@ -17,25 +17,29 @@ pytest() {{ '{sys.executable}' -m pytest -p no:cacheprovider "$@"; }}
 """
 
 
-def script(document):
-    """Return a document as a script."""
+def script(text):
+    """Return the text of a document as a script."""
     lines = [COMMANDS]
-    for kind, text in BLOCK.findall(document.read_text(encoding="utf-8")):
+    for kind, block in BLOCK.findall(text):
         if kind == "console":
-            lines += [line.removeprefix("$ ") for line in text.splitlines()]
+            lines += [line.removeprefix("$ ") for line in block.splitlines()]
         else:
-            caption, _, content = text.partition("\n\n")
+            caption, _, content = block.partition("\n\n")
             lines.append(f"cat > {caption.removeprefix(':caption: ')} <<'END'\n{content}END")
     return "\n".join(lines)
 
 
-def shell(folder, text):
+#: No mirror, no index.
+OFFLINE = {"EIGENBENCH_MIRROR": "", "PIP_NO_INDEX": "1"}
+
+
+def shell(folder, text, settings=OFFLINE):
     """Run a script in a folder and return what it printed."""
     quiet = {name: value for name, value in os.environ.items() if not name.startswith(("MLFLOW_", "PYTEST_"))}
     done = subprocess.run(
         ["bash", "-c", text],
         cwd=folder,
-        env=quiet | {"EIGENBENCH_MIRROR": "", "PIP_NO_INDEX": "1"},
+        env=quiet | settings,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -6,16 +6,22 @@ import re
 import pytest
 from followed_documents import COMMANDS, DOCS, script, shell
 
+from eigenbench.own_data.joining import read_joined, read_reference
+
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 DOCUMENT = DOCS / "extend.md"
+#: What comes before the section on `eigenbench join`, which needs data, that section, and what follows.
+BEFORE, JOIN, AFTER = re.split(
+    r"^(?=## Its place|## A dataset)", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE
+)
 
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory):
     """A folder in which every command of the document was given, and what they printed."""
     folder = tmp_path_factory.mktemp("extend")
-    return folder, shell(folder, script(DOCUMENT))
+    return folder, shell(folder, script(BEFORE + AFTER))
 
 
 def test_every_command_of_the_document_works(followed):
@@ -46,3 +52,24 @@ def test_an_edit_of_own_code_plans_what_it_concerns(followed):
     method.write_text(kept[0].replace("X - self.share", "X + 1 - self.share"))
     protocol.write_text(kept[1])
     assert planned(folder) == {"train first/garden: raw, shift", "measure first/spread: shift"}
+
+
+@pytest.mark.data
+def test_a_method_joins_the_reference(tmp_path):
+    """A shift of scaled columns changes nothing: errors are those of the reference without an embedding."""
+    told = shell(tmp_path, script(BEFORE + JOIN), settings={})
+    result = read_joined(tmp_path / "reports" / "joined" / "Shift.json")
+    assert f"place {result.place} of {result.n_competitors}" in told
+    assert result.n_failed == 0
+    assert (tmp_path / "reports" / "join_Shift" / "index.html").exists()
+    datasets = [one.dataset for one in result.datasets]
+    records = read_reference(datasets, 2).records
+    raw = {
+        (record.dataset, record.seed): record.metrics["test_error"]
+        for record in records
+        if (record.method, record.classifier) == ("raw", "LogisticRegression")
+    }
+    joined = {(one.dataset, seed): error for one in result.datasets for seed, error in one.errors.items()}
+    assert len(datasets) == 5
+    assert joined == pytest.approx(raw, abs=0.02)
+    assert sum(joined[run] == pytest.approx(raw[run]) for run in raw) > len(raw) / 2

@@ -16,7 +16,7 @@ RUN = f"{COMMANDS}eigenbench run --config suites_dir=. suites=[in_files]"
 def followed(tmp_path_factory):
     """A folder in which every command of the document was given, and what they printed."""
     folder = tmp_path_factory.mktemp("partitions")
-    return folder, shell(folder, script(DOCS / "partitions.md"))
+    return folder, shell(folder, script((DOCS / "partitions.md").read_text(encoding="utf-8")))
 
 
 def records(folder):

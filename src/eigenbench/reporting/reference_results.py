@@ -8,6 +8,7 @@ the same methods, in the reference, and ranks the methods anew from all results 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,12 +18,16 @@ import pandas as pd
 
 from eigenbench.atomic_files import replacing_entries
 from eigenbench.bench.jobs.plan import SuitePlan, load_plan
+from eigenbench.bench.jobs.record_run import dataset_info
 from eigenbench.bench.records.record import Failure, Record
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting.leaderboard import WITHOUT_RECORD
 from eigenbench.reporting.replicates import group_runs
 from eigenbench.reporting.suite_ranks import SuiteRanks, pairs_csv, ranks_csv, suite_ranks
 from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_folder, present_keys
+
+#: Digest, training rows and test rows of each dataset, for methods that join the reference.
+DATASETS = "datasets.csv"
 
 _FAILURE = Failure(stage="reference", type="FailedThere", message="failed where the reference was made")
 
@@ -39,16 +44,21 @@ def ranks_of_results(plan: SuitePlan, folder: Path) -> list[SuiteRanks]:
     folder : Path
         With one or more ``results*.csv``.
     """
-    by_key = dict(tuple(pd.concat(map(_read, sorted(folder.glob("results*.csv")))).groupby("run_key")))
-    records = [
-        Record(**run.identity, deterministic=False, **_measured(by_key[run.key]))
-        for run in plan.runs
-        if run.key in by_key
-    ]
+    records = records_of_results(plan, folder)
     found = {record.experiment for record in records}
     experiments = {name: spec for name, spec in plan.suite.experiments.items() if name in found}
     part = replace(plan, suite=plan.suite.model_copy(update={"experiments": experiments}))
     return suite_ranks(part.suite, group_runs([part], records))
+
+
+def records_of_results(plan: SuitePlan, folder: Path) -> list[Record]:
+    """Return a record with metrics and seconds for each run of a plan that a folder has results of."""
+    by_key = dict(tuple(pd.concat(map(_read, sorted(folder.glob("results*.csv")))).groupby("run_key")))
+    return [
+        Record(**run.identity, deterministic=False, **_measured(by_key[run.key]))
+        for run in plan.runs
+        if run.key in by_key
+    ]
 
 
 def _measured(rows: pd.DataFrame) -> dict:
@@ -141,6 +151,18 @@ def _read(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
+def write_digests(plan: SuitePlan, data_dir: Path, folder: Path) -> None:
+    """Write the digests of the prepared data that a suite uses, those that are there, into its reference."""
+    rows = []
+    for name in dict.fromkeys(spec.dataset for spec in plan.suite.experiments.values()):
+        path = data_dir / "prepared" / f"{name}.json"
+        state = json.loads(path.read_bytes()) if path.exists() else {"card": None}
+        if state["card"]:
+            rows.append(dataset_info(state).model_dump(include={"name", "sha256", "n_train", "n_test"}))
+    table = pd.DataFrame(rows, columns=["name", "sha256", "n_train", "n_test"])
+    _write(folder / DATASETS, table.rename(columns={"name": "dataset"}))
+
+
 def _write(path: Path, table: pd.DataFrame) -> None:
     table.to_csv(path, index=False, lineterminator="\n")
 
@@ -152,10 +174,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("suite", type=Path, help="file of the suite")
     parser.add_argument("--reports", type=Path, default=Path("reports"), help="folder of the report")
+    parser.add_argument("--data", type=Path, default=Path("data"), help="folder of the data")
     options = parser.parse_args(arguments)
     try:
         plan = load_plan(options.suite)
-        datasets = merge(plan, options.reports, default_reference_folder() / plan.suite.name)
+        folder = default_reference_folder() / plan.suite.name
+        datasets = merge(plan, options.reports, folder)
+        write_digests(plan, options.data, folder)
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -1,0 +1,91 @@
+"""The command ``eigenbench join``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from eigenbench.own_data.joining import JoinedResult
+
+
+def join(
+    method: Annotated[
+        str,
+        typer.Argument(
+            help="my_method.py:MyEmbedding, a name of `list methods`, or a YAML file with steps and grid."
+        ),
+    ],
+    datasets: Annotated[
+        list[str] | None, typer.Option(help="Only these, several with commas.", show_default="all 26")
+    ] = None,
+    splits: Annotated[int | None, typer.Option(help="Splits of each dataset.", show_default="all 5")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds of one run.", show_default="as in the suite")
+    ] = None,
+    data_dir: Annotated[Path, typer.Option(help="Folder of the data.")] = Path("data"),
+    reference_dir: Annotated[
+        Path | None, typer.Option(help="Folder of reference results.", show_default="as shipped")
+    ] = None,
+) -> None:
+    """Rank one method among the reference results of the suite comparison, without running its rivals.
+
+    It runs on the same splits. A run that fails counts as the worst of its dataset. Afterwards reports/joined
+    has a file to send as a contribution.
+    """
+    from eigenbench.bench.jobs.child_process import run_stoppable
+    from eigenbench.bench.jobs.plan import load_plan
+    from eigenbench.own_data.joined_method import read_method, write_suite
+    from eigenbench.own_data.joining import check_data, joined_result, read_reference, write_joined
+    from eigenbench.project_files import snakemake_command
+    from eigenbench.reporting.inputs import read_inputs
+
+    names = [name.strip() for option in datasets or () for name in option.split(",")]
+    reference = read_reference(names, splits, reference_dir)
+    taken = {name for run in reference.plan.runs for name in (run.method, run.classifier)}
+    joined = read_method(method, taken)
+    suite = write_suite(joined, reference.plan.suite, Path("joined") / joined.name, time_limit)
+    plan = load_plan(suite)
+    settings = ["--config", f"suites_dir={suite.parent}", f"suites=[{suite.stem}]", f"data_dir={data_dir}"]
+    check_data(reference, data_dir)
+    # A module of the same name in this folder must not hide the one beside the suite.
+    os.environ["PYTHONSAFEPATH"] = "1"
+    if code := run_stoppable([*snakemake_command(), suite.stem, *settings]):
+        raise typer.Exit(code)
+    result = joined_result(reference, plan, read_inputs([suite], Path("results")).records)
+    path = Path("reports") / "joined" / f"{joined.name}.json"
+    write_joined(result, path)
+    _say(result, len(plan.runs))
+    typer.echo(f"Report:  reports/{suite.stem}/index.html\nFile:    {path}")
+
+
+def _say(result: JoinedResult, n_runs: int) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from eigenbench.reporting.display_names import label_name
+
+    typer.echo(
+        f"\n{result.competitor}: place {result.place} of {result.n_competitors} "
+        f"(95 %: {result.place_low} to {result.place_high}), mean rank {result.mean_rank:.1f}, "
+        f"on {len(result.datasets)} datasets"
+    )
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("against", "won", "tied", "lost", "ratio", "95 %", ""):
+        table.add_column(name, justify="left" if name in ("against", "") else "right")
+    for one in result.nearest:
+        ratio, interval = "–", "–"
+        if one.ratio is not None and one.low is not None and one.high is not None:
+            ratio, interval = f"{one.ratio:.3f}", f"{one.low:.3f} – {one.high:.3f}"
+        counts = (str(one.wins), str(one.ties), str(one.losses))
+        table.add_row(label_name(one.competitor), *counts, ratio, interval, one.conclusion)
+    Console().print(table)
+    failures = [f"{one.dataset}, {text}" for one in result.datasets for text in one.failures]
+    if failures:
+        typer.echo(f"Failed:  {len(failures)} of {n_runs} runs, which rank last: {failures[0]}")
+    if result.seconds is not None:
+        front = "no competitor is both faster and better" if result.on_front else "some are faster and better"
+        typer.echo(f"Cost:    {result.seconds:.2g} s to fit, geometric mean over datasets; {front}")

@@ -1,0 +1,257 @@
+"""One method ranked among the reference results of a suite, whose methods are not run again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from eigenbench.bench.code_hash import own_code_hash
+from eigenbench.bench.jobs.plan import SuitePlan, plan_suite
+from eigenbench.bench.jobs.record_run import dataset_info, now
+from eigenbench.bench.records.record import Environment, Record
+from eigenbench.bench.records.sealed_json import seal_matches, write_sealed
+from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
+from eigenbench.comparison.rank_intervals import rank_intervals
+from eigenbench.comparison.ranks import MIN_DATASETS, wilcoxon_holm, win_tie_loss
+from eigenbench.comparison.ratios import equivalence, error_ratios
+from eigenbench.datasets.preparing import prepare
+from eigenbench.own_data.table import OwnDataError, unknown
+from eigenbench.project_files import project_folder
+from eigenbench.reporting.reference_results import DATASETS, records_of_results
+from eigenbench.reporting.replicates import group_runs, reason
+from eigenbench.reporting.suite_ranks import SuiteRanks, suite_ranks
+from eigenbench.reproduction.reference import default_reference_folder
+
+#: The suite whose reference a method joins.
+SUITE = "comparison"
+#: So many competitors with the nearest mean ranks are compared with the method one by one.
+N_NEAREST = 5
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class JoinedDataset(_Model):
+    """Results on one dataset: the error of each split, None where the run failed, and the data's digest."""
+
+    dataset: str
+    sha256: str
+    n_train: int
+    n_test: int
+    errors: dict[int, float | None]
+    failures: list[str]
+
+
+class Rival(_Model):
+    """A competitor of the reference: datasets won, tied and lost against it, and the ratio of errors to its.
+
+    ``p_value`` is Wilcoxon's, not corrected for several rivals; ``conclusion`` is that of the interval.
+    """
+
+    competitor: str
+    mean_rank: float
+    wins: int
+    ties: int
+    losses: int
+    p_value: float | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    conclusion: str
+
+
+class JoinedResult(_Model):
+    """Place of a method among the reference results.
+
+    ``code`` has a digest of each module that is not eigenbench's. ``place`` is by mean rank, 1 is best, with
+    a 95 % interval over resampled datasets. ``seconds`` to fit is a geometric mean over datasets; on the
+    front no competitor is both faster and better.
+    """
+
+    schema_name: Literal["eigenbench joined method"] = "eigenbench joined method"
+    schema_version: Literal[1] = 1
+    suite: str
+    metric: str
+    competitor: str
+    steps: list[Any]
+    grid: dict[str, list[Any]]
+    code: dict[str, str]
+    n_competitors: int
+    place: int
+    place_low: int
+    place_high: int
+    mean_rank: float
+    rank_low: float
+    rank_high: float
+    n_failed: int
+    seconds: float | None
+    on_front: bool
+    nearest: list[Rival]
+    datasets: list[JoinedDataset]
+    environments: list[Environment]
+    made: str
+
+
+@dataclass(frozen=True)
+class ReferencePart:
+    """Suite as it was when the reference was made, its results, and the digest and rows of its data.
+
+    Only the chosen datasets and splits are there.
+    """
+
+    plan: SuitePlan
+    records: list[Record]
+    data: dict[str, tuple[str, int, int]]
+
+
+def read_reference(
+    datasets: Sequence[str] = (), n_splits: int | None = None, folder: Path | None = None
+) -> ReferencePart:
+    """Read the reference of the suite `SUITE`: its experiments with the metric of the first one.
+
+    Raises `OwnDataError` if there are too few datasets to rank on, or an unknown one, or too few splits.
+    """
+    own = (folder or default_reference_folder()) / SUITE
+    kept = own / f"{SUITE}.yaml"
+    suite = load_suite(kept if kept.exists() else project_folder() / "config" / "suites" / kept.name)
+    metric = next(iter(suite.experiments.values())).headline
+    found = {spec.dataset: name for name, spec in suite.experiments.items() if spec.headline == metric}
+    for name in datasets:
+        if name not in found:
+            raise unknown("dataset", name, found)
+    chosen = [found[name] for name in datasets] or list(found.values())
+    if len(set(chosen)) < MIN_DATASETS:
+        raise OwnDataError(f"{len(set(chosen))} datasets are too few to rank on: name {MIN_DATASETS} or more")
+    n_seeds = min(len(suite.experiments[name].seeds) for name in chosen)
+    if n_splits is not None and not 1 <= n_splits <= n_seeds:
+        raise OwnDataError(f"--splits {n_splits}: the reference has 1 to {n_seeds}")
+    experiments = {
+        name: spec.model_copy(update={"seeds": spec.seeds[:n_splits]})
+        for name, spec in suite.experiments.items()
+        if name in chosen
+    }
+    part = suite.model_copy(update={"experiments": experiments})
+    plan = plan_suite(part, catalogue_of(suite))
+    table = pd.read_csv(own / DATASETS, index_col="dataset")
+    data = {name: (digest, n_train, n_test) for name, digest, n_train, n_test in table.itertuples()}
+    return ReferencePart(plan, records_of_results(plan, own), data)
+
+
+def check_data(reference: ReferencePart, data_dir: Path) -> None:
+    """Prepare the datasets, and raise `OwnDataError` where rows or splits are others than the reference's."""
+    catalogue = catalogue_of(reference.plan.suite)
+    for spec in reference.plan.suite.experiments.values():
+        card = prepare(spec.dataset, data_dir=data_dir, catalogue=catalogue)
+        info = dataset_info({"card": card.model_dump(mode="json")})
+        here = (info.sha256, info.n_train, info.n_test)
+        there = reference.data.get(spec.dataset, ("none", 0, 0))
+        if here != there:
+            texts = ["{} ({:,} + {:,} rows)".format(*one) for one in (here, there)]
+            raise OwnDataError(
+                f"{spec.dataset}: data or splits are not those of the reference: {texts[0]} here, "
+                f"{texts[1]} there; leave it out by --datasets"
+            )
+
+
+def rank_joined(reference: ReferencePart, records: Sequence[Record]) -> SuiteRanks:
+    """Rank the competitor of some records among those of the reference, as if all had run together."""
+    plan = reference.plan
+    joined = [record.model_copy(update={"suite": plan.suite.name}) for record in records]
+    return suite_ranks(plan.suite, group_runs([plan], [*reference.records, *joined]))[0]
+
+
+def joined_result(reference: ReferencePart, plan: SuitePlan, records: Sequence[Record]) -> JoinedResult:
+    """Rank a method from the records of its own suite.
+
+    Raises `OwnDataError` if a run has no record, or the ranks are refused.
+    """
+    if absent := len(plan.runs) - len(records):
+        raise OwnDataError(f"{absent} of {len(plan.runs)} runs have no record: give the command again")
+    spec, first = plan.methods[0].spec, plan.runs[0]
+    ranks = rank_joined(reference, records)
+    if ranks.refusal:
+        raise OwnDataError(ranks.refusal)
+    name = f"{first.method} + {first.classifier}"
+    found = ranks.ranks.loc[name].to_dict() | rank_intervals(ranks.errors).loc[name].to_dict()
+    environments = [
+        record.environment.model_copy(update={"gemm_gflops": None})
+        for record in records
+        if record.environment
+    ]
+    experiments = plan.suite.experiments.values()
+    return JoinedResult.model_validate(
+        found
+        | {
+            "suite": ranks.suite,
+            "metric": ranks.metric,
+            "competitor": name,
+            "steps": [{step.component: step.params} for step in spec.steps],
+            "grid": spec.grid,
+            "code": {module: own_code_hash(module, folder) for module, folder in sorted(spec.own_modules)},
+            "n_competitors": len(ranks.ranks),
+            "seconds": _number(found["seconds"]),
+            "nearest": _nearest(ranks, name),
+            "datasets": [_dataset(one.dataset, ranks.metric, records) for one in experiments],
+            "environments": list({one.model_dump_json(): one for one in environments}.values()),
+            "made": now(),
+        }
+    )
+
+
+def _nearest(ranks: SuiteRanks, name: str) -> list[Rival]:
+    others = ranks.ranks["mean_rank"].drop(name)
+    rivals = (others - ranks.ranks.loc[name, "mean_rank"]).abs().sort_values(kind="stable").index[:N_NEAREST]
+    ordered = ranks.errors[[name, *others.index]]
+    pairs = win_tie_loss(ordered).join([wilcoxon_holm(ordered), error_ratios(ordered)])
+    pairs["conclusion"] = equivalence(pairs)
+    return [
+        Rival.model_validate(
+            pairs.loc[(name, rival), ["wins", "ties", "losses", "conclusion"]].to_dict()
+            | {key: _number(pairs.loc[(name, rival), key]) for key in ("p_value", "ratio", "low", "high")}
+            | {"competitor": rival, "mean_rank": others[rival]}
+        )
+        for rival in sorted(rivals, key=list(others.index).index)
+    ]
+
+
+def _dataset(name: str, metric: str, records: Sequence[Record]) -> JoinedDataset:
+    own = [record for record in records if record.dataset == name]
+    info = next(record.dataset_info for record in own if record.dataset_info)
+    failures = [f"seed {record.seed}: {reason(record)}" for record in own if record.status != "ok"]
+    return JoinedDataset(
+        dataset=name,
+        **info.model_dump(include={"sha256", "n_train", "n_test"}),
+        errors={record.seed: record.metrics.get(metric) for record in own},
+        failures=failures,
+    )
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def write_joined(result: JoinedResult, path: Path) -> None:
+    """Write a result with its seal."""
+    write_sealed(path, result.model_dump(mode="json"))
+
+
+def read_joined(path: Path) -> JoinedResult:
+    """Read a result; raises `OwnDataError` if it was changed after it was written, or has another schema."""
+    content = path.read_bytes()
+    if not seal_matches(content):
+        raise OwnDataError(f"{path}: changed after it was written; run eigenbench join again")
+    fields = json.loads(content)
+    del fields["seal"]
+    try:
+        return JoinedResult.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise OwnDataError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None

@@ -1,0 +1,239 @@
+"""A method that joins the reference: the suite that runs it, its place, and what is refused."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from eigenbench.bench.jobs.plan import load_plan, plan_suite
+from eigenbench.bench.records.record import DatasetInfo, Failure, Record
+from eigenbench.bench.suites.suite import Suite
+from eigenbench.comparison.rank_intervals import rank_intervals
+from eigenbench.datasets import load_catalogue
+from eigenbench.datasets.plain_yaml import read_yaml, write_yaml
+from eigenbench.own_data.joined_method import read_method, write_suite
+from eigenbench.own_data.joining import (
+    ReferencePart,
+    check_data,
+    joined_result,
+    rank_joined,
+    read_joined,
+    read_reference,
+    write_joined,
+)
+from eigenbench.own_data.table import OwnDataError
+from eigenbench.reproduction.reference import default_reference_folder
+
+COMMITTED = default_reference_folder() / "comparison"
+DATASETS = ["sonar", "ionosphere", "vowel", "wdbc", "vehicle", "segment"]
+RIVALS = ["raw", "pca", "gem"]
+METHOD = """
+from sklearn.preprocessing import StandardScaler
+
+import beside
+
+
+class Mine(StandardScaler):
+    pass
+
+
+class Guess:
+    pass
+"""
+
+
+def reference_of(folder, methods):
+    """The committed reference as if the suite had only some methods and datasets."""
+    suite = read_yaml(COMMITTED / "comparison.yaml")
+    experiments = {
+        name: suite["experiments"][name]
+        | {"methods": dict.fromkeys(methods)}
+        | {
+            "classifiers": {
+                "LogisticRegression": suite["experiments"][name]["classifiers"]["LogisticRegression"]
+            }
+        }
+        for name in DATASETS
+    }
+    own = folder / "comparison"
+    own.mkdir(parents=True)
+    (own / "comparison.yaml").write_text(write_yaml(suite | {"experiments": experiments}))
+    for name in (*(f"results_{dataset}.csv" for dataset in DATASETS), "datasets.csv"):
+        (own / name).symlink_to(COMMITTED / name)
+    return read_reference(folder=folder)
+
+
+@pytest.fixture(scope="module")
+def everyone(tmp_path_factory):
+    return reference_of(tmp_path_factory.mktemp("everyone"), [*RIVALS, "fourier"])
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    return reference_of(tmp_path_factory.mktemp("reference"), RIVALS)
+
+
+@pytest.fixture
+def joined(reference, everyone, tmp_path):
+    """The plan of the suite that runs `fourier` alone, and its records, with the metrics of the reference."""
+    method = read_method("fourier", {"fourier"})
+    plan = load_plan(write_suite(method, reference.plan.suite, tmp_path, None))
+    known = {(one.dataset, one.seed): one for one in everyone.records if one.method == "fourier"}
+    info = {"n_features": 1, "n_classes": 2, "split": "", "source": "", "licence": ""}
+    records = []
+    for run in plan.runs:
+        digest, n_train, n_test = reference.data[run.dataset]
+        there = known[run.dataset, run.seed].model_dump(
+            include={"status", "metrics", "fit_seconds", "train_seconds"}
+        )
+        data = DatasetInfo(name=run.dataset, sha256=digest, n_train=n_train, n_test=n_test, **info)
+        records.append(Record(**run.identity, deterministic=False, dataset_info=data, **there))
+    return plan, records
+
+
+def test_the_place_is_that_of_a_run_with_everyone(reference, everyone, joined):
+    plan, records = joined
+    expected, found = rank_joined(everyone, []), rank_joined(reference, records)
+    names = {"fourier_joined + LogisticRegression": "fourier + LogisticRegression"}
+    pd.testing.assert_frame_equal(found.ranks.rename(index=names), expected.ranks)
+    pd.testing.assert_frame_equal(found.pairs.rename(index=names), expected.pairs)
+    place = rank_intervals(expected.errors).loc["fourier + LogisticRegression"]
+    result = joined_result(reference, plan, records)
+    assert (result.place, result.place_low, result.place_high) == tuple(
+        place[["place", "place_low", "place_high"]]
+    )
+    assert result.n_competitors == 4
+    first = expected.pairs.loc[("fourier + LogisticRegression", "raw + LogisticRegression")]
+    rival = next(one for one in result.nearest if one.competitor == "raw + LogisticRegression")
+    assert (rival.wins, rival.ties, rival.losses) == tuple(first[["wins", "ties", "losses"]])
+    assert rival.ratio == pytest.approx(first["ratio"])
+
+
+def test_a_failed_run_is_the_worst_of_its_dataset(reference, joined):
+    plan, records = joined
+    why = Failure(stage="train", type="ValueError", message="too few rows")
+    failed = records[0].model_copy(update={"status": "failed", "failure": why, "metrics": {}})
+    result = joined_result(reference, plan, [failed, *records[1:]])
+    assert result.n_failed == 1
+    assert result.datasets[0].errors[failed.seed] is None
+    assert "too few rows" in result.datasets[0].failures[0]
+    ranks = rank_joined(reference, [failed, *records[1:]])
+    assert ranks.errors.loc[failed.dataset].idxmax() == result.competitor
+
+
+def test_a_run_without_a_record_is_refused(reference, joined):
+    plan, records = joined
+    with pytest.raises(OwnDataError, match="1 of 30 runs have no record"):
+        joined_result(reference, plan, records[1:])
+
+
+def test_a_result_is_read_again_and_a_changed_one_refused(reference, joined, tmp_path):
+    path = tmp_path / "result.json"
+    write_joined(result := joined_result(reference, *joined), path)
+    assert read_joined(path) == result
+    path.write_text(path.read_text().replace(f'"place": {result.place}', '"place": 1000'))
+    with pytest.raises(OwnDataError, match="changed after it was written"):
+        read_joined(path)
+
+
+def test_the_committed_reference_can_be_joined():
+    reference = read_reference()
+    assert len(reference.plan.suite.experiments) == 26
+    assert len(reference.records) == 26 * 210
+    assert set(reference.data) >= {one.dataset for one in reference.plan.suite.experiments.values()}
+
+
+def test_other_data_are_refused_with_both_digests(tmp_path):
+    experiment = {"dataset": "digits", "methods": {"raw": {}}, "classifiers": ["LogisticRegression"]}
+    suite = Suite.model_validate({"name": "s", "title": "s", "experiments": {"digits": experiment}})
+    reference = ReferencePart(plan_suite(suite, load_catalogue()), [], {"digits": ("0" * 64, 7, 8)})
+    with pytest.raises(
+        OwnDataError, match=r"digits: .* [0-9a-f]{64} \(.* rows\) here, 0{64} \(7 \+ 8 rows\) there"
+    ):
+        check_data(reference, tmp_path)
+    with pytest.raises(OwnDataError) as caught:
+        check_data(reference, tmp_path)
+    digest = str(caught.value).split("reference: ")[1].split(" ")[0]
+    card = json.loads((tmp_path / "prepared" / "digits" / "card.json").read_text())
+    check_data(
+        ReferencePart(reference.plan, [], {"digits": (digest, card["n_train"], card["n_test"])}), tmp_path
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"datasets": ["sonar", "vowel"]}, "2 datasets are too few"),
+        ({"datasets": [*DATASETS, "sonnar"]}, "Did you mean 'sonar'"),
+        ({"datasets": DATASETS, "n_splits": 6}, "--splits 6: the reference has 1 to 5"),
+    ],
+)
+def test_a_choice_that_cannot_be_ranked_is_refused(options, message):
+    with pytest.raises(OwnDataError, match=message):
+        read_reference(**options)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """One folder for all tests: Python imports a module of one name once."""
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "mine_to_join.py").write_text(METHOD)
+    (folder / "beside.py").write_text("")
+    (folder / "pipe.yaml").write_text(
+        "steps: [{'mine_to_join:Mine': {with_mean: false}}]\ngrid: {mine__with_std: [true, false]}"
+    )
+    (folder / "list.yaml").write_text("[PCA]")
+    return folder
+
+
+@pytest.fixture
+def own(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "steps", "classifier"),
+    [
+        ("mine_to_join.py:Mine", "Mine", ["StandardScaler", "mine_to_join:Mine", "StandardScaler"], None),
+        ("pipe.yaml", "pipe", ["mine_to_join:Mine"], None),
+        ("PCA", "PCA", ["StandardScaler", "PCA", "StandardScaler"], None),
+        ("raw", "raw_joined", ["StandardScaler"], None),
+        ("GaussianNB", "GaussianNB", ["StandardScaler"], "GaussianNB"),
+    ],
+)
+def test_the_suite_runs_the_method_alone_as_the_reference_ran_its_own(
+    own, reference, text, name, steps, classifier
+):
+    method = read_method(text, set(RIVALS))
+    path = write_suite(method, reference.plan.suite, own / "joined" / name, 7.0)
+    assert method.name == name
+    plan = load_plan(path)
+    assert len(plan.runs) == 30
+    for found in plan.methods:
+        expected = reference.plan.of(found.spec.experiment)[0].spec
+        assert [step.component for step in found.spec.steps] == steps
+        assert found.spec.time_limit == 7
+        assert found.spec.validation == expected.validation
+        if classifier is None:
+            assert found.spec.classifiers == expected.classifiers
+        else:
+            assert list(found.spec.classifiers) == [classifier]
+    if "mine" in str(steps):
+        assert {file.name for file in path.parent.glob("*.py")} == {"mine_to_join.py", "beside.py"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("absent.py:Mine", r"absent\.py: there is no such file"),
+        ("mine_to_join.py", "name the class, too"),
+        ("mine_to_join.py:Min", "Did you mean 'Mine'"),
+        ("mine_to_join.py:Guess", "is no scikit-learn estimator"),
+        ("list.yaml", "write the keys 'steps'"),
+        ("PCAA", "unknown method 'PCAA'.* Did you mean 'PCA'"),
+    ],
+)
+def test_a_method_that_cannot_be_found_is_refused(own, text, message):
+    with pytest.raises(OwnDataError, match=message):
+        read_method(text, ())
