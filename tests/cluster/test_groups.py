@@ -72,10 +72,10 @@ def test_small_datasets_are_prepared_by_eight(tmp_path, need_plugin, make_workfl
     assert "prepare emnist" in alone
 
 
-def test_large_runs_of_a_method_and_seed_share_a_job_and_moments_have_their_own(plan):
+def test_large_runs_of_a_method_and_seed_share_a_job(plan):
     steps = [{"GEM": {"top": 300}}, "SignedPowers"]
     options = ("--group-components", "method=1")
-    groups, alone = plan(*options, methods={"gem": {"steps": steps}}, classifiers=CLASSIFIERS, seeds=[0, 1])
+    groups, _ = plan(*options, methods={"gem": {"steps": steps}}, classifiers=CLASSIFIERS, seeds=[0, 1])
     place = "test/main/gem"
     assert ["prepare digits"] in groups
     assert sorted(sorted(group) for group in groups if len(group) > 1) == [
@@ -87,7 +87,6 @@ def test_large_runs_of_a_method_and_seed_share_a_job_and_moments_have_their_own(
         ]
         for seed in (0, 1)
     ]
-    assert sum(message.startswith("moments digits") for message in alone) == 4
 
 
 def test_measurements_of_time_are_never_beside_other_work(plan):

@@ -10,13 +10,13 @@ pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 # First requests that are too small, as the workflow's own are generous, and a SLURM job for each method.
 OPTIONS = [
-    *("--set-resources", "prepare:mem_mb=20*100**(attempt-1)", "moments:runtime=attempt"),
+    *("--set-resources", "prepare:mem_mb=20*100**(attempt-1)", "train_faults_seeds:runtime=attempt"),
     *("--slurm-init-seconds-before-status-checks", "2"),
     *("--group-components", "method=1"),
     *("--default-resources", "slurm_partition=short"),
 ]
 
-CANCELLED, LOST = "train_faults_methods", "train_faults_methods_2"
+CANCELLED, LOST, SLOW = "train_faults_methods", "train_faults_methods_2", "train_faults_seeds"
 
 
 @pytest.fixture(scope="module")
@@ -25,10 +25,10 @@ def faulty(slurm, tmp_path_factory, need_plugin, make_workflow):
     need_plugin("slurm")
     workflow = make_workflow(tmp_path_factory.mktemp("faulty"), "faults", "slurm")
     with workflow.started(*OPTIONS) as process:
-        slurm.freeze("train-split-0")
+        slurm.freeze(SLOW)
         lost = slurm.freeze(LOST)
         slurm.cancel(slurm.freeze(CANCELLED))
-        slurm.wait_for("train-split-0", "TIMEOUT")
+        slurm.wait_for(SLOW, "TIMEOUT")
         slurm.kill_node(lost.node)
         slurm.wait_for(LOST, "NODE_FAIL")
         slurm.wait_for(LOST, "RUNNING", attempt=2)
@@ -70,11 +70,11 @@ def test_a_job_out_of_memory_is_tried_again(faulty, slurm):
 
 
 def test_a_job_out_of_time_is_tried_again_with_the_same_memory(faulty):
-    first, *_, last = attempts(faulty, "train-split-0")
+    first, *_, last = attempts(faulty, SLOW)
     assert (first.state, first.minutes) == ("TIMEOUT", 1)
     assert last.state == "COMPLETED"
     assert last.memory_mb == first.memory_mb
-    assert "failed: moments digits, train-split-0 (out of time)" in faulty[0].printed()
+    assert "(out of time)" in faulty[0].printed()
 
 
 def test_a_cancelled_job_is_submitted_again(faulty):
@@ -98,8 +98,6 @@ def test_runs_that_belong_together_are_one_job(faulty):
     rules = sorted(sorted(target.partition(":")[0] for target in targets) for targets in completed)
     assert rules == [
         ["embed", "embed", "search", "search", "train"],
-        ["moments"],
-        ["moments"],
         ["prepare"],
         ["train_faults_methods"],
         ["train_faults_methods_2"],

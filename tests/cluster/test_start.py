@@ -16,14 +16,13 @@ from pathlib import Path
 from eigenbench.bench.jobs.workflow import Workflow
 assert Workflow({{"suites": ["quick"]}}, Path("config.yaml"), Path({str(SUITES)!r}), check=False).shared_jobs
 """
-FITS = ("moments", "embed", "search", "train", "measure")
+FITS = ("embed", "search", "train", "measure")
 IMPORT = "import eigenbench.bench.jobs."
 
 # The work, and the libraries that it needs from its start, ever more of them.
 WORK = {
     "snakemake in a cluster job": (PLAN, set()),
-    "download": (f"{IMPORT}download", set()),
-    "prepare": (f"{IMPORT}prepare", {"scipy"}),
+    "download and prepare": (f"{IMPORT}data", {"scipy"}),
     # scikit-learn imports pandas where it is installed.
     **{fit: (f"{IMPORT}{fit}", {"sklearn", "scipy", "pandas", "skops"}) for fit in FITS},
 }

@@ -48,7 +48,6 @@ ATTEMPTS = BENCH.attempts
 
 wildcard_constraints:
     dataset="[^/]+",
-    rows="[^/]+",
     seed=r"\d+",
     classifier="[^/]+",
     point=r"\d+",

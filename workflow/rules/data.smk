@@ -21,7 +21,7 @@ rule download:
         verb="download",
         data=lambda w: BENCH.local(DATA),
         catalogue=lambda w: BENCH.catalogue_of(w.dataset),
-        code=lambda w: BENCH.data_code("download", w.dataset),
+        code=lambda w: BENCH.data_code(w.dataset),
         replaces=lambda w: BENCH.states.of_dataset(w.dataset),
     message:
         "download {wildcards.dataset}"
@@ -45,6 +45,5 @@ use rule download as prepare with:
         runtime=ATTEMPTS.runtime(60, BENCH.prepared_together),
     params:
         verb="prepare",
-        code=lambda w: BENCH.data_code("prepare", w.dataset),
     message:
         "prepare {wildcards.dataset}"

@@ -10,17 +10,18 @@ FIT = (
 )
 
 
-# One pass over the rows for all embeddings that are fitted on class moments. They wait for it: it is begun first.
-rule moments:
+# The embedding that all classifiers share; below search/, one point of the method's grid, for the search.
+rule embed:
     input:
-        lambda w: BENCH.prepared(BENCH.moment_job(w)[0]),
+        BENCH.prepared_data,
     output:
-        moments=f"{DATA}/moments/{{dataset}}/{{rows}}.npz",
-        report=f"{DATA}/moments/{{dataset}}/{{rows}}.json",
+        f"{SEED}/{{place}}embedding.json",
+        f"{SEED}/{{place}}features.skops",
     log:
-        BENCH.logs["moments"],
-    priority: 1
+        BENCH.logs["embed"],
     retries: RETRIES
+    group:
+        ATTEMPTS.group("fit", 120, BENCH.fits_together)
     conda:
         ENVIRONMENT
     envmodules:
@@ -28,56 +29,25 @@ rule moments:
     threads: 1
     resources:
         mem_mb=ATTEMPTS.mem_mb(5500),
-        runtime=ATTEMPTS.runtime(120),
-        attempts_left=attempts_left,
-    params:
-        verb="moments",
-        data=lambda w: BENCH.local(DATA),
-        results=lambda w: BENCH.local(RESULTS),
-        job=lambda w: BENCH.moment_job(w)[0].as_json,
-        code=lambda w: job_code("moments"),
-        replaces=lambda w: BENCH.states.of(f"{DATA}/moments/{w.dataset}/{w.rows}.json"),
-        options=lambda w, output: [
-            *("--rows", BENCH.moment_job(w)[1].model_dump_json()),
-            *("--output", output.moments),
-        ],
-    message:
-        "moments {wildcards.dataset}, {wildcards.rows}"
-    shell:
-        FIT
-
-
-# The embedding that all classifiers share; below search/, one point of the method's grid, for the search.
-use rule moments as embed with:
-    input:
-        BENCH.prepared_data,
-        moments=BENCH.moments,
-    output:
-        f"{SEED}/{{place}}embedding.json",
-        f"{SEED}/{{place}}features.skops",
-    log:
-        BENCH.logs["embed"],
-    priority: 0
-    group:
-        ATTEMPTS.group("fit", 120, BENCH.fits_together)
-    resources:
-        mem_mb=ATTEMPTS.mem_mb(5500),
         runtime=ATTEMPTS.runtime(120, BENCH.fits_together),
         attempts_left=attempts_left,
     params:
         verb="embed",
+        data=lambda w: BENCH.local(DATA),
+        results=lambda w: BENCH.local(RESULTS),
         job=lambda w: BENCH.part(w.folder).as_json,
         code=lambda w: job_code("embed", BENCH.part(w.folder)),
         replaces=lambda w: BENCH.states.of(
             f"{RESULTS}/{w.folder}/seed-{w.seed}/{w.place}embedding.json"
         ),
-        options=lambda w, input: [
+        options=lambda w: [
             *("--seeds", w.seed),
             *(["--point", *re.findall(r"\d+", w.place)] if w.place else []),
-            *(["--moments", *input.moments] if input.moments else []),
         ],
     message:
         "embed {wildcards.folder}/seed-{wildcards.seed}/{wildcards.place}"
+    shell:
+        FIT
 
 
 use rule embed as search with:
@@ -106,7 +76,6 @@ use rule search as train with:
     input:
         BENCH.prepared_data,
         BENCH.shared_embedding,
-        moments=BENCH.moments_of_chosen,
         search=BENCH.searched_points,
     output:
         collect(f"{RUN}/{{file}}", file=TRAINED_FILES, allow_missing=True),
@@ -121,22 +90,26 @@ use rule search as train with:
         options=lambda w, input: [
             *("--seeds", w.seed, "--classifier", w.classifier),
             *(["--search", *input.search] if input.search else []),
-            *(["--moments", *input.moments] if input.moments else []),
         ],
     message:
         "train {wildcards.folder}, {wildcards.classifier}, seed {wildcards.seed}"
 
 
 # A protocol in place of a classifier.
-use rule moments as measure with:
+use rule embed as measure with:
     input:
         BENCH.prepared_data,
     output:
         f"{SEED}/record.json",
     log:
         BENCH.logs["measure"],
-    priority: 0
+    group:
+        None
     threads: lambda w: BENCH.cores(w.folder, workflow.cores)
+    resources:
+        mem_mb=ATTEMPTS.mem_mb(5500),
+        runtime=ATTEMPTS.runtime(120),
+        attempts_left=attempts_left,
     params:
         verb="measure",
         job=lambda w: BENCH.spec(w.folder).as_json,

@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import joblib
 import numpy as np
 import pandas as pd
 
-from eigenbench.bench.jobs.job_spec import RowSelection
+from eigenbench.bench.jobs.job_spec import search_rows
 from eigenbench.bench.suites.parts import MULTICLASS_METRICS, MULTILABEL_METRICS, REGRESSION_METRICS
 from eigenbench.datasets.splits import fold_split
 from eigenbench.own_data.compared_methods import HELD_OUT, Methods, chosen_methods
@@ -181,11 +180,8 @@ def _check_fold(problem: Problem, y: np.ndarray, seed: int) -> None:
     if problem.n_folds:
         strata = y if problem.kind == "multiclass" else None
         rows, _ = fold_split(len(rows), problem.n_folds, seed, strata, groups)
-    train = SimpleNamespace(
-        X_train=rows, y_train=y[rows], train_groups=None if groups is None else groups[rows]
-    )
-    _, fitted = RowSelection(name="fit", fraction=HELD_OUT, seed=seed).of(train)
-    if problem.kind == "multiclass" and len(np.unique(fitted)) < 2:
+    fitted, _ = search_rows(y[rows], HELD_OUT, seed, None if groups is None else groups[rows])
+    if problem.kind == "multiclass" and len(np.unique(y[rows][fitted])) < 2:
         raise ValueError("the training rows that are left are of one class")
 
 

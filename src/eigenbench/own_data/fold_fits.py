@@ -14,10 +14,9 @@ from argparse import Namespace
 from pathlib import Path
 
 from eigenbench.atomic_files import remove_unfinished, write_json
-from eigenbench.bench.jobs.child_process import end_with_parent
+from eigenbench.bench.jobs.child_process import end_with_parent, log_to
 from eigenbench.bench.jobs.embed import embedding_folder, write_embedding
 from eigenbench.bench.jobs.job_context import JobContext
-from eigenbench.bench.jobs.job_log import log_to
 from eigenbench.bench.jobs.outputs import hold_lock
 from eigenbench.bench.jobs.plan import MethodPlan, load_plan
 from eigenbench.bench.jobs.record_run import dataset_info, describe_environment, now

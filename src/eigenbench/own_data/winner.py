@@ -71,7 +71,7 @@ def save_winner(workspace: Workspace, problem: Problem, plan: SuitePlan, method:
     steps_of, step = with_candidate(spec, classifier, settings(workspace, found, classifier))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the log has those of the folds
-        features = fit_features(spec, steps_of, X, y, seed=seed, moments=None)
+        features = fit_features(spec, steps_of, X, y, seed=seed)
         model, _ = fit_classifier(spec, step, features, X, y, seed)
     steps = [] if problem.encoder is None else [("table", problem.encoder)]
     whole = Pipeline([*steps, ("model", model)])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_jobs import plan_of
 
-from eigenbench.bench.jobs.cost import granularity_of
+from eigenbench.bench.jobs.plan import granularity_of
 from eigenbench.datasets.catalogue import load_catalogue
 
 ORDER = ("method", "seed", "fit")

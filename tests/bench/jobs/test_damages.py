@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from small_jobs import Jobs, suite_of
 
-from eigenbench.bench.jobs.moments import read_moments, write_moments
 from eigenbench.bench.jobs.outputs import OutputStates
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.jobs.search import run as search
@@ -38,8 +37,6 @@ FILES = {
     f"{SEED}/embedding.json": ("embedding.json", read_sealed),
     f"{SEED}/features.skops": ("embedding.json", read_sealed),
     f"{SEED}/{CLASSIFIER}/search/point-0.json": ("point-0.json", read_sealed),
-    "data/moments/digits/train.json": ("train.json", lambda path: read_moments(path.with_suffix(".npz"))),
-    "data/moments/digits/train.npz": ("train.json", lambda path: read_moments(path.with_suffix(".npz"))),
     "data/prepared/digits.json": ("digits.json", read_sealed),
     "data/prepared/digits/card.json": ("../digits.json", lambda path: verify_prepared(path.with_suffix(""))),
     "data/prepared/digits/X_all.npy": ("../digits.json", lambda path: verify_prepared(path.with_suffix(""))),
@@ -89,8 +86,6 @@ def whole(tmp_path_factory):
     search(jobs.context(spec, classifier=CLASSIFIER, point=0), 0)
     searched = root / "results/s/main/random/seed-0" / CLASSIFIER / "search/point-0.json"
     assert json.loads(searched.read_bytes())["status"] == "ok"
-    rows = spec.rows("train", 0).model_dump_json()
-    write_moments(jobs.context(spec, rows=rows), root / "data/moments/digits/train.npz")
     receipt = Receipt(
         suite="s", reference="0" * 64, eigenbench="0", made="2026-01-01", environments=[], runs=[]
     )
@@ -128,7 +123,7 @@ def test_a_damaged_file_is_noticed_named_and_made_again(whole, tmp_path, name):
                 read(report if report.parent == path.parent else path.parent / "x")
             said = str(error.value)
         assert path.name in said or "digits: its prepared data" in said, (damage, said)
-        if sealed in ("record.json", "embedding.json", "point-0.json", "train.json"):
+        if sealed in ("record.json", "embedding.json", "point-0.json"):
             assert not path.exists(), (damage, "it is set aside")
             assert aside.exists(), damage
         for file, content in contents.items():
@@ -140,5 +135,4 @@ def test_every_file_of_a_run_is_among_them(whole):
     kinds = {path.name for path in whole.rglob("*") if path.is_file()}
     others = {"job.log", "stamps.json", "manifest.json", "digits.csv"}
     assert kinds - {path.rpartition("/")[2] for path in FILES} <= others
-    assert len(FILES) * len(DAMAGES) >= 200
     assert np.load(whole / "data/prepared/digits/X_all.npy").shape[0] == 1797

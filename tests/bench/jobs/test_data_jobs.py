@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eigenbench.bench.jobs import download, prepare
+from eigenbench.bench.jobs import data
 from eigenbench.bench.jobs.__main__ import main
 from eigenbench.datasets.errors import DatasetUnavailable, InsufficientSpace, MalformedData
 
@@ -15,9 +15,9 @@ from eigenbench.datasets.errors import DatasetUnavailable, InsufficientSpace, Ma
 def run(tmp_path):
     """Run a job on digits as the workflow does; return its exit status and what it wrote, if anything."""
 
-    def run_job(module, folder):
+    def run_job(verb, folder):
         options = ["--data-dir", str(tmp_path), "--log", str(tmp_path / "logs" / "job.log"), "--replaces=7"]
-        status = main([module.__name__.rpartition(".")[2], "digits", *options])
+        status = main([verb, "digits", *options])
         path = tmp_path / folder / "digits.json"
         return status, json.loads(path.read_bytes()) if path.exists() else None
 
@@ -25,9 +25,9 @@ def run(tmp_path):
 
 
 def test_real_data_is_fetched_and_prepared(run, tmp_path):
-    status, downloaded = run(download, "raw")
+    status, downloaded = run("download", "raw")
     assert (status, downloaded["status"], downloaded["failure"]) == (0, "ok", None)
-    status, prepared = run(prepare, "prepared")
+    status, prepared = run("prepare", "prepared")
     assert (status, prepared["status"], prepared["replaces"]) == (0, "ok", "7")
     assert prepared["card"]["n_features"] == 64
     assert prepared["card"] == json.loads((tmp_path / "prepared" / "digits" / "card.json").read_bytes())
@@ -51,12 +51,12 @@ def test_data_that_cannot_be_used_is_an_outcome_with_its_reason(
         raise error
 
     if step == "prepare":
-        run(download, "raw")
-        monkeypatch.setattr(prepare, "prepare_arrays", refuse)
+        run("download", "raw")
+        monkeypatch.setattr(data, "prepare_arrays", refuse)
     else:
-        monkeypatch.setattr(download, "fetch", refuse)
-        assert run(download, "raw")[0] == 0
-    code, prepared = run(prepare, "prepared")
+        monkeypatch.setattr(data, "fetch", refuse)
+        assert run("download", "raw")[0] == 0
+    code, prepared = run("prepare", "prepared")
     assert (code, prepared["status"]) == (0, status)
     assert prepared["failure"]["stage"] == {"fetch": "download"}.get(step, step)
     assert prepared["failure"]["message"] == str(error)
@@ -71,9 +71,9 @@ def test_a_fault_of_the_machine_fails_the_job_and_writes_nothing(run, monkeypatc
         raise error
 
     if step == "prepare":
-        run(download, "raw")
-        monkeypatch.setattr(prepare, "prepare_arrays", fail)
-        assert run(prepare, "prepared") == (1, None)
+        run("download", "raw")
+        monkeypatch.setattr(data, "prepare_arrays", fail)
+        assert run("prepare", "prepared") == (1, None)
     else:
-        monkeypatch.setattr(download, "fetch", fail)
-        assert run(download, "raw") == (1, None)
+        monkeypatch.setattr(data, "fetch", fail)
+        assert run("download", "raw") == (1, None)

@@ -14,13 +14,11 @@ from small_jobs import methods_of, plan_of, suite_of
 
 from eigenbench.bench.jobs import embed, search, train
 from eigenbench.bench.jobs.job_context import JobContext
-from eigenbench.bench.jobs.moments import MomentsError, read_moments, write_moments
 from eigenbench.bench.jobs.search import fit_features_here, load_features, select, supervised_search
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.datasets import open_prepared
 from eigenbench.datasets.errors import AlteredData
 from eigenbench.methods.model_file import load_model
-from eigenbench.methods.moments import ClassMoments
 
 pytestmark = pytest.mark.workflow
 
@@ -80,13 +78,13 @@ def test_a_search_chooses_what_the_same_fits_by_hand_would(jobs, kind):
     assert chosen.params.items() <= record.params.items()
     assert record.metrics["validation_error"] == chosen.score
     data = open_prepared(jobs.data / "prepared" / "mnist")
-    rows = {name: method.spec.rows(name, 0).of(data) for name in ("fit", "validation")}
+    rows = {name: method.spec.rows(data, name, 0) for name in ("fit", "validation")}
     for candidate, point in zip(record.search.candidates, method.spec.points(CLASSIFIER), strict=True):
         assert candidate.params == point.params
         top = point.params.get("gem__top", 1)
         steps = [{"GEM": {"top": top}}, "SignedPowers"] if method.spec.steps else []
         alone = plan_of(methods={"m": {"steps": steps}}).spec
-        features, _ = embed.embed(alone, alone.steps, *rows["fit"], 0, None)
+        features, _ = embed.embed(alone, alone.steps, *rows["fit"], 0)
         _, step = search.with_candidate(method.spec, CLASSIFIER, point.params)
         model, _ = search.fit_classifier(method.spec, step, features, *rows["fit"], 0)
         X, y = rows["validation"]
@@ -128,26 +126,20 @@ def test_one_embedding_serves_all_classifiers(jobs, monkeypatch):
 def test_jobs_of_one_fit_each_give_what_the_shared_job_gives(jobs, kind, tmp_path):
     method = plan_of(dataset="mnist", **KINDS[kind])
     together = jobs.run(method)[CLASSIFIER]
-    moments = {}
-    for name in ("train", "fit"):
-        path = tmp_path / f"{name}.npz"
-        rows = method.spec.rows(name, 0).model_dump_json()
-        write_moments(jobs.context(method.spec, rows=rows), path)
-        moments[name] = path
     jobs.results = tmp_path / "single"
     spec = method.spec.of_embedding()
     if spec.shares_embedding:
-        embed.write_embedding(jobs.context(spec), 0, moments=moments["train"])
+        embed.write_embedding(jobs.context(spec), 0)
     spec = method.spec.of_run(CLASSIFIER)
     searched = None
     if spec.searches(CLASSIFIER):
         for point in range(len(spec.embedding_points())):
-            embed.write_embedding(jobs.context(spec), 0, point, moments["fit"])
+            embed.write_embedding(jobs.context(spec), 0, point)
         searched = [
             supervised_search(jobs.context(spec), CLASSIFIER, 0, [point], load_features)
             for point in spec.points(CLASSIFIER)
         ]
-    train.train(jobs.context(spec), CLASSIFIER, 0, searched, moments["train"] if spec.grid else None)
+    train.train(jobs.context(spec), CLASSIFIER, 0, searched)
     single = jobs.record(method, CLASSIFIER)
     assert single.status == "ok", single.failure
     for name in ("run_key", "search", "dimension", "params", "confusion", "curves"):
@@ -313,35 +305,6 @@ def test_a_measurement_that_fails_has_its_stage(jobs):
     assert [path.name for path in jobs.folder(method).iterdir()] == ["record.json"]
 
 
-def test_moments_are_those_of_the_rows(jobs, tmp_path):
-    spec = plan_of(methods={"m": GEM}).spec
-    path = tmp_path / "rows.npz"
-    write_moments(jobs.context(spec, rows=spec.rows("train", 2).model_dump_json()), path)
-    found, seconds = read_moments(path)
-    data = open_prepared(jobs.data / "prepared" / "digits", split_seed=2)
-    expected = ClassMoments.of(data.X_train, data.y_train)
-    np.testing.assert_array_equal(found.counts, expected.counts)
-    np.testing.assert_allclose(found.second_moments, expected.second_moments)
-    assert seconds > 0
-
-
-def test_a_failed_pass_for_moments_fails_the_embedding_with_its_reason(jobs, tmp_path, monkeypatch):
-    spec = plan_of(methods={"m": GEM}).spec
-    path = tmp_path / "train.npz"
-
-    def refuse(*args):
-        raise ValueError("X has NaN in row 7")
-
-    monkeypatch.setattr("eigenbench.methods.moments.ClassMoments.of", refuse)
-    write_moments(jobs.context(spec, rows='{"name": "train"}'), path)
-    with pytest.raises(MomentsError, match="X has NaN in row 7"):
-        read_moments(path)
-    report = embed.write_embedding(jobs.context(spec.of_embedding()), 0, moments=path)
-    assert report["status"] == "failed"
-    assert "X has NaN in row 7" in report["failure"]["message"]
-    assert jobs.run(plan_of(methods={"m": GEM}))[CLASSIFIER].failure.stage == "embed"
-
-
 def test_a_job_writes_what_the_plan_says_and_nothing_else(jobs):
     suite = suite_of(methods={"m": GEM, "n": {}}, classifiers=[CLASSIFIER, "LinearSVC"], seeds=[0, 1])
     planned = set()
@@ -365,9 +328,9 @@ def test_the_embedding_of_a_candidate_has_not_seen_the_rows_that_score_it(jobs):
     method = plan_of(dataset="mnist", **KINDS["both_grids"])
     jobs.run(method)
     data = open_prepared(jobs.data / "prepared" / "mnist")
-    X, y = method.spec.rows("fit", 0).of(data)
+    X, y = method.spec.rows(data, "fit", 0)
     for point, steps in enumerate(method.spec.embedding_points()):
-        expected, _ = embed.embed(method.spec, steps, X, y, 0, None)
+        expected, _ = embed.embed(method.spec, steps, X, y, 0)
         features, reason = fit_features_here(jobs.context(method.spec), 0, point)
         assert reason is None
         np.testing.assert_array_equal(features.transform(data.X_test), expected.transform(data.X_test))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import resource
 import signal
@@ -16,7 +15,6 @@ from small_jobs import plan_of
 from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs import embed, train
 from eigenbench.bench.jobs.__main__ import main
-from eigenbench.bench.jobs.moments import write_moments
 from eigenbench.bench.jobs.supervision import MachineFaultError
 from eigenbench.methods.model_file import load_model, save_model
 
@@ -130,15 +128,3 @@ def test_a_record_that_cannot_be_written_fails_the_job(jobs, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         jobs.run(plan_of())
     assert not records(jobs)
-
-
-def test_moments_that_cannot_be_written_are_no_report(jobs, monkeypatch, tmp_path):
-    monkeypatch.setattr(
-        "eigenbench.methods.moments.ClassMoments.save",
-        fail_with(OSError("1024 requested and 0 written"), False),
-    )
-    rows = json.dumps({"name": "train", "split_seed": 0})
-    context = jobs.context(plan_of().spec, rows=rows)
-    with pytest.raises(MachineFaultError, match="1024 requested and 0 written"):
-        write_moments(context, tmp_path / "moments" / "train.npz")
-    assert not list(tmp_path.rglob("*.json"))

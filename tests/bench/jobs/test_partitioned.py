@@ -1,8 +1,5 @@
 """Methods on training rows in partitions find what they find on the same rows in memory."""
 
-import os
-import signal
-
 import numpy as np
 import pytest
 import yaml
@@ -10,16 +7,12 @@ from small_jobs import Jobs
 
 from eigenbench import SignedPowers
 from eigenbench.atomic_files import write_json
-from eigenbench.bench.jobs.job_spec import JobSpec, RowSelection
-from eigenbench.bench.jobs.moments import MomentsError, read_moments, write_moments
 from eigenbench.bench.jobs.pipelines import fit_features
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.jobs.search import fit_classifier
-from eigenbench.bench.jobs.supervision import MachineFaultError
 from eigenbench.bench.suites.suite import Suite, SuiteError
 from eigenbench.datasets import prepare
 from eigenbench.datasets.catalogue import load_with_own
-from eigenbench.methods.linalg import partition_files
 
 pytestmark = pytest.mark.workflow
 
@@ -121,44 +114,12 @@ def test_the_arrays_of_a_fit_are_never_larger_than_a_file(data, tmp_path, monkey
     monkeypatch.setattr(SignedPowers, "transform", watched)
     method = planned(catalogue, "cut", {"gem": METHODS["deep"]}, {"CalibratedLeastSquares": {}})["gem"]
     context = Jobs(folder, tmp_path).context(method.spec)
-    X, y = context.rows(method.spec.rows("train", 0))
-    features = fit_features(method.spec, method.spec.steps, X, y, seed=0, moments=None)
+    X, y = method.spec.rows(context.open(0), "train", 0)
+    features = fit_features(method.spec, method.spec.steps, X, y, seed=0)
     step = method.spec.classifiers["CalibratedLeastSquares"].step
     fit_classifier(method.spec, step, features, X, y, 0)
     assert max(sizes) == 60
     assert sum(sizes) >= 4 * 360
-
-
-def test_moments_of_partitions_are_those_of_rows_in_memory(data, tmp_path):
-    jobs, rows = Jobs(data[0], tmp_path), RowSelection(name="train").model_dump_json()
-    for name in ("cut", "whole"):
-        write_moments(jobs.context(JobSpec(dataset=name), rows=rows), tmp_path / f"{name}.npz")
-    (found, _), (expected, _) = (read_moments(tmp_path / f"{name}.npz") for name in ("cut", "whole"))
-    np.testing.assert_array_equal(found.counts, expected.counts)
-    np.testing.assert_allclose(found.second_moments, expected.second_moments, rtol=1e-5)
-
-
-def test_a_pass_that_is_killed_twice_leaves_no_part_of_the_moments(data, tmp_path, monkeypatch):
-    read = partition_files._read_array
-
-    def read_or_die(name):
-        if name.endswith("train-3.npy"):
-            os.kill(os.getpid(), signal.SIGKILL)
-        return read(name)
-
-    monkeypatch.setattr(partition_files, "_read_array", read_or_die)
-    jobs, path = Jobs(data[0], tmp_path), tmp_path / "moments.npz"
-
-    def attempt(last):
-        options = {"rows": RowSelection(name="train").model_dump_json()}
-        write_moments(jobs.context(JobSpec(dataset="cut"), last_attempt=last, **options), path)
-
-    with pytest.raises(MachineFaultError, match="SIGKILL"):
-        attempt(last=False)
-    assert not list(tmp_path.glob("*moments*"))
-    attempt(last=True)
-    with pytest.raises(MomentsError, match="moments are missing: the process ended with signal SIGKILL"):
-        read_moments(path)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def digits():
 def test_branches_are_fitted_with_the_seed_and_stand_side_by_side(digits):
     X, y = digits
     spec = job(union(WHOLES, PARTS), {"SignedPowers": {}})
-    features = fit_features(spec, spec.steps, X, y, seed=3, moments=None)
+    features = fit_features(spec, spec.steps, X, y, seed=3)
     wholes = make_pipeline(GEM(top=2), SignedPowers(powers=[0.5, 1.0]), GEM(top=1))
     parts = SubclassGEM(top=1, n_subclasses=2, random_state=3)
     plain = make_pipeline(make_union(wholes, parts), SignedPowers()).fit(X, y)
@@ -67,7 +67,7 @@ def test_a_classifier_never_stops_by_rows_whose_labels_its_map_has_seen(
 ):
     X, y = digits
     spec = job(*steps)
-    features = fit_features(spec, spec.steps, X, y, seed=3, moments=None)
+    features = fit_features(spec, spec.steps, X, y, seed=3)
     assert learns_from_labels(features) is supervised
     params = {"C": 1.0, "early_stopping": early_stopping, "max_iter": 3}
     step = Step(component="SecondOrderLogistic", params=params)
@@ -97,16 +97,6 @@ def test_a_random_state_in_the_suite_wins_over_the_seed():
     assert not spec.draws(spec.steps[0])
 
 
-def test_given_moments_replace_the_pass_over_the_rows(digits, monkeypatch):
-    X, y = digits
-    spec = job({"GEM": {"top": 1}}, "SignedPowers")
-    by_rows = fit_features(spec, spec.steps, X, y, seed=0, moments=None)
-    moments = ClassMoments.of(X, y)
-    monkeypatch.setattr(ClassMoments, "of", None)
-    by_moments = fit_features(spec, spec.steps, X[:2], y[:2], seed=0, moments=moments)
-    assert_array_equal(by_moments.transform(X), by_rows.transform(X))
-
-
 def test_a_step_gets_the_rows_where_they_are_smaller_than_their_moments(digits, monkeypatch):
     X, y = (part[:200] for part in digits)
     spec = job({"GEM": {"top": 10}}, "SignedPowers", {"GEM": {"top": 2}})
@@ -119,7 +109,7 @@ def test_a_step_gets_the_rows_where_they_are_smaller_than_their_moments(digits, 
         return moments
 
     monkeypatch.setattr(ClassMoments, "of", watched)
-    features = fit_features(spec, spec.steps, X, y, seed=0, moments=None)
+    features = fit_features(spec, spec.steps, X, y, seed=0)
     assert widths == [64]
     plain = make_pipeline(GEM(top=10), SignedPowers(), GEM(top=2)).fit(X, y)
     assert_allclose(features.transform(X), plain.transform(X), rtol=1e-5, atol=1e-6)
@@ -127,7 +117,7 @@ def test_a_step_gets_the_rows_where_they_are_smaller_than_their_moments(digits, 
 
 def test_no_steps_are_no_features_for_a_run_and_a_passage_for_a_protocol():
     spec = job()
-    assert fit_features(spec, (), np.ones((4, 2)), np.arange(4), seed=0, moments=None) is None
+    assert fit_features(spec, (), np.ones((4, 2)), np.arange(4), seed=0) is None
     assert_array_equal(build_pipeline(spec, 0, {}).fit_transform(np.eye(3)), np.eye(3))
 
 

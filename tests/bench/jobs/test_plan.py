@@ -1,7 +1,6 @@
 """From suites to runs and jobs: what a job is told is all that determines its runs, and nothing else."""
 
 import json
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -330,42 +329,6 @@ def test_a_search_embeds_on_one_part_and_the_run_on_all_training_rows():
     assert [steps[0].params for steps in spec.embedding_points()] == [{"gamma": 0.1}, {"gamma": 1.0}]
     shared = plan_of(classifiers={"CalibratedLeastSquares": {"grid": {"ridge": [0.1]}}})
     assert len(shared.embeddings(0)) == 2
-
-
-def moments(bench, folder, seed, place=""):
-    return bench.moments(Wildcards(folder=folder, seed=str(seed), place=place))
-
-
-class Wildcards(SimpleNamespace):
-    def get(self, name):
-        return getattr(self, name, None)
-
-
-def test_moments_are_shared_by_the_methods_and_seeds_of_an_official_split(workflow):
-    bench = workflow()
-    files = {
-        file
-        for name in ("gem", "deep")
-        for seed in (0, 1)
-        for file in moments(bench, f"s/large/{name}", seed)
-    }
-    assert len(files) == 1
-    rows = files.pop().rpartition("/")[2].removesuffix(".npz")
-    spec, row = bench.moment_job(SimpleNamespace(dataset="mnist", rows=rows))
-    assert spec == JobSpec(dataset="mnist")
-    assert row.name == "train"
-    assert moments(bench, "s/large/gem", 0, "search/point-0/") != moments(bench, "s/large/gem", 0)
-    assert len({moments(bench, "s/main/gem", seed)[0] for seed in (0, 1)}) == 2
-    assert moments(bench, "s/main/random", 0) == []
-
-
-def test_a_component_whose_package_is_missing_takes_no_moments(workflow):
-    bench = workflow()
-    method = bench._methods["s/main/gem"]
-    absent = replace(method.spec.components["GEM"], module="eigenbench_has_none", extra="peers")
-    spec = method.spec.model_copy(update={"components": method.spec.components | {"GEM": absent}})
-    bench._methods["s/main/gem"] = replace(method, spec=spec)
-    assert moments(bench, "s/main/gem", 0) == []
 
 
 def test_content_key_ignores_the_order_of_keys():

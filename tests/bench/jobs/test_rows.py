@@ -1,4 +1,3 @@
-from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from eigenbench.bench.jobs.job_spec import JobSpec, RowSelection, Validation
+from eigenbench.bench.jobs.job_spec import JobSpec, Validation, search_rows
 from eigenbench.datasets.splits import holdout_split
 
 
@@ -58,9 +57,8 @@ def test_of_classes_that_are_too_small_to_give_a_row_the_largest_does():
         assert len(validation_rows) == 1
         assert y[validation_rows] == 1
         assert sorted([*fit_rows, *validation_rows]) == list(range(6))
-    alone = SimpleNamespace(X_train=np.eye(5), y_train=np.arange(5), train_groups=None)
     with pytest.raises(ValueError, match="no class has two training rows"):
-        RowSelection(name="fit", fraction=0.25, seed=0).of(alone)
+        search_rows(np.arange(5), 0.25, 0)
 
 
 @pytest.fixture
@@ -71,35 +69,19 @@ def dataset():
 
 
 def test_the_parts_of_a_search_are_the_training_rows_and_no_test_row(dataset):
-    parts = {
-        name: RowSelection(name=name, fraction=0.2, seed=5).of(dataset) for name in ("fit", "validation")
-    }
+    validation = Validation(fraction=0.2, metric="error", higher_is_better=False)
+    spec = JobSpec(dataset="made", validation=validation)
+    parts = {name: spec.rows(dataset, name, 5) for name in ("fit", "validation")}
     numbers = {name: set(X.ravel()) for name, (X, _) in parts.items()}
     assert numbers["fit"] | numbers["validation"] == set(range(60))
     assert not numbers["fit"] & numbers["validation"]
     assert len(numbers["validation"]) == 12
     for X, y in parts.values():
         np.testing.assert_array_equal(y, X.ravel() % 3)
-
-
-def test_training_and_test_rows_are_those_of_the_dataset(dataset):
     for name in ("train", "test"):
-        X, y = RowSelection(name=name, split_seed=3).of(dataset)
+        X, y = spec.rows(dataset, name, 3)
         assert X is getattr(dataset, f"X_{name}")
         assert y is getattr(dataset, f"y_{name}")
-
-
-def test_rows_that_differ_have_labels_that_differ_and_can_be_folders():
-    kinds = [
-        RowSelection(name=name, split_seed=split, fraction=fraction, seed=seed)
-        for name in ("train", "fit", "validation", "test")
-        for split in (None, 0, 1, 11)
-        for fraction, seed in ((None, None), (0.25, 0), (0.25, 1), (0.2, 1), (1 / 6, 1))
-    ]
-    for one, other in combinations(kinds, 2):
-        assert one.label != other.label
-    assert all(set(rows.label) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-") for rows in kinds)
-    assert all(RowSelection.model_validate_json(rows.model_dump_json()) == rows for rows in kinds)
 
 
 def test_permuted_labels_are_those_of_the_training_rows_alone_in_fits_and_searches():
@@ -111,15 +93,14 @@ def test_permuted_labels_are_those_of_the_training_rows_alone_in_fits_and_search
     plain, permuted = (
         JobSpec(dataset="made", validation=validation, permute_labels=value) for value in (False, True)
     )
-    X, labels = permuted.rows("train", 3).of(data)
+    X, labels = permuted.rows(data, "train", 3)
     np.testing.assert_array_equal(X, data.X_train)
     assert sorted(labels) == sorted(y)
     assert np.mean(labels != y) > 0.3
-    assert not np.array_equal(labels, permuted.rows("train", 4).of(data)[1])
+    assert not np.array_equal(labels, permuted.rows(data, "train", 4)[1])
     for name in ("fit", "validation"):
-        rows, found = permuted.rows(name, 3).of(data)
+        rows, found = permuted.rows(data, name, 3)
         np.testing.assert_array_equal(found, labels[rows[:, 0].astype(int)])
-    np.testing.assert_array_equal(permuted.rows("test", 3).of(data)[1], data.y_test)
-    np.testing.assert_array_equal(plain.rows("train", 3).of(data)[1], y)
+    np.testing.assert_array_equal(permuted.rows(data, "test", 3)[1], data.y_test)
+    np.testing.assert_array_equal(plain.rows(data, "train", 3)[1], y)
     assert permuted.key(3, "none") != plain.key(3, "none")
-    assert permuted.rows("train", 3).label != plain.rows("train", 3).label

@@ -29,7 +29,7 @@ def features(steps, n_classes, n_features=8):
     X = generator.normal(size=(120, n_features)) + generator.normal(size=(n_classes, n_features))[y]
     job = JobSpec(dataset="made", steps=steps, components=COMPONENTS)
     try:
-        fitted = fit_features(job, steps, X.astype(np.float32), y, seed=0, moments=None)
+        fitted = fit_features(job, steps, X.astype(np.float32), y, seed=0)
     except MissingExtraError as error:
         pytest.skip(str(error))
     return transform(fitted, X.astype(np.float32))

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from eigenbench.bench.jobs.job_log import is_watched, log_to
+from eigenbench.bench.jobs.child_process import is_watched, log_to
 from eigenbench.bench.jobs.supervision import MachineFaultError
 from eigenbench.bench.records.sealed_json import DamagedFileError, write_sealed
 from eigenbench.datasets.errors import DatasetError
 
 #: The folder, below that of the data, for the state of a dataset that was downloaded or prepared.
 _STATES = {"download": "raw", "prepare": "prepared"}
-_FITS = ("moments", "embed", "search", "train", "measure")
+_FITS = ("embed", "search", "train", "measure")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _make_dataset(options: argparse.Namespace) -> None:
     from eigenbench.datasets.catalogue import load_catalogue  # fits run without it
 
-    make = getattr(import_module(f"eigenbench.bench.jobs.{options.verb}"), options.verb)
+    make = getattr(import_module("eigenbench.bench.jobs.data"), options.verb)
     catalogue = load_catalogue(options.catalogue)
     state = make(options.dataset, options.data_dir, catalogue, progress=not is_watched())
     path = options.data_dir / _STATES[options.verb] / f"{options.dataset}.json"
@@ -72,17 +72,12 @@ def _parser() -> argparse.ArgumentParser:
         add("--attempts-left", type=int, default=0, help="at 0, record a killed fit in place of failing")
         add("--workflow", type=int, help="the process that starts the job, and that it ends with")
         add("--seeds", type=int, nargs="+", default=[0])
-        if verb == "moments":
-            add("--rows", required=True, help="a RowSelection as JSON")
-            add("--output", type=Path, required=True, help="the .npz file to write")
         if verb in ("search", "train"):
             add("--classifier", help="of a job with one run; by default all, with embedding and search")
         if verb in ("embed", "search"):
             add("--point", type=int, help="of the method's grid, or the place of the search's candidate")
         if verb == "train":
             add("--search", type=Path, nargs="+", help="the reports of the search, in order")
-        if verb in ("embed", "train"):
-            add("--moments", type=Path, help="the moments of the rows")
     return parser
 
 

@@ -1,26 +1,22 @@
-"""Processes that end with the one that started them, and Snakemake's command with one answer to a signal."""
+"""Processes that end with the one that started them, their logs, and Snakemake's answer to a signal."""
 
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 
 _PR_SET_PDEATHSIG = 1
 
 
 def end_with_parent(parent: int | None = None) -> None:
-    """Ask the kernel to kill this process when its parent ends (Linux).
-
-    Parameters
-    ----------
-    parent : int, optional
-        The process that is the parent: where it has ended already, this process does so, too.
-    """
+    """Ask Linux to kill this process when its parent ends; if ``parent`` has ended already, end now."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if parent is not None and os.getppid() != parent:
@@ -46,3 +42,46 @@ def run_stoppable(command: Sequence[str]) -> int:
     if asked:
         print("Stopped. Finished work is kept; the same command continues.", file=sys.stderr)
     return code if code >= 0 else 128 - code
+
+
+def is_watched() -> bool:
+    """Return whether the workflow's view shows the log of the job, which then says nothing beside it."""
+    return bool(os.environ.get("EIGENBENCH_WATCHED"))
+
+
+def log_to(path: Path) -> None:
+    """Log to a file in full, and to the terminal the errors and one line of progress every few seconds.
+
+    Where the run is watched, as by the workflow's own view, which shows what the file says, only to the file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handlers: list[logging.Handler] = [logging.FileHandler(path, mode="w", encoding="utf-8")]
+    if not is_watched():
+        terminal = logging.StreamHandler(sys.stderr)
+        terminal.addFilter(_ProgressInterval())
+        handlers.append(terminal)
+    logging.basicConfig(
+        level=logging.WARNING, handlers=handlers, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
+    )
+    logging.getLogger("eigenbench").setLevel(logging.INFO)
+    logging.captureWarnings(True)
+    if job := os.environ.get("SLURM_JOB_ID"):  # the next attempt asks SLURM why this one failed
+        logging.getLogger("eigenbench").info("SLURM job %s", job)
+
+
+class _ProgressInterval(logging.Filter):
+    """Lets errors through, and of other lines one in a while; warnings stand in the log file only."""
+
+    SECONDS = 2.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown = 0.0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno >= logging.ERROR:
+            return True
+        if record.name == "py.warnings" or record.created - self.shown < self.SECONDS:
+            return False
+        self.shown = record.created
+        return True

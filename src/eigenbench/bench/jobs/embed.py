@@ -9,7 +9,6 @@ from typing import Any
 
 from eigenbench.bench.jobs.job_context import JobContext
 from eigenbench.bench.jobs.job_spec import JobSpec
-from eigenbench.bench.jobs.moments import read_moments
 from eigenbench.bench.jobs.pipelines import first_rows, fit_features
 from eigenbench.bench.jobs.supervision import Report
 from eigenbench.bench.records.sealed_json import file_sums, read_sealed, write_sealed
@@ -19,26 +18,15 @@ from eigenbench.methods.model_file import save_model
 logger = logging.getLogger(__name__)
 
 
-def embed(
-    spec: JobSpec, steps: tuple[Step, ...], X: Any, y: Any, seed: int, moments: Path | None
-) -> tuple[Any, Report]:
-    """Fit a pipeline and report its cost.
-
-    Returns
-    -------
-    features : Pipeline or None
-        Fitted; None when there are no steps.
-    report : dict
-        ``fit_seconds``, the pass for moments included, and ``dimension``, the number of features.
-    """
-    found, earlier = (None, 0.0) if moments is None else read_moments(moments)
+def embed(spec: JobSpec, steps: tuple[Step, ...], X: Any, y: Any, seed: int) -> tuple[Any, Report]:
+    """Fit a pipeline, or None where there are no steps; report ``fit_seconds`` and ``dimension``."""
     started = time.perf_counter()
-    features = fit_features(spec, steps, X, y, seed=seed, moments=found)
+    features = fit_features(spec, steps, X, y, seed=seed)
     seconds = time.perf_counter() - started
     row = first_rows(X, 1)
     dimension = (row if features is None else features.transform(row)).shape[1]
     logger.info("%d features in %.1f s", dimension, seconds)
-    return features, {"fit_seconds": seconds + earlier, "dimension": dimension}
+    return features, {"fit_seconds": seconds, "dimension": dimension}
 
 
 def embedding_folder(context: JobContext, seed: int, point: int | None = None) -> Path:
@@ -47,9 +35,7 @@ def embedding_folder(context: JobContext, seed: int, point: int | None = None) -
     return folder if point is None else folder / "search" / f"point-{point}"
 
 
-def write_embedding(
-    context: JobContext, seed: int, point: int | None = None, moments: Path | None = None
-) -> Report:
+def write_embedding(context: JobContext, seed: int, point: int | None = None) -> Report:
     """Fit in a process of its own and write ``features.skops`` and its report, ``embedding.json``.
 
     Of a fit that failed, the report says why, and the features are an empty file.
@@ -59,9 +45,8 @@ def write_embedding(
     features_file = folder / "features.skops"
 
     def fit() -> Report:
-        X, y = context.rows(spec.rows("train" if point is None else "fit", seed))
-        steps = spec.embedding_points()[point or 0]
-        features, report = embed(spec, steps, X, y, seed, moments)
+        X, y = spec.rows(context.open(seed), "train" if point is None else "fit", seed)
+        features, report = embed(spec, spec.embedding_points()[point or 0], X, y, seed)
         save_model(features_file, features)
         return report
 
@@ -85,4 +70,4 @@ def read_embedding(context: JobContext, seed: int, point: int | None = None) -> 
 
 def run(context: JobContext, seed: int) -> None:
     """Do the work of a job."""
-    write_embedding(context, seed, context.options.point, context.options.moments)
+    write_embedding(context, seed, context.options.point)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenbench.bench.components import MissingExtraError
-from eigenbench.bench.jobs.job_spec import JobSpec, RowSelection
+from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.supervision import Report, Supervisor, failure
 from eigenbench.bench.records.runs import NO_CLASSIFIER, within_method
 from eigenbench.datasets.card import verify_prepared
@@ -54,13 +54,10 @@ class JobContext:
                 verify_prepared(prepared / name)
         return states
 
-    def open(self, name: str, split_seed: int | None = None) -> Any:
-        """Open a prepared dataset."""
-        return open_prepared(self.options.data_dir / "prepared" / name, split_seed=split_seed or 0)
-
-    def rows(self, rows: RowSelection) -> tuple[Any, Any]:
-        """Return (X, y) of some rows of the job's dataset."""
-        return rows.of(self.open(self.spec.dataset, rows.split_seed))
+    def open(self, seed: int, name: str | None = None) -> Any:
+        """Open a prepared dataset, the job's unless another is named; the seed draws its split."""
+        folder = self.options.data_dir / "prepared" / (name or self.spec.dataset)
+        return open_prepared(folder, split_seed=seed)
 
     def folder(self, seed: int, classifier: str = NO_CLASSIFIER) -> Path:
         """Return the folder of a seed, or of one of its runs."""

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from eigenbench.bench.capabilities import is_randomized
@@ -63,55 +64,21 @@ class Validation(_Model):
     n_points: int | None = None
 
 
-class RowSelection(_Model):
-    """The rows that a fit or a score is made on.
+#: The rows that a fit or a score is made on; ``fit`` and ``validation`` are two parts of the training rows.
+Part = Literal["train", "fit", "validation", "test"]
 
-    Attributes
-    ----------
-    name : {"train", "fit", "validation", "test"}
-        ``fit`` and ``validation`` are two parts of the training rows, for a search.
-    split_seed : int or None
-        The seed that draws the training and test rows; None where the split is official.
-    fraction, seed : float and int, or None
-        The share of the training rows in ``validation``, and the seed that draws them.
-    permutation : int or None
-        The seed that permutes the labels of the training rows, for a control; None leaves them.
+
+def search_rows(
+    y: Any, fraction: float, seed: int, groups: Any = None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the training rows that a search fits on, and the share of them that it scores on.
+
+    Raises a ValueError where no class has two rows, or all rows are of one group.
     """
-
-    name: Literal["train", "fit", "validation", "test"]
-    split_seed: int | None = None
-    fraction: float | None = None
-    seed: int | None = None
-    permutation: int | None = None
-
-    @property
-    def label(self) -> str:
-        """A name for files, in which everything that determines the rows stands."""
-        words: list[str] = [self.name]
-        if self.fraction is not None:
-            words.append(f"{self.fraction:g}-seed-{self.seed}")
-        if self.split_seed is not None:
-            words.append(f"split-{self.split_seed}")
-        if self.permutation is not None:
-            words.append(f"permuted-{self.permutation}")
-        return "-".join(words)
-
-    def of(self, dataset: Any) -> tuple[Any, Any]:
-        """Return (X, y) of these rows of a dataset that was opened with ``split_seed``."""
-        if self.name == "test":
-            return dataset.X_test, dataset.y_test
-        y_train = dataset.y_train
-        if self.permutation is not None:
-            y_train = y_train[np.random.default_rng(self.permutation).permutation(y_train.shape[0])]
-        if self.name == "train":
-            return dataset.X_train, y_train
-        assert self.fraction is not None
-        assert self.seed is not None
-        fit_rows, validation_rows = holdout_split(y_train, self.fraction, self.seed, dataset.train_groups)
-        if not len(validation_rows):
-            raise ValueError("no class has two training rows, so that none can be held out")
-        rows = fit_rows if self.name == "fit" else validation_rows
-        return dataset.X_train[rows], y_train[rows]
+    fit, validation = holdout_split(y, fraction, seed, groups)
+    if not len(validation):
+        raise ValueError("no class has two training rows, so that none can be held out")
+    return fit, validation
 
 
 class JobSpec(_Model):
@@ -161,17 +128,19 @@ class JobSpec(_Model):
         """All datasets that the job reads."""
         return (self.dataset, *self.other_datasets)
 
-    def rows(self, name: Literal["train", "fit", "validation", "test"], seed: int) -> RowSelection:
-        """Return which rows of the dataset ``name`` means with a seed."""
-        split_seed = seed if self.split_drawn else None
-        if name == "test":
-            return RowSelection(name=name, split_seed=split_seed)
-        permutation = seed if self.permute_labels else None
-        selected = RowSelection(name=name, split_seed=split_seed, permutation=permutation)
-        if name == "train":
-            return selected
+    def rows(self, dataset: Any, part: Part, seed: int) -> tuple[Any, Any]:
+        """Return (X, y) of a part of a dataset that was opened with the seed, which draws the part, too."""
+        if part == "test":
+            return dataset.X_test, dataset.y_test
+        y = dataset.y_train
+        if self.permute_labels:
+            y = y[np.random.default_rng(seed).permutation(y.shape[0])]
+        if part == "train":
+            return dataset.X_train, y
         assert self.validation is not None
-        return selected.model_copy(update={"fraction": self.validation.fraction, "seed": seed})
+        fit, validation = search_rows(y, self.validation.fraction, seed, dataset.train_groups)
+        rows = fit if part == "fit" else validation
+        return dataset.X_train[rows], y[rows]
 
     def searches(self, classifier: str) -> bool:
         """Say whether parameters, or the thresholds of labels, are chosen on validation rows."""

@@ -34,7 +34,7 @@ def _measured(context: JobContext, protocol: Any, seed: int) -> Report:
         settings=settings_class(protocol).model_validate(spec.settings),
         build=lambda **last: build_pipeline(spec, seed, last),
         load=spec.load,
-        data=lambda name=spec.dataset: context.open(name, seed),
+        data=lambda name=None: context.open(seed, name),
         seed=seed,
     )
     outcome = protocol.measure(trial)

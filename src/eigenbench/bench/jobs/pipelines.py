@@ -61,14 +61,12 @@ def build_pipeline(job: JobSpec, seed: int, last: dict[str, Any]) -> Pipeline:
     )
 
 
-def fit_features(
-    job: JobSpec, steps: tuple[Step, ...], X: Any, y: Any, *, seed: int | None, moments: ClassMoments | None
-) -> Any:
+def fit_features(job: JobSpec, steps: tuple[Step, ...], X: Any, y: Any, *, seed: int | None) -> Any:
     """Fit a feature pipeline step by step.
 
-    A step with ``fit_moments`` sees only the class moments of what reaches it: the given ones if it is
-    the first, else moments gathered over row blocks, so that its inputs are never in memory at once. Where
-    all of them take less memory than their moments, because classes have few rows, it gets the rows.
+    A step with ``fit_moments`` sees only the class moments of what reaches it, gathered over row blocks, so
+    that its inputs are never in memory at once. Where all of them take less memory than their moments,
+    because classes have few rows, it gets the rows.
 
     Parameters
     ----------
@@ -82,8 +80,6 @@ def fit_features(
         Their targets; those of partitions come with the rows.
     seed : int or None
         The ``random_state`` of steps that draw.
-    moments : ClassMoments or None
-        The moments of (X, y), for a first step that takes them.
 
     Returns
     -------
@@ -94,10 +90,8 @@ def fit_features(
     for name, step in zip(step_names(steps), steps, strict=True):
         estimator = build(job, step, seed)
         prefix = Pipeline(fitted) if fitted else None
-        if isinstance(X, Partitions) and (prefix is not None or moments is None):
+        if isinstance(X, Partitions):
             _fit_to_partitions(estimator, X.mapped(prefix))
-        elif takes_moments(type(estimator)) and prefix is None and moments is not None:
-            estimator.fit_moments(moments)
         elif takes_moments(type(estimator)) and not _smaller_as_rows(prefix, X, y):
             estimator.fit_moments(ClassMoments.of(X, y, prefix))
         elif needs_rows(estimator):

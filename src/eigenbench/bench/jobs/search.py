@@ -96,9 +96,9 @@ def search(
     """
     spec = context.spec
     assert spec.validation is not None
-    dataset = context.open(spec.dataset, seed if spec.split_drawn else None)
-    X, y = spec.rows("fit", seed).of(dataset)
-    held_out = spec.rows("validation", seed).of(dataset)
+    dataset = context.open(seed)
+    X, y = spec.rows(dataset, "fit", seed)
+    held_out = spec.rows(dataset, "validation", seed)
     candidates: list[Report] = []
     for number, group in groupby(points, key=lambda point: point.embedding):
         features, reason = features_of(context, seed, number)
@@ -132,8 +132,8 @@ def fit_features_here(context: JobContext, seed: int, number: int) -> tuple[Any,
     """Fit the features in this process."""
     spec = context.spec
     try:
-        X, y = context.rows(spec.rows("fit", seed))
-        return embed(spec, spec.embedding_points()[number], X, y, seed, None)[0], None
+        X, y = spec.rows(context.open(seed), "fit", seed)
+        return embed(spec, spec.embedding_points()[number], X, y, seed)[0], None
     except Exception as error:
         return None, _candidate_error(error)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,27 +32,11 @@ from eigenbench.methods.model_file import load_model, save_model
 logger = logging.getLogger(__name__)
 
 
-def train(
-    context: JobContext,
-    classifier: str,
-    seed: int,
-    searched: list[Report] | None,
-    moments: Path | None = None,
-) -> None:
+def train(context: JobContext, classifier: str, seed: int, searched: list[Report] | None) -> None:
     """Fit a run and write its model, its predictions and its record.
 
-    Parameters
-    ----------
-    context : JobContext
-        What to fit; the embedding that classifiers share stands in the seed's folder.
-    classifier : str
-        Its name in the suite.
-    seed : int
-        The seed.
-    searched : list of dict or None
-        The reports of the search, all its candidates together; None where nothing is searched.
-    moments : Path, optional
-        Of the training rows, for an embedding whose parameters were searched.
+    The embedding that classifiers share stands in the seed's folder. ``searched`` are the reports of the
+    search, all its candidates together; None where nothing is searched.
     """
     spec = context.spec
     started = now()
@@ -64,9 +47,7 @@ def train(
     if not reports or reports[-1]["status"] == "ok":
         logger.info("train %s, %s, seed %d", spec.method, classifier, seed)
         candidates = [one for report in searched or () for one in report["candidates"]]
-        reports.append(
-            context.supervisor.run("train", lambda: _fit(context, classifier, seed, candidates, moments))
-        )
+        reports.append(context.supervisor.run("train", lambda: _fit(context, classifier, seed, candidates)))
     if reports[-1]["status"] != "ok":
         write_failed_run(context, classifier, seed, reports, started)
     else:
@@ -89,9 +70,7 @@ def _first_failure(reports: list[Report | None]) -> list[Report]:
     return [report for report in reports if report is not None and report["status"] != "ok"][:1]
 
 
-def _fit(
-    context: JobContext, classifier: str, seed: int, candidates: list[Report], moments: Path | None
-) -> Report:
+def _fit(context: JobContext, classifier: str, seed: int, candidates: list[Report]) -> Report:
     """Fit and score in this process; return what the record says of it."""
     spec, folder = context.spec, context.folder(seed, classifier)
     report: Report = {}
@@ -103,17 +82,18 @@ def _fit(
         report |= {"selected": place}
         chosen, thresholds = candidates[place]["params"], candidates[place].get("thresholds")
     steps, step = with_candidate(spec, classifier, chosen)
-    dataset = context.open(spec.dataset, seed if spec.split_drawn else None)
-    X, y = spec.rows("train", seed).of(dataset)
+    dataset = context.open(seed)
+    X, y = spec.rows(dataset, "train", seed)
+    test = spec.rows(dataset, "test", seed)
     if spec.shares_embedding:
         features = load_model(embedding_folder(context, seed) / "features.skops", spec.own_packages)
     else:
-        features, cost = embed(spec, steps, X, y, seed, moments)
+        features, cost = embed(spec, steps, X, y, seed)
         report |= cost
     started = time.perf_counter()
     model, fitted = fit_classifier(spec, step, features, X, y, seed)
     report["train_seconds"] = time.perf_counter() - started
-    scores = score_run(spec, model, *spec.rows("test", seed).of(dataset), dataset, thresholds)
+    scores = score_run(spec, model, *test, dataset, thresholds)
     logger.info("%s", ", ".join(f"{name} {value:.4g}" for name, value in sorted(scores.metrics.items())[:4]))
     save_model(folder / "model.skops", model)
     rows = {} if dataset.test_rows is None else {"rows": dataset.test_rows.astype(np.uint32)}
@@ -136,7 +116,7 @@ def _fit(
     shown: Report = {}
     if classifier == next(iter(spec.classifiers)) and seed == spec.pictured_seed:
         try:
-            shown = pictures(features, *spec.rows("test", seed).of(dataset), dataset.classes)
+            shown = pictures(features, *test, dataset.classes)
         except (TypeError, ValueError, IndexError) as error:  # a component of one's own may use these names
             logger.warning("no picture of the embedding: %s", error)
     return report | {
@@ -193,4 +173,4 @@ def run(context: JobContext, seed: int) -> None:
         fit_seed(context, seed)
     else:
         searched = [read_sealed(path) for path in options.search] if options.search else None
-        train(context, options.classifier, seed, searched, options.moments)
+        train(context, options.classifier, seed, searched)

@@ -10,14 +10,11 @@ from statistics import median
 from typing import Any
 
 from eigenbench.atomic_files import remove_unfinished
-from eigenbench.bench.capabilities import takes_moments
 from eigenbench.bench.code_hash import code_hash, files_hash
-from eigenbench.bench.components import MissingExtraError
 from eigenbench.bench.jobs.attempts import Attempts
-from eigenbench.bench.jobs.cost import START_SECONDS
-from eigenbench.bench.jobs.job_spec import JobSpec, RowSelection, content_key
+from eigenbench.bench.jobs.job_spec import JobSpec, content_key
 from eigenbench.bench.jobs.outputs import OutputStates, check_writable, hold_lock, not_from_the_future
-from eigenbench.bench.jobs.plan import SuitePlan, plan_suite
+from eigenbench.bench.jobs.plan import START_SECONDS, SuitePlan, plan_suite
 from eigenbench.bench.jobs.shared_jobs import SharedJob, job_code, shared_jobs
 from eigenbench.bench.records.runs import REPORTED_FILES, within_method
 from eigenbench.bench.registry import near_match
@@ -33,7 +30,6 @@ _SHARING = {"prepare": 8, "method": 4}
 _LOGS = {
     "download": "logs/download/{dataset}.log",
     "prepare": "logs/prepare/{dataset}.log",
-    "moments": "logs/moments/{dataset}/{rows}.log",
     "embed": "logs/{folder}/seed-{seed}/{place}embed.log",
     "search": "logs/{folder}/seed-{seed}/{classifier}/search/point-{point}.log",
     "train": "logs/{folder}/seed-{seed}/{classifier}/train.log",
@@ -52,34 +48,12 @@ REPORT_TABLES = ("results", "comparison", "leaderboard", "ranks", "pairs", "sear
 class Workflow:
     """The suites of a configuration, planned. Arguments named ``w`` are the wildcards of a job.
 
-    Parameters
-    ----------
-    config : mapping
-        The merged Snakemake configuration.
-    config_path : Path
-        Its file, for messages.
-    suites_dir : Path
-        The folder of suite files.
-    receipt : str
-        Name of the files in which imports into the MLflow store in use leave what they did.
-    snakemake : Workflow, optional
-        Snakemake's workflow. Outputs that its storage provider keeps are whole, and not checked; its executor
-        and default resources say which limit of time jobs have.
-    check : bool
-        Whether to check parameter names, which imports every method, and what lies in the results folder. The
-        nested starts of Snakemake in cluster jobs leave that to the process that submitted them.
+    ``receipt`` is the name of the files in which imports into the MLflow store in use leave what they did.
+    ``snakemake`` is Snakemake's workflow: outputs that its storage provider keeps are not checked, and its
+    executor and default resources say which limit of time jobs have. Without ``check``, as in the nested
+    starts of Snakemake in cluster jobs, parameters are not checked, which imports every method.
 
-    Attributes
-    ----------
-    plans : dict of SuitePlan
-        All suites of the folder, by their names.
-    states : OutputStates
-        The damaged outputs that were found while jobs were planned.
-
-    Raises
-    ------
-    SuiteError
-        If the configuration or a suite is not valid; the message names file, key and remedy.
+    Raises a SuiteError, which names file, key and remedy, if the configuration or a suite is not valid.
     """
 
     def __init__(
@@ -154,22 +128,8 @@ class Workflow:
     def begin(self, warn: Callable[[str], None]) -> list[str]:
         """Lock the results, clear away what killed jobs had begun to write, and set damaged files aside.
 
-        Parameters
-        ----------
-        warn : callable
-            Gets what goes wrong on a cluster while jobs wait.
-
-        Returns
-        -------
-        list of str
-            The messages for the user, a line each.
-
-        Raises
-        ------
-        OSError
-            If files cannot be written where the workflow writes.
-        RuntimeError
-            If another workflow works on the same results.
+        ``warn`` gets what goes wrong on a cluster while jobs wait. Returns the messages for the user. Raises
+        an OSError where files cannot be written, a RuntimeError where another workflow has the lock.
         """
         results, reports = self.local(self.results), self.local(self.reports)
         check_writable({"data_dir": self.local(self.data), "results_dir": results, "reports_dir": reports})
@@ -224,7 +184,7 @@ class Workflow:
         own = [method for method in configured if not method.shares_jobs]
         fits = [method.seconds_of_fit for method in own or map(self._methods.__getitem__, self.large)]
         one = START_SECONDS + (median(fits) if fits else 0.0)
-        large = dict.fromkeys(("moments", "embed", "search", "train", "measure"), one)
+        large = dict.fromkeys(("embed", "search", "train", "measure"), one)
         data = dict.fromkeys(("download", "prepare", "report", "track"), START_SECONDS)
         return large | data | {job.name: START_SECONDS + job.seconds for job in self.shared_jobs}
 
@@ -285,36 +245,7 @@ class Workflow:
         """Return the prepared data of a job on a large method."""
         return self.prepared(self.spec(w.folder))
 
-    # Moments, embeddings and searches of large methods
-
-    def moments(self, w: Any) -> list[str]:
-        """Return the moments of the rows that an embedding, or that of a run, is fitted on, if it is."""
-        spec = self.spec(w.folder)
-        try:
-            fits = bool(spec.steps) and takes_moments(spec.load(spec.steps[0].component))
-        except MissingExtraError:
-            fits = False
-        rows = spec.rows("fit" if w.get("place") else "train", int(w.seed)) if fits else None
-        return [f"{self.data}/moments/{spec.dataset}/{rows.label}.npz"] if rows else []
-
-    def moments_of_chosen(self, w: Any) -> list[str]:
-        """Return the moments for an embedding whose parameters are searched: training fits it."""
-        return self.moments(w) if self.spec(w.folder).grid else []
-
-    @cached_property
-    def _moment_rows(self) -> dict[tuple[str, str], tuple[JobSpec, RowSelection]]:
-        found = {}
-        for method in map(self._methods.__getitem__, self.large):
-            spec = method.spec
-            if spec.protocol is None:
-                for rows in (spec.rows(name, seed) for seed in method.seeds for name in ("train", "fit")):
-                    found[spec.dataset, rows.label] = (spec, rows)
-        return found
-
-    def moment_job(self, w: Any) -> tuple[JobSpec, RowSelection]:
-        """Return the specification of a moment pass and its rows; its path names no suite."""
-        spec, rows = self._moment_rows[w.dataset, w.rows]
-        return JobSpec(dataset=w.dataset, split_drawn=spec.split_drawn), rows
+    # Embeddings and searches of large methods
 
     def shared_embedding(self, w: Any) -> list[str]:
         """Return the files of the embedding that a run shares with others of its seed."""
@@ -356,9 +287,9 @@ class Workflow:
 
     # Parameters by which Snakemake sees that a job has to run again
 
-    def data_code(self, verb: str, dataset: str) -> str:
+    def data_code(self, dataset: str) -> str:
         """Return the hash of the code and of the catalogue entry that make a dataset."""
-        return job_code(verb) + content_key(self.catalogue.entry(dataset).model_dump(mode="json"))
+        return job_code("data") + content_key(self.catalogue.entry(dataset).model_dump(mode="json"))
 
     def content_of(self, suites: Iterable[str]) -> str:
         """Return the hash of some suites with all that reports show of them: titles and published numbers."""
