@@ -54,7 +54,12 @@ def write_pages(docs: Path) -> None:
         "generated/protocols.md": _table(
             ("protocol", "measures", "headline", "settings"),
             (
-                (f"`{name}`", item.summary, f"`{item.headline}`", _names(item.settings().model_fields))
+                (
+                    f"`{name}`",
+                    item.summary,
+                    f"`{item.settings().headline}`",
+                    _names(item.settings().model_fields),
+                )
                 for name, item in PROTOCOLS.items()
             ),
         ),

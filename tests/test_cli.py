@@ -29,7 +29,7 @@ def test_list_protocols_names_headlines_and_settings():
     printed = CliRunner().invoke(app, ["list", "protocols"], env={"COLUMNS": "200"}).output
     for name, protocol in PROTOCOLS.items():
         (line,) = (line for line in printed.splitlines() if line.startswith(f"{name} "))
-        assert protocol.headline in line
+        assert protocol.settings().headline in line
         assert all(setting in printed for setting in protocol.settings().model_fields)
 
 

@@ -9,8 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.datasets import load_digits, load_wine, make_blobs
 from sklearn.utils import get_tags
 
-from eigenbench.bench.capabilities import takes_random_state
-from eigenbench.bench.components import MissingExtraError
+from eigenbench.bench.components import MissingExtraError, takes_random_state
 from eigenbench.bench.registry import COMPONENTS
 
 pytestmark = pytest.mark.contract

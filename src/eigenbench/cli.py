@@ -406,7 +406,7 @@ def _method_rows() -> tuple[tuple[str, ...], Rows]:
 
 def _protocol_rows() -> tuple[tuple[str, ...], Rows]:
     rows: Rows = [
-        (name, protocol.headline, protocol.summary, ", ".join(protocol.settings().model_fields))
+        (name, protocol.settings().headline, protocol.summary, ", ".join(protocol.settings().model_fields))
         for name, protocol in PROTOCOLS.items()
     ]
     return ("protocol", "headline", "measures", "settings"), rows

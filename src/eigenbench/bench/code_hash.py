@@ -24,17 +24,9 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def code_hash(modules: Iterable[str]) -> str:
-    """Return the hash of some modules and of every eigenbench module that they import, at any depth.
+    """Return the hash, 16 hexadecimal digits, of modules and of all eigenbench modules that they import.
 
-    Parameters
-    ----------
-    modules : iterable of str
-        Dotted names; those of other packages are left out.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits.
+    Imports count at any depth; modules of other packages are left out.
     """
     return _shortened(f"{name} {_module_digest(name)}" for name in sorted(import_closure(modules)))
 
@@ -89,36 +81,21 @@ def code_digest(text: str) -> str:
     for node in ast.walk(tree):
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]
-    tree.body = [node for node in tree.body if not _is_export_list(node)]
+    tree.body = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_EXPORTS")
+    ]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
-
-
-def _is_export_list(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_EXPORTS"
 
 
 @cache
 def own_code_hash(module: str, folder: str = "") -> str:
     """Return the hash of code that is not eigenbench's: of the user's own, or of an installed package.
 
-    Parameters
-    ----------
-    module : str
-        A dotted name.
-    folder : str
-        Where it lies if it is not installed; empty if it is.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits. Of a package that pip has installed, they are those of its list of files with
-        their sums. Otherwise they cover the module, or the whole package that it is in, and whatever lies
-        beside it and is imported by what is covered.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If there is no such module.
+    ``folder`` is where the module lies if it is not installed. Of a package that pip has installed, it is
+    that of its list of files with their sums. Otherwise it covers the module, or the whole package that it
+    is in, and whatever lies beside it and is imported by what is covered. Raises a ModuleNotFoundError.
     """
     top = module.partition(".")[0]
     place = _place_of(top, folder)

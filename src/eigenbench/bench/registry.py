@@ -2,7 +2,7 @@
 
 A name means, in this order: a component of `COMPONENTS`; ``package.module:Class``, an import path; a public
 estimator of scikit-learn, by the name of its class; an entry point of the group `ENTRY_POINTS` of a package.
-To find one imports nothing. What a component can do follows from its class: `eigenbench.bench.capabilities`.
+To find one imports nothing. What a component can do follows from its class: `eigenbench.bench.components`.
 """
 
 from __future__ import annotations
@@ -101,24 +101,11 @@ _NOT_SEARCHED = ("tests", "externals", "utils", "experimental", "datasets", "met
 
 
 def find_component(name: str, folder: Path | None = None) -> Component:
-    """Look a component up by what a suite calls it.
+    """Look a component up by what a suite calls it; see the module's documentation.
 
-    Parameters
-    ----------
-    name : str
-        See the module's documentation.
-    folder : Path, optional
-        Where the module of an import path may lie if it is not installed: the folder of the suite.
-
-    Returns
-    -------
-    Component
-        Its ``kind`` is None unless it is registered: its class says what it is.
-
-    Raises
-    ------
-    KeyError
-        If nothing has that name; the message gives the near match and what else can be written.
+    ``folder``, the suite's, is where the module of an import path may lie if it is not installed. Its
+    ``kind`` is None unless it is registered: its class says what it is. The KeyError gives the near match and
+    what else can be written.
     """
     found = COMPONENTS.get(name) or _unregistered(name)
     if not found:

@@ -5,7 +5,6 @@ import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.protocols.map_speed import MapSpeedSettings, measure
 
 NAMES = ("transform_seconds", "fit_seconds", "gemm_ratio", "gemm_cosine_ratio", "transform_memory_mb")
@@ -72,7 +71,3 @@ def test_memory_is_what_the_transform_holds(make_trial, rows, seen):
         make_trial(rows, rows, MapSpeedSettings(sizes=(4,), rows=20, repeats=1))(Recorder)
     ).metrics
     assert metrics["transform_memory_mb_at_4"] == pytest.approx(3, abs=0.1)
-
-
-def test_it_has_the_machine_to_itself():
-    assert PROTOCOLS["map_speed"].exclusive

@@ -32,14 +32,9 @@ _WATCH_SECONDS = 20
 class Attempts:
     """Memory, time and groups of jobs, as rules ask for them.
 
-    Parameters
-    ----------
-    logs : mapping of str to str
-        The log of a job by the name of its rule, with the names of wildcards in braces.
-    max_runtime : int or None
-        The minutes that a job may ask for at most; by default those of the SLURM partition.
-    snakemake : Workflow, optional
-        Snakemake's workflow, whose executor and default resources name that partition.
+    ``logs`` has the log of a job by the name of its rule, with the names of wildcards in braces.
+    ``max_runtime`` are the minutes that a job may ask for at most; by default those of the SLURM partition,
+    which the default resources of ``snakemake``, Snakemake's workflow, name.
     """
 
     def __init__(self, logs: Mapping[str, str], max_runtime: int | None, snakemake: Any = None):
@@ -112,11 +107,8 @@ def attempts_left(wildcards: Any, attempt: int) -> int:
 def failure_reason(log: Path) -> str:
     """Return why the last attempt at a job failed, by its log and by SLURM where that ran it.
 
-    Returns
-    -------
-    str
-        ``out of memory``, ``out of time``, ``cancelled``, ``node failed``, ``preempted``, ``error``,
-        ``not begun``, or ``unknown`` where nobody can say.
+    ``out of memory``, ``out of time``, ``cancelled``, ``node failed``, ``preempted``, ``error``, ``not
+    begun``, or ``unknown`` where nobody can say.
     """
     text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     if not text:  # Snakemake makes an empty log for a job that left none
@@ -156,14 +148,9 @@ def _watch(folder: str, warn: Callable[[str], None]) -> None:
 
 
 def cancel_what_cannot_start(folder: str, warn: Callable[[str], None]) -> None:
-    """Cancel the user's SLURM jobs that were submitted from a folder and ask for too much time ever to start.
+    """Cancel the user's SLURM jobs, submitted from ``folder``, that ask for too much time ever to start.
 
-    Parameters
-    ----------
-    folder : str
-        The jobs of other folders are left alone.
-    warn : callable
-        Gets one sentence for each limit.
+    ``warn`` gets one sentence for each limit.
     """
     listed = _ask("squeue", "--me", "--noheader", "--states=PENDING", "--format=%i|%r|%l|%P|%Z")
     messages = {}

@@ -22,17 +22,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class JobContext:
-    """The specification of one method for a job, and its folders.
-
-    Attributes
-    ----------
-    spec : JobSpec
-        What determines the results.
-    options : argparse.Namespace
-        The command line: folders, seeds, threads and what else the job takes.
-    supervisor : Supervisor
-        Runs its fits.
-    """
+    """The specification of one method for a job, its command line, and the supervisor of its fits."""
 
     spec: JobSpec
     options: argparse.Namespace
@@ -42,10 +32,7 @@ class JobContext:
     def datasets(self) -> dict[str, dict[str, Any]]:
         """The states of the datasets: whether they are there, and their cards.
 
-        Raises
-        ------
-        AlteredData
-            If a prepared file is not what its card says.
+        Raises AlteredData if a prepared file is not what its card says.
         """
         prepared = self.options.data_dir / "prepared"
         states = {name: json.loads((prepared / f"{name}.json").read_bytes()) for name in self.spec.datasets}

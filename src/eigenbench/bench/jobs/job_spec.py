@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from eigenbench.bench.capabilities import is_randomized
-from eigenbench.bench.components import Component, make_importable
+from eigenbench.bench.components import Component, is_randomized, make_importable
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.steps import (
     MAX_EMBEDDINGS,
@@ -84,24 +83,12 @@ def search_rows(
 class JobSpec(_Model):
     """One method of an experiment, and the classifiers that a job trains on it.
 
-    Attributes
-    ----------
-    split_drawn : bool
-        Whether the seed draws the training and test rows.
-    permute_labels : bool
-        Whether the labels of the training rows are permuted, for a control.
-    propensity : dict or None
-        Constants of the label propensities; None unless the dataset is multilabel.
-    protocol : str or None
-        The module of what is measured in place of a classifier's error, with its ``settings``.
-    protocol_folder : str or None
-        Where that module lies if it is not installed.
-    time_limit : float or None
-        Seconds that a fit may take.
-    pictured_seed : int
-        The seed whose records have pictures of the embedding.
-    components : dict
-        Where every component is that the steps, classifiers and settings name.
+    ``split_drawn`` says whether the seed draws training and test rows, ``permute_labels`` whether the labels
+    of the training rows are permuted, for a control. ``propensity`` has the constants of the label
+    propensities of multilabel data. ``protocol`` is the module of what is measured in place of a
+    classifier's error, ``protocol_folder`` where it lies if it is not installed. ``time_limit`` are the
+    seconds of a fit; records of ``pictured_seed`` have pictures of the embedding. ``components`` says where
+    every component is that steps, classifiers and settings name.
     """
 
     suite: str = ""
@@ -201,13 +188,7 @@ class JobSpec(_Model):
         ]
 
     def load(self, name: str) -> type:
-        """Import and return the class of a component.
-
-        Raises
-        ------
-        MissingExtraError
-            If it belongs to a package that is not installed.
-        """
+        """Import and return the class of a component; raises a MissingExtraError as `Component.load` does."""
         return self.components[name].load()
 
     @property

@@ -29,19 +29,8 @@ _HELD: list[int] = []
 class OutputStates:
     """The damaged outputs among those that were asked for.
 
-    Parameters
-    ----------
-    results, data : Path
-        The folders.
-    catalogue : Catalogue
-        Of the datasets.
-    stored : bool
-        Whether a storage provider keeps the outputs: they are then whole, and not looked at.
-
-    Attributes
-    ----------
-    damaged : dict of Path to str
-        Files to set aside, and what is wrong with each; an empty text for one that needs no message.
+    ``damaged`` has the files to set aside, and what is wrong with each; an empty text for one that needs no
+    message. Outputs that a storage provider keeps (``stored``) are whole, and not looked at.
     """
 
     def __init__(self, results: Path, data: Path, catalogue: Catalogue, stored: bool) -> None:
@@ -114,15 +103,7 @@ def _damage(report: Path, content: bytes) -> dict[Path, str]:
 def check_writable(folders: Mapping[str, str]) -> None:
     """Make sure that files can be written where a workflow writes, before it does any work.
 
-    Parameters
-    ----------
-    folders : mapping of str to str
-        Configuration key to folder; missing folders are created.
-
-    Raises
-    ------
-    OSError
-        Naming the folder, the reason and the configuration key.
+    ``folders`` are by configuration key; missing ones are created. The OSError names folder, reason and key.
     """
     for key, folder in folders.items():
         try:
@@ -137,20 +118,10 @@ def check_writable(folders: Mapping[str, str]) -> None:
 
 
 def hold_lock(folder: Path) -> str | None:
-    """Lock a folder of results until this process ends, however it ends.
+    """Lock a folder of results until this process ends; return a warning where the file system has no locks.
 
     Snakemake's own lock would stay after ``kill -9`` and ask for ``--unlock``, and it does not know of
-    another working folder with the same results.
-
-    Returns
-    -------
-    str or None
-        A warning where the file system has no locks.
-
-    Raises
-    ------
-    RuntimeError
-        If another process holds the lock; the message names that process.
+    another working folder with the same results. Raises a RuntimeError that names the process with the lock.
     """
     path = folder / LOCK
     try:

@@ -21,21 +21,10 @@ _LEAST_CORRELATION = 0.3
 
 
 def pictures(features: Any, X: Any, y: Any, classes: Sequence[str]) -> Report:
-    """Return the exhibits and curves of a pipeline whose steps include a linear map.
+    """Return ``exhibits`` and ``curves`` of a pipeline whose steps include a linear map, as records have.
 
-    Parameters
-    ----------
-    features : Pipeline or None
-        Fitted; its first step with ``detectors_`` or ``components_`` is shown.
-    X, y : array-like of shape (n_rows, n_features) and (n_rows,)
-        Rows with their class codes; the plane shows 400 of them.
-    classes : sequence of str
-        Names of the classes.
-
-    Returns
-    -------
-    dict
-        ``exhibits`` and ``curves`` as records have them; empty without a linear map of dense class data.
+    Its first step with ``detectors_`` or ``components_`` is shown; the plane shows 400 of the rows X with
+    their class codes y. Empty without a linear map of dense class data.
     """
     steps = [] if features is None else [step for _, step in features.steps]
     place = next((place for place, step in enumerate(steps) if len(_directions(step))), None)

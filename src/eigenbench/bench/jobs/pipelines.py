@@ -10,8 +10,13 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.utils import gen_even_slices, get_tags
 
-from eigenbench.bench.capabilities import is_randomized, needs_rows, takes_moments, takes_partitions
-from eigenbench.bench.components import MissingExtraError
+from eigenbench.bench.components import (
+    MissingExtraError,
+    is_randomized,
+    needs_rows,
+    takes_moments,
+    takes_partitions,
+)
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.suites.steps import Step, as_step, step_names
 from eigenbench.methods.linalg.partitions import Partitions
@@ -62,29 +67,12 @@ def build_pipeline(job: JobSpec, seed: int, last: dict[str, Any]) -> Pipeline:
 
 
 def fit_features(job: JobSpec, steps: tuple[Step, ...], X: Any, y: Any, *, seed: int | None) -> Any:
-    """Fit a feature pipeline step by step.
+    """Fit a feature pipeline step by step; None where there are no steps.
 
     A step with ``fit_moments`` sees only the class moments of what reaches it, gathered over row blocks, so
     that its inputs are never in memory at once. Where all of them take less memory than their moments,
-    because classes have few rows, it gets the rows.
-
-    Parameters
-    ----------
-    job : JobSpec
-        Says where the components are.
-    steps : tuple of Step
-        The transformers, in order.
-    X : array or sparse array of shape (n, d), or Partitions
-        The rows to fit on; of partitions one block is in memory at a time.
-    y : array of shape (n,) or (n, c), or None
-        Their targets; those of partitions come with the rows.
-    seed : int or None
-        The ``random_state`` of steps that draw.
-
-    Returns
-    -------
-    Pipeline or None
-        The fitted pipeline; None when there are no steps.
+    because classes have few rows, it gets the rows. Of partitions one block is in memory at a time, and the
+    targets come with the rows. ``seed`` is the ``random_state`` of steps that draw.
     """
     fitted: list[tuple[str, Any]] = []
     for name, step in zip(step_names(steps), steps, strict=True):
@@ -92,7 +80,7 @@ def fit_features(job: JobSpec, steps: tuple[Step, ...], X: Any, y: Any, *, seed:
         prefix = Pipeline(fitted) if fitted else None
         if isinstance(X, Partitions):
             _fit_to_partitions(estimator, X.mapped(prefix))
-        elif takes_moments(type(estimator)) and not _smaller_as_rows(prefix, X, y):
+        elif takes_moments(type(estimator)) and not ClassRows.serve(y, transform(prefix, X[:1]).shape[1]):
             estimator.fit_moments(ClassMoments.of(X, y, prefix))
         elif needs_rows(estimator):
             estimator.fit(transform(prefix, X), y)
@@ -100,10 +88,6 @@ def fit_features(job: JobSpec, steps: tuple[Step, ...], X: Any, y: Any, *, seed:
             estimator.fit(transform(prefix, X[:2]))
         fitted.append((name, estimator))
     return Pipeline(fitted) if fitted else None
-
-
-def _smaller_as_rows(prefix: Pipeline | None, X: Any, y: Any) -> bool:
-    return ClassRows.serve(y, transform(prefix, X[:1]).shape[1])
 
 
 def _fit_to_partitions(estimator: Any, rows: Partitions) -> None:
@@ -135,7 +119,7 @@ def transform(features: Any | None, X: Any) -> Any:
     """Apply a fitted feature pipeline block by block into one dense or CSR array of shape (n, D)."""
     if features is None:
         return X
-    blocks = _even_blocks(X.shape[0])
+    blocks = list(gen_even_slices(X.shape[0], max(1, -(-X.shape[0] // BLOCK_ROWS))))
     first = features.transform(X[blocks[0]])
     if sparse.issparse(first):
         return sparse.vstack([first, *(features.transform(X[rows]) for rows in blocks[1:])], format="csr")
@@ -144,10 +128,6 @@ def transform(features: Any | None, X: Any) -> Any:
     for rows in blocks[1:]:
         out[rows] = features.transform(X[rows])
     return out
-
-
-def _even_blocks(n_rows: int) -> list[slice]:
-    return list(gen_even_slices(n_rows, max(1, -(-n_rows // BLOCK_ROWS))))
 
 
 def why_not_in_partitions(spec: JobSpec) -> str | None:

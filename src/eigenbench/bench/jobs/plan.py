@@ -54,18 +54,8 @@ _TARGETS = {"multiclass": "classes", "multilabel": "labels", "regression": "numb
 class MethodPlan:
     """A method of an experiment: its runs, and how they are shared out among jobs.
 
-    Attributes
-    ----------
-    spec : JobSpec
-        What determines the results, for all classifiers.
-    seeds : tuple of int
-        The seeds of its runs.
-    granularity : {"method", "seed", "fit"}
-        What one job does.
-    seconds, seconds_of_fit : float
-        The estimated work of all its runs, and of a single fit.
-    exclusive : bool
-        Whether its jobs get the whole machine, because they measure time.
+    ``seconds`` is the estimated work of all its runs, ``seconds_of_fit`` that of a single fit. Jobs of an
+    ``exclusive`` one get the whole machine, because they measure time.
     """
 
     spec: JobSpec
@@ -144,13 +134,7 @@ class SuitePlan:
 
 
 def load_plan(path: Path) -> SuitePlan:
-    """Read a suite file and plan it with eigenbench's catalogue and the user's own beside the file.
-
-    Raises
-    ------
-    SuiteError
-        If the suite is not valid; the message names file, key and remedy.
-    """
+    """Read a suite file and plan it with eigenbench's catalogue and the user's own beside the file."""
     suite = load_suite(path)
     return plan_suite(suite, catalogue_of(suite))
 
@@ -158,11 +142,8 @@ def load_plan(path: Path) -> SuitePlan:
 def plan_suite(suite: Suite, catalogue: Catalogue) -> SuitePlan:
     """Expand a suite, taking from the catalogue whose splits the seed draws and how large the data are.
 
-    Raises
-    ------
-    SuiteError
-        If an experiment's validation metric is not one for the targets of its dataset, or a method needs all
-        rows of a dataset in partitions at once.
+    Raises a SuiteError if an experiment's validation metric is not one for the targets of its dataset, or a
+    method needs all rows of a dataset in partitions at once.
     """
     methods: list[MethodPlan] = []
     for name, experiment in suite.experiments.items():
@@ -217,7 +198,7 @@ def _methods(
         for dataset in spec.datasets:
             if catalogue.entry(dataset).partitioned:
                 _check_partitioned(spec, dataset)
-        exclusive = protocol is not None and protocol.exclusive
+        exclusive = protocol is not None and protocol.settings().exclusive
         values = None
         if protocol is not None:
             assert experiment.protocol_settings is not None
@@ -243,20 +224,10 @@ def _check_partitioned(spec: JobSpec, dataset: str) -> None:
 
 
 def _components_of(spec: JobSpec, folder: Path | None) -> dict[str, Component]:
-    """Return where every component is that a method names.
+    """Return where every component is that a method names, by name; ``folder`` may have modules of them.
 
-    Parameters
-    ----------
-    spec : JobSpec
-        The method.
-    folder : Path or None
-        The folder of its suite, where modules of components may lie.
-
-    Returns
-    -------
-    dict
-        By name. Registered ones count wherever their names stand, as in settings; others where a step, a
-        classifier or a parameter written like a step names them.
+    Registered ones count wherever their names stand, as in settings; others where a step, a classifier or a
+    parameter written like a step names them.
     """
     known = {*COMPONENTS, *_written_like_steps(spec.model_dump(mode="json"))}
     return {name: find_component(name, folder) for name in named_components(spec, known)}
@@ -278,18 +249,9 @@ def _written_like_steps(value: Any) -> Iterator[str]:
 def granularity_of(
     spec: JobSpec, entry: CatalogueEntry, n_seeds: int, values: int | None = None
 ) -> Granularity:
-    """Return what one job does of a method.
+    """Return what one job does of a method with all its classifiers.
 
-    Parameters
-    ----------
-    spec : JobSpec
-        The method with all its classifiers.
-    entry : CatalogueEntry
-        Its dataset in the catalogue.
-    n_seeds : int
-        Seeds that the method is run with.
-    values : int, optional
-        Values that one measurement of its protocol works on.
+    ``entry`` is its dataset in the catalogue, ``values`` what one measurement of its protocol works on.
     """
     one_seed = seconds_of_seed(spec, entry, values)
     if seconds_of_fit(spec, entry, values) > FIT_SECONDS or one_seed > JOB_SECONDS:

@@ -33,13 +33,7 @@ def now() -> str:
 
 
 def finite_metrics(metrics: Mapping[str, Any]) -> dict[str, float]:
-    """Return metrics as Python's numbers.
-
-    Raises
-    ------
-    ValueError
-        Naming a metric that is not finite.
-    """
+    """Return metrics as Python's numbers; raise a ValueError that names one that is not finite."""
     found = {name: float(value) for name, value in metrics.items()}
     for name, value in found.items():
         if not math.isfinite(value):
@@ -50,20 +44,9 @@ def finite_metrics(metrics: Mapping[str, Any]) -> dict[str, float]:
 def write_run_record(
     context: JobContext, classifier: str, seed: int, reports: list[Report], started: str
 ) -> None:
-    """Write ``record.json`` of a run.
+    """Write ``record.json`` of a run that began at ``started``.
 
-    Parameters
-    ----------
-    context : JobContext
-        The job.
-    classifier : str
-        Its name in the suite, or that of none.
-    seed : int
-        The seed.
-    reports : list of dict
-        Of the embedding, the search and the last fit, which has the outcome.
-    started : str
-        When the run began.
+    ``reports`` are those of the embedding, the search and the last fit, which has the outcome.
     """
     spec, final = context.spec, reports[-1]
     folder = context.folder(seed, classifier)

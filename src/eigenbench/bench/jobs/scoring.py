@@ -27,21 +27,12 @@ _ROUNDING = 1e-5
 class Scores:
     """Metrics and predictions of a model on some rows.
 
-    Attributes
-    ----------
-    metrics : dict
-        By name.
-    predict_seconds : float
-        Time to predict.
-    confusion : ndarray of int, shape (c, c), or None
-        Counts, rows true and columns predicted; None for more than `MOST_CONFUSION_CLASSES` classes.
-    thresholds : dict or None
-        Of the decisions on multilabel data.
-    predictions : dict of str to ndarray
-        What every later statistic can be computed from. Classes: ``truth`` and ``predicted`` (n,), codes,
-        and, when the model gives probabilities, ``probability`` (n,), that of the true class, float32.
-        Labels: the scores of each row's best labels as the ``data``, ``indices``, ``indptr`` and ``shape`` of
-        a CSR array, and the ``truth_indices`` and ``truth_indptr`` of the indicator of the true ones.
+    ``confusion`` (c, c) counts rows, true in rows and predicted in columns; None for more than
+    `MOST_CONFUSION_CLASSES` classes. ``thresholds`` are those of decisions on multilabel data.
+    ``predictions`` is what every later statistic can be computed from. Classes: ``truth`` and ``predicted``
+    (n,), codes, and, when the model gives probabilities, ``probability`` (n,), that of the true class,
+    float32. Labels: the scores of each row's best labels as the ``data``, ``indices``, ``indptr`` and
+    ``shape`` of a CSR array, and ``truth_indices`` and ``truth_indptr`` of the indicator of the true ones.
     """
 
     metrics: dict[str, float]
@@ -54,20 +45,10 @@ class Scores:
 def score_run(
     spec: JobSpec, model: Any, X: Any, y: Any, dataset: Any, thresholds: dict[str, Any] | None = None
 ) -> Scores:
-    """Score a model on rows of a dataset, with classes, labels or numbers.
+    """Score a model, from raw inputs to labels, on rows of a dataset with classes, labels or numbers.
 
-    Parameters
-    ----------
-    spec : JobSpec
-        Its ``propensity`` says that the dataset is multilabel.
-    model : estimator
-        Fitted, from raw inputs to labels.
-    X, y : array of shape (n, d), and of shape (n,) or (n, c)
-        The rows and their targets.
-    dataset : Dataset
-        Where they are from; label propensities are those of its training rows.
-    thresholds : dict, optional
-        Of the decisions on multilabel data; without them, they are chosen on these very rows.
+    Label propensities are those of the training rows of ``dataset``. Without ``thresholds`` of the decisions
+    on multilabel data, they are chosen on these very rows.
     """
     if dataset.target == "regression":
         return score_numbers(model, X, y)
@@ -97,16 +78,8 @@ def score_run(
 def score_numbers(model: Any, X: Any, y: NDArray[np.float64]) -> Scores:
     """Predict every row once and compare with the numbers.
 
-    Returns
-    -------
-    Scores
-        ``rmse`` and ``mae``, in the unit of the target, and ``r2``, the share of its variance that is
-        explained; the predictions ``target`` and ``estimate`` (n,).
-
-    Raises
-    ------
-    ValueError
-        If a prediction is not finite.
+    Metrics are ``rmse`` and ``mae``, in the unit of the target, and ``r2``, the share of its variance that is
+    explained; predictions are ``target`` and ``estimate`` (n,). Raises where a prediction is not finite.
     """
     started = time.perf_counter()
     blocks = [model.predict(X[rows]) for rows in row_slices(len(y), BLOCK_BYTES // BLOCK_ROWS)]

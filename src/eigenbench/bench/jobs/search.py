@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
-from eigenbench.bench.capabilities import takes_feature_map
+from eigenbench.bench.components import takes_feature_map
 from eigenbench.bench.jobs.embed import embed, read_embedding
 from eigenbench.bench.jobs.job_context import JobContext
 from eigenbench.bench.jobs.job_spec import JobSpec, Point
@@ -37,18 +37,11 @@ def with_candidate(spec: JobSpec, classifier: str, params: Params) -> tuple[tupl
 
 
 def fit_classifier(spec: JobSpec, step: Step, features: Any, X: Any, y: Any, seed: int) -> tuple[Any, Any]:
-    """Fit a classifier on the features of some rows.
+    """Fit a classifier on features of rows; return the model, from raw inputs to labels, and the classifier.
 
     One that makes its features block by block gets the fitted map; others get the features of all rows. One
     that stops early gets a map that learns from labels unfitted, and fits it on the rows that it does not
     hold out: by rows whose labels the map has seen it would stop late.
-
-    Returns
-    -------
-    model : estimator
-        From raw inputs to labels.
-    classifier : estimator
-        The classifier in it.
     """
     classifier = build(spec, step, seed)
     if isinstance(X, Partitions):
@@ -74,25 +67,10 @@ FeaturesOf = Callable[[JobContext, int, int], tuple[Any, str | None]]
 def search(
     context: JobContext, classifier: str, seed: int, points: Iterable[Point], features_of: FeaturesOf
 ) -> list[Report]:
-    """Fit and score candidates.
+    """Fit and score candidates, in order.
 
-    Parameters
-    ----------
-    context : JobContext
-        What to fit.
-    classifier : str
-        Its name in the suite.
-    seed : int
-        The seed of the run.
-    points : iterable of Point
-        The candidates, in order.
-    features_of : callable
-        Loads or fits the embedding at a point of the method's grid, on the rows of the search.
-
-    Returns
-    -------
-    list of dict
-        For each candidate its ``params``, ``status``, ``score`` and, on multilabel data, ``thresholds``.
+    ``features_of`` loads or fits the embedding at a point of the method's grid, on the rows of the search.
+    Returns for each candidate its ``params``, ``status``, ``score`` and, on multilabel data, ``thresholds``.
     """
     spec = context.spec
     assert spec.validation is not None
@@ -149,10 +127,7 @@ def _candidate_error(error: Exception) -> str:
 def select(candidates: list[Report], higher_is_better: bool) -> int:
     """Return the place of the candidate with the best validation score; the first declared wins a tie.
 
-    Raises
-    ------
-    ValueError
-        If no candidate has a score.
+    Raises a ValueError if no candidate has a score.
     """
     sign = -1 if higher_is_better else 1
     scored = [

@@ -17,16 +17,9 @@ _PACK_SECONDS = 20
 
 @dataclass(frozen=True)
 class SharedJob:
-    """A job that makes several runs of an experiment: a rule of the workflow without wildcards.
+    """A job that makes several runs of an experiment: a rule of the workflow, ``name``, without wildcards.
 
-    Attributes
-    ----------
-    name : str
-        The name of the rule.
-    methods : tuple of MethodPlan
-        The methods that the job runs, each with all its classifiers.
-    seeds : tuple of int
-        The seeds that it runs them with.
+    It runs ``methods``, each with all its classifiers, with ``seeds``.
     """
 
     name: str

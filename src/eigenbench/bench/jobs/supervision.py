@@ -30,18 +30,10 @@ from eigenbench.bench.records.sealed_json import DamagedFileError
 logger = logging.getLogger(__name__)
 
 #: A full or failing disk, a file system that went away, too many open files: not the fit's fault.
-_MACHINE_ERRORS = frozenset(
-    (
-        errno.ENOSPC,
-        errno.EDQUOT,
-        errno.EFBIG,
-        errno.EIO,
-        errno.EROFS,
-        errno.ESTALE,
-        errno.EMFILE,
-        errno.ENFILE,
-    )
-)
+_MACHINE_ERRORS = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
+    *(errno.EROFS, errno.ESTALE, errno.EMFILE, errno.ENFILE),
+}
 
 #: Rows and columns of the matrices whose product is timed.
 _GEMM_SIZE = 2048
@@ -55,22 +47,12 @@ class MachineFaultError(RuntimeError):
 
 @dataclass(frozen=True)
 class Supervisor:
-    """Execution of fits: in this process or in a child.
+    """Execution of fits in processes of their own, with so many BLAS and OpenMP threads.
 
-    Attributes
-    ----------
-    threads : int
-        BLAS and OpenMP threads.
-    log : Path
-        The log file, named in the records of failed runs.
-    last_attempt : bool
-        Whether a fit that is killed or runs out of memory is recorded as failed; otherwise the job fails
-        and the workflow tries again with more memory.
-    time_limit : float or None
-        Seconds that a fit may take.
-    workflow : int or None
-        The process that started the job: a fit ends when this is no longer its parent. By default, the parent
-        that the job has now.
+    ``log`` is named in the records of failed runs. A fit that is killed or runs out of memory is recorded as
+    failed at the ``last_attempt``; before, the job fails and the workflow tries again with more memory.
+    ``time_limit`` are the seconds of a fit. A fit ends when ``workflow``, the process that started the job,
+    is no longer its parent; by default, the parent that the job has now.
     """
 
     threads: int
@@ -87,23 +69,12 @@ class Supervisor:
     def run(self, stage: str, fit: Callable[[], Report]) -> Report:
         """Fork, call ``fit`` in the child, and return what it returned with the child's peak memory.
 
-        Parameters
-        ----------
-        stage : str
-            What is fitted, for the record of a failure.
-        fit : callable
-            Returns a dict that JSON can hold. An exception makes a failed run.
+        ``fit`` returns a dict that JSON can hold; an exception makes a failed run. The dict returned here has
+        ``status`` (``ok`` or ``failed``), ``peak_rss_mb``, and what ``fit`` returned, or ``failure`` with the
+        ``stage``.
 
-        Returns
-        -------
-        dict
-            ``status`` (``ok`` or ``failed``), ``peak_rss_mb``, and what ``fit`` returned or ``failure``.
-
-        Raises
-        ------
-        MachineFaultError
-            If the disk is full or failing, or, before the last attempt, the child was killed or out of
-            memory.
+        Raises a MachineFaultError if the disk is full or failing, or, before the last attempt, the child was
+        killed or out of memory.
         """
         sys.stdout.flush()
         sys.stderr.flush()
@@ -142,7 +113,8 @@ class Supervisor:
         except Exception as error:
             logger.error("%s", traceback.format_exc())
             fault = machine_fault(error)
-            kind = "MemoryError" if _out_of_memory(error) else type(error).__name__
+            out_of_memory = any(isinstance(cause, MemoryError) for cause in _causes(error))
+            kind = "MemoryError" if out_of_memory else type(error).__name__
             report = json.dumps({"machine_fault": fault} if fault else {"error": [kind, str(error)]})
         with os.fdopen(writer, "w") as stream:
             stream.write(report)
@@ -188,10 +160,6 @@ def machine_fault(error: BaseException) -> str | None:
     return None
 
 
-def _out_of_memory(error: BaseException) -> bool:
-    return any(isinstance(cause, MemoryError) for cause in _causes(error))
-
-
 def _is_short_write(error: OSError) -> bool:
     """NumPy reports a full disk without an error number: ``1024 requested and 0 written``."""
     return error.errno is None and " requested and " in str(error) and " written" in str(error)
@@ -228,19 +196,11 @@ def _read_report(reader: int, child: int, time_limit: float | None, workflow: in
 
 
 def gemm_gflops() -> float:
-    """Measure how fast this process multiplies float32 matrices.
+    """Measure how fast this process multiplies float32 matrices, in 10^9 operations a second.
 
-    Returns
-    -------
-    float
-        10^9 operations a second, ``2 n**3`` for a product of n x n matrices: the best of three products with
-        n = 2,048, from which size on the rate is that of large Gram matrices. With the threads that BLAS has
-        now, which the record names beside it. Takes about half a second of processor time.
-
-    Examples
-    --------
-    >>> gemm_gflops() > 0
-    True
+    ``2 n**3`` operations for a product of n x n matrices: the best of three products with n = 2,048, from
+    which size on the rate is that of large Gram matrices, with the threads that BLAS has now. Takes about
+    half a second of processor time.
     """
     generator = np.random.default_rng(0)
     first, second = generator.standard_normal((2, _GEMM_SIZE, _GEMM_SIZE), dtype=np.float32)

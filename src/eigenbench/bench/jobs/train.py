@@ -43,7 +43,8 @@ def train(context: JobContext, classifier: str, seed: int, searched: list[Report
     reports = list(searched or ())
     if spec.shares_embedding:
         reports.insert(0, read_embedding(context, seed)[0])
-    reports += _first_failure([context.obstacle(), *reports])
+    tried = [report for report in (context.obstacle(), *reports) if report is not None]
+    reports += [report for report in tried if report["status"] != "ok"][:1]
     if not reports or reports[-1]["status"] == "ok":
         logger.info("train %s, %s, seed %d", spec.method, classifier, seed)
         candidates = [one for report in searched or () for one in report["candidates"]]
@@ -63,11 +64,6 @@ def write_failed_run(
     for name in TRAINED_FILES[1:]:
         (folder / name).write_bytes(b"")
     write_run_record(context, classifier, seed, reports, started)
-
-
-def _first_failure(reports: list[Report | None]) -> list[Report]:
-    """Return the first report of a failure, as a list that is empty when there is none."""
-    return [report for report in reports if report is not None and report["status"] != "ok"][:1]
 
 
 def _fit(context: JobContext, classifier: str, seed: int, candidates: list[Report]) -> Report:

@@ -35,16 +35,6 @@ class Protocol:
         """One line for ``eigenbench list protocols``."""
         return (self.load().__doc__ or "").partition("\n")[0]
 
-    @property
-    def headline(self) -> str:
-        """The metric that tables show unless the suite names another."""
-        return self.settings().headline
-
-    @property
-    def exclusive(self) -> bool:
-        """True where its jobs get the whole machine, because they measure time."""
-        return self.settings().exclusive
-
     def settings(self) -> type[ProtocolSettings]:
         """Return the protocol's settings class."""
         return settings_class(self.load())
@@ -77,21 +67,11 @@ _OWN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:measure")
 
 
 def find_protocol(name: str, folder: Path | None = None) -> Protocol:
-    """Return a protocol by what a suite calls it.
+    """Return a protocol by its name, or by ``package.module:measure`` for one of the user's own.
 
-    Parameters
-    ----------
-    name : str
-        One of `PROTOCOLS`, or ``package.module:measure`` for one of the user's own, whose module is imported.
-    folder : Path, optional
-        Where that module may lie if it is not installed: the folder of the suite.
-
-    Raises
-    ------
-    KeyError
-        If there is no protocol of that name.
-    ValueError
-        If the module cannot be imported, or does not define one class of settings and ``measure``.
+    The module is imported; ``folder``, the suite's, is where it may lie if it is not installed. Raises a
+    KeyError if there is none of that name, and a ValueError if the module cannot be imported, or does not
+    define one class of settings and ``measure``.
     """
     if name in PROTOCOLS:
         return PROTOCOLS[name]

@@ -73,15 +73,7 @@ class ProtocolSettings(BaseModel):
 
 
 class ClassifierSettings(ProtocolSettings):
-    """Settings of a protocol that trains a classifier, which makes its features block by block.
-
-    Attributes
-    ----------
-    classifier : str
-        The classifier.
-    params : dict
-        Its parameters.
-    """
+    """Settings of a protocol that trains a classifier, which makes its features block by block."""
 
     classifier: Literal["CalibratedLeastSquares", "SecondOrderLogistic"] = "CalibratedLeastSquares"
     params: dict[str, Any] = Field(default_factory=dict)
@@ -92,12 +84,9 @@ class ClassifierSettings(ProtocolSettings):
 
 
 def settings_class(module: Any) -> type[ProtocolSettings]:
-    """Return the class of the settings of a protocol's module.
+    """Return the class of the settings of a protocol's module, which others of it may derive from.
 
-    Raises
-    ------
-    ValueError
-        If the module has none or several, not counting those that others of them derive from.
+    Raises a ValueError if the module has none or several.
     """
     bases = (ProtocolSettings, ClassifierSettings)
     found = {
@@ -134,10 +123,7 @@ def by_size(measured: dict[int, dict[str, float]], axis: str) -> tuple[dict[str,
 def candidates_of(method: Any) -> dict[str, list[float]]:
     """Return the values of parameters given as ``{choose: [...]}``, by ``step__parameter``.
 
-    Raises
-    ------
-    ValueError
-        If a list of values is empty or holds something else than numbers.
+    Raises a ValueError if a list of values is empty or holds something else than numbers.
     """
     found = {
         name: value["choose"]

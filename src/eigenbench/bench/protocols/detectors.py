@@ -15,15 +15,10 @@ from eigenbench.bench.protocols.base import ImageSize, Outcome, ProtocolSettings
 class DetectorsSettings(ProtocolSettings):
     """The detectors that are shown, as pictures and by their projections.
 
-    Attributes
-    ----------
-    pairs : tuple of pairs of str
-        Class names, numerator and denominator; the projections on the first pair's leading detector are
-        shown class by class.
-    pictures : int
-        Detectors of each pair that are shown, those of largest eigenvalue.
-    image : tuple of int
-        Height and width of the inputs.
+    - ``pairs``: Class names, numerator and denominator; the projections on the first pair's leading detector
+      are shown class by class.
+    - ``pictures``: Detectors of each pair that are shown, those of largest eigenvalue.
+    - ``image``: Height and width of the inputs.
     """
 
     headline: ClassVar[str] = "test_response_ratio"
@@ -48,20 +43,13 @@ def measure(trial: Trial) -> Outcome:
 
     The method is one step with ``detectors_`` and ``pairs_``, such as GEM, on the inputs as they are.
 
-    Returns
-    -------
-    Outcome
-        ``train_response_ratio`` and ``test_response_ratio``: the mean square of the response in the
-        numerator class over that in the denominator class, geometric means over the detectors shown; how
-        much the second falls short of the first is how much of the eigenvalues is chance. Exhibits are the
-        detectors, and box plots by class of the projections of the training rows on the leading one of the
-        first pair.
+    ``train_response_ratio`` and ``test_response_ratio``: the mean square of the response in the numerator
+    class over that in the denominator class, geometric means over the detectors shown; how much the second
+    falls short of the first is how much of the eigenvalues is chance. Exhibits are the detectors, and box
+    plots by class of the projections of the training rows on the leading one of the first pair.
 
-    Raises
-    ------
-    ValueError
-        If the inputs are no images of the declared size, a class name is unknown, or the method has no
-        detectors, or none of a pair.
+    Raises a ValueError if the inputs are no images of the declared size, a class name is unknown, or the
+    method has no detectors, or none of a pair.
     """
     settings: DetectorsSettings = trial.settings
     data = trial.data()

@@ -14,13 +14,9 @@ from eigenbench.bench.protocols.base import ClassifierSettings, Outcome, Several
 class EnsembleSettings(ClassifierSettings):
     """The number of members of an ensemble, and the classifier that each has on its own features.
 
-    Attributes
-    ----------
-    members : int
-        Members, which differ by their seeds and variants.
-    variants : list of dict or None
-        Parameters, ``step__parameter``, that the members' features have in turn; "passthrough" as the
-        value of a ``step`` leaves it out. Not more than members.
+    - ``members``: Members, which differ by their seeds and variants.
+    - ``variants``: Parameters, ``step__parameter``, that the members' features have in turn; "passthrough" as
+      the value of a ``step`` leaves it out. Not more than members.
     """
 
     headline: ClassVar[str] = "error"
@@ -47,12 +43,9 @@ class EnsembleSettings(ClassifierSettings):
 def measure(trial: Trial) -> Outcome:
     """Train members that differ by seed or variant on all rows, and test every ensemble of the first t.
 
-    Returns
-    -------
-    Outcome
-        ``error``, ``test_errors``, their number, and ``log_loss`` (nats a row) of the ensemble of all
-        members, error and loss also as curves over their number, and ``member_error`` and
-        ``member_log_loss``, the members' means.
+    ``error``, ``test_errors``, their number, and ``log_loss`` (nats a row) of the ensemble of all members,
+    error and loss also as curves over their number, and ``member_error`` and ``member_log_loss``, the
+    members' means.
     """
     from eigenbench.methods.classifiers.geometric_mean_ensemble import GeometricMeanEnsemble
     from eigenbench.methods.linalg.row_blocks import row_slices

@@ -38,14 +38,11 @@ class KernelErrorSettings(ProtocolSettings):
 def measure(trial: Trial) -> Outcome:
     """Compare the features' inner products with the kernel on all pairs of a training and a test row.
 
-    Returns
-    -------
-    Outcome
-        For each size D: ``kernel_mse_at_D``, the mean squared error over the pairs, of one draw of the map;
-        ``expected_kernel_mse_at_D``, its expectation over draws: exact for maps with ``product_moments``,
-        else the mean over the draws of the settings; ``kernel_relative_error_at_D``, the root of the
-        expectation over that of the mean squared kernel; and ``effective_rank_at_D`` of the features of the
-        training rows, beside ``exact_effective_rank``. The expectation and the rank are also curves over D.
+    For each size D: ``kernel_mse_at_D``, the mean squared error over the pairs, of one draw of the map;
+    ``expected_kernel_mse_at_D``, its expectation over draws: exact for maps with ``product_moments``, else
+    the mean over the draws of the settings; ``kernel_relative_error_at_D``, the root of the expectation over
+    that of the mean squared kernel; and ``effective_rank_at_D`` of the features of the training rows, beside
+    ``exact_effective_rank``. The expectation and the rank are also curves over D.
     """
     settings: KernelErrorSettings = trial.settings
     dataset = trial.data()

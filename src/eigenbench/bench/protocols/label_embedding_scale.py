@@ -50,14 +50,11 @@ _WHOLE = 0
 def measure(trial: Trial) -> Outcome:
     """Fit the method, whose last step has an ``embedding_``, and compare that with the planted structure.
 
-    Returns
-    -------
-    Outcome
-        ``fit_seconds``, wall time, and ``cpu_seconds`` of all threads; ``captured_energy`` and
-        ``median_angle`` and ``largest_angle``, as `eigenbench.datasets.planted_labels` defines them;
-        ``nonzeros`` of the features, in millions; ``cg_iterations``, the most for any column, of methods that
-        solve so. With sizes, ``<metric>_at_<size>``, and curves over the size. The peak memory is that of
-        the record; it includes the pages of the memory-mapped rows that were resident.
+    ``fit_seconds``, wall time, and ``cpu_seconds`` of all threads; ``captured_energy`` and ``median_angle``
+    and ``largest_angle``, as `eigenbench.datasets.planted_labels` defines them; ``nonzeros`` of the features,
+    in millions; ``cg_iterations``, the most for any column, of methods that solve so. With sizes,
+    ``<metric>_at_<size>``, and curves over the size. The peak memory is that of the record; it includes the
+    pages of the memory-mapped rows that were resident.
     """
     from eigenbench.datasets.planted_labels import canonical_angles, captured_energy, recipe_of
 

@@ -37,20 +37,13 @@ def measure(trial: Trial) -> Outcome:
 
     The last step of the method is a label embedding, with ``embedding_`` of shape (c, k).
 
-    Returns
-    -------
-    Outcome
-        ``sibling_fraction``, the share of labels whose nearest neighbour is a sibling, by Euclidean distance
-        between rows of the embedding, ``cosine_sibling_fraction``, by the angle between them, and
-        ``most_fraternal_fraction``, the same share when everybody's neighbour is the label with most
-        siblings; ``labels``, how many there are. The curve ``eigenvalues`` has the squared singular values
-        that the embedding found, divided by the number of rows: for PLST the spectrum of the label
-        covariance.
+    ``sibling_fraction``, the share of labels whose nearest neighbour is a sibling, by Euclidean distance
+    between rows of the embedding, ``cosine_sibling_fraction``, by the angle between them, and
+    ``most_fraternal_fraction``, the same share when everybody's neighbour is the label with most siblings;
+    ``labels``, how many there are. The curve ``eigenvalues`` has the squared singular values that the
+    embedding found, divided by the number of rows: for PLST the spectrum of the label covariance.
 
-    Raises
-    ------
-    ValueError
-        If the dataset has no graph of its labels, or their names do not spell one.
+    Raises a ValueError if the dataset has no graph of its labels, or their names do not spell one.
     """
     from eigenbench.methods.metrics.label_graph import (
         most_fraternal_fraction,

@@ -63,10 +63,7 @@ def measure(trial: Trial) -> Outcome:
     kernel, whose loss is the hinge and whose classes are separated in pairs; its error is given for every
     size.
 
-    Returns
-    -------
-    Outcome
-        For each size D: ``test_error_at_D``, also a curve over D, ``validation_error_at_D`` and ``C_at_D``.
+    For each size D: ``test_error_at_D``, also a curve over D, ``validation_error_at_D`` and ``C_at_D``.
     """
     settings: LinearSVMSettings = trial.settings
     data = UnitRows.of(trial, settings.validation_fraction)

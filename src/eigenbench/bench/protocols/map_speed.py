@@ -46,14 +46,11 @@ class MapSpeedSettings(ProtocolSettings):
 def measure(trial: Trial) -> Outcome:
     """Time ``transform`` of the method and the bare product with a d × D matrix, in turn, in one process.
 
-    Returns
-    -------
-    Outcome
-        For each size S: ``transform_seconds_at_S``, the shortest of the repeats; ``fit_seconds_at_S``;
-        ``gemm_ratio_at_S``, that time over the shortest of the bare product of rows and a random matrix of
-        D columns; ``gemm_cosine_ratio_at_S``, over product and cosine; ``transform_memory_mb_at_S``, the
-        most memory that ``transform`` held for arrays, its result included, in units of 2**20 bytes.
-        All but the memory are also curves.
+    For each size S: ``transform_seconds_at_S``, the shortest of the repeats; ``fit_seconds_at_S``;
+    ``gemm_ratio_at_S``, that time over the shortest of the bare product of rows and a random matrix of D
+    columns; ``gemm_cosine_ratio_at_S``, over product and cosine; ``transform_memory_mb_at_S``, the most
+    memory that ``transform`` held for arrays, its result included, in units of 2**20 bytes. All but the
+    memory are also curves.
     """
     from threadpoolctl import threadpool_limits
 

@@ -17,17 +17,11 @@ if TYPE_CHECKING:
 class PairedComparisonSettings(ClassifierSettings):
     """The variants, the size of each draw of the data, and the classifier, the same for every variant.
 
-    Attributes
-    ----------
-    variants : dict
-        Name to what a variant changes: a parameter, ``step__parameter``, or a whole ``step``, whose value is
-        written like a step, ``{Name: {parameter: value}}``. Two variants or more.
-    reference : str
-        The variant that the others are compared with.
-    classes : int or None
-        Classes drawn by the seed; None takes all.
-    train_rows : int or None
-        Training rows drawn by the seed, of those classes; None takes all, as do fewer rows.
+    - ``variants``: Name to what a variant changes: a parameter, ``step__parameter``, or a whole ``step``,
+      whose value is written like a step, ``{Name: {parameter: value}}``. Two variants or more.
+    - ``reference``: The variant that the others are compared with.
+    - ``classes``: Classes drawn by the seed; None takes all.
+    - ``train_rows``: Training rows drawn by the seed, of those classes; None takes all, as do fewer rows.
     """
 
     headline: ClassVar[str] = "reference_error"
@@ -83,16 +77,10 @@ def measure(trial: Trial) -> Outcome:
     What makes a draw of classes hard is hard for all variants: over seeds, their differences vary less than
     their errors.
 
-    Returns
-    -------
-    Outcome
-        ``reference_error``; and for each variant ``error_<variant>``, ``features_<variant>``, their number,
-        and, but for the reference, ``error_<variant>_minus_<reference>``.
+    ``reference_error``; and for each variant ``error_<variant>``, ``features_<variant>``, their number, and,
+    but for the reference, ``error_<variant>_minus_<reference>``.
 
-    Raises
-    ------
-    ValueError
-        If fewer classes are there than are to be drawn.
+    Raises a ValueError if fewer classes are there than are to be drawn.
     """
     settings: PairedComparisonSettings = trial.settings
     train, test = _draw(trial)

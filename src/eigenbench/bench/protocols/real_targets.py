@@ -32,16 +32,10 @@ def measure(trial: Trial) -> Outcome:
     The method sees all columns but the targets, scaled, and the targets, scaled and centred. Each target has
     its own penalty, chosen by leaving out each training row in turn.
 
-    Returns
-    -------
-    Outcome
-        ``unexplained_variance``, the mean over the targets of the mean squared error on the test rows in
-        units of the variance of the target there, and ``unexplained_variance_of_<column>`` for each.
+    ``unexplained_variance``, the mean over the targets of the mean squared error on the test rows in units of
+    the variance of the target there, and ``unexplained_variance_of_<column>`` for each.
 
-    Raises
-    ------
-    ValueError
-        If a target is not a column of the data or has one value, or no column is left.
+    Raises a ValueError if a target is not a column of the data or has one value, or no column is left.
     """
     from sklearn.linear_model import RidgeCV
     from sklearn.pipeline import make_pipeline

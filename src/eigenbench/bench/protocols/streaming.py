@@ -63,13 +63,10 @@ def measure(trial: Trial) -> Outcome:
 
     The last step of the method is the random map of the learner's blocks.
 
-    Returns
-    -------
-    Outcome
-        ``test_error_at_N`` after N examples, and ``test_error``, the last of them;
-        ``progressive_error``, the share of the examples since the last checkpoint but one that were
-        misclassified before they were learned from; ``examples_per_second`` learned, without the time to
-        make them and to test. The errors are also curves over the examples seen.
+    ``test_error_at_N`` after N examples, and ``test_error``, the last of them; ``progressive_error``, the
+    share of the examples since the last checkpoint but one that were misclassified before they were learned
+    from; ``examples_per_second`` learned, without the time to make them and to test. The errors are also
+    curves over the examples seen.
     """
     from scipy.sparse import issparse, vstack
 

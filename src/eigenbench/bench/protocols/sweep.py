@@ -20,21 +20,15 @@ if TYPE_CHECKING:
 class SweepSettings(ClassifierSettings):
     """The values that are varied, and the classifier that each variant is trained with.
 
-    Attributes
-    ----------
-    values : dict of str to tuple of float
-        ``step__parameter`` and its values, ascending. Each method takes the one that names a step of its
-        own. The error is that on validation rows.
-    sizes : tuple of int
-        In place of ``values``: numbers of training rows, ascending. The error is that on the test rows.
-    axis : str
-        Name of the curves' axis where ``values`` are varied, in words joined by underscores. "detectors"
-        puts the number of columns that the varied step gives on it.
-    unit : float
-        Steps on the axis are whole numbers: the values divided by this, 0.001 for thousandths.
-    train_rows, validation_rows : int
-        Rows drawn to train on and to validate on where ``values`` are varied; all there are where they are
-        fewer, of which the validation rows go first.
+    - ``values``: ``step__parameter`` and its values, ascending. Each method takes the one that names a step
+      of its own. The error is that on validation rows.
+    - ``sizes``: In place of ``values``: numbers of training rows, ascending. The error is that on the test
+      rows.
+    - ``axis``: Name of the curves' axis where ``values`` are varied, in words joined by underscores.
+      "detectors" puts the number of columns that the varied step gives on it.
+    - ``unit``: Steps on the axis are whole numbers: the values divided by this, 0.001 for thousandths.
+    - ``train_rows``, ``validation_rows``: Rows drawn to train on and to validate on where ``values`` are
+      varied; all there are where they are fewer, of which the validation rows go first.
     """
 
     headline: ClassVar[str] = "validation_error"
@@ -93,18 +87,12 @@ def measure(trial: Trial) -> Outcome:
     Parameters are judged on validation rows, drawn from the training rows, and never on the test rows.
     Variants of one seed share their rows, and larger numbers of training rows contain the smaller ones.
 
-    Returns
-    -------
-    Outcome
-        Where a parameter is varied: ``validation_error`` of the best variant and ``best_<axis>``, its place
-        on the axis; as curves over all variants the error and ``detectors``, the number of columns that the
-        varied step gives. For numbers of rows: ``test_error`` of the largest, and its curve.
+    Where a parameter is varied: ``validation_error`` of the best variant and ``best_<axis>``, its place on
+    the axis; as curves over all variants the error and ``detectors``, the number of columns that the varied
+    step gives. For numbers of rows: ``test_error`` of the largest, and its curve.
 
-    Raises
-    ------
-    ValueError
-        If not exactly one of the settings' ``values`` names a step of the method, or there are too few
-        rows.
+    Raises a ValueError if not exactly one of the settings' ``values`` names a step of the method, or there
+    are too few rows.
     """
     settings: SweepSettings = trial.settings
     part = "test" if settings.sizes else "validation"

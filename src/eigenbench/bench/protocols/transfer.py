@@ -28,19 +28,16 @@ _POINTS, _BINS, _PICTURES, _PIXELS = 400, 50, 8, 1024
 def measure(trial: Trial) -> Outcome:
     """Fit on the source task, and measure distances in the target task before and after.
 
-    Returns
-    -------
-    Outcome
-        ``nn_error``, the 1-NN error with one example per class, in expectation over all choices of the
-        examples; ``raw_nn_error``, the same for unit-length pixels, and ``nn_error_ratio``, their quotient.
-        ``balanced_risk`` and ``threshold``, the lowest balanced risk of separating pairs of equal and of
-        different classes by a threshold on the distance, and that threshold; ``relative_threshold`` is its
-        quotient with the largest distance in the target task. Where the method has them,
-        ``source_risk``, its margin risk on the source task, ``bound``, what that promises for new pairs at δ
-        = 0.05, and ``eta_negative``; the bound takes deformed copies for independent rows, which they are
-        not. Where parameters were chosen, ``chosen_<step>__<parameter>``, and ``held_out_nn_error``, the
-        error on the source classes that were held out for it; ``chosen_inverted``, ``chosen_smoothing`` and
-        ``chosen_copies`` where the treatment of the images was chosen too.
+    ``nn_error``, the 1-NN error with one example per class, in expectation over all choices of the examples;
+    ``raw_nn_error``, the same for unit-length pixels, and ``nn_error_ratio``, their quotient.
+    ``balanced_risk`` and ``threshold``, the lowest balanced risk of separating pairs of equal and of
+    different classes by a threshold on the distance, and that threshold; ``relative_threshold`` is its
+    quotient with the largest distance in the target task. Where the method has them, ``source_risk``, its
+    margin risk on the source task, ``bound``, what that promises for new pairs at δ = 0.05, and
+    ``eta_negative``; the bound takes deformed copies for independent rows, which they are not. Where
+    parameters were chosen, ``chosen_<step>__<parameter>``, and ``held_out_nn_error``, the error on the source
+    classes that were held out for it; ``chosen_inverted``, ``chosen_smoothing`` and ``chosen_copies`` where
+    the treatment of the images was chosen too.
     """
     from eigenbench.bench.protocols.transfer_tasks import (
         one_example_error,

@@ -12,16 +12,10 @@ from eigenbench.bench.protocols.base import ImageSize, ProtocolSettings, Several
 class Deformation(BaseModel):
     """Random affine maps under which copies of the source images are made.
 
-    Attributes
-    ----------
-    copies : int
-        Copies of every image.
-    rotation, shear : float
-        Standard deviations of the angle, in radians, and of the slant.
-    scaling : float
-        Standard deviation of the logarithm of the scale, drawn for each axis.
-    shift : float
-        Standard deviation of the translation in each direction, in pixels.
+    - ``copies``: Copies of every image.
+    - ``rotation``, ``shear``: Standard deviations of the angle, in radians, and of the slant.
+    - ``scaling``: Standard deviation of the logarithm of the scale, drawn for each axis.
+    - ``shift``: Standard deviation of the translation in each direction, in pixels.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -36,14 +30,9 @@ class Deformation(BaseModel):
 class ImageTreatment(BaseModel):
     """Treatment of the images that methods see: a candidate of the choice on held-out source classes.
 
-    Attributes
-    ----------
-    inverted : bool
-        Take the largest grey level minus each pixel.
-    smoothing : float
-        Standard deviation of a Gaussian filter, in pixels.
-    deformed_copies : Deformation or None
-        Copies added to the images of the source.
+    - ``inverted``: Take the largest grey level minus each pixel.
+    - ``smoothing``: Standard deviation of a Gaussian filter, in pixels.
+    - ``deformed_copies``: Copies added to the images of the source.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -56,40 +45,28 @@ class ImageTreatment(BaseModel):
 class TransferSettings(ProtocolSettings):
     """The classes, and images of each, that make the source and the target task.
 
-    Attributes
-    ----------
-    target : str or None
-        Dataset whose test rows are the target's pool; the source then draws from all rows of the
-        experiment's own dataset. None: the target task comes from the experiment's dataset too.
-    by_part : bool
-        Draw the source from the training rows and the target from the test rows, for datasets whose parts
-        have different classes. Otherwise the target classes are drawn from those that the source left.
-    source_classes, target_classes : int
-        Numbers of classes drawn.
-    source_per_class, target_per_class : int
-        Images drawn of each class; all of them where there are fewer.
-    target_names : tuple of str
-        Names of the target classes, where they are given and not drawn.
-    exclude : tuple of str
-        Names of classes that the source never draws.
-    inverted : bool
-        Take the largest grey level minus each pixel, in ``raw_nn_error`` too.
-    smoothing : float
-        Standard deviation, in pixels, of a Gaussian filter on what methods see; ``raw_nn_error`` is
-        that of the images as they are. Needs ``image``.
-    image : tuple of int or None
-        Height and width of the images.
-    deformed_copies : Deformation or None
-        Copies added to the images of the source, with their classes. Every method is fitted on images and
-        copies; errors are those of images alone. Needs ``image``.
-    treatments : tuple of ImageTreatment
-        Candidates for ``inverted``, ``smoothing`` and ``deformed_copies``, chosen together with the method's
-        parameters on held-out source classes. Needs ``image``.
-    folds : int
-        Parts of the source classes that are held out in turn to choose parameters given as
-        ``{choose: [...]}``.
-    choice_per_class : int or None
-        Images of each source class that take part in the choice, with their copies; None: all.
+    - ``target``: Dataset whose test rows are the target's pool; the source then draws from all rows of the
+      experiment's own dataset. None: the target task comes from the experiment's dataset too.
+    - ``by_part``: Draw the source from the training rows and the target from the test rows, for datasets
+      whose parts have different classes. Otherwise the target classes are drawn from those that the source
+      left.
+    - ``source_classes``, ``target_classes``: Numbers of classes drawn.
+    - ``source_per_class``, ``target_per_class``: Images drawn of each class; all of them where there are
+      fewer.
+    - ``target_names``: Names of the target classes, where they are given and not drawn.
+    - ``exclude``: Names of classes that the source never draws.
+    - ``inverted``: Take the largest grey level minus each pixel, in ``raw_nn_error`` too.
+    - ``smoothing``: Standard deviation, in pixels, of a Gaussian filter on what methods see; ``raw_nn_error``
+      is that of the images as they are. Needs ``image``.
+    - ``image``: Height and width of the images.
+    - ``deformed_copies``: Copies added to the images of the source, with their classes. Every method is
+      fitted on images and copies; errors are those of images alone. Needs ``image``.
+    - ``treatments``: Candidates for ``inverted``, ``smoothing`` and ``deformed_copies``, chosen together with
+      the method's parameters on held-out source classes. Needs ``image``.
+    - ``folds``: Parts of the source classes that are held out in turn to choose parameters given as
+      ``{choose: [...]}``.
+    - ``choice_per_class``: Images of each source class that take part in the choice, with their copies; None:
+      all.
     """
 
     headline: ClassVar[str] = "nn_error"

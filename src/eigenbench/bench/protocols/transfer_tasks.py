@@ -25,19 +25,11 @@ logger = logging.getLogger(__name__)
 class Task:
     """Images of one task.
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d), float64
-        Pixels, smoothed if the settings say so, scaled to unit length; images of one class in the order of
-        the dataset, deformed copies after all images.
-    raw : ndarray of shape (m, d), float64
-        Pixels of the m images as they are, scaled to unit length.
-    y : ndarray of shape (n,)
-        Class codes of the dataset.
-    origin : ndarray of shape (n,)
-        Number of the row of which a row is a deformed copy; its own number for an image of the dataset.
-    classes : list of str
-        Names by code.
+    ``X`` (n, d) are pixels, smoothed if the settings say so, scaled to unit length, as float64: images of one
+    class in the order of the dataset, deformed copies after all images. ``raw`` (m, d) are the pixels of the
+    m images as they are, scaled to unit length. ``y`` (n,) are class codes of the dataset, ``classes`` names
+    by code. ``origin`` (n,) is the number of the row of which a row is a deformed copy; its own number for an
+    image of the dataset.
     """
 
     X: np.ndarray
@@ -55,15 +47,8 @@ class Task:
 def draw_tasks(trial: Trial) -> tuple[Task, Task]:
     """Draw the source and the target task with the trial's seed.
 
-    Returns
-    -------
-    source, target : Task
-
-    Raises
-    ------
-    ValueError
-        If a pool has too few classes, the images have another size than the settings say, the dataset is
-        sparse or multilabel, or a class that is named does not exist.
+    Raises a ValueError if a pool has too few classes, the images have another size than the settings say,
+    the dataset is sparse or multilabel, or a class that is named does not exist.
     """
     settings: TransferSettings = trial.settings
     own = trial.data()
@@ -228,18 +213,9 @@ def choose_on_held_out_classes(
     cannot be fitted to a part is out. The error is taken on the rows in ``measured``, all if it is None;
     methods are fitted on the others, too. With ``always`` the error is taken even where nothing is chosen.
 
-    Returns
-    -------
-    chosen : dict of str to float
-        Values by ``step__parameter``; empty when there is nothing to choose.
-    error : float or None
-        The mean error of the chosen combination on held-out classes; None when it was not taken.
-
-    Raises
-    ------
-    ValueError
-        If a list of values is empty or holds something else than numbers, there are too few classes, or no
-        combination can be fitted; then it is the error of the last one.
+    Returns the chosen values by ``step__parameter``, and their mean error, or None when it was not taken.
+    Raises a ValueError if there are too few classes, or the error of the last combination if none can be
+    fitted.
     """
     grid = candidates_of(method)
     if not (grid or always):

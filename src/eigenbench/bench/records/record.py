@@ -113,32 +113,20 @@ class Environment(_Model):
 class Record(_Model):
     """One run: suite × dataset × method × classifier × seed.
 
-    Attributes
-    ----------
-    run_key : str
-        16 hexadecimal digits: SHA-256 of everything that determines the result.
-    metrics : dict
-        ``test_error`` (share), ``test_errors`` (count), ``test_log_loss`` (nats) and others by name.
-    curves : dict
-        Name to a list of (step, value).
-    exhibits : list
-        Data of pictures, drawn by the report and for the dashboard.
-    params : dict
-        The parameters used, after selection, as ``step__parameter``.
-    dimension : int or None
-        Number of features that reach the classifier.
-    search_seconds, fit_seconds, train_seconds, predict_seconds : float or None
-        Wall time of the search, embedding, classifier (feature map included) and test prediction.
-    peak_rss_mb : float or None
-        Largest resident set of the job processes, in MiB.
-    deterministic : bool
-        Whether the seed changes nothing, so that seeds give no interval.
-    warnings : list of str
-        Doubts about a result that is one, such as a single class for all test rows.
-    files : dict
-        Every file that the run has left beside its record, by name.
-    replaces : str
-        The damaged record that this one took the place of; see `eigenbench.bench.jobs.outputs`.
+    - ``run_key``: 16 hexadecimal digits: SHA-256 of everything that determines the result.
+    - ``metrics``: ``test_error`` (share), ``test_errors`` (count), ``test_log_loss`` (nats) and others by
+      name.
+    - ``curves``: Name to a list of (step, value).
+    - ``exhibits``: Data of pictures, drawn by the report and for the dashboard.
+    - ``params``: The parameters used, after selection, as ``step__parameter``.
+    - ``dimension``: Number of features that reach the classifier.
+    - ``search_seconds``, ``fit_seconds``, ``train_seconds``, ``predict_seconds``: Wall time of the search,
+      embedding, classifier (feature map included) and test prediction.
+    - ``peak_rss_mb``: Largest resident set of the job processes, in MiB.
+    - ``deterministic``: Whether the seed changes nothing, so that seeds give no interval.
+    - ``warnings``: Doubts about a result that is one, such as a single class for all test rows.
+    - ``files``: Every file that the run has left beside its record, by name.
+    - ``replaces``: The damaged record that this one took the place of; see `eigenbench.bench.jobs.outputs`.
     """
 
     schema_version: Literal[2] = SCHEMA_VERSION
@@ -179,23 +167,14 @@ class RecordError(DamagedFileError):
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write a record with its seal (`eigenbench.bench.records.sealed_json`).
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written; ``path`` is then as it was.
-    """
+    """Write a record with its seal (`eigenbench.bench.records.sealed_json`)."""
     write_sealed(path, record.model_dump(mode="json"))
 
 
 def read_record(path: Path) -> Record:
     """Read one record, check its seal and its fields, and make its texts printable.
 
-    Raises
-    ------
-    RecordError
-        Naming the file and what is wrong with it.
+    The RecordError names the file and what is wrong with it.
     """
     try:
         content = path.read_bytes()
@@ -214,19 +193,10 @@ def read_record(path: Path) -> Record:
 
 
 def read_record_and_files(path: Path, *names: str) -> Record:
-    """Read one record, and check the sums of files beside it.
+    """Read one record, and check the sums of the files beside it that are used.
 
-    Parameters
-    ----------
-    path : Path
-        The record.
-    *names : str
-        The files that are used; those that are not there, or that the record does not name, are left out.
-
-    Raises
-    ------
-    DamagedFileError
-        Naming the file and what is wrong with it. One whose sum differs was set aside.
+    Names of files that are not there, or that the record does not have, are left out. The DamagedFileError
+    names the file and what is wrong with it; one whose sum differs was set aside.
     """
     record = read_record(path)
     there = [name for name in names if name in record.files and path.with_name(name).exists()]

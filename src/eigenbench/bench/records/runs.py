@@ -25,10 +25,7 @@ RESULT_FILES = frozenset((*TRAINED_FILES, *MEASURED_FILES, *EMBEDDING_FILES))
 class Run:
     """One run: suite › experiment › method × classifier × seed.
 
-    Attributes
-    ----------
-    key : str
-        16 hexadecimal digits: SHA-256 of everything in the suite that determines the result.
+    ``key`` is the SHA-256 of everything in the suite that determines the result, 16 hexadecimal digits.
     """
 
     suite: str

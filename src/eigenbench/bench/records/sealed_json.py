@@ -27,13 +27,7 @@ _SEAL_KEY = b'\n "seal": "'
 
 
 def write_sealed(path: Path, fields: dict[str, Any]) -> None:
-    """Write fields and their seal; ``path`` is either the old file or the whole new one.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    """
+    """Write fields and their seal; ``path`` is either the old file or the whole new one."""
     content = json_text(fields | {"seal": _NO_SEAL}).encode()
     before, key, rest = content.partition(_SEAL_KEY)
     digest = hashlib.sha256(content).hexdigest().encode()
@@ -66,10 +60,8 @@ def file_sums(folder: Path, *names: str) -> dict[str, dict[str, Any]]:
 def read_sealed(path: Path) -> dict[str, Any]:
     """Read a sealed file, and check the sums of all files that it names.
 
-    Raises
-    ------
-    DamagedFileError
-        Naming the file that is not as it was written. It was set aside, so that the workflow makes it again.
+    The DamagedFileError names the file that is not as it was written. It was set aside, so that the workflow
+    makes it again.
     """
     content = path.read_bytes()
     if not seal_matches(content):
@@ -80,21 +72,9 @@ def read_sealed(path: Path) -> dict[str, Any]:
 
 
 def check_sums(path: Path, files: Mapping[str, Mapping[str, Any]], content: bytes) -> None:
-    """Check files by the sums that a sealed file beside them names.
+    """Check files by the SHA-256 and size that the sealed file ``path`` beside them names; see `read_sealed`.
 
-    Parameters
-    ----------
-    path : Path
-        The sealed file.
-    files : mapping
-        SHA-256 and size by the name of each file.
-    content : bytes
-        The sealed file as it was read: where another took its place since, nothing is said of the files.
-
-    Raises
-    ------
-    DamagedFileError
-        See `read_sealed`.
+    ``content`` is the sealed file as it was read: where another took its place since, nothing is said.
     """
     for name, expected in files.items():
         file = path.with_name(name)

@@ -30,14 +30,9 @@ class ComponentError(ValueError):
 def check_parameters(suite: Suite, path: Path) -> None:
     """Check every component of a suite, and every parameter against its signature and its constraints.
 
-    Imports the components that the suite names, and no others; nearly all of the time is the import of
-    scikit-learn. Those that need a package that is not installed are left out; those of other packages and of
-    the user's own are tried on a few rows.
-
-    Raises
-    ------
-    SuiteError
-        Naming the file, the place, and the nearest parameter or what is wrong with a component or a value.
+    Imports the components that the suite names, and no others. Those that need a package that is not
+    installed are left out; those of other packages and of the user's own are tried on a few rows. Raises a
+    SuiteError with the file, the place, and the nearest parameter or what is wrong.
     """
     for experiment_name, experiment in suite.experiments.items():
         start = f"{path}: experiments.{experiment_name}"
@@ -151,11 +146,7 @@ def checked_class(name: str, role: Role | None, params: dict[str, Any], folder: 
 
     None where the package of a registered component is not installed. Code that is neither eigenbench's nor
     scikit-learn's is tried on a few rows, unless it needs parameters that are estimators or stand in a grid.
-
-    Raises
-    ------
-    ComponentError
-        If there is no such module or class, or it is not what it should be.
+    Raises a ComponentError.
     """
     component = find_component(name, folder)
     try:
@@ -234,10 +225,7 @@ def check_role(cls: Any, role: Role | None) -> None:
 def try_out(cls: type, params: dict[str, Any], role: Role) -> None:
     """Fit a component that has passed `check_role` to a few random rows, and look at what it returns.
 
-    Raises
-    ------
-    ComponentError
-        If it cannot be cloned, fitted or applied, or returns something else than a row for each row.
+    Raises a ComponentError if it cannot be cloned, fitted or applied, or returns no row for each row.
     """
     import numpy as np
     from sklearn.base import clone

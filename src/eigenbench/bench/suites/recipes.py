@@ -26,20 +26,11 @@ _PER_DIRECTION = 6
 
 @dataclass(frozen=True)
 class Recipe:
-    """A pipeline of steps, and the grid of its search.
+    """A pipeline of steps, and the grid of its search, ``step__parameter`` to the values that it tries.
 
-    Attributes
-    ----------
-    steps : tuple of Step
-        The transformers, in order.
-    grid : dict
-        ``step__parameter`` to the values that a search tries on held-out training rows.
-    width : str
-        The ``step__parameter`` that sets the number of features; empty where inputs and classes set it.
-    per_unit : int
-        Features for each unit of ``width``.
-    in_all : bool
-        Whether ``methods: all`` has it. The recipes that it leaves out stand in the suite `recent_rivals`.
+    ``width`` is the ``step__parameter`` that sets the number of features, ``per_unit`` for each unit of it;
+    empty where inputs and classes set it. ``methods: all`` leaves out recipes without ``in_all``, which stand
+    in the suite `recent_rivals`.
     """
 
     steps: tuple[Step, ...]

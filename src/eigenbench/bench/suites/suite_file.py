@@ -42,17 +42,8 @@ def rule_names() -> frozenset[str]:
 def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
     """Read and validate a suite file; its name is the file's stem.
 
-    Parameters
-    ----------
-    path : Path
-        ``config/suites/<name>.yaml``.
-    datasets : list of str, optional
-        Known dataset names; when given, an unknown one is an error.
-
-    Raises
-    ------
-    SuiteError
-        Naming the file, the key and the nearest known word.
+    With ``datasets``, the known names, an unknown one is an error. Raises a SuiteError that names the file,
+    the key and the nearest known word.
     """
     try:
         content = read_yaml(path)
@@ -79,13 +70,7 @@ def catalogue_of(suite: Suite) -> Catalogue:
 
 
 def validate_config(content: dict[str, Any], path: Path) -> Config:
-    """Validate the merged content of ``config/config.yaml``.
-
-    Raises
-    ------
-    SuiteError
-        Naming the file, the key and the nearest known word.
-    """
+    """Validate the merged content of ``config/config.yaml``; raises a SuiteError as `load_suite` does."""
     return _validate(Config, content, path)
 
 

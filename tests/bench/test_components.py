@@ -11,8 +11,13 @@ from sklearn.decomposition import PCA
 from sklearn.svm import LinearSVC
 
 from eigenbench import ClassMoments
-from eigenbench.bench import capabilities
-from eigenbench.bench.components import MissingExtraError
+from eigenbench.bench.components import (
+    MissingExtraError,
+    is_randomized,
+    takes_feature_map,
+    takes_moments,
+    takes_random_state,
+)
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.steps import as_step
 from eigenbench.methods.classifiers.streamed import StreamedClassifier
@@ -109,7 +114,7 @@ def deterministic_steps_of_suites():
                 for key, value in params.items()
             }
             cls = CLASSES.get(name)
-            if cls and capabilities.takes_random_state(cls) and not capabilities.is_randomized(cls, params):
+            if cls and takes_random_state(cls) and not is_randomized(cls, params):
                 found[f"{name} {params}"] = (name, params)
     return list(found.values())
 
@@ -123,7 +128,7 @@ def rows():
 def outcome(cls, params, rows, seed):
     """The fitted model's answer to its own training rows."""
     X, y = rows
-    seeded = {"random_state": seed} if capabilities.takes_random_state(cls) else {}
+    seeded = {"random_state": seed} if takes_random_state(cls) else {}
     model = cls(**params, **seeded)
     if not hasattr(model, "predict"):
         return model.fit(X, y).transform(X)
@@ -152,7 +157,7 @@ def test_one_seed_gives_one_result(name, rows):
 @pytest.mark.parametrize(("name", "params"), [*DETERMINISTIC, *deterministic_steps_of_suites()])
 def test_what_draws_nothing_depends_on_no_seed(name, params, rows):
     cls = CLASSES[name]
-    assert not capabilities.is_randomized(cls, params)
+    assert not is_randomized(cls, params)
     np.testing.assert_array_equal(outcome(cls, params, rows, 0), outcome(cls, params, rows, 1))
 
 
@@ -160,27 +165,27 @@ def test_what_draws_nothing_depends_on_no_seed(name, params, rows):
 @pytest.mark.parametrize(("name", "params"), RANDOM)
 def test_what_draws_depends_on_the_seed(name, params, rows):
     cls = CLASSES[name]
-    assert capabilities.is_randomized(cls, params)
+    assert is_randomized(cls, params)
     first, second = (outcome(cls, params, rows, seed) for seed in (0, 1))
     assert first.shape != second.shape or not np.array_equal(first, second)
 
 
 def test_a_new_class_with_a_random_state_is_seeded():
-    assert capabilities.is_randomized(Noise, {"scale": 2.0})
-    assert capabilities.is_randomized(type("Louder", (Noise,), {}), {})
+    assert is_randomized(Noise, {"scale": 2.0})
+    assert is_randomized(type("Louder", (Noise,), {}), {})
 
 
 def test_a_fixed_random_state_leaves_nothing_to_the_seed():
-    assert not capabilities.is_randomized(Noise, {"random_state": 0})
-    assert capabilities.is_randomized(Noise, {"random_state": None})
+    assert not is_randomized(Noise, {"random_state": 0})
+    assert is_randomized(Noise, {"random_state": None})
 
 
 def test_a_subclass_of_scikit_learns_may_draw_more_than_its_base():
-    assert not capabilities.is_randomized(LinearSVC, {"dual": False})
-    assert capabilities.is_randomized(type("LinearSVC", (LinearSVC,), {}), {"dual": False})
+    assert not is_randomized(LinearSVC, {"dual": False})
+    assert is_randomized(type("LinearSVC", (LinearSVC,), {}), {"dual": False})
 
 
-@pytest.mark.parametrize("name", [name for name in CLASSES if capabilities.takes_moments(CLASSES[name])])
+@pytest.mark.parametrize("name", [name for name in CLASSES if takes_moments(CLASSES[name])])
 def test_what_takes_moments_gives_the_same_by_moments(name, rows):
     X, y = rows
     cls, params = CLASSES[name], FAST.get(name, {})
@@ -191,4 +196,4 @@ def test_what_takes_moments_gives_the_same_by_moments(name, rows):
 @pytest.mark.parametrize("name", CLASSES)
 def test_streaming_classifiers_are_those_of_the_base_class(name):
     cls = CLASSES[name]
-    assert capabilities.takes_feature_map(cls) == issubclass(cls, StreamedClassifier)
+    assert takes_feature_map(cls) == issubclass(cls, StreamedClassifier)
