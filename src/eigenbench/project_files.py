@@ -19,15 +19,12 @@ def project_folder() -> Path:
 
 
 def snakemake_command() -> list[str]:
-    """Return the command that runs the workflow, in whatever folder it is called.
-
-    Snakemake needs a folder for its cache: where the user's cannot be written, it gets one in this folder.
-    """
-    _set_cache_folder()
+    """Return the command that runs the workflow, in whatever folder it is called."""
     return [sys.executable, "-m", "snakemake", "--snakefile", str(project_folder() / "Snakefile")]
 
 
-def _set_cache_folder() -> None:
+def set_cache_folder() -> None:
+    """Give Snakemake a folder for its cache here, and say so, where the user's cannot be written."""
     chosen = os.environ.get("XDG_CACHE_HOME")
     folder = Path(chosen) if chosen else Path("~/.cache").expanduser()
     try:

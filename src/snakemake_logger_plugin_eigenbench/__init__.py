@@ -23,6 +23,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from eigenbench.bench.jobs.attempts import slurm_failure
+from eigenbench.project_files import set_cache_folder
 from snakemake_logger_plugin_eigenbench.progress import Job, Progress, duration, failed_runs, last_lines
 
 # Jobs that are watched write what they do into their log files only.
@@ -107,6 +108,7 @@ class LogHandler(LogHandlerBase):
     needs_rulegraph = False
 
     def __post_init__(self) -> None:
+        set_cache_folder()  # Snakemake makes its cache after this, and before it reads the Snakefile
         settings = self.common_settings
         self._own = None
         if settings.dryrun or settings.verbose or settings.printshellcmds or settings.debug_dag:
