@@ -118,6 +118,8 @@ def test_a_crate_with_own_parts_and_data_holds_what_runs_it_again(write, tmp_pat
     names = {"own.yaml", "datasets.yaml", "crate_parts.py", "crate_helper.py"}
     assert {path.name for path in packed.iterdir()} == names
     assert [again.key for again in load_plan(packed / "own.yaml").runs] == [run.key]
+    description = rocrate.ROCrate(tmp_path / "crate").description
+    assert "put flowers.csv, which stayed with the owner, into suites/" in description
 
 
 def test_records_of_older_code_are_counted(write, results_dir, suite_path, caplog, tmp_path):

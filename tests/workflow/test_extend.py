@@ -73,3 +73,28 @@ def test_a_method_joins_the_reference(tmp_path):
     assert len(datasets) == 5
     assert joined == pytest.approx(raw, abs=0.02)
     assert sum(joined[run] == pytest.approx(raw[run]) for run in raw) > len(raw) / 2
+
+
+def test_a_crate_of_it_runs_again_once_the_data_are_put_back(followed):
+    folder, _ = followed
+    shell(folder, f"{COMMANDS}eigenbench crate first --suites-dir . --licence CC-BY-4.0 --out crate")
+    crate = folder / "crate"
+    description = json.loads((crate / "ro-crate-metadata.json").read_bytes())["@graph"]
+    assert any("put garden.csv, which stayed" in entity.get("description", "") for entity in description)
+    packed = metrics(crate)
+    assert packed == metrics(folder)
+    for path in crate.glob("results/**/record.json"):
+        path.unlink()
+    (crate / "suites/garden.csv").write_bytes((folder / "garden.csv").read_bytes())
+    shell(crate, f"{COMMANDS}eigenbench run suites/first.yaml")
+    again = metrics(crate)
+    assert again.keys() == packed.keys()
+    for key, values in packed.items():
+        assert again[key] == pytest.approx(values, rel=1e-5), "to rounding, as memory may lie differently"
+
+
+def metrics(folder):
+    """The metrics of all runs by their keys."""
+    records = [json.loads(path.read_bytes()) for path in folder.glob("results/first/**/record.json")]
+    assert len(records) == 9
+    return {record["run_key"]: record["metrics"] for record in records}

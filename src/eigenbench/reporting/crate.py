@@ -11,7 +11,7 @@ from eigenbench.atomic_files import making_folder
 from eigenbench.bench.code_hash import own_code_files
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record, read_record_and_files
-from eigenbench.datasets.catalogue import own_catalogue
+from eigenbench.datasets.catalogue import load_catalogue, own_catalogue
 from eigenbench.project_files import project_folder
 from eigenbench.reporting import ReportError
 from eigenbench.reporting.inputs import read_inputs
@@ -86,9 +86,11 @@ def write_crate(
 
     crate = ROCrate()
     crate.name = f"eigenbench {suite.name}: {suite.title}"
+    own = _own_data(suite_path, plan)
+    put = f"put {', '.join(own)}, which stayed with the owner, into suites/, " if own else ""
     crate.description = (
         f"{suite.description or suite.title}. To run it again: pip install "
-        f"'eigenbench[suite]=={__version__}', then eigenbench run suites/{suite_path.name}"
+        f"'eigenbench[suite]=={__version__}', {put}then eigenbench run suites/{suite_path.name}"
     )
     crate.license = licence
     workflow = crate.add_workflow(
@@ -121,6 +123,22 @@ def _suite_files(path: Path, plan: SuitePlan) -> dict[str, Path]:
         files |= own_code_files(module, folder) if folder else {}
     catalogue = own_catalogue(path.parent)
     return files | ({catalogue.name: catalogue} if catalogue else {})
+
+
+def _own_data(path: Path, plan: SuitePlan) -> list[str]:
+    """Return the user's files that the suite reads, by their paths in its folder; they stay out of crates."""
+    if (catalogue := own_catalogue(path.parent)) is None:
+        return []
+    own = load_catalogue(catalogue).datasets
+    read = {name for method in plan.methods for name in method.spec.datasets} & own.keys()
+    files = [file for name in sorted(read) for file in own[name].files.values()]
+    places = [
+        Path(getattr(source, "path", "") or getattr(source, "partitions", ""))
+        for file in files
+        for source in file.sources
+    ]
+    folder = path.parent.absolute()
+    return [str(place.relative_to(folder)) for place in places if place.is_relative_to(folder)]
 
 
 def _outputs(
