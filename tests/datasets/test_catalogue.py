@@ -57,6 +57,13 @@ def test_an_unknown_key_names_file_key_and_the_near_match(tmp_path):
     assert f"{path}: datasets.t: unknown key 'licens' (did you mean 'licence'?)" in str(caught.value)
 
 
+def test_an_unknown_part_in_expect_names_the_near_match(tmp_path):
+    entry = table_entry({"mirror": "a.csv"})
+    entry["expect"]["rows"] = {"trian": 3, "test": 2}
+    with pytest.raises(CatalogueError, match=r"expect\.rows\.trian.*\(did you mean 'train'\?\)"):
+        load_catalogue(write(tmp_path / "c.yaml", t=entry))
+
+
 def test_an_unknown_key_of_a_source_names_its_place(tmp_path):
     path = write(tmp_path / "c.yaml", t=table_entry({"mirror": "a.csv", "decod": ["xz"]}))
     with pytest.raises(

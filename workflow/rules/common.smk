@@ -9,6 +9,7 @@ from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.jobs.workflow import REPORT_TABLES, Workflow
 from eigenbench.bench.records.runs import TRAINED_FILES
 from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.datasets.errors import DatasetError
 from eigenbench.tracking.store import receipt_is_current, receipt_name
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
@@ -40,7 +41,7 @@ try:
         snakemake=workflow,
         check=workflow.is_main_process,
     )
-except SuiteError as error:
+except (SuiteError, DatasetError) as error:
     raise WorkflowError(str(error))
 RESULTS, REPORTS, DATA = BENCH.results, BENCH.reports, BENCH.data
 ATTEMPTS = BENCH.attempts

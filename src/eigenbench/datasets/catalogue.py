@@ -1,6 +1,7 @@
 """The catalogue: which datasets exist, which files they consist of and where each file may come from."""
 
 import difflib
+import re
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -347,7 +348,9 @@ def _explain(path: Path, error: ValidationError) -> str:
         if problem["type"] == "extra_forbidden":
             lines.append(f"{'.'.join(where)}: unknown key {key!r}{_near(key, known)}")
         else:
-            lines.append(f"{'.'.join([*where, key])}: {problem['msg']}")
+            allowed = re.findall(r"'(.*?)'", problem.get("ctx", {}).get("expected", ""))
+            hint = _near(str(problem["input"]), allowed)
+            lines.append(f"{'.'.join([*where, key])}: {problem['msg']}{hint}")
     return "\n".join(f"{path}: {line}" for line in lines)
 
 
