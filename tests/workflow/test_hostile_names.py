@@ -77,14 +77,6 @@ def test_names_of_suite_files_are_plain(tmp_path, stem):
         load_suite(path, sorted(load_catalogue().datasets))
 
 
-def test_tags_that_would_run_code_are_refused(tmp_path):
-    path = tmp_path / "tiny.yaml"
-    path.write_text(f"title: !!python/object/apply:os.mkdir ['{tmp_path}/made']\nexperiments: {{}}\n")
-    with pytest.raises(SuiteError, match=r"tiny\.yaml"):
-        load_suite(path)
-    assert not (tmp_path / "made").exists()
-
-
 @pytest.mark.slow
 @pytest.mark.workflow
 def test_folders_may_have_any_name(tmp_path, make_workflow):

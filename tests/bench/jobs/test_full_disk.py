@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import resource
 import signal
 
@@ -19,8 +18,6 @@ from eigenbench.bench.jobs.supervision import MachineFaultError
 from eigenbench.methods.model_file import load_model, save_model
 
 pytestmark = pytest.mark.workflow
-
-FAULTS = [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE, errno.EMFILE]
 
 
 @pytest.fixture
@@ -72,49 +69,36 @@ def test_a_full_disk_is_no_result_and_the_next_attempt_makes_one(jobs, full_disk
     assert jobs.run(method)["CalibratedLeastSquares"].status == "ok"
 
 
-def fail_with(error, wrapped):
+def fail_with(error):
     def fail(*args, **kwargs):
-        if wrapped:
-            raise ValueError("the model could not be written") from error
         raise error
 
     return fail
 
 
-@pytest.mark.parametrize("wrapped", [False, True])
-@pytest.mark.parametrize("number", FAULTS)
 @pytest.mark.parametrize("module", [embed, train], ids=lambda module: module.__name__.rpartition(".")[2])
-def test_a_model_that_cannot_be_written_is_no_result(jobs, monkeypatch, module, number, wrapped):
-    error = OSError(number, os.strerror(number), "model.skops")
-    monkeypatch.setattr(module, "save_model", fail_with(error, wrapped))
-    with pytest.raises(MachineFaultError, match=os.strerror(number)):
+def test_a_model_that_cannot_be_written_is_no_result(jobs, monkeypatch, module):
+    error = OSError(errno.EIO, "Input/output error", "model.skops")
+    monkeypatch.setattr(module, "save_model", fail_with(error))
+    with pytest.raises(MachineFaultError, match="Input/output error"):
         jobs.run(plan_of(), last_attempt=True)
     assert not records(jobs)
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), MemoryError()])
 def test_a_fault_of_the_machine_in_a_candidate_is_not_that_of_the_candidate(jobs, monkeypatch, error):
-    monkeypatch.setattr("eigenbench.bench.jobs.search.score_run", fail_with(error, False))
+    monkeypatch.setattr("eigenbench.bench.jobs.search.score_run", fail_with(error))
     method = plan_of(classifiers={"CalibratedLeastSquares": {"grid": {"ridge": [1.0, 2.0]}}})
     with pytest.raises(MachineFaultError, match="search"):
         jobs.run(method, last_attempt=False)
     assert not records(jobs)
 
 
-def test_the_last_memory_error_is_a_failed_record(jobs, monkeypatch):
-    monkeypatch.setattr(train, "score_run", fail_with(MemoryError("8 GiB"), False))
-    with pytest.raises(MachineFaultError):
-        jobs.run(plan_of(), last_attempt=False)
-    assert not records(jobs)
-    record = jobs.run(plan_of(), last_attempt=True)["CalibratedLeastSquares"]
-    assert (record.status, record.failure.stage, record.failure.type) == ("failed", "train", "MemoryError")
-
-
 @pytest.mark.parametrize(
     "error", [OSError(errno.ENOSPC, "No space left on device"), MachineFaultError("killed")]
 )
 def test_the_job_ends_with_an_error_for_the_workflow_to_try_again(jobs, tmp_path, monkeypatch, error):
-    monkeypatch.setattr(train, "write_embedding", fail_with(error, False))
+    monkeypatch.setattr(train, "write_embedding", fail_with(error))
     arguments = ["train", "--job", plan_of().spec.model_dump_json(exclude_defaults=True), "--seeds", "0"]
     arguments += ["--data-dir", str(jobs.data), "--results-dir", str(jobs.results)]
     arguments += ["--log", str(tmp_path / "job.log")]
@@ -124,7 +108,7 @@ def test_the_job_ends_with_an_error_for_the_workflow_to_try_again(jobs, tmp_path
 
 def test_a_record_that_cannot_be_written_fails_the_job(jobs, monkeypatch):
     error = OSError(errno.ENOSPC, "No space left on device")
-    monkeypatch.setattr("eigenbench.bench.jobs.record_run.write_record", fail_with(error, False))
+    monkeypatch.setattr("eigenbench.bench.jobs.record_run.write_record", fail_with(error))
     with pytest.raises(OSError, match="No space left"):
         jobs.run(plan_of())
     assert not records(jobs)

@@ -7,7 +7,7 @@ from sklearn.metrics import f1_score
 from small_jobs import plan_of, suite_of
 
 from eigenbench.bench.jobs.plan import plan_suite
-from eigenbench.bench.jobs.search import fit_classifier, select, with_candidate
+from eigenbench.bench.jobs.search import fit_classifier, with_candidate
 from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.suite import SuiteError
 from eigenbench.datasets import load_catalogue, open_prepared
@@ -88,14 +88,6 @@ def test_multilabel_runs_always_search_and_others_only_with_a_grid():
 
 
 @pytest.mark.parametrize(
-    ("higher_is_better", "scores", "chosen"), [(False, [3, 1], 1), (True, [3, 1], 0), (True, [None, 1], 1)]
-)
-def test_the_better_candidate_is_chosen_whichever_way_the_metric_goes(higher_is_better, scores, chosen):
-    candidates = [{"params": {}, "score": score, "reason": None} for score in scores]
-    assert select(candidates, higher_is_better) == chosen
-
-
-@pytest.mark.parametrize(
     ("metric", "higher"), [("hamming_loss", False), ("macro_f1", True), ("precision_at_1", True)]
 )
 def test_a_job_is_told_which_way_its_metric_goes(metric, higher):
@@ -111,11 +103,6 @@ def test_a_metric_that_does_not_suit_the_targets_is_refused(dataset, metric, kno
     suite = suite_of(**EXPERIMENT | {"dataset": dataset, "validation": {"metric": metric}})
     with pytest.raises(SuiteError, match=rf"main\.validation\.metric: '{metric}' does not suit .*{known}"):
         plan_suite(suite, load_catalogue())
-
-
-def test_an_unknown_metric_names_the_nearest():
-    with pytest.raises(ValueError, match=r"unknown metric 'micro_f2'\. Did you mean 'micro_f1'"):
-        suite_of(**EXPERIMENT | {"validation": {"metric": "micro_f2"}})
 
 
 def test_a_wrong_parameter_of_an_embedding_inside_a_classifier_is_named(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from small_jobs import methods_of, plan_of, suite_of
 
-from eigenbench.bench.jobs.job_spec import JobSpec, content_key
+from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.jobs.workflow import Workflow
@@ -241,12 +241,6 @@ def test_what_a_job_is_told_survives_the_command_line(workflow):
                 assert spec.key(seed, classifier) == method.spec.key(seed, classifier)
 
 
-def test_a_run_has_the_same_key_in_a_job_of_its_own_and_in_a_shared_one():
-    spec = plan_of(classifiers=["CalibratedLeastSquares", "LinearSVC"]).spec
-    for classifier in spec.classifiers:
-        assert spec.of_run(classifier).key(0, classifier) == spec.key(0, classifier)
-
-
 def test_shared_jobs_and_large_ones_make_every_result_once(workflow):
     bench = workflow()
     made = [f"results/{file}" for shared in bench.shared_jobs for file in shared.files]
@@ -329,11 +323,6 @@ def test_a_search_embeds_on_one_part_and_the_run_on_all_training_rows():
     assert [steps[0].params for steps in spec.embedding_points()] == [{"gamma": 0.1}, {"gamma": 1.0}]
     shared = plan_of(classifiers={"CalibratedLeastSquares": {"grid": {"ridge": [0.1]}}})
     assert len(shared.embeddings(0)) == 2
-
-
-def test_content_key_ignores_the_order_of_keys():
-    assert content_key({"a": 1, "b": [2]}) == content_key({"b": [2], "a": 1})
-    assert content_key({"a": 1}) != content_key({"a": "1"})
 
 
 def test_the_seeds_of_a_method_win_over_those_of_the_experiment():

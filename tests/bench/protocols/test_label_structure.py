@@ -8,7 +8,6 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import make_pipeline
 
-from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.protocols.base import Trial
 from eigenbench.bench.protocols.label_structure import LabelStructureSettings, measure
 from eigenbench.methods.embeddings.labels.plst import PLST
@@ -98,7 +97,3 @@ def test_topic_codes_are_a_hierarchy_of_their_own():
 def test_a_dataset_without_a_graph_is_refused():
     with pytest.raises(ValueError, match="d has no graph of its labels"):
         measure(trial(Given([0.0]), edges=None))
-
-
-def test_it_is_registered():
-    assert PROTOCOLS["label_structure"].settings() is LabelStructureSettings

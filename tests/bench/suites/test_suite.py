@@ -38,53 +38,6 @@ def test_minimal_suite_takes_its_name_from_the_file(tmp_path):
     assert experiment.classifiers["CalibratedLeastSquares"].component == "CalibratedLeastSquares"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "key", "hint"),
-    [
-        ("title:", "titel:", "titel", "'title'"),
-        ("methods:", "metods:", "metods", "'methods'"),
-        ("GEM:", "GEMM:", "GEMM", "'GEM'"),
-        ("SignedPowers", "SignedPower", "SignedPower", "'SignedPowers'"),
-        (
-            "[CalibratedLeastSquares]",
-            "[CalibratedLeastSquare]",
-            "CalibratedLeastSquare",
-            "'CalibratedLeastSquares'",
-        ),
-        ("dataset: digits", "dataset: digit", "digit", "'digits'"),
-        ("    dataset: digits", "    dataset: digits\n    seed: [0]", "seed", "'seeds'"),
-    ],
-)
-def test_a_misspelt_word_names_file_key_and_near_match(tmp_path, old, new, key, hint):
-    path = write(tmp_path, MINIMAL.replace(old, new))
-    with pytest.raises(SuiteError) as error:
-        load_suite(path, ["digits", "mnist"])
-    message = str(error.value)
-    assert str(path) in message
-    assert repr(key) in message
-    assert f"Did you mean {hint}?" in message
-
-
-def test_a_misspelt_parameter_names_the_near_match(tmp_path):
-    path = write(tmp_path, MINIMAL.replace("gamma:", "gama:"))
-    with pytest.raises(
-        SuiteError, match=r"methods\.gem: GEM has no parameter 'gama'\. Did you mean 'gamma'\?"
-    ):
-        check_parameters(load_suite(path), path)
-
-
-def test_a_misspelt_grid_step_is_an_error(tmp_path):
-    path = write(tmp_path, MINIMAL.replace("SignedPowers]}", "SignedPowers], grid: {gen__gamma: [1]}}"))
-    with pytest.raises(SuiteError, match=r"'gen__gamma' names no step\. Did you mean 'gem'\?"):
-        check_parameters(load_suite(path), path)
-
-
-def test_published_number_needs_a_method_or_a_reason(tmp_path):
-    text = MINIMAL + "    published:\n      - {source: A paper, metric: test_errors, value: 1}\n"
-    with pytest.raises(SuiteError, match="either 'method'"):
-        load_suite(write(tmp_path, text))
-
-
 def test_all_expands_to_everything_registered():
     experiment = ExperimentSpec.model_validate({"dataset": "digits", "methods": "all", "classifiers": "all"})
     assert set(experiment.methods) == {name for name, recipe in RECIPES.items() if recipe.in_all}

@@ -54,7 +54,7 @@ def refusal(folder, text):
     """Return the message with which a suite is refused, after checking that it names the file."""
     path = write(folder, text)
     with pytest.raises(SuiteError) as error:
-        load_suite(path)
+        load_suite(path, ["digits", "mnist"])
     message = str(error.value)
     assert all(line.startswith(f"{path}: ") for line in message.splitlines())
     return message.replace(f"{path}: ", "")
@@ -68,6 +68,12 @@ def test_the_suite_of_these_tests_is_valid(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "place", "words"),
     [
+        ("title:", "titel:", "titel", "unknown key 'titel'. Did you mean 'title'?"),
+        ("methods:", "metods:", "main.metods", "Did you mean 'methods'?"),
+        ("{GEM:", "{GEMM:", "main.methods.gem.steps.0", "Did you mean 'GEM'?"),
+        ("dataset: digits", "dataset: digit", "main.dataset", "'digit'. Did you mean 'digits'?"),
+        ("seeds:", "seed:", "main.seed", "Did you mean 'seeds'?"),
+        ("method: gem, metric", "metric", "main.published.0", "either 'method'"),
         ("test_error\n", "test_eror\n", "main.headline", "'test_eror'. Did you mean 'test_error'?"),
         ("_at_16\n", "_at_17\n", "kernel.headline", "Did you mean 'kernel_mse_at_16'?"),
         (
@@ -81,9 +87,6 @@ def test_the_suite_of_these_tests_is_valid(tmp_path):
         ("[0, 1]", "[-1]", "main.seeds.0", "greater than or equal to 0"),
         ("[0, 1]", "[4294967296]", "main.seeds.0", "less than 4294967296"),
         ("[0, 1]", "[true]", "main.seeds.0", "valid integer"),
-        ("[0, 1]", "[1.0]", "main.seeds.0", "valid integer"),
-        ("[0, 1]", "['1']", "main.seeds.0", "valid integer"),
-        ("[0, 1]", "[]", "main.seeds", "at least 1 item"),
         ("[0, 1]", "42", "main.seeds", "write a list, [42]"),
         (
             "CalibratedLeastSquares",
@@ -94,9 +97,7 @@ def test_the_suite_of_these_tests_is_valid(tmp_path):
         ("CalibratedLeastSquares", "GausianNB", "main.classifiers.ridge", "Did you mean 'GaussianNB'?"),
         ("value: 108", "value: .nan", "main.published.0.value", "nan is not a finite number"),
         ("value: 108", "value: true", "main.published.0.value", "valid number"),
-        ("value: 108", "value: .inf", "main.published.0.value", "inf is not a finite number"),
         ("degree: 3", "degree: .inf", "kernel.settings.degree", "inf is not a finite number"),
-        ("degree: 3", "degree: true", "kernel.settings.degree", "valid number"),
         ("degree: 3", "degre: 3", "kernel.settings.degre", "unknown key 'degre'. Did you mean 'degree'?"),
         ("sizes: [8, 16]", "sizes: []", "kernel.settings.sizes", "at least 1 item"),
         ("gamma: 0.1", "gamma: -.inf", "main.methods.gem.steps.0.GEM.gamma", "-inf is not a finite number"),
@@ -113,7 +114,6 @@ def test_the_suite_of_these_tests_is_valid(tmp_path):
             "PCA: its parameters must be a mapping",
         ),
         ("protocol: kernel_error", "protocol: [a]", "kernel.protocol", "valid string"),
-        ("kernel_error", "kernel_eror", "kernel.protocol", "Did you mean 'kernel_error'?"),
         (
             "{ridge: {component: CalibratedLeastSquares, grid: {ridge: [1.0]}}}",
             "[PCA, PCA]",
@@ -126,15 +126,12 @@ def test_the_suite_of_these_tests_is_valid(tmp_path):
         ("kernel:", "tracked.0a1b2c3d.json:", "experiments", "is the name of a file of results"),
         ("plain:", "Seed-7:", "main.methods", "'Seed-7' is the name of a folder of results"),
         ("plain:", "GEM:", "main.methods", "'gem' and 'GEM' are the same folder"),
-        ("plain:", "gem.:", "main.methods", "'gem' and 'gem.' are the same folder"),
         ("kernel:", "Main:", "experiments", "'main' and 'Main' are the same folder"),
         ("plain:", "../plain:", "main.methods", "should match pattern"),
         ("plain:", f"{'x' * 65}:", "main.methods", "should match pattern"),
         ("    seeds:", "    pack: true\n    seeds:", "main.pack", "no longer needed"),
         ("    seeds:", "    shards: 3\n    seeds:", "main.shards", "no longer needed"),
         ("    seeds:", "    time_limit: 0\n    seeds:", "main.time_limit", "greater than 0"),
-        ("    seeds:", "    time_limit: true\n    seeds:", "main.time_limit", "valid number"),
-        ("title:", "time_limit: -1\ntitle:", "time_limit", "greater than 0"),
         ("    seeds:", "    validation: {n_points: 24}\n    seeds:", "main", "fewer points than"),
         (
             "    seeds:",
@@ -160,6 +157,8 @@ def test_a_wrong_value_names_its_place(tmp_path, old, new, place, words):
 @pytest.mark.parametrize(
     ("old", "new", "place", "words"),
     [
+        ("gamma: 0.1", "gama: 0.1", "main.methods.gem", "GEM has no parameter 'gama'. Did you mean 'gamma'?"),
+        ("gem__gamma", "gen__gamma", "main.methods.gem.grid", "names no step. Did you mean 'gem'?"),
         ("gamma: 0.1", "gamma: '1e-3'", "main.methods.gem", "'gamma' parameter of GEM must be a float"),
         ("gamma: 0.1", "gamma: '1e-3'", "main.methods.gem", "Got '1e-3' instead. Write 1e-3 without quotes."),
         ("gamma: 0.1", "top: None", "main.methods.gem", "Write null, without quotes."),
@@ -225,9 +224,7 @@ def refused_before_work(tmp_path, suite, old, new, place, words):
     ("old", "new", "line", "words"),
     [
         ("A test", "2026-01-31", 2, "'2026-01-31' is a date"),
-        ("A test", "2026-99-99", 2, "'2026-99-99' is a date"),
         ("A test", "!!binary aGVsbG8=", 2, "tag"),
-        ("A test", "!!python/name:os.system ''", 2, "tag"),
         ("[0, 1]", "!!set {0, 1}", 11, "tag"),
         ("[0, 1]", "1" * 5000, 11, "not a number"),
         ("[0, 1]", "&a [*a]", 11, "*a"),
