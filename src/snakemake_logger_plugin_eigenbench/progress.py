@@ -30,13 +30,7 @@ class Job:
 
 
 class Progress:
-    """The state of a run.
-
-    Parameters
-    ----------
-    clock : callable
-        Returns the time in seconds.
-    """
+    """The state of a run, by a clock that returns seconds."""
 
     def __init__(self, clock: Callable[[], float]):
         self.clock = clock

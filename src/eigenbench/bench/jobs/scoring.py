@@ -96,28 +96,11 @@ def score_numbers(model: Any, X: Any, y: NDArray[np.float64]) -> Scores:
 
 
 def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> Scores:
-    """Predict every row once and compare with the labels.
+    """Predict every row once and compare with the labels, codes in ``range(n_classes)`` as the model's.
 
-    Parameters
-    ----------
-    model : classifier
-        Fitted; its ``classes_`` are codes in ``range(n_classes)``.
-    X : array of shape (n, d)
-        The rows.
-    y : array of int, shape (n,)
-        Their class codes.
-    n_classes : int
-        Number of classes of the dataset.
-
-    Returns
-    -------
-    Scores
-        ``error`` (share), ``errors`` (count), ``balanced_error`` (mean of the class error over the classes
-        that occur), and, when the model gives probabilities, ``log_loss`` (nats per row) and ``brier``, the
-        Brier score: the squared distance to the class's indicator, halved where there are two classes.
-
-    Notes
-    -----
+    Metrics are ``error`` (share), ``errors`` (count), ``balanced_error`` (mean of the class error over the
+    classes that occur), and, when the model gives probabilities, ``log_loss`` (nats per row) and ``brier``,
+    the Brier score: the squared distance to the class's indicator, halved where there are two classes.
     Probabilities of one block of rows are in memory at a time, 128 MB.
     """
     has_probabilities = hasattr(model, "predict_proba")
