@@ -10,8 +10,8 @@ import io
 import lzma
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -35,43 +35,16 @@ _CHUNK = 1 << 20
 COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """Positions of the first and last row of a file.
-
-    Attributes
-    ----------
-    names : list of str
-        Of the fields of a row; the first is empty for row names without a header.
-    skipped : frozenset of int
-        Places, from 0, of titles, comments and the header; a quoted field may go over several lines.
-    """
-
-    encoding: str
-    delimiter: str
-    names: list[str]
-    skipped: frozenset[int]
-
-
 def read_delimited(path: Path, *, delimiters: str = _DELIMITERS, header: bool = True) -> pd.DataFrame:
     """Read a table from a text file, also from a compressed one.
 
-    Parameters
-    ----------
-    path : Path
-        UTF-8; UTF-16 and UTF-32 with a mark of the byte order; else Windows-1252.
-    delimiters : str
-        Those tried: the one that gives most lines the same number of fields, more than one. Blanks are tried
-        last. A first line ``sep=;`` settles it.
-    header : bool
-        Whether the first row names the columns; else their names are 1, 2, ….
+    UTF-8; UTF-16 and UTF-32 with a mark of the byte order; else Windows-1252. The delimiter is the one that
+    gives most lines the same number of fields, more than one; blanks are tried last, and a first line
+    ``sep=;`` settles it. Without a header the names are 1, 2, ….
 
-    Returns
-    -------
-    DataFrame
-        Every column as text without blanks around it; empty fields are missing. Lines before the header with
-        another number of fields are titles and left out, as are lines that begin with ``#``. Where every row
-        has one field more than the header, its first field names the row, as R writes it.
+    Every column is text; empty fields are missing. Lines before the header with another number of fields are
+    titles and left out, as are lines that begin with ``#``. Where every row has one field more than the
+    header, its first field names the row, as R writes it.
 
     Raises
     ------
@@ -80,63 +53,46 @@ def read_delimited(path: Path, *, delimiters: str = _DELIMITERS, header: bool = 
         or a header seems to be missing.
     """
     encoding = _encoding(path)
-    layout = _layout(path, encoding, delimiters, header)
-    blanks = layout.delimiter == _SPACES
     with _open(path, encoding) as stream:
-        frame = pd.read_csv(
-            stream,
-            sep=r"\s+" if blanks else layout.delimiter,
-            names=range(len(layout.names)),
-            header=None,
-            index_col=False,
-            skiprows=layout.skipped.__contains__ if layout.skipped else None,
-            dtype=object,
-            keep_default_na=False,
-            na_values=[""],
-            skipinitialspace=True,
-        )
-    return frame.set_axis(layout.names, axis=1)
-
-
-def _layout(path: Path, encoding: str, delimiters: str, header: bool) -> _Layout:
-    """Find delimiter, titles, comments and header in the first lines, then check every row."""
-    with _open(path, encoding) as stream:
-        sample = [line for _, line in zip(range(_SAMPLE_LINES), stream, strict=False)]
+        sample = list(islice(stream, _SAMPLE_LINES))
     if not any(line.strip() for line in sample):
         raise OwnDataError(f"{path.name} is empty")
-    declared = sample[0].strip().lower().removeprefix("sep=") if sample[0].lower().startswith("sep=") else ""
-    delimiter = declared[:1] or _delimiter(sample, delimiters)
-    width = _width([fields for place, _, fields in _rows(sample, delimiter) if place or not declared])
-    skipped, names, counts = set(range(1 if declared else 0)), None, Counter[int]()
-    titles = False
+    declared = sample[0].lower().startswith("sep=")
+    delimiter = sample[0][4:].strip()[:1] if declared else ""
+    delimiter = delimiter or _delimiter(sample, delimiters)
+    width = _width([fields for _, fields in islice(_rows(sample, delimiter), int(declared), None)])
     with _open(path, encoding) as stream:
-        for place, line, fields in _rows(stream, delimiter):
-            if place in skipped:
-                continue
-            begun = names is not None
-            # A header that is one field shorter, as R writes it, is the first row.
-            title = not begun and len(fields) != width and (titles or len(fields) != width - 1)
-            if title or (fields[0].startswith("#") and len(fields) != width):
-                titles = titles or title
-                skipped.add(place)
-            elif not begun:
-                names = [name.strip() for name in fields] if header else _numbered(width)
-                if header:
-                    skipped.add(place)
-            elif len(fields) == width:
-                counts[width] += bool(fields[-1].strip())
-            else:
-                raise OwnDataError(
-                    f"{path.name}: line {line} has {len(fields)} fields, and most have {width}: quote "
-                    "fields that hold the delimiter, or correct the line"
-                )
+        rows = islice(_rows(stream, delimiter), int(declared), None)
+        return _table(path, rows, width, header)
+
+
+def _table(path: Path, rows: Iterable[tuple[int, list[str]]], width: int, header: bool) -> pd.DataFrame:
+    """Leave titles and comments out, take the header, and check the length of every row."""
+    names = None if header else [str(place) for place in range(1, width + 1)]
+    kept: list[list[str | None]] = []
+    titles = False
+    for line, fields in rows:
+        begun = bool(kept) or (header and names is not None)
+        # A header that is one field shorter, as R writes it, is the first row.
+        title = not begun and len(fields) != width and (titles or len(fields) != width - 1)
+        if title or (fields[0].startswith("#") and len(fields) != width):
+            titles = titles or title
+        elif names is None:
+            names = [name.strip() for name in fields]
+        elif len(fields) == width:
+            kept.append([field or None for field in fields])
+        else:
+            raise OwnDataError(
+                f"{path.name}: line {line} has {len(fields)} fields, and most have {width}: quote "
+                "fields that hold the delimiter, or correct the line"
+            )
     if names is None:
         raise OwnDataError(f"{path.name} has no rows")
     if len(names) == width - 1:
-        trailing = width in counts and not counts[width]
+        trailing = bool(kept) and not any((row[-1] or "").strip() for row in kept)
         names = [*names, ""] if trailing else ["", *names]
     _check_names(path, names, header)
-    return _Layout(encoding, delimiter, names, frozenset(skipped))
+    return pd.DataFrame(kept, columns=names, dtype=object)
 
 
 def _check_names(path: Path, names: list[str], header: bool) -> None:
@@ -158,15 +114,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _numbered(width: int) -> list[str]:
-    return [str(place) for place in range(1, width + 1)]
-
-
 def _delimiter(sample: list[str], delimiters: str) -> str:
     """Return the delimiter by which most lines have the same number of fields, above one."""
 
     def regularity(delimiter: str) -> tuple[float, int]:
-        rows = [fields for *_, fields in _rows(sample, delimiter)]
+        rows = [fields for _, fields in _rows(sample, delimiter)]
         width = _width(rows)
         return (sum(len(fields) == width for fields in rows) / len(rows), width) if width > 1 else (0.0, 0)
 
@@ -181,17 +133,17 @@ def _width(rows: list[list[str]]) -> int:
     return max(Counter(map(len, rows)).items(), key=lambda found: (found[1], found[0]), default=(0, 0))[0]
 
 
-def _rows(lines: IO[str] | list[str], delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield place and last line of the rows that are not blank, and their fields."""
-    stripped = (line.strip() + "\n" for line in lines) if delimiter == _SPACES else lines
+def _rows(lines: IO[str] | list[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the last line of each row that is not blank, and its fields."""
+    stripped = (line.strip().replace("\t", " ") + "\n" for line in lines) if delimiter == _SPACES else lines
     reader = csv.reader(stripped, delimiter=delimiter, skipinitialspace=True)
-    for place, fields in enumerate(reader):
+    for fields in reader:
         if any(field.strip() for field in fields):
-            yield place, reader.line_num, fields
+            yield reader.line_num, fields
 
 
 def _encoding(path: Path) -> str:
-    with _open_bytes(path) as stream:
+    with open_bytes(path) as stream:
         start = stream.read(_CHUNK)
         for mark, name in _BYTE_ORDER_MARKS.items():
             if start.startswith(mark):
@@ -210,10 +162,11 @@ def _encoding(path: Path) -> str:
 
 
 def _open(path: Path, encoding: str) -> IO[str]:
-    return io.TextIOWrapper(_open_bytes(path), encoding=encoding, newline="")
+    return io.TextIOWrapper(open_bytes(path), encoding=encoding, newline="")
 
 
-def _open_bytes(path: Path) -> Any:
+def open_bytes(path: Path) -> Any:
+    """Open a file, or what it compresses; of a zip archive the only file."""
     match path.suffix.lower():
         case ".gz":
             return gzip.open(path, "rb")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
-import gzip
-import lzma
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -97,8 +94,7 @@ def read_user_file(
         if target or group or drop:
             raise OwnDataError(f"{path.name} has no columns with names: leave --target, --group, --drop out")
         if kind in _SVMLIGHT and not path.is_dir():
-            opener = _OPENERS.get(path.suffix.lower(), open)
-            return _reading(path, lambda: read_svmlight(path, like, opener))
+            return _reading(path, lambda: read_svmlight(path, like))
         read = read_image_folder if path.is_dir() else _LABELLED[kind]
         return _reading(path, lambda: table_of(path.name, *read(path)))
     frame = read_table(path, header=header)
@@ -169,5 +165,3 @@ _LABELLED: dict[str, Callable[[Path], tuple[Any, Any]]] = {
 }
 
 _SVMLIGHT = ("svmlight", "libsvm", "svm")
-
-_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import io
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from eigenbench.own_data.delimited_text import open_bytes
 from eigenbench.own_data.table import OwnDataError, UserTable, table_of
 
 _LARGEST_INDEX = np.iinfo(np.int32).max - 1
@@ -22,7 +22,7 @@ _LONG_INDEX = re.compile(rb"\s(\d{10,}):")
 _COUNTS = re.compile(rb"\s*(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})\s*")
 
 
-def read_svmlight(path: Path, like: UserTable | None, opener: Callable[..., Any]) -> UserTable:
+def read_svmlight(path: Path, like: UserTable | None) -> UserTable:
     """Read a file of lines ``label index:value …`` or ``label,label index:value …``.
 
     Parameters
@@ -32,8 +32,6 @@ def read_svmlight(path: Path, like: UserTable | None, opener: Callable[..., Any]
         features and labels, is that of the extreme classification repository, whose indices count from 0.
     like : UserTable or None
         Training rows, whose columns and labels the file then has, which it does not say itself.
-    opener : callable
-        ``open``, or that of a compression.
 
     Raises
     ------
@@ -41,7 +39,7 @@ def read_svmlight(path: Path, like: UserTable | None, opener: Callable[..., Any]
         A line of another form, an index that 32 bits can't number, other counts than the first line says, or
         a label that no training row has.
     """
-    with opener(path, "rb") as stream:
+    with open_bytes(path) as stream:
         content = stream.read().removeprefix(codecs.BOM_UTF8)
     first_line, _, rest = content.partition(b"\n")
     counts = _COUNTS.fullmatch(first_line)
