@@ -21,7 +21,7 @@ from eigenbench.own_data.compared_methods import chosen_methods
 from eigenbench.own_data.comparison_run import _answer
 from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.problem import make_problem
-from eigenbench.own_data.progress import FitsEnd, planned_runs
+from eigenbench.own_data.progress import FitsEnd, RunProgress
 from eigenbench.own_data.workspace import write_workspace
 from eigenbench.reporting.__main__ import main as report
 
@@ -39,7 +39,7 @@ def workspace_of(folder):
 def done(tmp_path_factory):
     """A comparison of which all folds are done, the records of them, and the predictions."""
     workspace = workspace_of(tmp_path_factory.mktemp("all"))
-    watch = planned_runs(workspace)
+    watch = RunProgress(workspace)
     fit_all(workspace, watch, "data")
     return workspace, watch
 
@@ -48,12 +48,12 @@ def stopped(done, folder, keep):
     """Return a comparison that has only those runs of another that ``keep`` takes, and its answer."""
     source, watch = done
     workspace = workspace_of(folder)
-    for run in watch.plan.runs:
+    for run in watch.runs:
         if keep(run):
             target = workspace.results / run.folder
             target.parent.mkdir(parents=True, exist_ok=True)
             target.symlink_to(source.results / run.folder)
-    return workspace, _answer(workspace, planned_runs(workspace), FitsEnd.TIME)
+    return workspace, _answer(workspace, RunProgress(workspace), FitsEnd.TIME)
 
 
 def test_all_folds_need_no_note(done, tmp_path):
@@ -75,7 +75,7 @@ def test_methods_are_compared_on_the_folds_that_all_have_done(done, tmp_path):
     for key, line in board.iterrows():
         records = [
             json.loads((workspace.results / run.record).read_bytes())
-            for run in done[1].plan.runs
+            for run in done[1].runs
             if (run.method, run.classifier) == key and run.seed < 2
         ]
         assert line["mean"] == pytest.approx(np.mean([one["metrics"]["test_error"] for one in records]))
@@ -133,7 +133,7 @@ def test_all_methods_do_a_fold_before_the_next_and_one_that_fails_is_left_out(tm
     workspace.suite.write_text(write_yaml(suite))
     command = [sys.executable, "-m", "eigenbench.own_data.fold_fits", str(workspace.folder), "1"]
     assert subprocess.run(command, check=False).returncode == 0
-    records = [read_record(workspace.results / run.record) for run in planned_runs(workspace).plan.runs]
+    records = [read_record(workspace.results / run.record) for run in RunProgress(workspace).runs]
     failed = [one for one in records if one.classifier == "KNeighborsClassifier"]
     assert [one.status for one in failed] == ["failed", *["not_run"] * (N_FOLDS - 1)]
     assert "failed on an earlier fold" in failed[1].failure.message

@@ -25,7 +25,7 @@ from eigenbench.own_data.compared_methods import INPUTS, known_methods
 from eigenbench.own_data.comparison_run import Options, choose, columns_of, rank
 from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.problem import make_problem
-from eigenbench.own_data.progress import planned_runs
+from eigenbench.own_data.progress import RunProgress
 from eigenbench.own_data.table import OwnDataError
 from eigenbench.own_data.terminal import comparison_table
 from eigenbench.own_data.winner import save_winner
@@ -45,11 +45,11 @@ def test_a_table_becomes_a_leaderboard_or_one_sentence(tmp_path, monkeypatch, se
         return
     table, problem, workspace = answer
     assert all(problem.describe())
-    watch = planned_runs(workspace)
+    watch = RunProgress(workspace)
     # The best model is saved and loaded below; to save all as the jobs do takes longer than to fit them.
     monkeypatch.setattr(train, "save_model", pickle_model)
     fit_all(workspace, watch, dataset_name(problem.name))
-    assert len(watch.done()) == watch.n_runs
+    assert len(watch.done()) == len(watch.runs)
     check_failures(workspace, watch)
     board = rank(workspace)
     check_board(board)
@@ -57,7 +57,7 @@ def test_a_table_becomes_a_leaderboard_or_one_sentence(tmp_path, monkeypatch, se
         monkeypatch.chdir(workspace.folder)
         assert report(["--suite", "suites/compare.yaml"]) == 0
     best = board[board["rank"].notna()].iloc[0]
-    save_winner(workspace, problem, watch.plan, best["method"], best["classifier"])
+    save_winner(workspace, problem, best["method"], best["classifier"])
     check_model(load_model(workspace.model), table, problem)
 
 
@@ -83,7 +83,7 @@ def pickle_model(path, model):
 
 def check_failures(workspace, watch):
     """A method that can't work on the data says so; it doesn't stumble."""
-    for run in watch.plan.runs:
+    for run in watch.runs:
         failure = read_record(workspace.results / run.record).failure
         assert failure is None or failure.type in ("ValueError", "LinAlgError"), failure
 

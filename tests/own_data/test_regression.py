@@ -17,7 +17,7 @@ from jobs_here import fit_all
 from eigenbench.methods.model_file import load_model
 from eigenbench.own_data.comparison_run import Options, choose, rank
 from eigenbench.own_data.problem import make_problem, split_by_time
-from eigenbench.own_data.progress import planned_runs
+from eigenbench.own_data.progress import RunProgress
 from eigenbench.own_data.table import OwnDataError, table_of
 from eigenbench.own_data.terminal import answer
 from eigenbench.own_data.winner import advised, save_winner
@@ -47,7 +47,7 @@ def compared(folder, problem, methods=METHODS):
     """Compare methods on a problem; return the folder and the leaderboard."""
     chosen, metric = choose(problem, Options(methods))
     workspace = write_workspace(folder / "out", problem, chosen, metric=metric, seed=0, time_limit=60)
-    fit_all(workspace, planned_runs(workspace), "x")
+    fit_all(workspace, RunProgress(workspace), "x")
     return workspace, rank(workspace)
 
 
@@ -65,7 +65,7 @@ def test_a_table_with_a_number_to_predict_gets_an_answer(tmp_path, monkeypatch, 
     assert board["r2"].is_monotonic_decreasing
     assert best in (None, board.iloc[0]["method"])
     assert answer(board)[-1].startswith("Take ")
-    for run in planned_runs(workspace).plan.runs:
+    for run in RunProgress(workspace).runs:
         metrics = json.loads((workspace.results / run.record).read_bytes())["metrics"]
         arrays = np.load(workspace.results / run.folder / "predictions.npz")
         truth, found = arrays["target"], arrays["estimate"]
@@ -74,7 +74,7 @@ def test_a_table_with_a_number_to_predict_gets_an_answer(tmp_path, monkeypatch, 
         assert metrics["test_mae"] == pytest.approx(mean_absolute_error(truth, found))
         assert metrics["test_r2"] == pytest.approx(r2_score(truth, found))
     line, _ = advised(board)
-    save_winner(workspace, problem, planned_runs(workspace).plan, line["method"], line["classifier"])
+    save_winner(workspace, problem, line["method"], line["classifier"])
     model = load_model(workspace.model)
     assert model.fitted_on_ == f"all {len(y)} rows of X"
     assert root_mean_squared_error(y, model.predict(X)) < line["ci_high"]
@@ -91,7 +91,7 @@ def test_other_metrics_and_a_split_by_time(tmp_path, metric):
     assert (problem.n_train, len(problem.matrix)) == (240, 300)
     chosen, _ = choose(problem, Options(["pca"], metric=metric))
     workspace = write_workspace(tmp_path / "out", problem, chosen, metric=metric, seed=0, time_limit=60)
-    fit_all(workspace, planned_runs(workspace), "x")
+    fit_all(workspace, RunProgress(workspace), "x")
     board = rank(workspace)
     assert board["classifier"].tolist()[-1] == "Dummy"
     assert set(board["compared_over"]) == {"test rows, one run each"}

@@ -21,7 +21,7 @@ from eigenbench.own_data.compared_methods import GRIDS, HELD_OUT, chosen_methods
 from eigenbench.own_data.comparison_run import Options, choose, rank
 from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.problem import make_problem
-from eigenbench.own_data.progress import planned_runs
+from eigenbench.own_data.progress import RunProgress
 from eigenbench.own_data.table import OwnDataError, UserTable
 from eigenbench.own_data.winner import save_winner, settings
 from eigenbench.own_data.workspace import write_workspace
@@ -117,7 +117,7 @@ def searched(tmp_path_factory):
     problem = make_problem(read_user_file(folder / "data.parquet", ["kind"], "site"), n_folds=2)
     methods, metric = choose(problem, Options(["lda"], search=True))
     workspace = write_workspace(folder / "out", problem, methods, metric=metric, seed=0, time_limit=60)
-    watch = planned_runs(workspace)
+    watch = RunProgress(workspace)
     fit_all(workspace, watch, "data")
     return problem, workspace, watch
 
@@ -141,6 +141,6 @@ def test_the_winner_has_the_settings_that_are_best_over_all_folds(searched):
     means = np.mean([[one.score for one in fold] for fold in candidates], axis=0)
     chosen = settings(workspace, lda, "LogisticRegression")
     assert chosen == candidates[0][int(np.argmin(means))].params
-    save_winner(workspace, problem, watch.plan, "lda", "LogisticRegression")
+    save_winner(workspace, problem, "lda", "LogisticRegression")
     model = load_model(workspace.model)
     assert chosen["classifier__C"] == model[-1][-1].C

@@ -41,7 +41,9 @@ def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     table, use_model, in_python = blocks("python")
     commands = [line for block in blocks("console") for line in block.splitlines()]
-    dry_run, compare, search, with_suite, run = (line.removeprefix("$ eigenbench ") for line in commands)
+    dry_run, compare, search, curve, with_suite, run = (
+        line.removeprefix("$ eigenbench ") for line in commands
+    )
     names = {}
     exec(table, names)
 
@@ -78,6 +80,14 @@ def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
     assert "failed" not in done.stdout
     records = list((tmp_path / "eigenbench-flowers-searched" / "results").glob("*/*/lda/**/record.json"))
     assert [len(json.loads(path.read_text())["search"]["candidates"]) for path in records] == [16] * 3
+
+    done = subprocess.run(command(*shlex.split(curve)), capture_output=True, text=True, check=True)
+    assert "Error in % of lda by training rows: " in done.stdout
+    folder = tmp_path / "eigenbench-flowers-curve"
+    curve = pd.read_csv(folder / "curve.csv")
+    assert curve.groupby("method")["rows"].unique().map(list).tolist() == [[15, 30, 60, 120]] * 2
+    assert set(curve["fold"]) == set(range(5))
+    assert "training rows" in (folder / "reports/index.html").read_text()
 
     subprocess.run(command(*shlex.split(with_suite)), check=True)
     assert set(tmp_path.glob("my-study/*")) > {tmp_path / "my-study" / "mine.yaml"}

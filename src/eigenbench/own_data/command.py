@@ -83,6 +83,14 @@ def compare(
             rich_help_panel=_METHODS,
         ),
     ] = False,
+    curve: Annotated[
+        bool,
+        typer.Option(
+            "--curve",
+            help="Also fit the best three to fewer rows, to see whether more would help.",
+            rich_help_panel=_METHODS,
+        ),
+    ] = False,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for the answer.", show_default="300, with --search 3600")
     ] = None,
@@ -124,24 +132,17 @@ def compare(
     started = time.monotonic()
     from eigenbench.own_data.comparison_run import Options, choose, run_comparison
     from eigenbench.own_data.files import read_user_file
-    from eigenbench.own_data.problem import make_problem, split_by_time
+    from eigenbench.own_data.problem import make_problem
     from eigenbench.own_data.progress import FitsEnd
-    from eigenbench.own_data.table import OwnDataError
     from eigenbench.own_data.terminal import Progress
 
-    given = [name for name, value in (("--test", test), ("--time", time_column)) if value is not None]
-    if given and group is not None:
-        raise OwnDataError(f"--group makes folds, and {given[0]} needs none: leave one out")
-    if len(given) > 1:
-        raise OwnDataError("--test and --time both choose the test rows: leave one out")
-    options = Options(_names(methods), _names(exclude), metric, time_limit, search, seed, jobs, suite)
-    columns = target or ()
-    left_out = _names(drop)
+    options = Options(_names(methods), _names(exclude), metric, time_limit, search, curve, seed, jobs, suite)
+    columns, left_out = target or (), _names(drop)
     table = read_user_file(file, columns, group, drop=left_out, header=header)
     tested = None if test is None else read_user_file(test, columns, drop=left_out, header=header, like=table)
-    if time_column is not None:
-        table, tested = split_by_time(table, time_column)
-    problem = make_problem(table, tested, cv, decimal=decimal, kinds=_kinds(types), regression=regression)
+    problem = make_problem(
+        table, tested, cv, time=time_column, decimal=decimal, kinds=_kinds(types), regression=regression
+    )
     for line in problem.describe():
         typer.echo(line)
     if dry_run:
@@ -197,17 +198,18 @@ def _say_plan(problem: Problem, options: Options) -> None:
 
 
 def _say_end(outcome: ComparisonResult, problem: Problem, header: bool, started: float) -> None:
+    from eigenbench.own_data.compared_methods import label
     from eigenbench.own_data.progress import FitsEnd
-    from eigenbench.own_data.terminal import label
     from eigenbench.own_data.winner import how_to_use, rows_of
 
     workspace = outcome.workspace
     if outcome.end is not FitsEnd.DONE:
-        done = len(outcome.watch.done())
+        done, n_runs = len(outcome.watch.done()), len(outcome.watch.runs)
         typer.echo(
-            f"{outcome.end.value}: {done} of {outcome.watch.n_runs} runs are done and kept; "
-            "the same command continues"
+            f"{outcome.end.value}: {done} of {n_runs} runs are done and kept; the same command continues"
         )
+    for line in outcome.curve:
+        typer.echo(line)
     if outcome.saved:
         assert outcome.winner is not None
         typer.echo(f"\n{label(outcome.winner)}, fitted on {rows_of(problem)}, is saved. To use it:\n")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.registry import COMPONENTS, offered_components
 from eigenbench.bench.suites.recipes import RECIPES, Grid
 from eigenbench.bench.suites.steps import grid_size, with_params
@@ -114,6 +115,11 @@ def seconds_of_classifier(name: str, entry: CatalogueEntry) -> float:
         case "KNeighborsClassifier" | "KNeighborsRegressor":
             return 1e-11 * n**2 * d
     return 1e-7 * n * d * c
+
+
+def label(line: Any) -> str:
+    """Name a line: the classifier alone where it gets the raw inputs and is no linear one."""
+    return str(line["method"] if line["classifier"] in (*LINEAR, NO_CLASSIFIER) else line["classifier"])
 
 
 @dataclass(frozen=True)

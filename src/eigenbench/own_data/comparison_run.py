@@ -14,14 +14,17 @@ import pandas as pd
 from eigenbench.bench.jobs.job_spec import search_rows
 from eigenbench.bench.suites.parts import MULTICLASS_METRICS, MULTILABEL_METRICS, REGRESSION_METRICS
 from eigenbench.datasets.splits import fold_split
-from eigenbench.own_data.compared_methods import HELD_OUT, Methods, chosen_methods
+from eigenbench.own_data.compared_methods import DUMMY, HELD_OUT, Methods, chosen_methods, label
+from eigenbench.own_data.more_rows import METHODS, curve_sentences, curve_sizes
 from eigenbench.own_data.problem import Problem
-from eigenbench.own_data.progress import FitsEnd, RunProgress, planned_runs, reporting, run_fits
+from eigenbench.own_data.progress import Done, FitsEnd, RunProgress, reporting, run_fits
 from eigenbench.own_data.table import OwnDataError, unknown
 from eigenbench.own_data.winner import advised, save_winner
 from eigenbench.own_data.workspace import (
+    CURVE,
     EXPERIMENT,
     Workspace,
+    add_curve,
     check_suite_name,
     copy_suite,
     keep_folds,
@@ -44,28 +47,15 @@ _DEFAULT_METRIC = {"multiclass": "error", "multilabel": "micro_f1", "regression"
 #: A fit may take so many times its equal share of the time, if there were but one fold.
 _SHARE = 2.0
 
+#: The share of the time that is kept for a learning curve.
+_CURVE_SHARE = 0.5
+
 
 @dataclass(frozen=True)
 class Options:
-    """Request of the user.
+    """Request of the user; see `eigenbench.compare`.
 
-    Attributes
-    ----------
-    methods, exclude : sequence of str
-        Names of recipes and classifiers.
-    metric : str or None
-        What methods are ranked by; by default the error, the balanced error of imbalanced classes, the
-        micro F1 of labels, or the RMSE of numbers.
-    time_limit : float or None
-        Seconds for the answer, report and model included; by default 300, with a search 3,600.
-    search : bool
-        Choose settings on held-out training rows.
-    seed : int
-        Draws the folds and all else.
-    jobs : int or None
-        Cores; by default all.
-    suite : Path or None
-        Also write the suite here, with its catalogue and data beside it.
+    The suite is also written to the path ``suite``, with its catalogue and data beside it.
     """
 
     methods: Sequence[str] = ()
@@ -73,6 +63,7 @@ class Options:
     metric: str | None = None
     time_limit: float | None = None
     search: bool = False
+    curve: bool = False
     seed: int = 0
     jobs: int | None = None
     suite: Path | None = None
@@ -92,24 +83,18 @@ class Options:
 
 @dataclass(frozen=True)
 class ComparisonResult:
-    """The answer.
+    """The leaderboard, and where all of it is.
 
     Attributes
     ----------
-    board : DataFrame
-        The leaderboard.
-    workspace : Workspace
-        Where all of it is.
-    end : FitsEnd
-        Whether all was done.
-    watch : RunProgress
-        The runs.
     winner : Series or None
         The advised line of the leaderboard; None where no method has a result.
     saved : bool
         Whether the winner was fitted on all rows and saved.
     note : str
         What the table stands on if it is not all that was asked for.
+    curve : list of str
+        Whether more rows would help, in sentences; empty unless it was asked for.
     """
 
     board: pd.DataFrame
@@ -119,6 +104,7 @@ class ComparisonResult:
     winner: pd.Series | None
     saved: bool = False
     note: str = ""
+    curve: Sequence[str] = ()
 
 
 def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
@@ -129,6 +115,8 @@ def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
         raise OwnDataError(f"--jobs {options.jobs} is not a number of cores")
     if options.search:
         check_held_out(problem, options.seed)
+    if options.curve:
+        _check_curve(problem, options)
     known = list(_METRICS[problem.kind])
     default = "balanced_error" if problem.target.imbalanced else _DEFAULT_METRIC[problem.kind]
     if options.metric is not None and options.metric not in known:
@@ -147,42 +135,48 @@ def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
     return methods, metric
 
 
-def check_held_out(problem: Problem, seed: int) -> None:
-    """Draw the held-out rows of every fold, as the runs will.
+def _check_curve(problem: Problem, options: Options) -> None:
+    if problem.kind != "multiclass":
+        raise OwnDataError("--curve counts errors of classes, and this target has none: leave it out")
+    if options.search:
+        raise OwnDataError("--curve takes one setting of each method: leave --curve or --search out")
+    curve_sizes(_fewest_training_rows(problem, options.seed))
 
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    seed : int
-        Which repetition of the folds.
+
+def check_held_out(problem: Problem, seed: int) -> None:
+    """Draw the held-out rows of every fold, as the runs will; the seed chooses a repetition of the folds.
 
     Raises
     ------
     OwnDataError
         If some fold has no rows to hold out, or holding them out leaves one class to fit on.
     """
-    y, n_folds = problem.target.labels, problem.n_folds
-    if problem.kind == "multiclass":
-        y = np.unique(y, return_inverse=True)[1]
-    for fold in range(n_folds or 1):
+    y, groups = problem.codes, problem.groups
+    for fold in range(problem.n_folds or 1):
         try:
-            _check_fold(problem, y, seed * (n_folds or 1) + fold)
+            rows = _training_rows(problem, seed, fold)
+            number = seed * (problem.n_folds or 1) + fold
+            fitted, _ = search_rows(y[rows], HELD_OUT, number, None if groups is None else groups[rows])
+            if problem.kind == "multiclass" and len(np.unique(y[rows][fitted])) < 2:
+                raise ValueError("the training rows that are left are of one class")
         except ValueError as error:
-            named = "--search" if problem.groups is None else "--search or --group"
+            named = "--search" if groups is None else "--search or --group"
             raise OwnDataError(
                 f"fold {fold + 1} has no held-out rows to search by: {error}; leave {named} out"
             ) from error
 
 
-def _check_fold(problem: Problem, y: np.ndarray, seed: int) -> None:
-    rows, groups = np.arange(problem.n_train), problem.groups
-    if problem.n_folds:
-        strata = y if problem.kind == "multiclass" else None
-        rows, _ = fold_split(len(rows), problem.n_folds, seed, strata, groups)
-    fitted, _ = search_rows(y[rows], HELD_OUT, seed, None if groups is None else groups[rows])
-    if problem.kind == "multiclass" and len(np.unique(y[rows][fitted])) < 2:
-        raise ValueError("the training rows that are left are of one class")
+def _training_rows(problem: Problem, seed: int, fold: int) -> np.ndarray:
+    """Return the training rows of a fold, as its runs draw them."""
+    if not problem.n_folds:
+        return np.arange(problem.n_train)
+    strata = problem.codes if problem.kind == "multiclass" else None
+    number = seed * problem.n_folds + fold
+    return fold_split(problem.n_train, problem.n_folds, number, strata, problem.groups)[0]
+
+
+def _fewest_training_rows(problem: Problem, seed: int) -> int:
+    return min(len(_training_rows(problem, seed, fold)) for fold in range(problem.n_folds or 1))
 
 
 def run_comparison(
@@ -191,29 +185,13 @@ def run_comparison(
     options: Options,
     *,
     started: float | None = None,
-    seen: Callable[[RunProgress, set], None] = lambda watch, done: None,
+    seen: Callable[[RunProgress, Done], None] = lambda watch, done: None,
     ranked: Callable[[ComparisonResult], None] = lambda outcome: None,
 ) -> ComparisonResult:
-    """Compare methods on a problem.
+    """Compare methods on a problem, in a folder for all that is written.
 
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    folder : Path
-        For all that is written.
-    options : Options
-        What the user asks for.
-    started : float, optional
-        When the time began, by `time.monotonic`; by default now.
-    seen : callable
-        Gets the runs and those that are done, while they are made.
-    ranked : callable
-        Gets the answer as soon as all runs are done, before report and MLflow are.
-
-    Returns
-    -------
-    ComparisonResult
+    The time began at ``started``, by `time.monotonic`. ``seen`` gets the runs and those that are done, while
+    they are made; ``ranked`` gets the answer before report and MLflow have it.
 
     Raises
     ------
@@ -225,39 +203,33 @@ def run_comparison(
     if options.suite is not None:
         check_suite_name(options.suite)
     share = options.seconds * options.cores / methods.count
-    workspace = write_workspace(
-        folder,
-        problem,
-        methods,
-        metric=metric,
-        seed=options.seed,
-        time_limit=round(min(options.seconds, max(1.0, _SHARE * share)), 1),
-    )
+    limit = round(min(options.seconds, max(1.0, _SHARE * share)), 1)
+    workspace = write_workspace(folder, problem, methods, metric=metric, seed=options.seed, time_limit=limit)
     if options.suite is not None:
         copy_suite(workspace, options.suite)
-    watch = planned_runs(workspace)
-    answered: list[ComparisonResult] = []
-
-    def on_done(done: set) -> None:
-        seen(watch, done)
-        if len(done) == watch.n_runs and not answered:
-            answered.append(_answer(workspace, watch, FitsEnd.DONE))
-            ranked(answered[0])
-
-    end = run_fits(workspace, watch, cores=options.cores, deadline=started + options.seconds, seen=on_done)
-    if not answered:
-        answered.append(_answer(workspace, watch, end))
-        ranked(answered[0])
-    outcome = replace(answered[0], end=end)
+    watch = RunProgress(workspace)
+    deadline = started + options.seconds
+    end = run_fits(
+        workspace,
+        watch,
+        cores=options.cores,
+        deadline=deadline - _CURVE_SHARE * options.seconds * options.curve,
+        seen=lambda done: seen(watch, done),
+    )
+    outcome = _answer(workspace, watch, end)
+    ranked(outcome)
     columns_of(outcome.board).to_csv(workspace.leaderboard, index=False)
-    if end is FitsEnd.INTERRUPTED:
+    if options.curve and outcome.winner is not None and end is not FitsEnd.INTERRUPTED:
+        sizes = curve_sizes(_fewest_training_rows(problem, options.seed))
+        sentences, end = _curve(outcome, sizes, options.cores, deadline - watch.seconds_to_finish(), seen)
+        outcome = replace(outcome, curve=sentences, end=max(end, outcome.end, key=list(FitsEnd).index))
+    if outcome.end is FitsEnd.INTERRUPTED:
         return outcome
-    ranked_on = planned_runs(workspace)
-    with reporting(workspace, ranked_on):
+    with reporting(workspace):
         if outcome.winner is None:
             return outcome
         method, classifier = outcome.winner["method"], outcome.winner["classifier"]
-        save_winner(workspace, problem, ranked_on.plan, method, classifier)
+        save_winner(workspace, problem, method, classifier)
     return replace(outcome, saved=True)
 
 
@@ -265,28 +237,61 @@ def _answer(workspace: Workspace, watch: RunProgress, end: FitsEnd) -> Compariso
     """Rank the methods on the same folds; if not all are done, the suite keeps only those."""
     done = watch.done()
     folds = watch.comparable(done)
-    n_folds = len({run.seed for run in watch.plan.runs})
-    if 0 < len(folds) < n_folds:
+    if 0 < len(folds) < len(watch.folds):
         keep_folds(workspace, folds)
     board = rank(workspace)
     winner, _ = advised(board)
-    note = "" if len(done) == watch.n_runs else _note(watch, done, end)
+    note = "" if len(done) == len(watch.runs) else _note(watch, done, end)
     return ComparisonResult(board, workspace, end, watch, winner, note=note)
 
 
-def _note(watch: RunProgress, done: set[tuple[str, str, int]], end: FitsEnd) -> str:
+def _note(watch: RunProgress, done: Done, end: FitsEnd) -> str:
     """Say which folds a table stands on that lacks some runs."""
     why = "The time was over" if end is FitsEnd.TIME else "Interrupted"
-    folds, seeds = watch.comparable(done), {run.seed for run in watch.plan.runs}
-    n_methods = watch.n_runs // len(seeds)
+    folds, n_folds = watch.comparable(done), len(watch.folds)
+    n_methods = len(watch.runs) // n_folds
     if not folds:
         return f"{why} before any method was done."
     lacking = n_methods - sum(seed == folds[0] for *_, seed in done)
     lacks = f"{lacking} of {n_methods} methods are not done"
-    if len(seeds) == 1:
+    if n_folds == 1:
         return f"{why}: {lacks}."
-    stands = f"{why}: the table stands on {len(folds)} of {len(seeds)} folds"
+    stands = f"{why}: the table stands on {len(folds)} of {n_folds} folds"
     return f"{stands}, where {lacks}." if lacking else f"{stands}, the same for all methods."
+
+
+def _curve(
+    outcome: ComparisonResult,
+    sizes: list[int],
+    cores: int,
+    deadline: float,
+    seen: Callable[[RunProgress, Done], None],
+) -> tuple[list[str], FitsEnd]:
+    """Fit the best lines at four sizes of the training set, write their errors, and say what they mean."""
+    workspace, board = outcome.workspace, outcome.board
+    best = board[board["rank"].notna() & (board["classifier"] != DUMMY)].head(METHODS)
+    lines = {label(line): (line["method"], line["classifier"]) for line in best.to_dict("records")}
+    if not lines:
+        return ["No method is better than guessing: there is no learning curve."], outcome.end
+    add_curve(workspace, lines, sizes)
+    watch = RunProgress(workspace, CURVE)
+    end = run_fits(workspace, watch, cores=cores, deadline=deadline, seen=lambda done: seen(watch, done))
+    found = [
+        (run.method, run.seed, size, error)
+        for run in watch.runs
+        if (record := watch.record(run))
+        for size, error in record["curves"].get("test_error_by_training_rows", ())
+    ]
+    table = pd.DataFrame(found, columns=["method", "fold", "rows", "error"])
+    table.to_csv(workspace.curve, index=False)
+    curves = {
+        name: table[table["method"] == name].pivot(index="fold", columns="rows", values="error")
+        for name in lines
+    }
+    lacking = [name for name, curve in curves.items() if len(curve) < len(watch.folds)]
+    whole = {name: curve for name, curve in curves.items() if name not in lacking}
+    without = f"No learning curve of {', '.join(lacking)}: too little time, or a fit that failed."
+    return [*curve_sentences(whole), *([without] if lacking else [])], end
 
 
 #: What is the same on all lines of a single experiment, or says how the rest was found.

@@ -69,6 +69,12 @@ class Problem:
         return kind if kind == "multilabel" or kind == "regression" else "multiclass"
 
     @property
+    def codes(self) -> np.ndarray:
+        """The targets, classes as whole numbers from 0."""
+        labels = self.target.labels
+        return np.unique(labels, return_inverse=True)[1] if self.kind == "multiclass" else labels
+
+    @property
     def sparse(self) -> bool:
         """True if the features are sparse."""
         return issparse(self.matrix)
@@ -185,6 +191,7 @@ def make_problem(
     test: UserTable | None = None,
     n_folds: int | None = None,
     *,
+    time: str | None = None,
     decimal: str | None = None,
     kinds: Mapping[str, Kind] | None = None,
     regression: bool = False,
@@ -209,6 +216,13 @@ def make_problem(
     OwnDataError
         In one sentence, why it can't be done.
     """
+    if test is not None and time is not None:
+        raise OwnDataError("--test and --time both choose the test rows: leave one out")
+    if table.groups is not None and (test is not None or time is not None):
+        named = "--test" if time is None else "--time"
+        raise OwnDataError(f"--group makes folds, and {named} needs none: leave one out")
+    if time is not None:
+        table, test = split_by_time(table, time)
     targets = table.targets if test is None else _stacked_targets(table, test)
     target = infer_target(targets, regression)
     if test is not None and not target.present[: len(table)].any() > 0:

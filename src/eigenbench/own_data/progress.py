@@ -11,14 +11,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from enum import Enum
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from eigenbench.bench.jobs.child_process import end_with_parent
-from eigenbench.bench.jobs.plan import SuitePlan, load_plan
+from eigenbench.bench.jobs.plan import load_plan
+from eigenbench.bench.records.runs import Run
 from eigenbench.own_data.table import OwnDataError
 from eigenbench.own_data.workspace import EXPERIMENT, Workspace
 from eigenbench.reporting.replicates import headline_direction
@@ -27,6 +26,9 @@ _POLL_S = 0.1
 
 #: Seconds kept for the report and the import into MLflow, and a fit on all rows beside one on a fold's.
 _FINISH_S, _REFIT = 20.0, 1.5
+
+#: Method, classifier and fold of runs.
+Done = set[tuple[str, str, int]]
 
 
 class FitsEnd(Enum):
@@ -37,89 +39,62 @@ class FitsEnd(Enum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True)
 class RunProgress:
-    """Progress of a workflow.
+    """The runs of one experiment of a comparison, and those of them that are done."""
 
-    Attributes
-    ----------
-    plan : SuitePlan
-        Its runs.
-    results : Path
-        Where their records appear.
-    """
+    def __init__(self, workspace: Workspace, experiment: str = EXPERIMENT):
+        self.plan = load_plan(workspace.suite)
+        self.results = workspace.results
+        self.metric = self.plan.suite.experiments[experiment].headline
+        self.lower_is_better = headline_direction(self.plan.suite.experiments[experiment])
+        self.runs = [run for run in self.plan.runs if run.experiment == experiment]
+        self.folds = sorted({run.seed for run in self.runs})
+        self._records: dict[str, dict[str, Any]] = {}
 
-    plan: SuitePlan
-    results: Path
-    _records: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
-
-    @property
-    def n_runs(self) -> int:
-        """The number of records when all is done."""
-        return len(self.plan.runs)
-
-    def done(self) -> set[tuple[str, str, int]]:
-        """Return method, classifier and seed of the runs that have a record."""
+    def done(self) -> Done:
+        """Return the runs that have a record."""
         return {
             (run.method, run.classifier, run.seed)
-            for run in self.plan.runs
+            for run in self.runs
             if (self.results / run.record).exists()
         }
 
-    def complete(self, done: set[tuple[str, str, int]]) -> list[int]:
+    def complete(self, done: Done) -> list[int]:
         """Return the folds on which every method is done, in order."""
-        seeds = sorted({run.seed for run in self.plan.runs})
         counts = Counter(seed for *_, seed in done)
-        return [seed for seed in seeds if counts[seed] * len(seeds) == self.n_runs]
+        return [seed for seed in self.folds if counts[seed] * len(self.folds) == len(self.runs)]
 
-    def comparable(self, done: set[tuple[str, str, int]]) -> list[int]:
-        """Return the folds that methods can be compared on: the complete ones, else that with most runs."""
+    def comparable(self, done: Done) -> list[int]:
+        """Return the folds to compare methods on: the complete ones, else the one with most runs."""
         counts = Counter(seed for *_, seed in done)
-        most = sorted(counts, key=lambda seed: (-counts[seed], seed))
-        return self.complete(done) or most[:1]
+        return self.complete(done) or sorted(counts, key=lambda seed: (-counts[seed], seed))[:1]
 
     def seconds_to_finish(self) -> float:
         """Estimate the time to fit the method that is best so far on all rows, and to report."""
-        experiment = self.plan.suite.experiments[EXPERIMENT]
         values: dict[tuple[str, str], list[tuple[float, float]]] = {}
-        for run in self.plan.runs:
-            if (record := self.record(run.record)) and experiment.headline in record["metrics"]:
+        for run in self.runs:
+            if (record := self.record(run)) and self.metric in record["metrics"]:
                 seconds = (record["fit_seconds"] or 0.0) + (record["train_seconds"] or 0.0)
-                found = (record["metrics"][experiment.headline], seconds)
+                found = (record["metrics"][self.metric], seconds)
                 values.setdefault((run.method, run.classifier), []).append(found)
-        sign = 1 if headline_direction(experiment) else -1
+        sign = 1 if self.lower_is_better else -1
         means = [tuple(map(mean, zip(*found, strict=True))) for found in values.values()]
         return _FINISH_S + (_REFIT * min(means, key=lambda found: sign * found[0])[1] if means else 0.0)
 
-    def record(self, path: str) -> dict[str, Any] | None:
-        """Return the fields of a record below the results, None for one that is not there yet."""
-        if path not in self._records and (self.results / path).exists():
-            self._records[path] = json.loads((self.results / path).read_bytes())
-        return self._records.get(path)
-
-
-def planned_runs(workspace: Workspace) -> RunProgress:
-    """Read the suite that was written."""
-    return RunProgress(load_plan(workspace.suite), workspace.results)
+    def record(self, run: Run) -> dict[str, Any] | None:
+        """Return the fields of a run's record, None if there is none yet."""
+        if run.record not in self._records and (self.results / run.record).exists():
+            self._records[run.record] = json.loads((self.results / run.record).read_bytes())
+        return self._records.get(run.record)
 
 
 def run_fits(
-    workspace: Workspace, watch: RunProgress, *, cores: int, deadline: float, seen: Callable[[set], None]
+    workspace: Workspace, watch: RunProgress, *, cores: int, deadline: float, seen: Callable[[Done], None]
 ) -> FitsEnd:
     """Fit until all is done, only the time to finish is left, or the user interrupts.
 
-    Parameters
-    ----------
-    workspace : Workspace
-        Where it runs; what it prints goes to the log there.
-    watch : RunProgress
-        Its runs.
-    cores : int
-        So many fits at once.
-    deadline : float
-        When the answer is due, report and model included, by `time.monotonic`.
-    seen : callable
-        Gets the runs that are done, again and again.
+    The deadline, by `time.monotonic`, is that of the answer, report and model included. ``seen`` gets the
+    runs that are done, again and again.
 
     Raises
     ------
@@ -131,7 +106,7 @@ def run_fits(
             while process.poll() is None:
                 done = watch.done()
                 seen(done)
-                if len(done) < watch.n_runs and time.monotonic() > deadline - watch.seconds_to_finish():
+                if len(done) < len(watch.runs) and time.monotonic() > deadline - watch.seconds_to_finish():
                     return FitsEnd.TIME
                 time.sleep(_POLL_S)
         except KeyboardInterrupt:
@@ -142,14 +117,15 @@ def run_fits(
 
 
 @contextmanager
-def reporting(workspace: Workspace, watch: RunProgress) -> Iterator[None]:
+def reporting(workspace: Workspace) -> Iterator[None]:
     """Make the report, and import the runs that are there into MLflow, beside the work of the block."""
+    runs = load_plan(workspace.suite).runs
+    records = [run.record for run in runs if (workspace.results / run.record).exists()]
     suite = str(workspace.suite.relative_to(workspace.folder))
-    records = [
-        f"{workspace.results.name}/{run.record}" for run in watch.plan.runs if watch.record(run.record)
-    ]
     commands: list[tuple[str, ...]] = [("eigenbench.reporting", "--suite", suite)]
-    commands += [("eigenbench.tracking", *records)] if records else []
+    if records:
+        paths = (f"{workspace.results.name}/{record}" for record in records)
+        commands.append(("eigenbench.tracking", *paths))
     with ExitStack() as stack:
         processes = [stack.enter_context(_started(workspace, *command)) for command in commands]
         yield

@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 import pandas as pd
 from rich.console import Console
 
+from eigenbench.own_data.compared_methods import label
 from eigenbench.own_data.comparison_run import ComparisonResult, Options, columns_of, run_comparison
 from eigenbench.own_data.problem import Problem, make_problem
 from eigenbench.own_data.table import OwnDataError, table_of
-from eigenbench.own_data.terminal import Progress, answer, label
+from eigenbench.own_data.terminal import Progress, answer
 from eigenbench.reporting.terminal_tables import rank_texts
 
 
@@ -26,12 +27,14 @@ def compare(
     X_test: Any = None,
     y_test: Any = None,
     groups: Any = None,
+    time: str | None = None,
     regression: bool = False,
     cv: int | None = None,
     methods: Sequence[str] = (),
     exclude: Sequence[str] = (),
     metric: str | None = None,
     search: bool = False,
+    curve: bool = False,
     time_limit: float | None = None,
     seed: int = 0,
     jobs: int | None = None,
@@ -53,6 +56,8 @@ def compare(
         Rows to test on, in place of folds.
     groups : array-like of shape (n,), optional
         Rows of one group stay in one fold.
+    time : str, optional
+        Column of X, of dates or numbers: the last fifth of the rows by it is tested. It is left out of X.
     regression : bool, default=False
         Predict numbers even if few differ; fractions, and many different whole numbers, always are.
     cv : int, optional
@@ -67,6 +72,9 @@ def compare(
         ``rmse`` (default), ``mae`` or ``r2``.
     search : bool, default=False
         Choose settings of every method on a quarter of the training rows of each fold.
+    curve : bool, default=False
+        Also fit the three best methods to an eighth, a quarter and a half of the training rows, and say
+        whether more rows would help, and whether the order of methods is about to change. For classes.
     time_limit : float, optional
         Seconds for the answer; by default 300, with a search 3,600. Methods run fold by fold, and are
         compared on the folds that all have done by then; a warning says on how many.
@@ -86,7 +94,8 @@ def compare(
         ``difference`` to the best with its interval; ``balanced_error``; ``log_loss`` (nats per row);
         ``seconds`` to fit, ``predictions_per_second``, ``peak_rss_mb`` (MiB), means over folds;
         ``without_result``, which folds have none and why. A notebook shows seven columns and the advice,
-        which is also in ``board.attrs["answer"]``.
+        which is also in ``board.attrs["answer"]``. ``board.attrs["curve"]`` has the ``error`` of each
+        ``method`` and ``fold`` by training ``rows``, as lists.
 
     Raises
     ------
@@ -107,8 +116,9 @@ def compare(
     if (X_test is None) != (y_test is None):
         raise OwnDataError("X_test and y_test go together")
     test = None if X_test is None else table_of("X_test", X_test, y_test)
-    problem = make_problem(table_of("X", X, y, groups), test, cv, regression=regression)
-    options = Options(methods, exclude, metric, time_limit, search, seed, jobs)
+    table = table_of("X", X, y, groups)
+    problem = make_problem(table, test, cv, time=time, regression=regression)
+    options = Options(methods, exclude, metric, time_limit, search, curve, seed, jobs)
     if out is not None:
         return _board(_run_shown(problem, Path(out), options))
     with tempfile.TemporaryDirectory(prefix="eigenbench-") as folder:
@@ -150,5 +160,7 @@ def _board(outcome: ComparisonResult) -> pd.DataFrame:
         warnings.warn(outcome.note, stacklevel=3)
     board = Leaderboard(columns_of(outcome.board))
     saved = str(outcome.workspace.model) if outcome.saved and outcome.workspace.model.exists() else None
-    board.attrs |= {"answer": answer(outcome.board), "model": saved}
+    board.attrs |= {"answer": [*outcome.curve, *answer(outcome.board)], "model": saved}
+    if outcome.curve and outcome.workspace.curve.exists():
+        board.attrs["curve"] = pd.read_csv(outcome.workspace.curve).to_dict("list")
     return board

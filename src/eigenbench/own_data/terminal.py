@@ -12,9 +12,8 @@ from rich.progress import Progress as Bar
 from rich.text import Text
 
 from eigenbench.bench.suites.parts import REGRESSION_METRICS
-from eigenbench.own_data.compared_methods import DUMMY, INPUTS, LINEAR
+from eigenbench.own_data.compared_methods import DUMMY, INPUTS, label
 from eigenbench.own_data.winner import advised
-from eigenbench.own_data.workspace import EXPERIMENT
 from eigenbench.reporting.formatting import lower_is_better, metric_style, seconds, sentence
 from eigenbench.reporting.leaderboard import leaderboard_notes
 from eigenbench.reporting.terminal_tables import rank_texts, text_table
@@ -22,7 +21,7 @@ from eigenbench.reporting.terminal_tables import rank_texts, text_table
 if TYPE_CHECKING:
     from eigenbench.bench.records.runs import Run
     from eigenbench.own_data.comparison_run import ComparisonResult
-    from eigenbench.own_data.progress import RunProgress
+    from eigenbench.own_data.progress import Done, RunProgress
 
 #: Shown last, if there is room; the first column always is.
 _FURTHER, _FEWEST = {"balanced_error": "balanced", "log_loss": "log loss", "r2": "R²"}, 1
@@ -87,11 +86,6 @@ class _Lines:
         columns = [["#", *map(str, self._ranks)], ["method", *map(str, self._names)]]
         columns += [[heading, *self._cells[heading]] for heading in shown]
         return sum(1 + max(map(len, column)) for column in columns)
-
-
-def label(line: Any) -> str:
-    """Name a line: the classifier alone where it gets the raw inputs and is no linear one."""
-    return str(line["method"] if line["classifier"] in LINEAR else line["classifier"])
 
 
 def answer(board: pd.DataFrame) -> list[str]:
@@ -193,15 +187,15 @@ class Progress:
     ) -> None:
         self._bar.stop()
 
-    def seen(self, watch: RunProgress, done: set[tuple[str, str, int]]) -> None:
+    def seen(self, watch: RunProgress, done: Done) -> None:
         """Show how many runs are done, the first result of each method, and how many folds are complete."""
-        self._bar.update(self._task, total=watch.n_runs, completed=len(done))
-        for run in watch.plan.runs:
+        self._bar.update(self._task, total=len(watch.runs), completed=len(done))
+        for run in watch.runs:
             name = (run.method, run.classifier)
             if name not in self._shown and (*name, run.seed) in done:
                 self._shown.add(name)
                 self._console.print(_line(watch, run), highlight=False)
-        complete, n_folds = len(watch.complete(done)), len({run.seed for run in watch.plan.runs})
+        complete, n_folds = len(watch.complete(done)), len(watch.folds)
         if n_folds > 1 and complete > self._complete:
             self._complete = complete
             self._console.print(f"fold {complete} of {n_folds} is done by all methods", highlight=False)
@@ -217,15 +211,13 @@ class Progress:
 
 def _line(watch: RunProgress, run: Run) -> str:
     """Say the metric of a run that is done, or why it has none."""
-    metric = watch.plan.suite.experiments[EXPERIMENT].headline
-    record = watch.record(run.record)
+    record, metric = watch.record(run), watch.metric
     assert record is not None
     name = label({"method": run.method, "classifier": run.classifier})
     if metric not in record["metrics"]:
         failure = record["failure"] or {}
         return f"{name}: {record['status']}: {failure.get('message', '')[:150]}"
-    seeds = sorted({other.seed for other in watch.plan.runs})
-    fold = f"fold {seeds.index(run.seed) + 1} " if len(seeds) > 1 else ""
+    fold = f"fold {watch.folds.index(run.seed) + 1} " if len(watch.folds) > 1 else ""
     style = metric_style(metric)
     value = f"{style.measured(record['metrics'][metric])} {style.unit}".strip()
     return f"{name}: {fold}{metric.removeprefix('test_').replace('_', ' ')} {value}"

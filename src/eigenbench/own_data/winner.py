@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from eigenbench.bench.jobs.pipelines import fit_features
-from eigenbench.bench.jobs.plan import MethodPlan, SuitePlan
+from eigenbench.bench.jobs.plan import MethodPlan, load_plan
 from eigenbench.bench.jobs.search import fit_classifier, with_candidate
 from eigenbench.bench.records.record import read_record
 from eigenbench.bench.suites.steps import Params
@@ -21,7 +21,7 @@ from eigenbench.methods.model_file import save_model
 from eigenbench.own_data.compared_methods import DUMMY, INPUTS, LINEAR
 from eigenbench.own_data.delimited_text import COMPRESSED
 from eigenbench.own_data.problem import Problem
-from eigenbench.own_data.workspace import Workspace
+from eigenbench.own_data.workspace import EXPERIMENT, Workspace
 
 
 def advised(board: pd.DataFrame) -> tuple[pd.Series | None, pd.DataFrame]:
@@ -52,7 +52,7 @@ def advised(board: pd.DataFrame) -> tuple[pd.Series | None, pd.DataFrame]:
     return tied.loc[chosen], tied.drop(index=chosen)
 
 
-def save_winner(workspace: Workspace, problem: Problem, plan: SuitePlan, method: str, classifier: str) -> Any:
+def save_winner(workspace: Workspace, problem: Problem, method: str, classifier: str) -> Any:
     """Fit a method on all rows, those of a test file included, and write ``model.skops``.
 
     Its settings are those with the best score on the held-out training rows of all folds together.
@@ -63,7 +63,8 @@ def save_winner(workspace: Workspace, problem: Problem, plan: SuitePlan, method:
         From a table like the user's, or sparse rows, to labels as the user writes them. Its ``fitted_on_``
         says on which rows it was fitted.
     """
-    (found,) = (one for one in plan.methods if one.spec.method == method)
+    plan = load_plan(workspace.suite)
+    (found,) = (one for one in plan.of(EXPERIMENT) if one.spec.method == method)
     spec, seed = found.spec, found.seeds[0]
     X, y = problem.matrix, problem.target.labels
     if problem.multilabel:

@@ -6,8 +6,7 @@ import hashlib
 import io
 import re
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,47 +19,24 @@ from eigenbench.own_data.compared_methods import HELD_OUT, Methods
 from eigenbench.own_data.problem import Problem
 from eigenbench.own_data.table import OwnDataError
 
-#: The suite's name, which is that of its file, and its only experiment.
-SUITE, EXPERIMENT = "compare", "methods"
+#: The suite's name, which is that of its file, and its experiments.
+SUITE, EXPERIMENT, CURVE = "compare", "methods", "curve"
 
 _SEEDS = 2**32
 
 
-@dataclass(frozen=True)
 class Workspace:
-    """Folder of a comparison."""
+    """The folder of a comparison, and the paths in it."""
 
-    folder: Path
-
-    @property
-    def suites(self) -> Path:
-        """The folder of the suite, its catalogue and the data."""
-        return self.folder / "suites"
-
-    @property
-    def suite(self) -> Path:
-        """The suite file."""
-        return self.suites / f"{SUITE}.yaml"
-
-    @property
-    def leaderboard(self) -> Path:
-        """The answer as a table."""
-        return self.folder / "leaderboard.csv"
-
-    @property
-    def results(self) -> Path:
-        """The folder of the records."""
-        return self.folder / "results"
-
-    @property
-    def model(self) -> Path:
-        """The winner, fitted on all rows."""
-        return self.folder / "model.skops"
-
-    @property
-    def log(self) -> Path:
-        """File of Snakemake's messages."""
-        return self.folder / "compare.log"
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.suites = folder / "suites"
+        self.suite = self.suites / f"{SUITE}.yaml"
+        self.leaderboard = folder / "leaderboard.csv"
+        self.curve = folder / "curve.csv"
+        self.results = folder / "results"
+        self.model = folder / "model.skops"
+        self.log = folder / "compare.log"
 
 
 def write_workspace(
@@ -68,59 +44,57 @@ def write_workspace(
 ) -> Workspace:
     """Write data, catalogue and suite; what is there already and the same stays valid.
 
-    Parameters
-    ----------
-    folder : Path
-        Created if need be.
-    problem : Problem
-        The data.
-    methods : Methods
-        What is compared.
-    metric : str
-        Without ``test_``.
-    seed : int
-        Which repetition of the folds.
-    time_limit : float
-        Seconds that one fit may take.
+    The metric is without ``test_``, the seed chooses a repetition of the folds, and the limit is that of one
+    fit in seconds.
 
     Raises
     ------
     OwnDataError
         If the folder holds something else, or the seed is too large.
-    OSError
-        If it can't be written.
     """
     workspace = Workspace(folder)
     if folder.exists() and any(folder.iterdir()) and not workspace.suite.exists():
         raise OwnDataError(f"{folder} is no folder of a comparison, and not empty: name another with --out")
-    if not 0 <= seed < _SEEDS // max(problem.n_folds, 1):
-        raise OwnDataError(f"--seed {seed} is not between 0 and {_SEEDS // max(problem.n_folds, 1) - 1}")
+    most = _SEEDS // max(problem.n_folds, 1) - 1
+    if not 0 <= seed <= most:
+        raise OwnDataError(f"--seed {seed} is not between 0 and {most}")
     workspace.suites.mkdir(parents=True, exist_ok=True)
     name = dataset_name(problem.name)
     files = {f"{name}_{part}.npz": _npz(arrays) for part, arrays in problem.arrays().items()}
     for file, content in files.items():
         _write(workspace.suites / file, content)
-    entry = _entry(problem, {file: hashlib.sha256(data).hexdigest() for file, data in files.items()}, files)
-    _write(workspace.suites / OWN_CATALOGUE, write_yaml({"datasets": {name: entry}}).encode())
-    _write(workspace.suite, write_yaml(_suite(name, problem, methods, metric, seed, time_limit)).encode())
+    _write_yaml(workspace.suites / OWN_CATALOGUE, {"datasets": {name: _entry(problem, files)}})
+    _write_yaml(workspace.suite, _suite(name, problem, methods, metric, seed, time_limit))
     return workspace
 
 
 def keep_folds(workspace: Workspace, seeds: Sequence[int]) -> None:
-    """Leave some folds only in the suite, and say so in its title: those that an answer stands on.
-
-    Parameters
-    ----------
-    workspace : Workspace
-        That `write_workspace` wrote.
-    seeds : sequence of int
-        The folds.
-    """
+    """Leave only the folds in the suite that an answer stands on, and say so in its title."""
     suite = read_yaml(workspace.suite)
     experiment = suite["experiments"][EXPERIMENT]
     suite["title"] += f", on {len(seeds)} of {len(experiment['seeds'])} folds"
     experiment["seeds"] = list(seeds)
-    _write(workspace.suite, write_yaml(suite).encode())
+    _write_yaml(workspace.suite, suite)
+
+
+def add_curve(workspace: Workspace, lines: Mapping[str, tuple[str, str]], sizes: Sequence[int]) -> None:
+    """Add an experiment to the suite: the learning curves of some lines, by name (method, classifier)."""
+    suite = read_yaml(workspace.suite)
+    ranked = suite["experiments"][EXPERIMENT]
+    methods = {}
+    for name, (method, classifier) in lines.items():
+        spec = ranked["classifiers"][classifier]
+        last = {spec.get("component", classifier): spec.get("params", {})}
+        methods[name] = {"steps": [*ranked["methods"][method]["steps"], last]}
+    suite["time_limit"] *= 2  # all smaller sizes together take as long as the whole
+    suite["experiments"][CURVE] = {
+        "dataset": ranked["dataset"],
+        "seeds": ranked["seeds"],
+        "protocol": "learning_curve",
+        "settings": {"train_rows": list(sizes), "test_rows": _SEEDS},
+        "methods": methods,
+    }
+    _write_yaml(workspace.suite, suite)
 
 
 def check_suite_name(path: Path) -> None:
@@ -132,17 +106,7 @@ def check_suite_name(path: Path) -> None:
 def copy_suite(workspace: Workspace, path: Path) -> None:
     """Write the suite to a file, and its catalogue and data beside it, so that it runs from there.
 
-    Parameters
-    ----------
-    workspace : Workspace
-        That `write_workspace` wrote.
-    path : Path
-        Replaced if it is there.
-
-    Raises
-    ------
-    OwnDataError
-        If the name is not one of a suite, or another catalogue or other data stand beside it.
+    A suite of that name is replaced; another catalogue, or other data, beside it is an `OwnDataError`.
     """
     check_suite_name(path)
     entries = load_catalogue(workspace.suites / OWN_CATALOGUE).datasets.values()
@@ -164,7 +128,7 @@ def dataset_name(text: str) -> str:
     return name if re.match("[a-z]", name) else f"data_{name}".rstrip("_")
 
 
-def _entry(problem: Problem, sums: dict[str, str], files: dict[str, bytes]) -> dict[str, Any]:
+def _entry(problem: Problem, files: dict[str, bytes]) -> dict[str, Any]:
     parts = [file.rpartition("_")[2].removesuffix(".npz") for file in files]
     split: dict[str, Any] = {"kind": "official"}
     if problem.n_folds:
@@ -184,7 +148,11 @@ def _entry(problem: Problem, sums: dict[str, str], files: dict[str, bytes]) -> d
             "classes": problem.n_classes,
         },
         "files": {
-            file: {"sha256": sums[file], "bytes": len(content), "sources": [{"path": file}]}
+            file: {
+                "sha256": hashlib.sha256(content).hexdigest(),
+                "bytes": len(content),
+                "sources": [{"path": file}],
+            }
             for file, content in files.items()
         },
     }
@@ -215,6 +183,10 @@ def _npz(arrays: dict[str, Any]) -> bytes:
     stream = io.BytesIO()
     np.savez(stream, allow_pickle=False, **arrays)
     return stream.getvalue()
+
+
+def _write_yaml(path: Path, content: dict[str, Any]) -> None:
+    _write(path, write_yaml(content).encode())
 
 
 def _write(path: Path, content: bytes) -> None:

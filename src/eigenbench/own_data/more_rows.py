@@ -1,0 +1,90 @@
+"""Gain from more rows, and order of the methods with twice as many, by learning curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from eigenbench.comparison.differences import compare_values
+from eigenbench.comparison.learning_curves import ADVANTAGE, Curve
+from eigenbench.own_data.table import OwnDataError
+
+#: The methods of a curve, the sizes of its training sets, each twice the one before, and the fewest rows.
+METHODS, _SIZES, _FEWEST = 3, 4, 10
+
+
+def curve_sizes(n_train: int) -> list[int]:
+    """Return four sizes of a training set, up to all of its rows.
+
+    Raises
+    ------
+    OwnDataError
+        If the smallest would have less than ten rows.
+    """
+    sizes = [n_train // 2**place for place in reversed(range(_SIZES))]
+    if sizes[0] < _FEWEST:
+        needed = _FEWEST * 2 ** (_SIZES - 1)
+        raise OwnDataError(f"--curve needs {needed} training rows, and there are {n_train}: leave it out")
+    return sizes
+
+
+def curve_sentences(curves: Mapping[str, Curve]) -> list[str]:
+    """Say what the errors are at each size, whether more rows would help, and which method is then first.
+
+    Parameters
+    ----------
+    curves : mapping of str to DataFrame
+        Errors by method, folds x sizes; the last size is that of all training rows.
+
+    Returns
+    -------
+    list of str
+        Sentences. Differences are paired over folds and have simultaneous 95 % intervals. The order with
+        twice the rows rests on errors that fall with the logarithm of the rows as from half of them to all.
+    """
+    lines = []
+    for name, curve in curves.items():
+        means = ", ".join(f"{_percent(curve[size])} ({size:,})" for size in curve)
+        lines.append(f"Error in % of {name} by training rows: {means}.")
+    return [*lines, *(_gain(name, curve) for name, curve in curves.items()), *_order(curves)]
+
+
+def _gain(name: str, curve: Curve) -> str:
+    half, full = curve.columns[-2:]
+    compared = compare_values(pd.DataFrame({"half": curve[half], "full": curve[full]}))
+    line = compared.table.loc["half" if curve[full].mean() <= curve[half].mean() else "full"]
+    if pd.isna(line["p_value"]):
+        return f"{name}: too few folds to say whether more rows would help."
+    change = 100 * (curve[full] - curve[half]).mean()
+    width = 100 * (line["difference_high"] - line["difference"])
+    low, high = change - width, change + width
+    seen = f"from {half:,} to {full:,} its error changes by {change:+.2f} points [{low:.2f}, {high:.2f}]"
+    if high < 0:
+        return f"{name}: more rows would help, {seen}."
+    if -low <= 100 * (1 - ADVANTAGE) * curve[full].mean():
+        return f"{name}: more rows would hardly help, {seen}."
+    return f"{name}: these folds do not say whether more rows would help, {seen}."
+
+
+def _order(curves: Mapping[str, Curve]) -> list[str]:
+    if len(curves) < 2:
+        return []
+    half, full = next(iter(curves.values())).columns[-2:]
+    means = pd.Series({name: curve[full].mean() for name, curve in curves.items()})
+    doubled = pd.DataFrame({name: 2 * curve[full] - curve[half] for name, curve in curves.items()})
+    compared = compare_values(doubled.dropna())
+    if compared.refusal:
+        return ["Too few folds to say whether the order of these methods is about to change."]
+    first, then = means.idxmin(), doubled.mean().idxmin()
+    level = [name for name in doubled if name != then and compared.table["tied"].fillna(True)[name]]
+    projected = f"with {2 * full:,} training rows, as the last doubling goes on"
+    if first == then and not level:
+        return [f"The order is not about to change: {then} stays first {projected}."]
+    if first != then and first not in level:
+        return [f"The order is about to change: {then} is ahead of {first} {projected}."]
+    return [f"Which is first {projected}, is open: {', '.join([then, *level])} are not distinguished."]
+
+
+def _percent(errors: pd.Series) -> str:
+    return f"{100 * errors.mean():.2f}"
