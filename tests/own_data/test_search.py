@@ -60,6 +60,14 @@ def test_svc_is_left_out_of_large_tables_unless_it_is_asked_for():
     assert not asked.note
 
 
+def test_gradient_boosting_takes_fewer_steps_on_large_tables():
+    large, middling = (
+        chosen_methods("multiclass", False, n_rows=10_000, n_features=d, n_classes=10) for d in (700, 50)
+    )
+    assert large.classifiers["HistGradientBoostingClassifier"]["params"]["max_iter"] == 50
+    assert not middling.classifiers["HistGradientBoostingClassifier"]["params"]
+
+
 def test_discriminants_of_few_rows_solve_no_problem_of_all_columns():
     few, searched, narrow = (
         chosen_methods("multiclass", False, ["lda"], n_rows=80, n_features=d, search=search)
@@ -105,6 +113,10 @@ def test_sparse_rows_go_to_those_that_take_them():
     assert "HistGradientBoostingClassifier" not in methods.classifiers
     assert methods.classifiers["RandomForestClassifier"]["params"] == {"class_weight": "balanced"}
     assert methods.steps["svd"][0] == {"TruncatedSVD": {"n_components": 49}}
+    assert methods.steps["nystroem"] == [
+        {"Normalizer": {}},
+        {"Nystroem": {"n_components": 300, "gamma": 1.0}},
+    ]
     assert "LinearSVC" in methods.classifiers
     assert "LinearSVC" not in chosen_methods("multiclass", False).classifiers
 

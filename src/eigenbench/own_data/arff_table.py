@@ -23,17 +23,8 @@ _DATE_PART = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+")
 def read_arff_table(path: str | Path) -> pd.DataFrame:
     """Read a file whose attributes are numbers, dates, texts or one of listed values.
 
-    Parameters
-    ----------
-    path : path-like
-        UTF-8; ``%`` starts a comment line, and ``?`` is a missing value, as ``NaN`` is among numbers. Values
-        stand between commas, tabs or blanks.
-
-    Returns
-    -------
-    DataFrame
-        float64 columns of numbers, datetimes of dates, read in the form that the file declares, texts of all
-        else.
+    UTF-8; ``%`` starts a comment line, and ``?`` is a missing value, as ``NaN`` is among numbers. Columns are
+    float64, datetimes in the form that the file declares, and texts.
 
     Raises
     ------

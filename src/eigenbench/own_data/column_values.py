@@ -56,19 +56,16 @@ _SAMPLE = 200
 def infer_kind(column: pd.Series) -> tuple[Kind, list[str]]:
     """Find what a column holds, and in which forms it may be written.
 
-    Parameters
-    ----------
-    column : Series
-        Of any type. Texts are tried as numbers, then as dates: a form counts if at least 95 % of the values
-        that are present have it. Zeros in front, as in ``00042``, and more than 15 digits are codes.
+    Texts are tried as numbers, then as dates: a form counts if at least 95 % of the values that are present
+    have it; other text is a category. Zeros in front, as in ``00042``, and more than 15 digits are codes.
 
     Returns
     -------
     kind : {"number", "date", "category"}
-        Text that is neither number nor date is a category.
+        What it holds.
     forms : list of str
         Of numbers written as text the possible decimal signs, ``.`` and ``,``; of dates written as text one
-        format of `pandas.to_datetime`; empty for a column that is not text, and for a category.
+        format of `pandas.to_datetime`; else empty.
     """
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
         return "date", []
@@ -104,12 +101,8 @@ def decimal_sign(columns: Iterable[list[str]], default: str = ".") -> str:
 def parse_numbers(texts: Iterable[str], decimal: str) -> pd.Series:
     """Return the numbers that texts are, as float64, NaN for those that are none.
 
-    Parameters
-    ----------
-    texts : iterable of str
-        Such as ``-1,234.50``, ``$12``, ``5 %`` (5), ``(3)`` (-3), ``1e-3``.
-    decimal : {".", ","}
-        The decimal sign; the other one may separate thousands.
+    Texts such as ``-1,234.50``, ``$12``, ``5 %`` (5), ``(3)`` (-3), ``1e-3``; the sign ``.`` or ``,`` that is
+    not the decimal one may separate thousands.
     """
     found = pd.Series(texts, dtype=object)
     plain = pd.to_numeric(found, errors="coerce")
@@ -121,12 +114,7 @@ def parse_numbers(texts: Iterable[str], decimal: str) -> pd.Series:
 def parse_dates(column: pd.Series, form: str) -> pd.Series:
     """Return days since 1970 as float64, NaN where a value is no date in this form.
 
-    Parameters
-    ----------
-    column : Series
-        Of dates, or of texts.
-    form : str
-        The format of texts, from `infer_kind`; empty for a column of dates.
+    The form of texts is that of `infer_kind`, empty for a column of dates.
     """
     if pd.api.types.is_timedelta64_dtype(column):
         return (column / pd.Timedelta(days=1)).astype("float64")

@@ -129,6 +129,7 @@ def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
         options.exclude,
         n_rows=problem.matrix.shape[0],
         n_features=problem.n_features,
+        n_classes=problem.n_classes,
         balanced=metric == "balanced_error",
         search=options.search,
     )

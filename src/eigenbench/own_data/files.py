@@ -64,25 +64,9 @@ def read_user_file(
 ) -> UserTable:
     """Read a file or folder and divide it into features, targets and groups.
 
-    Parameters
-    ----------
-    path : Path
-        A table (see `read_table`); npz (with ``X`` and ``y``), svmlight, or a folder with a folder of images
-        for each class.
-    target, group : sequence of str, and str, optional
-        Columns of a table. The other formats say themselves what is to be predicted.
-    drop : sequence of str
-        Columns of a table to leave out.
-    header : bool
-        Whether the first row of a text names the columns.
-    like : UserTable, optional
-        Training rows: a svmlight file then has their first column and their number of columns, which it does
-        not say itself.
-
-    Returns
-    -------
-    UserTable
-        The rows, in the file's order.
+    Beside tables (see `read_table`), whose columns ``target``, ``group`` and ``drop`` name: npz (with ``X``
+    and ``y``), svmlight, or a folder with a folder of images for each class, which say themselves what is to
+    be predicted. A svmlight file of test rows has the columns of the training rows, ``like``.
 
     Raises
     ------

@@ -32,16 +32,9 @@ def curve_sizes(n_train: int) -> list[int]:
 def curve_sentences(curves: Mapping[str, Curve]) -> list[str]:
     """Say what the errors are at each size, whether more rows would help, and which method is then first.
 
-    Parameters
-    ----------
-    curves : mapping of str to DataFrame
-        Errors by method, folds x sizes; the last size is that of all training rows.
-
-    Returns
-    -------
-    list of str
-        Sentences. Differences are paired over folds and have simultaneous 95 % intervals. The order with
-        twice the rows rests on errors that fall with the logarithm of the rows as from half of them to all.
+    Curves are errors by method, folds x sizes, up to all training rows. Differences are paired over folds
+    and have simultaneous 95 % intervals. The order with twice the rows rests on errors that fall with the
+    logarithm of the rows as from half of them to all.
     """
     lines = []
     for name, curve in curves.items():

@@ -42,10 +42,6 @@ class Problem:
         The number of rows that are not those of a test file.
     n_folds : int
         Of the cross-validation; 0 with a test file.
-    groups : ndarray of int64, or None
-        The group of each row.
-    first_column : int
-        The number of the first column in a svmlight file, 0 or 1.
     """
 
     name: str
@@ -157,13 +153,7 @@ class Problem:
 
 
 def split_by_time(table: UserTable, column: str) -> tuple[UserTable, UserTable]:
-    """Divide a table into the earlier rows and the last fifth; the column itself is left out.
-
-    Raises
-    ------
-    OwnDataError
-        If there is no such column, a row has no time there, or all have the same.
-    """
+    """Divide a table into the earlier rows and the last fifth; the column itself is left out."""
     if issparse(table.features) or column not in table.features.columns:
         known = () if issparse(table.features) else table.features.columns
         raise unknown("column", column, known)
@@ -196,20 +186,11 @@ def make_problem(
     kinds: Mapping[str, Kind] | None = None,
     regression: bool = False,
 ) -> Problem:
-    """Make a problem of a table.
+    """Make a problem of a table, and of the rows to test on in place of folds.
 
-    Parameters
-    ----------
-    table : UserTable
-        All rows, or the training rows.
-    test : UserTable, optional
-        Rows to test on, in place of folds.
-    n_folds : int, optional
-        Of the cross-validation; by default five, or three of more than 20,000 rows.
-    decimal, kinds : optional
-        Parameters of `TableEncoder`.
-    regression : bool
-        Numbers are no classes, even if few differ.
+    There are five folds by default, or three of more than 20,000 rows. ``time`` names a column whose last
+    fifth of rows is tested; ``decimal`` and ``kinds`` are parameters of `TableEncoder`; with ``regression``
+    numbers are no classes, even if few differ.
 
     Raises
     ------

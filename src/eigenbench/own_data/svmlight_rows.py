@@ -25,13 +25,9 @@ _COUNTS = re.compile(rb"\s*(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})\s*")
 def read_svmlight(path: Path, like: UserTable | None) -> UserTable:
     """Read a file of lines ``label index:value …`` or ``label,label index:value …``.
 
-    Parameters
-    ----------
-    path : Path
-        Its indices count from 0 if one is 0, else from 1. A first line of three numbers, those of rows,
-        features and labels, is that of the extreme classification repository, whose indices count from 0.
-    like : UserTable or None
-        Training rows, whose columns and labels the file then has, which it does not say itself.
+    Indices count from 0 if one is 0, else from 1. A first line of three numbers, those of rows, features and
+    labels, is that of the extreme classification repository, whose indices count from 0. A file of test rows
+    has the columns and labels of the training rows, ``like``, as it does not say them itself.
 
     Raises
     ------

@@ -27,20 +27,10 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> OwnDataError:
 
 @dataclass(frozen=True)
 class UserTable:
-    """Rows as the user gives them.
+    """Rows as the user gives them, and the name of the file, or ``X``, that messages call them by.
 
-    Attributes
-    ----------
-    name : str
-        What messages call it: the file's name, or ``X``.
-    features : DataFrame or csr_array of shape (n, d)
-        What to predict from.
-    targets : DataFrame of shape (n, c)
-        The columns to predict.
-    groups : Series of length n, or None
-        The group of each row.
-    first_column : int
-        The number of the first column in a svmlight file, 0 or 1.
+    Features are a DataFrame or csr_array. ``first_column`` is the number of the first column in a svmlight
+    file, 0 or 1.
     """
 
     name: str
@@ -62,10 +52,7 @@ class UserTable:
 def split_columns(name: str, frame: pd.DataFrame, target: Sequence[str], group: str | None) -> UserTable:
     """Divide the columns of a table into features, targets and groups.
 
-    Raises
-    ------
-    OwnDataError
-        If a column is not there, is named twice, or no column or row is left.
+    A column that is not there or is named twice, and a table without rows or features, is an `OwnDataError`.
     """
     if twice := list(dict.fromkeys(map(str, frame.columns[frame.columns.duplicated()]))):
         raise OwnDataError(f"{name}: two columns are named {twice[0]!r}: rename one")
@@ -89,10 +76,7 @@ def split_columns(name: str, frame: pd.DataFrame, target: Sequence[str], group: 
 def table_of(name: str, X: Any, y: Any, groups: Any = None) -> UserTable:
     """Make a table of arrays, data frames or a sparse matrix.
 
-    Raises
-    ------
-    OwnDataError
-        If the lengths differ, X does not have two dimensions, or there are no rows.
+    Lengths that differ, and an X without rows or columns, are an `OwnDataError`.
     """
     features = csr_array(X) if issparse(X) else pd.DataFrame(X).reset_index(drop=True)
     if not issparse(X):

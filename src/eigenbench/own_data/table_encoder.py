@@ -85,24 +85,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.kinds = kinds
 
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
-        """Find the kind of every column.
+        """Find the kind of every column of a table, pandas' or polars'.
 
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, d)
-            The table; a data frame of polars too.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        TableEncoder
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If no column can be used, or a column has no value of the kind that `kinds` asks for.
+        A table without a usable column, or a column without the kind that `kinds` asks for, is a ValueError.
         """
         table = as_table(X)
         found = {name: self._kind_and_forms(table[name]) for name in table.columns}
@@ -131,12 +116,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the numbers and codes of a table.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, d)
-            A table with the columns that are used; others don't matter.
+        """Return the numbers and codes of a table with the columns that are used; others don't matter.
 
         Returns
         -------
@@ -221,13 +201,7 @@ def as_table(X: Any) -> pd.DataFrame:
 
 
 def _values(column: pd.Series, kind: Kind, form: str) -> pd.Series:
-    """Return a column as texts, numbers or days.
-
-    Raises
-    ------
-    ValueError
-        If more than 5 % of the values that are present are not of the kind.
-    """
+    """Return a column as texts, numbers or days; more than 5 % of other values are a ValueError."""
     if kind == "category":
         texts = as_texts(column)
         return texts.where(texts != "")

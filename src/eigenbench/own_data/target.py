@@ -31,8 +31,6 @@ class Target:
 
     Attributes
     ----------
-    kind : str
-        What it was recognised as.
     imbalanced : bool
         Whether some class is rare.
     labels : ndarray of shape (n,), or (n, c) of uint8
@@ -41,8 +39,6 @@ class Target:
         Of the indicator's columns; empty for classes.
     present : ndarray of bool, shape (n,)
         Rows of the table that have a target; the labels are those of these.
-    description : str
-        The kind in words.
     """
 
     kind: Kind
@@ -54,14 +50,9 @@ class Target:
 
 
 def infer_target(targets: pd.DataFrame, regression: bool = False) -> Target:
-    """Say what the target columns hold.
+    """Say what the target columns hold: one column of classes or numbers, or several of labels.
 
-    Parameters
-    ----------
-    targets : DataFrame of shape (n, c)
-        One column of classes or numbers, or several of labels that a row has or has not.
-    regression : bool
-        Numbers are no classes, even if few differ. Fractions, and many different whole numbers, never are.
+    Fractions, and many different whole numbers, are a regression; with ``regression`` all numbers are.
 
     Raises
     ------

@@ -29,18 +29,7 @@ _OF_NUMBERS = tuple(f"test_{name}" for name in REGRESSION_METRICS)
 
 
 def comparison_table(board: pd.DataFrame) -> RenderableType:
-    """Lay a leaderboard out with all that a choice of a method rests on.
-
-    Parameters
-    ----------
-    board : DataFrame
-        From `eigenbench.own_data.comparison_run.rank`.
-
-    Returns
-    -------
-    rich renderable
-        The table, then what the marks mean and which methods failed, and why, then the advice.
-    """
+    """Lay a leaderboard out: the table, what its marks mean, which methods failed and why, the advice."""
     metric = str(board["metric"].iloc[0])
     table = _Lines(board, metric)
     notes = (Text(note) for note in leaderboard_notes(board))

@@ -25,20 +25,10 @@ from eigenbench.own_data.workspace import EXPERIMENT, Workspace
 
 
 def advised(board: pd.DataFrame) -> tuple[pd.Series | None, pd.DataFrame]:
-    """Choose the simplest of the methods that tie with the best.
+    """Return the simplest of the lines that tie with the best, or None, and the other lines that tie.
 
-    Parameters
-    ----------
-    board : DataFrame
-        From `eigenbench.own_data.comparison_run.rank`.
-
-    Returns
-    -------
-    line : Series or None
-        The linear classifier on the raw inputs if it ties, else what is fastest to fit; the best where ties
-        are unknown. A guess is never advised beside another. None where no method has a rank.
-    tied : DataFrame
-        The other lines that tie.
+    The simplest is the linear classifier on the raw inputs, else what is fastest to fit; where ties are
+    unknown it is the best. A guess is never advised beside another. It is None where no method has a rank.
     """
     ranked = board[board["rank"].notna()]
     ranked = ranked if ranked["classifier"].eq(DUMMY).all() else ranked[ranked["classifier"] != DUMMY]
@@ -55,13 +45,9 @@ def advised(board: pd.DataFrame) -> tuple[pd.Series | None, pd.DataFrame]:
 def save_winner(workspace: Workspace, problem: Problem, method: str, classifier: str) -> Any:
     """Fit a method on all rows, those of a test file included, and write ``model.skops``.
 
-    Its settings are those with the best score on the held-out training rows of all folds together.
-
-    Returns
-    -------
-    Pipeline
-        From a table like the user's, or sparse rows, to labels as the user writes them. Its ``fitted_on_``
-        says on which rows it was fitted.
+    Its settings are those with the best score on the held-out training rows of all folds together. The model
+    takes a table like the user's, or sparse rows, and returns labels as the user writes them. Its
+    ``fitted_on_`` says on which rows it was fitted.
     """
     plan = load_plan(workspace.suite)
     (found,) = (one for one in plan.of(EXPERIMENT) if one.spec.method == method)

@@ -58,29 +58,15 @@ def new(
 
 
 def write_skeleton(kind: Kind, name: str, folder: Path) -> list[Path]:
-    """Write the files of a new part, none of which may be there.
+    """Write the files of a new part, none of which may be there, and return them: the part, then its test.
 
-    Parameters
-    ----------
-    kind : Kind
-        What it is.
-    name : str
-        Small letters, digits and underscores, as of a Python module; of a method also ``LikeThis``.
-    folder : Path
-        Where suites, their datasets and their parts lie; created if need be. A dataset is added to the
-        catalogue there.
-
-    Returns
-    -------
-    list of Path
-        The files: the part itself first, then its test.
+    The name is that of a Python module; of a method also ``LikeThis``. The folder is created if need be; a
+    dataset is added to the catalogue there.
 
     Raises
     ------
     SkeletonError
         If the name cannot be used, or is taken.
-    OSError
-        If the folder cannot be written.
     """
     module = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     _check_name(kind, name, module, folder)
