@@ -15,7 +15,7 @@ from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from eigenbench import ClassMoments, SecondOrderLogistic
-from eigenbench.methods.classifiers.simplex import project_rows_to_simplex
+from eigenbench.methods.classifiers.least_squares_rounds import project_rows_to_simplex
 from eigenbench.methods.linalg.eigenproblems import DENSE_LIMIT, SharedDenominator
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks

@@ -10,14 +10,13 @@ from sklearn.metrics import log_loss
 
 from eigenbench import CalibratedLeastSquares
 from eigenbench.methods.classifiers import calibrated_least_squares
-from eigenbench.methods.classifiers.least_squares_rounds import LINK_RIDGE
+from eigenbench.methods.classifiers.least_squares_rounds import LINK_RIDGE, project_rows_to_simplex
 from eigenbench.methods.classifiers.out_of_fold_rounds import RIDGES, OutOfFoldRounds, folds_of
 from eigenbench.methods.classifiers.score_calibration import (
     ScoreCalibration,
     fit_calibration,
     fit_temperature,
 )
-from eigenbench.methods.classifiers.simplex import project_rows_to_simplex
 from eigenbench.methods.classifiers.streamed import GAIN
 
 

@@ -24,7 +24,7 @@ def test_the_sum_over_seen_labels_is_that_over_all_in_the_mean():
     rng = np.random.RandomState(0)
     shares, logits = rng.dirichlet(np.full(40, 0.5)), rng.standard_normal(40)
     weights = np.zeros((3, 40), dtype=np.float32, order="F")
-    chances = SampledDescent(multinomial_loss, 0.1, 16, 1, weights, 6, shares)._log_chances(16)
+    chances = SampledDescent(multinomial_loss, 0.1, 16, 1, weights, 6, shares)._log_chances_of(16)
     total = 0.0
     for _ in range(4000):
         codes = np.append(7, rng.choice(40, 16, p=shares))
@@ -70,10 +70,11 @@ def test_labels_that_are_not_seen_keep_their_weights():
     weights = np.zeros((10, 4), dtype=np.float32).T
     descent = SampledDescent(multinomial_loss, 0.1, 3, 1, weights, 2, np.full(10, 0.1))
     F, codes = rng.standard_normal((3, 4)).astype(np.float32), np.array([1, 1, 4])
-    chances = descent._log_chances(3)
-    descent._step_on(F, class_targets(codes, 10), np.array([7, 4]), chances, 0.1)
+    descent._rng, descent._log_chances = np.random.RandomState(1), descent._log_chances_of(3)
+    drawn = np.random.RandomState(1).permutation(10)[:2]
+    descent._step_on(F, class_targets(codes, 10), 0.1)
     changed = np.flatnonzero(weights.any(axis=0))
-    assert changed.tolist() == [1, 4, 7]
+    assert changed.tolist() == np.union1d(codes, drawn).tolist()
 
 
 def test_several_labels_a_row_are_refused():

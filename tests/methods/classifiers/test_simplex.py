@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
-from eigenbench.methods.classifiers.simplex import project_rows_to_simplex
+from eigenbench.methods.classifiers.least_squares_rounds import project_rows_to_simplex
 
 ROWS = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=8), elements=st.floats(-50, 50))
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
-from eigenbench.methods.classifiers.simplex import project_rows_to_simplex
 from eigenbench.methods.linalg.map_reduce import accumulate
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks, row_slices
@@ -308,3 +307,25 @@ def _class_sums(
     w = np.ones(len(codes)) if weights is None else weights
     at = codes, np.arange(len(codes))
     return np.asarray(sparse.csr_array((w, at), shape=(n_classes, len(codes))) @ rows)
+
+
+def project_rows_to_simplex(scores: np.ndarray) -> np.ndarray:
+    r"""Replace every row (n, c) by the nearest point of the probability simplex, in place, O(n c log c) time.
+
+    The nearest point to s is :math:`\max(0, s - \tau)`, where τ makes the result sum to one. It is found
+    exactly from the sorted row: τ is the largest of :math:`(\sum_{i \le k} s_{(i)} - 1) / k` over k (J.
+    Duchi, S. Shalev-Shwartz, Y. Singer and T. Chandra, "Efficient projections onto the l1-ball for learning
+    in high dimensions", ICML 2008).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> project_rows_to_simplex(np.array([[0.5, 0.5, -3.0], [2.0, 0.0, 0.0]]))
+    array([[0.5, 0.5, 0. ],
+           [1. , 0. , 0. ]])
+    """
+    sums = np.cumsum(np.sort(scores, axis=1)[:, ::-1], axis=1)
+    sums -= 1
+    sums /= np.arange(1, scores.shape[1] + 1, dtype=scores.dtype)
+    scores -= sums.max(axis=1, keepdims=True)
+    return np.maximum(scores, 0, out=scores)

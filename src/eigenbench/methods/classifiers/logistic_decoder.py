@@ -109,18 +109,19 @@ class StochasticDescent:
         for _ in range(self.max_iter):
             total = 0.0
             for features, targets in minibatches():
-                residual = features @ self.weights
-                total += self.loss(residual, targets)
-                gradient = features.T @ residual
-                gradient /= len(residual)
-                self._update(gradient, self.learning_rate * (1 - self._step / n_steps))
+                total += self._step_on(features, targets, self.learning_rate * (1 - self._step / n_steps))
             yield total / n_rows
 
-    def _update(self, gradient: np.ndarray, length: float) -> None:
-        """Take a step; ``gradient`` is overwritten."""
+    def _step_on(self, features: Any, targets: Targets, length: float) -> float:
+        """Take a step of this length on a minibatch, and return the sum of its losses before it."""
+        residual = features @ self.weights
+        loss = self.loss(residual, targets)
+        gradient = features.T @ residual
+        gradient /= len(residual)
         self._step += 1
         adam_step(self._mean, self._square, gradient, self._step, length)
         self.weights -= gradient
+        return loss
 
 
 def adam_step(mean: np.ndarray, square: np.ndarray, gradient: np.ndarray, step: int, length: float) -> None:
@@ -210,47 +211,35 @@ class SampledDescent(StochasticDescent):
 
     n_sampled: int
     label_shares: np.ndarray
+    _rng: np.random.RandomState = field(init=False)
+    _log_chances: np.ndarray = field(init=False)
 
     def epochs(self, features: Features, targets: Targets, rng: np.random.RandomState) -> Iterator[float]:
         """Go over the rows in random order up to ``max_iter`` times, yielding the mean estimated loss."""
-        n_labels = len(self.label_shares)
-        log_chances = self._log_chances(min(self.batch_size, features.n_rows))
-        n_steps = self.max_iter * -(-features.n_rows // self.batch_size)
-        for _ in range(self.max_iter):
-            order, total = rng.permutation(features.n_rows), 0.0
-            for start in range(0, features.n_rows, self.batch_size):
-                batch = order[start : start + self.batch_size]
-                drawn = rng.permutation(n_labels)[: self.n_sampled]
-                length = self.learning_rate * (1 - self._step / n_steps)
-                total += self._step_on(features[batch], targets[batch], drawn, log_chances, length)
-            yield total / features.n_rows
+        self._rng, self._log_chances = rng, self._log_chances_of(min(self.batch_size, features.n_rows))
+        return super().epochs(features, targets, rng)
 
-    def _log_chances(self, batch_size: int) -> np.ndarray:
+    def _log_chances_of(self, batch_size: int) -> np.ndarray:
         unseen = (1 - self.label_shares) ** batch_size * (1 - self.n_sampled / len(self.label_shares))
         return np.log(1 - unseen).astype(np.float32)
 
-    def _step_on(
-        self, F: np.ndarray, targets: Targets, drawn: np.ndarray, log_chances: np.ndarray, length: float
-    ) -> float:
+    def _step_on(self, features: Any, targets: Targets, length: float) -> float:
+        drawn = self._rng.permutation(len(self.label_shares))[: self.n_sampled]
         codes = targets.labels.indices
         seen = np.union1d(codes, drawn)
         own = np.searchsorted(seen, codes)
-        logits = F @ self.weights.T[seen].T
-        logits -= log_chances[seen]
-        logits[np.arange(len(own)), own] += log_chances[codes]
+        logits = features @ self.weights.T[seen].T
+        logits -= self._log_chances[seen]
+        logits[np.arange(len(own)), own] += self._log_chances[codes]
         loss = multinomial_loss(logits, Targets(class_targets(own, len(seen)).labels, targets.weights))
-        gradient = logits.T @ F
-        gradient /= len(F)
-        self._update_labels(seen, gradient, length)
-        return loss
-
-    def _update_labels(self, seen: np.ndarray, gradient: np.ndarray, length: float) -> None:
-        """Take a step of Adam with the weights of some labels; ``gradient`` (s, D + 1) is overwritten."""
+        gradient = logits.T @ features
+        gradient /= len(features)
         self._step += 1
         mean, square = self._mean.T[seen], self._square.T[seen]
         adam_step(mean, square, gradient, self._step, length)
         self._mean.T[seen], self._square.T[seen] = mean, square
         self.weights.T[seen] -= gradient
+        return loss
 
 
 def descent_on_labels(

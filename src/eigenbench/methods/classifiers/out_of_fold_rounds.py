@@ -8,8 +8,11 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
-from eigenbench.methods.classifiers.least_squares_rounds import LINK_RIDGE, link_powers
-from eigenbench.methods.classifiers.simplex import project_rows_to_simplex
+from eigenbench.methods.classifiers.least_squares_rounds import (
+    LINK_RIDGE,
+    link_powers,
+    project_rows_to_simplex,
+)
 from eigenbench.methods.classifiers.streamed import climb
 
 #: Penalties to choose from, and the number of folds.

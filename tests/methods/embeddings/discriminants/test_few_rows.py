@@ -11,8 +11,8 @@ from sklearn.base import clone
 from eigenbench import GEM, ClassMoments, NeighborhoodGEM, PerClassPCA, SubclassGEM
 from eigenbench.methods.embeddings.discriminants import pairs
 from eigenbench.methods.linalg.row_blocks import row_slices
-from eigenbench.methods.moments import class_rows
-from eigenbench.methods.moments.class_rows import ClassRows
+from eigenbench.methods.moments import second_moments
+from eigenbench.methods.moments.second_moments import ClassRows
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_moments_of_rows(few_rows):
 
 def test_rows_of_many_classes_are_not_copied(monkeypatch):
     """What is in memory beside them follows from the blocks, not from the number of rows."""
-    monkeypatch.setattr(class_rows, "row_slices", partial(row_slices, block_bytes=2**18))
+    monkeypatch.setattr(second_moments, "row_slices", partial(row_slices, block_bytes=2**18))
     monkeypatch.setattr(pairs, "row_slices", partial(row_slices, block_bytes=2**18))
     X = np.random.RandomState(0).standard_normal((20_000, 100)).astype(np.float32)
     y = np.arange(len(X)) % 1000

@@ -25,8 +25,7 @@ from eigenbench.methods.embeddings.discriminants.pairs import (
 )
 from eigenbench.methods.linalg.eigenproblems import DENSE_LIMIT, LowRankDenominator, SharedDenominator
 from eigenbench.methods.moments import AnyMoments
-from eigenbench.methods.moments.class_rows import ClassRows, solved_from_rows
-from eigenbench.methods.moments.second_moments import SecondMoments
+from eigenbench.methods.moments.second_moments import ClassRows, SecondMoments, solved_from_rows
 from eigenbench.methods.moments.streamed_moments import HELD_MEGABYTES
 
 logger = logging.getLogger(__name__)

@@ -13,8 +13,7 @@ from eigenbench.methods.embeddings.discriminants.detector_embedding import Class
 from eigenbench.methods.embeddings.discriminants.gem import class_denominator, rows_denominator
 from eigenbench.methods.embeddings.discriminants.pairs import nearest_classes
 from eigenbench.methods.moments import AnyMoments
-from eigenbench.methods.moments.class_rows import ClassRows, solved_from_rows
-from eigenbench.methods.moments.second_moments import SecondMoments
+from eigenbench.methods.moments.second_moments import ClassRows, SecondMoments, solved_from_rows
 
 logger = logging.getLogger(__name__)
 

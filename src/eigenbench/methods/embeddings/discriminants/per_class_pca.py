@@ -12,8 +12,7 @@ from sklearn.utils._param_validation import Interval
 from eigenbench.methods.embeddings.discriminants.moment_embedding import MomentEmbedding
 from eigenbench.methods.linalg.eigenproblems import top_of_gram
 from eigenbench.methods.moments import AnyMoments
-from eigenbench.methods.moments.class_rows import ClassRows, solved_from_rows
-from eigenbench.methods.moments.second_moments import SecondMoments
+from eigenbench.methods.moments.second_moments import ClassRows, SecondMoments, solved_from_rows
 
 
 class PerClassPCA(MomentEmbedding):

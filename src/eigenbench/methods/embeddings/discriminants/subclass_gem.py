@@ -18,7 +18,7 @@ from eigenbench.methods.embeddings.discriminants.gem import class_denominator
 from eigenbench.methods.embeddings.discriminants.pairs import all_pairs, nearest_pairs
 from eigenbench.methods.linalg.eigenproblems import SharedDenominator, TooFewRows
 from eigenbench.methods.moments import ClassMoments
-from eigenbench.methods.moments.class_rows import ClassRows
+from eigenbench.methods.moments.second_moments import ClassRows
 
 logger = logging.getLogger(__name__)
 
