@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, log_softmax
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import make_multilabel_classification
 from sklearn.decomposition import PCA
@@ -21,7 +21,6 @@ from eigenbench.bench.jobs.pipelines import build
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.steps import Step
 from eigenbench.methods.classifiers.label_losses import Targets, independent_loss, multinomial_loss
-from eigenbench.methods.classifiers.logistic_decoder import WhitenedFeatures, prior_logits, second_moment
 from eigenbench.methods.classifiers.many_labels import choose_threshold
 from eigenbench.methods.classifiers.score_calibration import fit_temperature
 from eigenbench.methods.embeddings.labels.label_matrix import class_indicators
@@ -271,29 +270,6 @@ def test_extreme_logits_stay_finite():
         gradient = F.copy()
         assert loss(gradient, Targets(labels)) == pytest.approx(2e4, rel=1e-3)
         assert np.isfinite(gradient).all()
-
-
-@pytest.mark.parametrize("cache_size", [0, 1000])
-def test_whitened_features_have_unit_second_moment(cache_size, digits):
-    X, _, _, _ = digits
-    X = X[:, 18:24] + 0.5 * X[:, 26:32]
-    embedding = PCA().fit(X)
-    system = second_moment(X, embedding, 0.0)
-    features = WhitenedFeatures(X, embedding, system, cache_size=cache_size)
-    F = features[np.arange(len(X))]
-    assert_allclose(F.T @ F / len(X), np.eye(7), atol=1e-4)
-    U = np.random.RandomState(0).randn(6, 3)
-    coef, intercept = system.unwhiten(U)
-    assert_allclose(F[:, :-1] @ U, embedding.transform(X) @ coef + intercept, atol=1e-4)
-
-
-def test_descent_starts_at_the_frequencies():
-    Y = sparse.csr_array(np.array([[1, 0, 0], [1, 0, 1], [1, 0, 0], [1, 0, 1]], dtype=float))
-    assert_allclose(expit(prior_logits(Targets(Y), multinomial=False)), [0.9, 0.1, 0.5])
-    assert_allclose(
-        softmax(prior_logits(Targets(class_indicators(np.array([0, 0, 1]), 3, float)), multinomial=True)),
-        np.array([2.5, 1.5, 0.5]) / 4.5,
-    )
 
 
 def test_bad_input_is_named(multilabel):

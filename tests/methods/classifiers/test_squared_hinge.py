@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from eigenbench.methods.classifiers import squared_hinge
 from eigenbench.methods.classifiers.squared_hinge import SquaredHinge, decision_values
 
 
@@ -55,20 +54,6 @@ def test_a_start_saves_passes_and_does_not_change_the_result(digits, monkeypatch
     warm = problem.minimise(1.0, start=cold, tol=1e-8)
     assert len(passes) - n_cold < n_cold / 3
     assert_allclose(warm, cold, atol=1e-5)
-
-
-def test_a_poor_preconditioner_changes_the_way_only(digits, reference, monkeypatch):
-    X, y, _, _ = digits
-    monkeypatch.setattr(squared_hinge, "_SAMPLE_ROWS", 3)
-    weights = SquaredHinge(X, signs(y)).minimise(1.0, tol=1e-8)
-    assert_allclose(weights[:-1].T, reference[1.0].coef_, atol=1e-3)
-
-
-def test_small_blocks_change_rounding_only(digits, monkeypatch):
-    X, y, _, _ = digits
-    whole = SquaredHinge(X, signs(y)).minimise(1.0, tol=1e-8)
-    monkeypatch.setattr(squared_hinge, "_BLOCK_BYTES", 1)
-    assert_allclose(SquaredHinge(X, signs(y)).minimise(1.0, tol=1e-8), whole, atol=1e-5)
 
 
 def test_too_few_steps_are_a_warning(digits):

@@ -47,25 +47,6 @@ def test_products_are_those_of_centred_rows(monkeypatch, X, n_frequent, fit_inte
     assert_allclose(product, expected[gram.order], atol=3e-4 if X.dtype == np.float32 else 1e-12)
 
 
-def test_columns_are_ordered_by_how_many_values_they_have(X):
-    order = GramProducts(labelled(X)).order
-    assert_array_equal(np.sort(order), np.arange(D))
-    assert (np.diff(np.diff(X.tocsc().indptr)[order]) <= 0).all()
-
-
-def test_rows_are_not_copied_where_they_are_too_many(monkeypatch, X):
-    monkeypatch.setattr(row_products, "FREQUENT_BYTES", 0)
-    rows = labelled(X)
-    P = np.random.RandomState(1).randn(D, 3).astype(X.dtype)
-    monkeypatch.setattr(row_products, "COPY_BYTES", X.data.nbytes + X.indices.nbytes)
-    copied = GramProducts(rows)
-    monkeypatch.setattr(row_products, "COPY_BYTES", X.data.nbytes + X.indices.nbytes - 1)
-    as_they_are = GramProducts(rows)
-    assert not isinstance(copied.order, slice)
-    assert_array_equal(P[as_they_are.order], P)
-    assert_array_equal(as_they_are(P), rows.gram(P))
-
-
 def test_dense_rows_are_used_as_they_are(X):
     dense = LabelledRows.of(X.toarray(), sparse.csr_array(np.ones((N, 1), dtype=X.dtype)))
     P = np.random.RandomState(1).randn(D, 3).astype(X.dtype)

@@ -112,8 +112,7 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
     rows are in one fold: integer weights give the model of repeated rows. No probability is zero.
 
     *Many classes.* A link has 16 numbers for each pair of classes. From 50 classes on the rounds are passes
-    of :class:`StochasticLogistic`, linear in the classes. A link for each class alone is worse: on 300
-    classes of ALOI it left .151 of held-out rows wrong, a link of all classes .087, the passes .08.
+    of :class:`StochasticLogistic`, linear in the classes.
 
     Time: n·D² + D³/3 flops once, 4·n·D·c + 32·n·c² per round, and the feature map in every pass over blocks
     that are not kept (2T passes); twice where rows are held out. Folds: 4·min(n, D)³ + 20·T·n·min(n, D)·c for

@@ -96,8 +96,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         Largest number of epochs of the decoder. Its steps shrink linearly to zero over them.
     learning_rate : float, default=0.03
         First step length for minibatches of 512 rows, in coordinates where features have unit variance; for
-        smaller ones it falls with the square root of their size, as their gradients are noisier. Hundreds of
-        features ask for less: with 300 and 10,000 labels, 0.01 had the least held-out loss.
+        smaller ones it falls with the square root of their size. Hundreds of features ask for less.
     batch_size : int or "auto", default="auto"
         Rows of a minibatch; "auto" takes 1/200 of the rows, but at least 32 and at most 512.
     sampled_labels : int or None, default=None
@@ -106,10 +105,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     early_stopping : bool, default=True
         Whether to hold out rows and choose the number of epochs and the threshold on them. Otherwise
         ``max_iter`` epochs are done and a ``threshold`` named by a metric is ½.
-    validation_fraction : float, default=0.1
-        Share of the rows that is held out; of every class with class labels.
-    n_iter_no_change : int, default=5
-        Stop after this many epochs without a better held-out loss.
+    validation_fraction, n_iter_no_change
+        As for :class:`StochasticLogistic`, by default 0.1 and 5.
     refit : bool, default=True
         Whether to fit again on all rows afterwards, for about twice the time.
     threshold : {"micro_f1", "hamming_loss"} or float in (0, 1), default="micro_f1"

@@ -41,10 +41,9 @@ class OneExampleNearestNeighbour(ClassifierMixin, BaseEstimator):
     Notes
     -----
     For q queries and n rows: the distances, O(q n log n) for sorting and O(q n k) for counting, in row blocks
-    of bounded memory. Should distances tie, the integral :math:`\int_0^1 \prod_b (g_b + t_b z)\,dz` shares
-    the decision, with g and t the shares of class b that are farther and equally near; Gauss–Legendre
-    quadrature with ⌈k/2⌉ nodes gives it exactly and multiplies the cost of the block by that number. Only
-    exactly equal computed distances count as ties.
+    of bounded memory. Where computed distances are equal, Gauss–Legendre quadrature with ⌈k/2⌉ nodes shares
+    the decision exactly, by :math:`\int_0^1 \prod_b (g_b + t_b z)\,dz` with g and t the shares of class b
+    that are farther and equally near, and multiplies the cost of the block by that number.
 
     References
     ----------

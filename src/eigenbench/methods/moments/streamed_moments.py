@@ -114,19 +114,10 @@ class StreamedMoments:
         return self._pooled.total()
 
     def parts(self, needs: np.ndarray) -> Iterator[tuple[np.ndarray, HeldMoments]]:
-        """Yield which problems can be solved, and moments that hold their classes.
+        """Yield which problems, rows of ``needs`` (p, r), can be solved, and moments that hold their classes.
 
-        Parameters
-        ----------
-        needs : ndarray of shape (p, r)
-            Positions of the classes whose second moments each problem needs.
-
-        Yields
-        ------
-        problems : ndarray
-            Rows of ``needs``; every one comes once, those with classes in common together.
-        moments : HeldMoments
-            Second moments of these classes, until the next group is asked for.
+        Every problem comes once, those with classes in common together. The moments hold until the next group
+        is asked for.
         """
         held: dict[int, np.ndarray] = {}
         done = 0

@@ -35,24 +35,9 @@ class _CrossDecomposition(LinearEmbedding):
         return min(n_rows - 1, n_inputs)
 
     def fit(self, X: Any, y: Any) -> Any:
-        """Find the directions.
+        """Find the directions from rows (n_samples, d) and class labels (n_samples,), or an indicator matrix.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, d)
-            Training rows.
-        y : array-like of shape (n_samples,) or (n_samples, c)
-            Class labels, or an indicator matrix.
-
-        Returns
-        -------
-        object
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If there is one row, or one class, only.
+        Raises `ValueError` if there is one row, or one class, only.
         """
         self._validate_params()
         X, y = validated(self, X, y, dtype=[np.float64, np.float32], multi_output=True, ensure_min_samples=2)

@@ -90,20 +90,7 @@ class NapkinXCPLT(ClassifierMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> NapkinXCPLT:
-        """Build the tree and train its nodes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows; used as float32.
-        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
-            Class labels, or an indicator matrix.
-
-        Returns
-        -------
-        NapkinXCPLT
-            The estimator itself.
-        """
+        """Build the tree and train its nodes on float32 rows; y is of class labels or an indicator matrix."""
         X, y = validated(
             self, X, y, accept_sparse="csr", accept_large_sparse=False, dtype=_DTYPES, multi_output=True
         )
@@ -144,17 +131,7 @@ class NapkinXCPLT(ClassifierMixin, BaseEstimator):
     def predict_top_k(self, X: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the columns of the k most probable labels of each row, and their probabilities, falling.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        k : int
-            How many labels.
-
-        Returns
-        -------
-        tuple of ndarray
-            Column numbers and probabilities, both of shape (n_samples, k); -1 and 0 fill short rows.
+        Both are of shape (n_samples, k); -1 and 0 fill short rows.
         """
         check_is_fitted(self)
         X = validated(self, X, accept_sparse="csr", accept_large_sparse=False, dtype=_DTYPES, reset=False)
@@ -174,18 +151,7 @@ class NapkinXCPLT(ClassifierMixin, BaseEstimator):
         return labels, probabilities
 
     def predict(self, X: Any) -> Any:
-        """Return the most probable class of each row, or the indicator of the labels above 0.5.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or ndarray or csr_array of shape (n_samples, n_classes)
-            As in training.
-        """
+        """Return the most probable class of each row, or the indicator of the labels above 0.5."""
         check_is_fitted(self)
         if self._output == "labels":
             labels, _ = self.predict_top_k(X, 1)

@@ -85,26 +85,10 @@ class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OneVsRestLogistic:
-        """Train one model for each label.
+        """Train one model for each label; y is of class labels or an indicator matrix.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
-            Class labels, or an indicator matrix.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights ≥ 0: a row of weight 2 counts as two rows, one of weight 0 as none.
-
-        Returns
-        -------
-        OneVsRestLogistic
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If a weight is negative, or if ``class_weight`` is set with an indicator matrix.
+        ``sample_weight`` (n_samples,), ≥ 0: a row of weight 2 counts as two rows, one of weight 0 as none.
+        Raises `ValueError` if a weight is negative, or if ``class_weight`` is set with an indicator matrix.
         """
         X, y = validated(self, X, y, accept_sparse="csr", multi_output=True)
         if not issparse(y) and y.ndim == 2 and y.shape[1] == 1:

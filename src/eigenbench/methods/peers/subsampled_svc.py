@@ -82,24 +82,9 @@ class SubsampledSVC(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SubsampledSVC:
         """Draw rows and train on them.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights ≥ 0: of the rows drawn, one of weight 2 counts as two rows; one of weight 0 is not drawn.
-
-        Returns
-        -------
-        SubsampledSVC
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If all rows that are drawn have one class, or if a weight is negative.
+        ``sample_weight`` (n_samples,), ≥ 0: of the rows drawn, one of weight 2 counts as two rows; one of
+        weight 0 is not drawn. Raises `ValueError` if all rows that are drawn have one class, or if a weight
+        is negative.
         """
         X, y = validated(self, X, y, accept_sparse="csr", accept_large_sparse=False)
         check_classification_targets(y)

@@ -72,11 +72,7 @@ class _VowpalWabbit(ClassifierMixin, BaseEstimator):
             self.model_ = np.fromfile(model, dtype=np.uint8)
 
     def predict(self, X: Any) -> NDArray:
-        """Return the predicted class of each row.
-
-        ``X`` (n_samples, n_features): the rows.
-        Result of shape (n_samples,): labels of ``classes_``.
-        """
+        """Return the predicted class of each row, shape (n_samples,)."""
         check_is_fitted(self)
         X = validated(self, X, accept_sparse="csr", accept_large_sparse=False, dtype=_DTYPES, reset=False)
         with tempfile.TemporaryDirectory(prefix="eigenbench-vw-") as folder:
@@ -159,24 +155,8 @@ class VowpalWabbitOAA(_VowpalWabbit):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> VowpalWabbitOAA:
         """Learn from the rows in a random order, the same in each pass.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            Importance weights ≥ 0: an update for a row of weight 2 is about that of two rows in turn.
-
-        Returns
-        -------
-        VowpalWabbitOAA
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If a weight is negative.
+        ``sample_weight`` (n_samples,) are importance weights ≥ 0: an update for a row of weight 2 is about
+        that of two rows in turn. Raises `ValueError` if a weight is negative.
         """
         X, y = self._checked(X, y)
         weights = checked_weights(sample_weight, X)
@@ -253,20 +233,7 @@ class VowpalWabbitLOMTree(_VowpalWabbit):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> VowpalWabbitLOMTree:
-        """Grow the tree on the rows in a random order, the same in each pass.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Class labels.
-
-        Returns
-        -------
-        VowpalWabbitLOMTree
-            The estimator itself.
-        """
+        """Grow the tree on the rows in a random order, the same in each pass."""
         X, y = self._checked(X, y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self._learn(X, codes)

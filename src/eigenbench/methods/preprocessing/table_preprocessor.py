@@ -71,20 +71,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> TablePreprocessor:
-        """Find medians, categories and scales.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            Numbers and codes; NaN where a value is missing.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        TablePreprocessor
-            The estimator itself.
-        """
+        """Find medians, categories and scales of numbers and codes; NaN stands for a missing value."""
         X = self._rows(X, reset=True)
         categorical = np.unique(np.asarray(self.categorical, dtype=np.intp))
         if categorical.size and not 0 <= categorical[0] <= categorical[-1] < X.shape[1]:
@@ -111,18 +98,10 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):
         return ColumnTransformer([("numbers", numbers, numeric), ("categories", indicators, categorical)])
 
     def transform(self, X: Any) -> Any:
-        """Return rows without missing values.
+        """Return rows (n_samples, D) without missing values, in the type of X.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            Rows like those of `fit`.
-
-        Returns
-        -------
-        {ndarray, sparse matrix} of shape (n_samples, D)
-            float64 for float64 input, float32 for float32 input; sparse for rows that were sparse in `fit`,
-            with 32-bit indices where these suffice, since some of scikit-learn takes no others.
+        They are sparse for rows that were sparse in `fit`, with 32-bit indices where these suffice, since
+        some of scikit-learn takes no others.
         """
         check_is_fitted(self)
         X = self._rows(X, reset=False)

@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from eigenbench import PLST, ClassMoments, CompressedSensing, Rembrandt
 from eigenbench.methods.embeddings.labels.label_matrix import label_matrix
-from eigenbench.methods.linalg.row_products import LabelledRows
 
 K = 4
 
@@ -183,24 +182,6 @@ def test_threads_and_row_blocks_only_round_differently(monkeypatch):
     )
     many = Rembrandt(K, n_jobs=3, **options).fit(X, y)
     assert_allclose(many.embedding_, one.embedding_, atol=1e-6)
-
-
-def test_blocks_are_views_and_every_product_is_exact():
-    X, Y = text_like(multilabel=True)
-    labels = sparse.csr_array(Y.astype(float))
-    rows = LabelledRows([(X[:10], labels[:10]), (X[10:], labels[10:])])
-    Xc, Yc, _ = dense_problem(X, Y, 0)
-    rng = np.random.RandomState(0)
-    Q, Z = rng.randn(Y.shape[1], 3), rng.randn(X.shape[1], 3)
-    assert_allclose(rows.cross(Q), Xc.T @ (Yc @ Q), atol=1e-9)
-    assert_allclose(rows.cross_transposed(Z), Yc.T @ (Xc @ Z), atol=1e-9)
-    assert_allclose(rows.gram(Z), Xc.T @ (Xc @ Z), atol=1e-9)
-    assert_allclose(rows.label_covariance(Q), Yc.T @ (Yc @ Q), atol=1e-9)
-    assert_allclose(rows.diagonal, (Xc**2).sum(axis=0), atol=1e-9)
-    whole = LabelledRows.of(X, labels)
-    (X_b, _, _), *_ = whole.blocks()
-    assert np.shares_memory(X_b.data, X.data)
-    assert np.shares_memory(X_b.indices, X.indices)
 
 
 def test_memory_mapped_rows_are_not_copied(tmp_path):

@@ -43,14 +43,8 @@ class HyperbolicPCA(HyperbolicSubspace):
     kernel : str or callable, default="linear"
         A kernel name or callable of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or "half_rbf", the
         paper's ½·exp(−gamma·‖x − x'‖²), which keeps ‖ψ(x) − ψ(x')‖ ≤ 1.
-    gamma : float or None, default=None
-        Parameter of the kernel, where it has one; None takes 1/n_features.
-    degree : float, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=1
-        Constant of the polynomial and sigmoid kernels.
-    kernel_params : dict or None, default=None
-        Keyword arguments of a callable kernel.
+    gamma, degree, coef0, kernel_params
+        Parameters of the kernel, as for :class:`sklearn.decomposition.KernelPCA`.
     form : {"auto", "kernel", "linear"}, default="auto"
         How the eigenproblem is posed: in the span of the rows (:math:`GAG\gamma = \lambda G\gamma`) or, for
         the linear kernel only, in the input space. "auto" takes the smaller one. The result is the same.
@@ -112,14 +106,12 @@ class HyperbolicPCA(HyperbolicSubspace):
 
     Distances decide, so scale features of different units beforehand. Pixels need no scaling.
 
-    In a feature space of infinite dimension the eigenvectors that follow the positive ones belong to the
-    eigenvalue 0; all training rows have the same projection on them. They are left out, which also covers
-    ``n_components`` above the number of rows or features. Repeated rows are harmless.
+    Eigenvectors of the eigenvalue 0, on which all training rows have the same projection, are left out, which
+    also covers ``n_components`` above the number of rows or features.
 
-    The paper weighs pairs by a threshold c and tries several. At a fixed point of the alternation c is both
-    the threshold for which T̂ was made and the best one for its subspace. It takes 3 to 8 subspaces as a rule
-    and 20 at most, where the grid takes twelve. The margin risk on the pairs of the fit is not the smallest
-    there; ``benchmarks/boosted_hyperbolic_pca.py`` compares the two on new classes.
+    At a fixed point of the alternation c is both the threshold for which T̂ was made and the best one for its
+    subspace. It takes 20 subspaces at most. The margin risk on the pairs of the fit is not the smallest
+    there.
 
     Kernel form with m rows: m³/3 flops for a Cholesky factorisation with pivoting, m³ to 2m³ for T̂, m³/3 to
     m³ per value of η₋₁, about 80·m² bytes. Linear form with p features: one pass of m·p² to 2m·p² flops and

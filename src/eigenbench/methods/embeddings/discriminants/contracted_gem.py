@@ -39,8 +39,7 @@ class ContractedGEM(DetectorEmbedding):
 
     and take the places of two classes in GEM: :math:`C_+` over :math:`C_-`, and the reverse. With
     ``n_slices``, t is cut into slices of equal counts instead, which are the classes [1]_. One number y is
-    contracted with u = 1. Zeros and ones of many labels are a vector too; for one class a row and pairs of
-    classes there is :class:`~eigenbench.GEM`.
+    contracted with u = 1. Zeros and ones of many labels are a vector too.
 
     Parameters
     ----------

@@ -47,9 +47,8 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
     so the error has no floor.
 
     The features are shared out among the linear, even and odd parts so that the variance, estimated on
-    sampled training rows, is smallest. Directions are orthogonal in blocks of d. Random Maclaurin with its
-    two lowest orders exact [1]_ and zonal (Gegenbauer) features [2]_ are the nearest relatives; the
-    expansion about the mean, the alternating signs and the shares are this project's.
+    sampled training rows, is smallest. Directions are orthogonal in blocks of d. The nearest relatives are
+    Random Maclaurin with its two lowest orders exact [1]_ and zonal (Gegenbauer) features [2]_.
 
     Parameters
     ----------

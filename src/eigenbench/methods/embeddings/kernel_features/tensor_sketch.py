@@ -36,8 +36,7 @@ class TensorSketch(KnownProductMoments, PolynomialKernelMap):
         Number of features D, any number; products of small primes make the Fourier transform fast.
     complex : bool, default=False
         Draw signs from 1, −1, i and −i, and take the real and imaginary parts of ⌊D/2⌋ complex features [2]_;
-        of an odd D the last feature is zero. The mean squared error on USPS (a = 4, D = 4,096) falls from
-        4.3e-4 to 2.0e-4 at p = 3, and not at p = 10.
+        of an odd D the last feature is zero. The error falls for small p.
     random_state : int, RandomState instance or None, default=None
         Seed of the hash functions.
 
