@@ -18,8 +18,8 @@ from sklearn.metrics import pairwise_distances
 from sklearn.preprocessing import normalize
 
 from eigenbench.methods.classifiers.one_example import OneExampleNearestNeighbour
-from eigenbench.methods.embeddings.constraints.gram_coordinates import GramCoordinates, kernel_matrix
 from eigenbench.methods.embeddings.constraints.hyperbolic_pca import HyperbolicPCA
+from eigenbench.methods.embeddings.constraints.hyperbolic_subspace import GramCoordinates, kernel_matrix
 from eigenbench.methods.embeddings.constraints.margin_risk import PairDistances
 
 

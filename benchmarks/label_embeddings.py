@@ -36,9 +36,9 @@ from eigenbench.datasets import load
 from eigenbench.datasets.planted_labels import PlantedLabels, canonical_angles, captured_energy, recipe_of
 from eigenbench.datasets.storage import make_folder, resolve_data_dir
 from eigenbench.methods.embeddings.labels.compressed_sensing import CompressedSensing
-from eigenbench.methods.embeddings.labels.label_matrix import target_matrix
 from eigenbench.methods.embeddings.labels.plst import PLST
 from eigenbench.methods.embeddings.labels.rembrandt import Rembrandt
+from eigenbench.methods.embeddings.labels.spectral_label_embedding import target_matrix
 from eigenbench.methods.linalg.eigenproblems import leading_eigenpairs
 
 RIDGE = 10.0

@@ -20,10 +20,10 @@ from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.pipelines import build
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.steps import Step
-from eigenbench.methods.classifiers.label_losses import Targets, independent_loss, multinomial_loss
+from eigenbench.methods.classifiers.logistic_decoder import Targets, independent_loss, multinomial_loss
 from eigenbench.methods.classifiers.many_labels import choose_threshold
 from eigenbench.methods.classifiers.score_calibration import fit_temperature
-from eigenbench.methods.embeddings.labels.label_matrix import class_indicators
+from eigenbench.methods.embeddings.labels.spectral_label_embedding import class_indicators
 from eigenbench.methods.model_file import load_model, save_model
 
 

@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose
 
 from eigenbench import LabelEmbeddingClassifier, Rembrandt
 from eigenbench.datasets.planted_labels import PlantedLabels
-from eigenbench.methods.classifiers.label_losses import class_targets, multinomial_loss
-from eigenbench.methods.classifiers.logistic_decoder import SampledDescent
+from eigenbench.methods.classifiers.logistic_decoder import SampledDescent, class_targets, multinomial_loss
 
 N_LABELS = 300
 

@@ -9,8 +9,13 @@ from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_limits
 
 from eigenbench import GEM, RandomFourierFeatures, StochasticLogistic
-from eigenbench.methods.classifiers.label_losses import Targets, multinomial_loss
-from eigenbench.methods.classifiers.logistic_decoder import StochasticDescent, WhitenedFeatures, second_moment
+from eigenbench.methods.classifiers.logistic_decoder import (
+    StochasticDescent,
+    Targets,
+    WhitenedFeatures,
+    multinomial_loss,
+    second_moment,
+)
 from eigenbench.methods.classifiers.preconditioned_features import PreconditionedFeatures
 from eigenbench.methods.classifiers.streamed import hold_out
 from eigenbench.methods.linalg.row_blocks import RowThreads

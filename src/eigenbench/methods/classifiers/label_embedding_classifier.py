@@ -15,9 +15,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter
 
-from eigenbench.methods.classifiers.label_losses import LOSSES, Targets
 from eigenbench.methods.classifiers.logistic_decoder import (
     LOGIT_BYTES,
+    LOSSES,
+    Targets,
     WhitenedFeatures,
     descend,
     descent_on_labels,
@@ -36,9 +37,12 @@ from eigenbench.methods.classifiers.row_weights import (
 from eigenbench.methods.classifiers.score_calibration import fit_temperature
 from eigenbench.methods.classifiers.score_classifier import rows_that_count
 from eigenbench.methods.classifiers.streamed import EarlyStopping
-from eigenbench.methods.embeddings.labels.label_matrix import is_indicator, label_matrix
 from eigenbench.methods.embeddings.labels.rembrandt import Rembrandt
-from eigenbench.methods.embeddings.labels.spectral_label_embedding import LabelEmbedding
+from eigenbench.methods.embeddings.labels.spectral_label_embedding import (
+    LabelEmbedding,
+    is_indicator,
+    label_matrix,
+)
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
 from eigenbench.methods.linalg.row_blocks import row_slices, validated
 

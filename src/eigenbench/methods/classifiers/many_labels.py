@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenbench.methods.classifiers.label_losses import PROBABILITIES, Targets
+from eigenbench.methods.classifiers.logistic_decoder import PROBABILITIES, Targets
 from eigenbench.methods.classifiers.score_classifier import ScoreClassifier
 from eigenbench.methods.metrics.ranking import top_k
 

@@ -15,7 +15,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from eigenbench.methods.classifiers.label_losses import class_targets, multinomial_loss
+from eigenbench.methods.classifiers.logistic_decoder import class_targets, multinomial_loss
 from eigenbench.methods.classifiers.streamed import hold_out
 from eigenbench.methods.linalg.partition_files import PartitionError
 from eigenbench.methods.linalg.partitions import Partitions

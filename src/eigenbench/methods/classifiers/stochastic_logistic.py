@@ -14,12 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from eigenbench.methods.classifiers.label_losses import Targets, class_targets, multinomial_loss
 from eigenbench.methods.classifiers.logistic_decoder import (
     Descended,
     StochasticDescent,
+    Targets,
+    class_targets,
     descend,
     mean_loss,
+    multinomial_loss,
     prior_logits,
 )
 from eigenbench.methods.classifiers.partitioned_fit import (

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn import cross_decomposition
 from sklearn.utils._param_validation import Interval
 
-from eigenbench.methods.embeddings.labels.label_matrix import label_matrix
+from eigenbench.methods.embeddings.labels.spectral_label_embedding import label_matrix
 from eigenbench.methods.embeddings.row_transformer import LinearEmbedding
 from eigenbench.methods.linalg.row_blocks import validated
 

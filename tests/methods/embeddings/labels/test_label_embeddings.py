@@ -9,7 +9,7 @@ from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from eigenbench import PLST, ClassMoments, CompressedSensing, Rembrandt
-from eigenbench.methods.embeddings.labels.label_matrix import label_matrix
+from eigenbench.methods.embeddings.labels.spectral_label_embedding import label_matrix
 
 K = 4
 

@@ -16,8 +16,7 @@ from eigenbench.methods.embeddings.constraints.constraint_operators import (
     ConstraintOperators,
     largest_distance,
 )
-from eigenbench.methods.embeddings.constraints.gram_coordinates import GramCoordinates
-from eigenbench.methods.embeddings.constraints.hyperbolic_subspace import HyperbolicSubspace
+from eigenbench.methods.embeddings.constraints.hyperbolic_subspace import GramCoordinates, HyperbolicSubspace
 from eigenbench.methods.embeddings.constraints.margin_risk import PairDistances
 from eigenbench.methods.moments import ClassMoments
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from eigenbench.methods.embeddings.labels.label_matrix import MomentProducts
-from eigenbench.methods.embeddings.labels.spectral_label_embedding import ColumnMap, LabelEmbedding
+from eigenbench.methods.embeddings.labels.spectral_label_embedding import (
+    ColumnMap,
+    LabelEmbedding,
+    MomentProducts,
+)
 from eigenbench.methods.linalg.row_products import LabelledRows
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from eigenbench.methods.embeddings.labels.label_matrix import MomentProducts
-from eigenbench.methods.embeddings.labels.spectral_label_embedding import ColumnMap, SpectralLabelEmbedding
+from eigenbench.methods.embeddings.labels.spectral_label_embedding import (
+    ColumnMap,
+    MomentProducts,
+    SpectralLabelEmbedding,
+)
 from eigenbench.methods.linalg.row_products import LabelledRows
 
 
