@@ -22,7 +22,7 @@ def modules_with_examples():
 def test_examples(name):
     try:
         module = import_module(name)
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         if not name.startswith("eigenbench.methods.peers."):
             raise
         pytest.skip(str(error))
