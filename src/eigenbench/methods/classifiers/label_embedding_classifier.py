@@ -117,8 +117,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         For an indicator matrix: labels of at least this probability are predicted. A name has it chosen on
         the held-out rows, one for all labels.
     class_weight : dict, "balanced" or None, default=None
-        With one label a row: weights of the classes in the losses and in the whitening, which multiply those
-        of the rows; the embedding does not get them. "balanced" makes all classes weigh the same.
+        With one label a row: weights of the classes, which multiply those of the rows but in the embedding.
     cache_size : float, default=1000
         Memory for features kept between epochs, in MB; if they do not fit they are made again for each
         minibatch.
@@ -154,11 +153,9 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     weighted mean of the losses, that of repeated rows, of which others are held out and drawn.
 
     Time: the embedding; D³/3 + n·D² once to whiten; 4·n·D·c flops for each epoch, or 4·n·D·(b + s) with
-    minibatches of b rows and s sampled labels, whose weights alone change. The curve of training losses is
-    then that of estimates, which in the mean are below the loss. Memory: 16·D·c bytes, the
-    features that are kept, a copy of the rows that are not held out, 4·n·k bytes while a feature map is
-    fitted, and blocks of 16 MB. ``predict`` and ``predict_top_k`` never hold scores of all rows;
-    ``decision_function`` and ``predict_proba`` return them.
+    minibatches of b rows and s sampled labels, whose losses are estimates. Memory: 16·D·c bytes, kept
+    features, a copy of the rows that are not held out, 4·n·k bytes while a feature map is fitted, and blocks
+    of 16 MB. ``predict`` and ``predict_top_k`` never hold scores of all rows.
 
     References
     ----------
