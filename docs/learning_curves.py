@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from eigenbench.bench.jobs.plan import SuitePlan
-from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.comparison.learning_curves import (
     ADVANTAGE,
     Curve,
@@ -19,7 +19,6 @@ from eigenbench.comparison.learning_curves import (
     rows_needed,
     winners,
 )
-from eigenbench.datasets.splits import RandomSplit
 from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.formatting import ratio
 from eigenbench.reporting.reference_verdicts import reference_records, shipped_plans
@@ -33,6 +32,14 @@ RIVALS = ("random", "pca_rotated", "fourier")
 BUDGETS = (1.0, 10.0, 100.0)
 #: The number of features of the comparison at equal features; others are named.
 FEATURES = 1200
+#: Claims of papers that have a curve: what has fewer errors than what, by which paper.
+CLAIMS = (
+    ("gem", "random", "Karampatziakis and Mineiro (2014)"),
+    ("gem", "pca_rotated", "Karampatziakis and Mineiro (2014)"),
+    ("gem_and_fourier", "fourier", "Karampatziakis and Mineiro (2014)"),
+    ("spherical", "random_maclaurin", "Pennington, Yu and Kumar (2015)"),
+    ("spherical", "tensor_sketch", "Pennington, Yu and Kumar (2015)"),
+)
 _BLOCK = re.compile(r"(<!-- from (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -52,7 +59,9 @@ def curves(name: str) -> dict[tuple[str, str], dict[str, Curve]]:
         if record.status != "ok":
             continue
         spec = plan.suite.experiments[record.experiment]
-        axis = "classes" if spec.settings["classes"] else "rows"
+        if spec.protocol != "learning_curve":
+            continue
+        axis = _axis(spec.settings)
         width = f", {spec.n_features} features" if spec.n_features not in (None, FEATURES) else ""
         seeds = found.setdefault((record.dataset, axis), {}).setdefault(record.method + width, {})
         seeds[record.seed] = {
@@ -69,10 +78,26 @@ def curves(name: str) -> dict[tuple[str, str], dict[str, Curve]]:
     }
 
 
-def overlap(dataset: str) -> float:
-    """Return the share of their test rows that two seeds have in common; 0 on one test set."""
-    split = catalogue_of(shipped_plan().suite).entry(dataset).split
-    return split.test_fraction if isinstance(split, RandomSplit) else 0.0
+def _axis(settings: dict[str, Any]) -> str:
+    """Name the axis of an experiment, and the size of its images where that is not their own."""
+    if settings["classes"]:
+        return "classes"
+    if "block" not in settings:
+        return "rows"
+    height, width = (side // settings["block"] for side in settings["image"])
+    return f"rows, {height} × {width} pixels"
+
+
+def planned(dataset: str, axis: str, size: int) -> set[str]:
+    """Return the methods that the suite measures at a size, of 1,200 features or a number of their own."""
+    return {
+        method
+        for spec in shipped_plan().suite.experiments.values()
+        if spec.protocol == "learning_curve" and spec.dataset == dataset and _axis(spec.settings) == axis
+        if spec.n_features in (None, FEATURES)
+        if size in (spec.settings["classes"] or spec.settings["train_rows"])
+        for method in spec.methods
+    }
 
 
 def at_equal_features(methods: dict[str, Curve]) -> dict[str, Curve]:
@@ -102,8 +127,7 @@ def winners_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
     """List the best method of all and the best embedding at equal features, at each size."""
     rows = []
     for (dataset, axis), methods in errors.items():
-        shared = overlap(dataset)
-        everyone, equal = (winners(kind, overlap=shared) for kind in (methods, at_equal_features(methods)))
+        everyone, equal = winners(methods), winners(at_equal_features(methods))
         for size, line in everyone.iterrows():
             cells = [dataset_name(dataset), f"{size:,} {axis}", label(line.best), percent(line.error)]
             if size in equal.index:
@@ -113,19 +137,27 @@ def winners_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
                 cells.append("–" if np.isnan(best.tied) else f"{best.tied:.0f}")
             else:
                 cells += ["–"] * 6
-            rows.append(cells)
+            asked = planned(dataset, axis, size)
+            missing = [name for name in asked if name not in methods or not methods[name][size].notna().any()]
+            rows.append([*cells, f"{len(missing)} of {len(asked)}"])
     headings = ["data", "training set", "best of all", "error, %", "best embedding", "error, %"]
-    return table([*headings, "second", "ratio, 95 % interval", f"P(ratio < {ADVANTAGE})", "tied"], rows)
+    return table(
+        [*headings, "second", "ratio, 95 % interval", f"P(ratio < {ADVANTAGE})", "tied", "missing"], rows
+    )
 
 
 def efficiency_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
     """List how many rows each rival needs for the error of GEM."""
     rows = []
     for (dataset, axis), methods in errors.items():
-        if axis != "rows" or METHOD not in methods:
+        if axis == "classes" or METHOD not in methods:
             continue
         for size in methods[METHOD].columns[:-1]:
-            cells = [dataset_name(dataset), f"{size:,}", percent(methods[METHOD][size].mean())]
+            cells = [
+                f"{dataset_name(dataset)}{axis.removeprefix('rows')}",
+                f"{size:,}",
+                percent(methods[METHOD][size].mean()),
+            ]
             for rival in RIVALS:
                 cells.append(_needed(methods, rival, size) if rival in methods else "–")
             rows.append(cells)
@@ -172,13 +204,93 @@ def seconds_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
     return table(["data", *(f"within {budget:g} s" for budget in BUDGETS)], rows)
 
 
+def mixed_model(errors: dict[tuple[str, str], dict[str, Curve]]) -> pd.DataFrame:
+    """Fit log error ~ method × log rows + (1 | dataset) + (1 | dataset : seed) at equal features.
+
+    Returns
+    -------
+    DataFrame
+        A line per method but random directions, by the ratio at 1,000 rows: ``ratio`` of its error to that of
+        random directions at 1,000 rows, and the ``factor`` of this ratio for ten times the rows, each with
+        the ends of its 95 % interval, ``_low`` and ``_high``.
+    """
+    from statsmodels.formula.api import mixedlm
+
+    lines = [
+        {"dataset": dataset, "seed": seed, "method": name, "tens": np.log10(size / 1000), "log_error": value}
+        for (dataset, axis), methods in errors.items()
+        if axis == "rows"
+        for name, curve in at_equal_features(methods).items()
+        for (seed, size), value in np.log(curve).stack().items()
+    ]
+    data = pd.DataFrame(lines)
+    formula = "log_error ~ C(method, Treatment('random')) * tens"
+    model = mixedlm(formula, data, groups="dataset", re_formula="1", vc_formula={"seed": "0 + C(seed)"})
+    fitted = model.fit(method="lbfgs")
+    ends = np.exp(fitted.conf_int())
+    found = {}
+    for name in sorted(set(data["method"]) - {"random"}):
+        term = f"C(method, Treatment('random'))[T.{name}]"
+        found[name] = {
+            f"{column}{end}": value
+            for column, key in (("ratio", term), ("factor", f"{term}:tens"))
+            for end, value in (
+                ("", np.exp(fitted.fe_params[key])),
+                ("_low", ends.loc[key, 0]),
+                ("_high", ends.loc[key, 1]),
+            )
+        }
+    return pd.DataFrame.from_dict(found, orient="index").sort_values("ratio")
+
+
+def model_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
+    """Lay out the mixed model; of one dataset there is none."""
+    if len({dataset for dataset, axis in errors if axis == "rows"}) < 2:
+        return "The model needs two datasets.\n"
+    rows = [
+        [
+            label(str(name)),
+            f"{ratio(line.ratio)} {ratio(line.ratio_low, line.ratio_high)}",
+            f"{ratio(line.factor)} {ratio(line.factor_low, line.factor_high)}",
+        ]
+        for name, line in mixed_model(errors).iterrows()
+    ]
+    return table(["embedding", "ratio of errors at 1,000 rows", "its factor for ten times the rows"], rows)
+
+
+def claims_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
+    """List from how many rows, and with how many seconds of fitting, each claim holds on each dataset."""
+    seconds = curves("seconds")
+    rows = []
+    for first, second, paper in CLAIMS:
+        for place, methods in errors.items():
+            if first not in methods or second not in methods:
+                continue
+            ratios = ratio_of_errors(methods[first], methods[second])
+            lacking = ratios.index[ratios["high"] >= 1]
+            holding = [size for size in ratios.index if not len(lacking) or size > lacking[-1]]
+            largest = ratios.iloc[-1]
+            rows.append(
+                [
+                    f"{label(first)} before {label(second)}",
+                    paper,
+                    f"{dataset_name(place[0])}, {place[1]}",
+                    f"{holding[0]:,}" if holding else "not shown",
+                    f"{seconds[place][first][holding[0]].mean():.1f}" if holding else "–",
+                    f"{ratio(largest.ratio)} {ratio(largest.low, largest.high)}",
+                ]
+            )
+    headings = ["fewer errors", "paper", "data", "holds from", "seconds there", "ratio at the largest size"]
+    return table(headings, rows)
+
+
 def advice(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
     """Name for each dataset the best embedding at each size, and how many are tied with it."""
     lines = []
     for (dataset, axis), methods in errors.items():
         found = [
             f"{size:,}: {label(line.best)} {percent(line.error)} %{_ties(line.tied)}"
-            for size, line in winners(at_equal_features(methods), overlap=overlap(dataset)).iterrows()
+            for size, line in winners(at_equal_features(methods)).iterrows()
         ]
         lines.append(f"- **{dataset_name(dataset)}, {axis}**. {'; '.join(found)}.")
     return "\n".join(lines) + "\n"
@@ -197,6 +309,8 @@ def blocks() -> dict[str, str]:
         "the leads": advice(errors),
         "the winners": winners_table(errors),
         "the ratios": ratios_table(errors),
+        "the model": model_table(errors),
+        "the claims": claims_table(errors),
         "the rows needed": efficiency_table(errors),
         "the seconds": seconds_table(errors),
     }

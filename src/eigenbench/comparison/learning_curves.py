@@ -37,8 +37,8 @@ class RowsNeeded(NamedTuple):
 def ratio_of_errors(first: Curve, second: Curve) -> pd.DataFrame:
     """Compute the geometric mean over seeds of the ratio of two methods' errors, at each size.
 
-    Methods of one seed share training and test rows, so that ratios are paired. The interval is Student's t
-    for the mean of their logarithms.
+    Methods of one seed share training rows, so that ratios are paired. The interval is Student's t for the
+    mean of their logarithms.
 
     Parameters
     ----------
@@ -78,18 +78,16 @@ def ratio_of_errors(first: Curve, second: Curve) -> pd.DataFrame:
     return pd.DataFrame.from_dict(lines, orient="index", columns=columns).rename_axis("size")
 
 
-def winners(curves: Mapping[str, Curve], *, overlap: float = 0.0) -> pd.DataFrame:
+def winners(curves: Mapping[str, Curve]) -> pd.DataFrame:
     """Find the method with the lowest mean error at each size, and those that are tied with it.
 
-    The joint test is that of `compare_values`, on logarithms of errors. On one test set only training sets
-    and seeds vary.
+    The joint test is that of `compare_values`, on logarithms of errors. Training sets and seeds vary, and the
+    test set is one.
 
     Parameters
     ----------
     curves : mapping of str to DataFrame
         Errors by method, seeds x sizes.
-    overlap : float, default=0
-        Share of their test rows that two seeds have in common, where each seed draws a split.
 
     Returns
     -------
@@ -107,7 +105,7 @@ def winners(curves: Mapping[str, Curve], *, overlap: float = 0.0) -> pd.DataFram
             continue
         best, second = order[:2]
         values = pd.DataFrame({name: logarithms[name][size] for name in order}).dropna()
-        tied = compare_values(values, overlap=overlap).table["tied"]
+        tied = compare_values(values).table["tied"]
         found = ratio_of_errors(curves[best], curves[second]).reindex([size]).iloc[0].to_dict()
         n_tied = np.nan if tied.isna().all() else tied.sum()
         lines.append(
@@ -117,7 +115,7 @@ def winners(curves: Mapping[str, Curve], *, overlap: float = 0.0) -> pd.DataFram
     return pd.DataFrame(lines, columns=["size", *columns]).set_index("size")
 
 
-def rows_needed(method: Curve, rival: Curve, size: int, *, seed: int = 0) -> RowsNeeded:
+def rows_needed(method: Curve, rival: Curve, size: int) -> RowsNeeded:
     """Estimate how many training rows a rival needs for the error that a method has at a size.
 
     The rival's curve is the geometric mean over seeds, linear between its sizes on logarithmic axes, and made
@@ -129,8 +127,6 @@ def rows_needed(method: Curve, rival: Curve, size: int, *, seed: int = 0) -> Row
         Errors, seeds x sizes.
     size : int
         Training rows of the method.
-    seed : int, default=0
-        Draws the resamples.
 
     Returns
     -------
@@ -151,7 +147,7 @@ def rows_needed(method: Curve, rival: Curve, size: int, *, seed: int = 0) -> Row
     common = rivals.index.intersection(goals.dropna().index)
     if not len(common):
         raise ValueError(f"the methods have no seed in common at {size} rows")
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     goal, table = goals.loc[common].to_numpy(), rivals.loc[common].to_numpy()
     sizes = np.log(np.asarray(rivals.columns, dtype=float))
     drawn = generator.integers(len(common), size=(_RESAMPLES, len(common)))

@@ -3,6 +3,7 @@ from pydantic import ValidationError
 from small_jobs import plan_of, suite_of
 
 from eigenbench.bench.protocols.available import PROTOCOLS
+from eigenbench.bench.suites.suite import SuiteError
 
 EXPERIMENT = {
     "protocol": "kernel_error",
@@ -51,6 +52,13 @@ def test_a_protocol_that_measures_time_has_the_machine_for_itself():
     method = plan(protocol="map_speed", settings={}, methods=steps)
     assert (method.granularity, method.exclusive) == ("fit", True)
     assert not plan().exclusive
+
+
+def test_a_protocol_whose_first_seed_chooses_runs_all_seeds_in_one_job():
+    curve = {"protocol": "learning_curve", "settings": {"train_rows": [100_000]}}
+    assert plan(**curve).granularity == "method"
+    with pytest.raises(SuiteError, match=r"experiments.main.seeds: 1 is the first, and has to be 0"):
+        plan(**curve, seeds=[1, 0])
 
 
 def test_the_headline_is_the_protocols_own_unless_named():

@@ -57,6 +57,6 @@ def make_trial():
             def load(name):
                 return COMPONENTS[name].load()
 
-            return Trial(self.settings, build, load, lambda name="main": dataset, seed)
+            return Trial(self.settings, build, load, lambda name="main", seed=0: dataset, seed)
 
     return MakeTrial

@@ -63,20 +63,32 @@ def test_errors_are_those_of_the_classifier_fitted_by_hand(trial_of, rows):
     assert outcome.dimension == 64
 
 
-def test_parameters_are_chosen_once_on_training_rows(trial_of):
+def searching(trial, seed=0, first=None):
+    """Return a trial that chooses the number of components; ``first`` are the metrics of the first seed."""
+
+    def build(**last):
+        return trial.build(n_components={"choose": [1, 20]}, **last)
+
+    return Trial(trial.settings, build, trial.load, trial.data, seed, {0: first}.__getitem__)
+
+
+def test_parameters_are_chosen_on_training_rows_of_the_first_seed(trial_of):
     trial = trial_of(train_rows=(400, 800), search_rows=200)
-    search = Trial(
-        trial.settings,
-        lambda **last: trial.build(n_components={"choose": [1, 20]}, **last),
-        trial.load,
-        trial.data,
-        0,
-    )
-    outcome = measure(search)
+    first = measure(searching(trial))
     assert fitted_on() == [150, 150, 400, 800]
-    assert outcome.metrics["chosen_remembering__n_components"] == 20
-    assert outcome.metrics["candidates"] == 2
-    assert outcome.dimension == 20
+    assert first.metrics["chosen_remembering__n_components"] == 20
+    assert first.metrics["candidates"] == 2
+    assert first.dimension == 20
+    Remembering.fitted = ()
+    second = measure(searching(trial, seed=1, first=first.metrics))
+    assert fitted_on() == [400, 800]
+    assert second.metrics["chosen_remembering__n_components"] == 20
+    assert "search_seconds" not in second.metrics
+
+
+def test_later_seeds_need_the_choice_of_the_first(trial_of):
+    with pytest.raises(ValueError, match="seed 0 has chosen no parameters"):
+        measure(searching(trial_of(train_rows=(400,)), seed=1, first={}))
 
 
 def test_classes_at_equal_rows_per_class(trial_of):
@@ -85,6 +97,16 @@ def test_classes_at_equal_rows_per_class(trial_of):
     for n_classes, (_, y) in zip((2, 5, 10), Remembering.fitted, strict=True):
         assert np.unique(y, return_counts=True)[1].tolist() == [30] * n_classes
     assert outcome.metrics["test_error_at_2"] < outcome.metrics["test_error_at_10"]
+
+
+def test_inputs_of_images_are_means_of_blocks(trial_of, rows):
+    measure(trial_of(train_rows=(400,), image=(8, 8), block=2))
+    ((X, _),) = Remembering.fitted
+    assert X.shape == (400, 16)
+    means = rows[0].reshape(-1, 8, 8)[:, 2:4, 4:6].mean(axis=(1, 2))
+    assert np.isin(X[:, 6], means).all()
+    with pytest.raises(ValueError, match="'image' has 16 pixels, and rows have 64 inputs"):
+        measure(trial_of(train_rows=(400,), image=(4, 4), block=2))
 
 
 def test_later_seeds_leave_out_the_large_sizes(trial_of):
@@ -124,6 +146,8 @@ def test_more_than_there_is(trial_of, settings, message):
         ({"train_rows": (2,), "classes": (2,), "rows_per_class": 2}, "either 'train_rows' or 'classes'"),
         ({"classes": (2,)}, "'rows_per_class' belongs"),
         ({"train_rows": (20, 10)}, "must ascend"),
+        ({"train_rows": (20,), "block": 2}, "'block' needs an 'image'"),
+        ({"train_rows": (20,), "block": 3, "image": (8, 8)}, "'block' needs an 'image'"),
         ({"train_rows": (10, 20), "seeds_per_size": (2, 3)}, "needs 2 descending numbers"),
     ],
 )

@@ -10,6 +10,7 @@ from eigenbench.bench.jobs.pipelines import build_pipeline
 from eigenbench.bench.jobs.record_run import finite_metrics, now, write_run_record
 from eigenbench.bench.jobs.supervision import Report
 from eigenbench.bench.protocols.base import Trial, settings_class
+from eigenbench.bench.records.record import read_record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.steps import flat_params
 
@@ -34,8 +35,9 @@ def _measured(context: JobContext, protocol: Any, seed: int) -> Report:
         settings=settings_class(protocol).model_validate(spec.settings),
         build=lambda **last: build_pipeline(spec, seed, last),
         load=spec.load,
-        data=lambda name=None: context.open(seed, name),
+        data=lambda name=None, seed=seed: context.open(seed, name),
         seed=seed,
+        metrics=lambda seed: read_record(context.folder(seed) / "record.json").metrics,
     )
     outcome = protocol.measure(trial)
     params = flat_params(spec.steps) | {"steps": " → ".join(step.component for step in spec.steps)}

@@ -165,13 +165,20 @@ def _methods(
     for method_name, method in experiment.methods.items():
         validation = experiment.validation
         seeds = method.seeds or experiment.seeds
+        settings = experiment.protocol_settings
+        first = settings.chosen_by() if settings else None
+        if first is not None and seeds[0] != first:
+            raise SuiteError(
+                f"suite {suite.name}: experiments.{name}.seeds: {seeds[0]} is the first, and has to be "
+                f"{first}, which chooses the parameters"
+            )
         spec = JobSpec(
             suite=suite.name,
             experiment=name,
             method=method_name,
             dataset=experiment.dataset,
             other_datasets=experiment.datasets[1:],
-            split_drawn=entry.split.drawn,
+            split_drawn=entry.split.drawn and first is None,
             steps=method.steps,
             grid=method.grid,
             classifiers={
@@ -199,14 +206,15 @@ def _methods(
             if catalogue.entry(dataset).partitioned:
                 _check_partitioned(spec, dataset)
         exclusive = protocol is not None and protocol.settings().exclusive
-        values = None
-        if protocol is not None:
-            assert experiment.protocol_settings is not None
-            values = experiment.protocol_settings.work(entry.rows_of_a_run, entry.expect.features)
+        values = settings.work(entry.rows_of_a_run, entry.expect.features) if settings else None
         yield MethodPlan(
             spec,
             seeds,
-            granularity="fit" if exclusive else granularity_of(spec, entry, len(seeds), values),
+            granularity="fit"
+            if exclusive
+            else "method"
+            if first is not None
+            else granularity_of(spec, entry, len(seeds), values),
             seconds=len(seeds) * seconds_of_seed(spec, entry, values),
             seconds_of_fit=seconds_of_fit(spec, entry, values),
             exclusive=exclusive,

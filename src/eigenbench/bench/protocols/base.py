@@ -64,6 +64,13 @@ class ProtocolSettings(BaseModel):
         """Return the datasets that the protocol reads beside the experiment's own."""
         return ()
 
+    def chosen_by(self) -> int | None:
+        """Return the seed whose run chooses parameters for all, so that one job runs a method with all seeds.
+
+        None where each run is for itself.
+        """
+        return None
+
     def work(self, rows: int, features: int) -> int:
         """Estimate the numbers that one measurement computes on, from those of the experiment's dataset.
 
@@ -153,9 +160,11 @@ class Trial:
         ``load("GEM")`` returns the class of a component.
     data : callable
         ``data(name)`` opens one of the experiment's datasets, a `eigenbench.datasets.Dataset`; ``data()``
-        the main one.
+        the main one; ``data(seed=0)`` that with the split of another seed.
     seed : int
         Seeds everything else that the protocol draws.
+    metrics : callable
+        ``metrics(seed)`` returns those of the method's run with another seed, which came earlier.
     """
 
     settings: Any
@@ -163,6 +172,7 @@ class Trial:
     load: Callable[[str], type]
     data: Callable[..., Any]
     seed: int
+    metrics: Callable[[int], dict[str, float]] = lambda seed: {}
 
     def train(self, features: Any, train: tuple[Any, Any], test: tuple[Any, Any]) -> TrainedModel:
         """Train the classifier of the settings on features and (X, y), and take its error on others."""

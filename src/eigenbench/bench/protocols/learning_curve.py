@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 
 from eigenbench.bench.protocols.base import (
     ClassifierSettings,
+    ImageSize,
     Outcome,
     Several,
     Trial,
@@ -29,6 +30,8 @@ MAX_CANDIDATES = 24
 class LearningCurveSettings(ClassifierSettings):
     """The training sets of a curve, and the rows that parameters are chosen on.
 
+    The run with ``first_seed`` chooses the parameters, and all seeds take them. Its split is that of all.
+
     Attributes
     ----------
     train_rows : tuple of int
@@ -43,19 +46,29 @@ class LearningCurveSettings(ClassifierSettings):
         Most test rows.
     search_rows : int
         Most training rows of the search: parameters given as ``{choose: [...]}`` are chosen on a quarter of
-        them, held out, and kept for all sizes. Each seed has a search of its own.
+        them, held out, and kept for all sizes and seeds.
+    first_seed : int
+        The seed whose run has the search, and whose split gives the test rows.
     seeds_per_size : tuple of int
         For each size the number of seeds, counted from 0, that measure it; descending. Empty: all do.
+    image : tuple of int or None
+        Height and width of images, in pixels.
+    block : int
+        Side of the squares of pixels whose means are the inputs of images; it divides height and width.
     """
 
     headline: ClassVar[str] = "test_error_at_1000"
+    optional: ClassVar[tuple[str, ...]] = ("image", "block")
 
     train_rows: Several[Annotated[int, Field(ge=2)]] = ()
     classes: Several[Annotated[int, Field(ge=2)]] = ()
     rows_per_class: int | None = Field(default=None, ge=2)
     test_rows: int = Field(default=10_000, ge=1)
-    search_rows: int = Field(default=1_000, ge=8)
+    search_rows: int = Field(default=4_000, ge=8)
+    first_seed: int = Field(default=0, ge=0)
     seeds_per_size: Several[Annotated[int, Field(ge=1)]] = ()
+    image: ImageSize | None = None
+    block: int = Field(default=1, ge=1)
 
     @model_validator(mode="after")
     def _one_axis(self) -> LearningCurveSettings:
@@ -65,6 +78,8 @@ class LearningCurveSettings(ClassifierSettings):
             raise ValueError("'rows_per_class' belongs to 'classes', and 'classes' needs it")
         if any(later <= earlier for earlier, later in pairwise(self.sizes)):
             raise ValueError(f"'train_rows' and 'classes' must ascend, found {list(self.sizes)}")
+        if self.block > 1 and (self.image is None or any(side % self.block for side in self.image)):
+            raise ValueError("'block' needs an 'image' whose height and width it divides")
         seeds = self.seeds_per_size
         if seeds and (len(seeds) != len(self.sizes) or any(a < b for a, b in pairwise(seeds))):
             raise ValueError(
@@ -82,10 +97,14 @@ class LearningCurveSettings(ClassifierSettings):
         """The name of the axis."""
         return "training_rows" if self.train_rows else "classes"
 
+    def chosen_by(self) -> int:
+        """Return the first seed."""
+        return self.first_seed
+
     def work(self, rows: int, features: int) -> int:
         """Estimate the numbers that one measurement computes on: four passes for each fit and candidate."""
         fitted = sum(self.train_rows or [n * (self.rows_per_class or 0) for n in self.classes])
-        return 4 * (fitted + MAX_CANDIDATES * min(rows, self.search_rows)) * max(features, 1_000)
+        return 4 * (fitted + min(rows, self.search_rows)) * max(features, 1_000)
 
     def metrics(self) -> tuple[str, ...]:
         """Return the names of errors and seconds at every size, and the pattern of chosen parameters."""
@@ -99,29 +118,27 @@ class LearningCurveSettings(ClassifierSettings):
 
 
 def measure(trial: Trial) -> Outcome:
-    """Choose the parameters of a method once, then train on every training set and test.
+    """Choose the parameters of a method, or take those of the first seed; train on every set and test.
 
-    Methods of one seed share their training sets, search rows and test rows. A method that ends with a
+    All seeds share the test rows, and methods of one seed the training sets. A method that ends with a
     classifier is trained as it is; any other gets the classifier of the settings.
 
     Returns
     -------
     Outcome
         ``test_error_at_N`` and ``seconds_at_N``, of fitting features and classifier on N rows or classes,
-        both also curves over N; ``search_error`` of the chosen parameters on the rows held out,
-        ``search_seconds`` of all ``candidates``, and ``chosen_<parameter>``.
+        both also curves over N; ``chosen_<parameter>``; and of the first seed ``search_error`` of the chosen
+        parameters on the rows held out, and ``search_seconds`` of all ``candidates``.
 
     Raises
     ------
     ValueError
-        If there are fewer training rows, classes or rows of a class than the settings name; or there are
-        more than 24 candidates.
+        If there are fewer training rows, classes or rows of a class than the settings name; there are more
+        than 24 candidates; or the first seed has chosen no parameters.
     """
     settings: LearningCurveSettings = trial.settings
     rows = _NestedRows.of(trial)
-    started = time.perf_counter()
-    chosen, search_error, n_candidates = _search(trial, *rows.search(settings.search_rows, trial.seed))
-    searched = time.perf_counter()
+    chosen, metrics = _search(trial, rows)
     measured: dict[int, dict[str, float]] = {}
     predict_seconds, dimension = 0.0, None
     for place, size in enumerate(settings.sizes):
@@ -132,14 +149,13 @@ def measure(trial: Trial) -> Outcome:
         )
         measured[size] = {"test_error": error, "seconds": seconds}
         predict_seconds += predicting
-    metrics, curves = by_size(measured, settings.axis)
-    if n_candidates > 1:
-        metrics |= {"search_error": search_error, "search_seconds": searched - started}
-        metrics |= {"candidates": float(n_candidates)}
-        metrics |= {f"chosen_{name}": float(value) for name, value in chosen.items()}
-    fit_seconds = sum(values["seconds"] for values in measured.values())
+    of_sizes, curves = by_size(measured, settings.axis)
     return Outcome(
-        metrics, curves, dimension=dimension, fit_seconds=fit_seconds, predict_seconds=predict_seconds
+        of_sizes | metrics,
+        curves,
+        dimension=dimension,
+        fit_seconds=sum(values["seconds"] for values in measured.values()),
+        predict_seconds=predict_seconds,
     )
 
 
@@ -150,11 +166,11 @@ class _NestedRows:
     data: Any
     order: NDArray[np.intp]
     class_order: NDArray[np.intp]
-    rows_per_class: int | None
+    settings: LearningCurveSettings
 
     @classmethod
     def of(cls, trial: Trial) -> _NestedRows:
-        settings, data = trial.settings, trial.data()
+        settings, data = trial.settings, trial.data(seed=trial.settings.first_seed)
         codes = np.asarray(data.y_train)
         generator = np.random.default_rng([trial.seed, 0x1C])
         order = generator.permutation(len(codes))
@@ -177,28 +193,40 @@ class _NestedRows:
         for code in np.flatnonzero(counts):
             places = np.flatnonzero(ordered == code)
             rank[places] = (np.arange(len(places)) + generator.random()) / len(places)
-        return cls(data, order[np.argsort(rank, kind="stable")], class_order, settings.rows_per_class)
+        return cls(data, order[np.argsort(rank, kind="stable")], class_order, settings)
 
     def _training_rows(self, size: int) -> NDArray[np.intp]:
-        if self.rows_per_class is None:
+        most = self.settings.rows_per_class
+        if most is None:
             return self.order[:size]
         codes = np.asarray(self.data.y_train)[self.order]
-        taken = [np.flatnonzero(codes == code)[: self.rows_per_class] for code in self.class_order[:size]]
+        taken = [np.flatnonzero(codes == code)[:most] for code in self.class_order[:size]]
         return self.order[np.concatenate(taken)]
+
+    def _inputs(self, X: Any) -> Any:
+        """Return the inputs of rows: as they are, or the means of blocks of pixels."""
+        image, block = self.settings.image, self.settings.block
+        if image is None or block == 1:
+            return X
+        height, width = image
+        if X.shape[1] != height * width:
+            raise ValueError(f"'image' has {height * width} pixels, and rows have {X.shape[1]} inputs")
+        blocks = np.asarray(X).reshape(len(X), height // block, block, width // block, block)
+        return blocks.mean(axis=(2, 4)).reshape(len(X), -1)
 
     def training(self, size: int) -> tuple[Any, Any]:
         """Return (X, y) of a training set."""
         rows = np.sort(self._training_rows(size))
-        return self.data.X_train[rows], np.asarray(self.data.y_train)[rows]
+        return self._inputs(self.data.X_train[rows]), np.asarray(self.data.y_train)[rows]
 
     def test(self, size: int, most: int) -> tuple[Any, Any]:
         """Return (X, y) of the first test rows; where classes are varied, of those of the training set."""
         codes = np.asarray(self.data.y_test)
         known = np.ones(len(codes), dtype=bool)
-        if self.rows_per_class is not None:
+        if self.settings.rows_per_class is not None:
             known = np.isin(codes, self.class_order[:size])
         rows = np.flatnonzero(known)[:most]
-        return self.data.X_test[rows], codes[rows]
+        return self._inputs(self.data.X_test[rows]), codes[rows]
 
     def search(self, most: int, seed: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
         """Return (X, y) to fit candidates on, and (X, y) to choose by; each class has eight rows or more."""
@@ -206,18 +234,30 @@ class _NestedRows:
         searched = self.order[np.isin(y[self.order], self.class_order[: max(2, most // 8)])][:most]
         rows = np.sort(searched)
         fitted, held = (rows[part] for part in holdout_split(y[rows], 0.25, seed))
-        return (X[fitted], y[fitted]), (X[held], y[held])
+        return (self._inputs(X[fitted]), y[fitted]), (self._inputs(X[held]), y[held])
 
 
-def _search(trial: Trial, fit: Any, held_out: Any) -> tuple[dict[str, Any], float, int]:
-    """Return the parameters with the fewest errors on rows held out, their error, and how many were tried."""
+def _search(trial: Trial, rows: _NestedRows) -> tuple[dict[str, Any], dict[str, float]]:
+    """Return the parameters with the fewest errors on rows held out, and metrics of the search.
+
+    Later seeds take the parameters of the first.
+    """
     from sklearn.model_selection import ParameterGrid
 
+    settings: LearningCurveSettings = trial.settings
     candidates: list[dict[str, Any]] = list(ParameterGrid(candidates_of(trial.build())))
     if len(candidates) > MAX_CANDIDATES:
         raise ValueError(f"{len(candidates)} candidates, more than {MAX_CANDIDATES}: shorten the lists")
     if len(candidates) == 1:
-        return candidates[0], np.nan, 1
+        return candidates[0], {}
+    if trial.seed != settings.first_seed:
+        first = trial.metrics(settings.first_seed)
+        for candidate in candidates:
+            if (found := _as_metrics(candidate)).items() <= first.items():
+                return candidate, found
+        raise ValueError(f"seed {settings.first_seed} has chosen no parameters: see its record")
+    started = time.perf_counter()
+    fit, held_out = rows.search(settings.search_rows, trial.seed)
     errors = []
     for candidate in candidates:
         try:
@@ -225,9 +265,14 @@ def _search(trial: Trial, fit: Any, held_out: Any) -> tuple[dict[str, Any], floa
         except (ValueError, np.linalg.LinAlgError):
             errors.append(np.inf)  # as more components than a class has rows
     best = int(np.argmin(errors))
-    if not np.isfinite(errors[best]):
-        return candidates[0], np.nan, len(candidates)
-    return candidates[best], errors[best], len(candidates)
+    metrics = {"search_seconds": time.perf_counter() - started, "candidates": float(len(candidates))}
+    if np.isfinite(errors[best]):
+        metrics["search_error"] = errors[best]
+    return candidates[best], metrics | _as_metrics(candidates[best])
+
+
+def _as_metrics(chosen: dict[str, Any]) -> dict[str, float]:
+    return {f"chosen_{name}": float(value) for name, value in chosen.items()}
 
 
 def _trained(
