@@ -99,8 +99,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     max_iter : int, default=30
         Largest number of epochs of the decoder. Its steps shrink linearly to zero over them.
     learning_rate : float, default=0.03
-        First step length for minibatches of 512 rows, in coordinates where features have unit variance; for
-        smaller ones it falls with the square root of their size. Hundreds of features ask for less.
+        First step length for minibatches of 512 rows; it falls with the square root of their size.
     batch_size : int or "auto", default="auto"
         Rows of a minibatch; "auto" takes 1/200 of the rows, but at least 32 and at most 512.
     sampled_labels : int or None, default=None
