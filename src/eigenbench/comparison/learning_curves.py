@@ -38,12 +38,7 @@ def ratio_of_errors(first: Curve, second: Curve) -> pd.DataFrame:
     """Compute the geometric mean over seeds of the ratio of two methods' errors, at each size.
 
     Methods of one seed share training rows, so that ratios are paired. The interval is Student's t for the
-    mean of their logarithms.
-
-    Parameters
-    ----------
-    first, second : DataFrame
-        Errors, seeds x sizes. An error of zero counts as half of the smallest positive one of both.
+    mean of their logarithms. An error of zero counts as half of the smallest positive one of both.
 
     Returns
     -------
@@ -84,11 +79,6 @@ def winners(curves: Mapping[str, Curve]) -> pd.DataFrame:
     The joint test is that of `compare_values`, on logarithms of errors. Training sets and seeds vary, and the
     test set is one.
 
-    Parameters
-    ----------
-    curves : mapping of str to DataFrame
-        Errors by method, seeds x sizes.
-
     Returns
     -------
     DataFrame
@@ -119,20 +109,9 @@ def rows_needed(method: Curve, rival: Curve, size: int) -> RowsNeeded:
     """Estimate how many training rows a rival needs for the error that a method has at a size.
 
     The rival's curve is the geometric mean over seeds, linear between its sizes on logarithmic axes, and made
-    monotone: more rows never give a larger error. Seeds are drawn with replacement, the same for both.
-
-    Parameters
-    ----------
-    method, rival : DataFrame
-        Errors, seeds x sizes.
-    size : int
-        Training rows of the method.
-
-    Returns
-    -------
-    RowsNeeded
-        Rows, and the 95 % percentile interval; infinite where the rival's largest size does not suffice, and
-        the rival's smallest size where that suffices.
+    monotone: more rows never give a larger error. The interval holds 95 % of resamples of seeds, the same for
+    both. Rows are infinite where the rival's largest size does not suffice, and its smallest size where that
+    suffices.
 
     Examples
     --------
@@ -194,17 +173,7 @@ def best_within(
 ) -> pd.DataFrame:
     """Return the lowest mean error that each method reaches within some seconds of fitting.
 
-    Parameters
-    ----------
-    errors, seconds : mapping of str to DataFrame
-        By method, seeds x places: sizes of the training set, or (features, size) pairs.
-    budgets : tuple of float
-        Seconds.
-
-    Returns
-    -------
-    DataFrame
-        Methods x budgets; NaN where a method has no place that is cheap enough.
+    The table has methods as lines and budgets as columns; NaN where no size of a method is cheap enough.
     """
     found = {
         name: {budget: curve.mean()[seconds[name].mean() <= budget].min() for budget in budgets}

@@ -28,19 +28,7 @@ class RefusedComparison(ValueError):
 
 
 def complete_table(errors: pd.DataFrame, *, min_methods: int = 2) -> pd.DataFrame:
-    """Check a table of datasets x methods and round its errors to 12 decimals.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        Errors; infinite where a run failed.
-    min_methods : int, default=2
-        Number of methods that the statistic needs.
-
-    Returns
-    -------
-    DataFrame
-        The errors as float64.
+    """Check a table of datasets x methods for a statistic, and round its errors to 12 decimals.
 
     Raises
     ------
@@ -74,18 +62,10 @@ def complete_table(errors: pd.DataFrame, *, min_methods: int = 2) -> pd.DataFram
 
 
 def pairwise_differences(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the error of one method minus that of another, for each pair of a checked table.
+    """Return the difference of errors for each pair of methods of a checked table.
 
-    Parameters
-    ----------
-    table : DataFrame
-        From `complete_table`.
-
-    Returns
-    -------
-    DataFrame
-        One line per dataset and one column per pair ``(first, second)``, in the order of the table's columns;
-        0 where both failed.
+    One line per dataset and one column per pair ``(first, second)``, in the order of the table's columns; 0
+    where both failed.
     """
     pairs = list(combinations(range(table.shape[1]), 2))
     first, second = np.array(pairs).T

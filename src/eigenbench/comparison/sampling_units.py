@@ -33,20 +33,10 @@ class SamplingUnits:
         test_rows: Mapping[int, ArrayLike] | None = None,
         groups: Mapping[int, ArrayLike] | None = None,
     ) -> SamplingUnits:
-        """Take groups as units, else numbers of rows, else places in one fixed test set.
+        """Take groups as units, else numbers of rows in the dataset, else places in one fixed test set.
 
-        Parameters
-        ----------
-        sizes : mapping of int to int
-            Number of test rows, by seed.
-        test_rows, groups : mapping of int to array, shape (n_test,), optional
-            Number in the dataset, and group, of each test row.
-
-        Raises
-        ------
-        ValueError
-            If a seed lacks a row number or a group for a test row, or if without either the seeds differ in
-            their number of test rows.
+        ``sizes`` are the numbers of test rows. All arguments are by seed. A ValueError names a seed that
+        lacks a number or a group for a test row, and numbers of test rows that differ without either.
         """
         given, what = (test_rows, "row number") if groups is None else (groups, "group")
         if given is None:
@@ -83,15 +73,9 @@ class SamplingUnits:
 def variance_of_sum(influence: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.float64]:
     """Estimate the variance of a sum over units that are drawn anew.
 
+    ``influence`` has the contributions of units less their mean, shape (m, n_units), and ``total`` the sums.
     One contribution is added, of the mean square of those that are not zero: it keeps the variance from zero
     where few units contribute.
-
-    Parameters
-    ----------
-    influence : array of float, shape (m, n_units)
-        Contributions of units, less their mean.
-    total : array of float, shape (m,)
-        The sums.
     """
     n_units = influence.shape[-1]
     contributions = influence + total[:, None] / n_units

@@ -25,19 +25,8 @@ def moderated_variances(
 
     The variances are taken as draws from a scaled inverse chi-squared distribution, whose two parameters are
     estimated from the mean and the spread of their logarithms [1]_. Where they differ by no more than chance,
-    the common variance serves for all.
-
-    Parameters
-    ----------
-    variances : array of float, shape (m,)
-        Sample variance of each method.
-    freedom : array of float, shape (m,)
-        Degrees of freedom of each.
-
-    Returns
-    -------
-    variances, freedom : array of float64, shape (m,)
-        As they are for fewer than three methods. Degrees of freedom are never more than the sum over methods.
+    the common variance serves for all. Fewer than three variances stay as they are. Degrees of freedom are
+    never more than the sum over methods.
 
     References
     ----------
@@ -76,19 +65,11 @@ def _inverse_trigamma(value: float) -> float:
 
 
 def range_p_value(statistic: ArrayLike, n_methods: int, freedom: ArrayLike) -> NDArray[np.float64]:
-    """Return the probability that the studentized range of equal methods is larger.
+    """Return the probability that the studentized range of equal methods is larger than a statistic.
 
-    As ``scipy.stats.studentized_range.sf`` to four decimals, but for many standard errors at once, which is
-    some hundred times faster.
-
-    Parameters
-    ----------
-    statistic : array of float, shape (...)
-        Differences of two means, over the standard error of one mean.
-    n_methods : int
-        Number of means.
-    freedom : array of float, shape (...)
-        Degrees of freedom of the standard error; may be infinite.
+    The statistic is the difference of two means over the standard error of one mean, whose degrees of freedom
+    may be infinite. As ``scipy.stats.studentized_range.sf`` to four decimals, but for many standard errors at
+    once, which is some hundred times faster.
 
     Examples
     --------
