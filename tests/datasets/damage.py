@@ -4,6 +4,7 @@ import tempfile
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -35,16 +36,20 @@ def read_bytes(reader: Callable[[Path], RawRows], data: bytes) -> RawRows:
         return reader(path)
 
 
-def reads_or_complains(reader: Callable[[Path], RawRows], data: bytes) -> None:
-    """Check that reading ends well or in the one documented error, which names the file and a place."""
+def gives_or_complains(action: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call; the one allowed error names file, place and problem. Return what it gave, or None."""
     try:
-        rows = read_bytes(reader, data)
+        return action(*arguments, **options)
     except MalformedData as error:
         complaint = (error.file, error.place, error.problem)
-    else:
-        complaint = None
-        assert rows.features.shape[0] == rows.labels.shape[0]
-    assert complaint is None or all(complaint)
+    assert all(complaint)
+    return None
+
+
+def reads_or_complains(reader: Callable[[Path], RawRows], data: bytes) -> None:
+    """Check that reading a file of these bytes gives rows with labels, or complains."""
+    rows = gives_or_complains(read_bytes, reader, data)
+    assert rows is None or rows.features.shape[0] == rows.labels.shape[0]
 
 
 def peak_bytes(action: Callable[[], object]) -> int:

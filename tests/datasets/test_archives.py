@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eigenbench.datasets import MalformedData
 from eigenbench.datasets.archives import pack_tar, tar_members, zip_members
 
-OUTSIDE = ["/etc/passwd", "../evil", "a/../../evil", "..", "C:/evil", "a\\..\\evil"]
+OUTSIDE = ["", "/etc/passwd", "../evil", "a/../../evil", "..", "C:/evil", "a\\..\\evil"]
 
 
 def tar_of(*infos: tarfile.TarInfo) -> io.BytesIO:
@@ -60,16 +60,3 @@ def test_packing_round_trips_and_depends_on_names_and_bytes_only(members):
     shuffled = pack_tar((f"elsewhere/{name}", members[name]) for name in sorted(members, reverse=True))
     assert packed == shuffled
     assert dict(tar_members("a.tar", io.BytesIO(packed), limit=10_000)) == members
-
-
-@given(st.data())
-def test_a_damaged_tar_is_malformed_or_still_bounded(data):
-    packed = bytearray(pack_tar([("r/a", b"x" * 700), ("r/b", b"y")]))
-    for _ in range(data.draw(st.integers(1, 5))):
-        packed[data.draw(st.integers(0, 1600))] = data.draw(st.integers(0, 255))
-    cut = data.draw(st.integers(0, len(packed)))
-    try:
-        members = list(tar_members("a.tar", io.BytesIO(bytes(packed[:cut])), limit=2000))
-    except MalformedData:
-        return
-    assert sum(len(content) for _, content in members) <= 2000

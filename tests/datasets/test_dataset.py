@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits
 from small_table import TABLE, catalogue_of, table_entry
 
 from eigenbench.bench.code_hash import import_closure
-from eigenbench.datasets import CatalogueError, MalformedData, load, open_prepared, prepare
+from eigenbench.datasets import MalformedData, load, open_prepared, prepare
 from eigenbench.datasets.storage import prepared_folder, resolve_data_dir
 
 
@@ -41,18 +41,6 @@ def test_load_prepares_once_and_then_needs_nothing_else(monkeypatch):
     monkeypatch.setattr("eigenbench.datasets.preparing.prepare", None)
     again = load("digits", split_seed=3)
     np.testing.assert_array_equal(first.X_test, again.X_test)
-
-
-def test_load_repairs_a_truncated_array():
-    expected = load("digits").X_train
-    path = prepared_folder(resolve_data_dir(), "digits") / "X_all.npy"
-    path.write_bytes(path.read_bytes()[:-10])
-    np.testing.assert_array_equal(load("digits").X_train, expected)
-
-
-def test_load_of_an_unknown_name_names_the_nearest():
-    with pytest.raises(CatalogueError, match="did you mean 'covtype'"):
-        load("covertype")
 
 
 def test_seeds_draw_different_splits_of_the_same_rows(prepared):

@@ -15,7 +15,6 @@ import pytest
 from small_table import TABLE, catalogue_of, sha256, table_entry
 
 from eigenbench.datasets import (
-    CatalogueError,
     DatasetUnavailable,
     InsufficientSpace,
     Manifest,
@@ -95,16 +94,6 @@ def test_the_sum_of_the_undecoded_bytes_is_checked_first(mirror):
         fetch_table(source)
 
 
-@pytest.mark.parametrize(
-    ("step", "data"), [("gzip", b"\x1f\x8b\x08"), ("xz", b"\xfd7zXZ"), ("bzip2", b"BZh9")]
-)
-def test_damaged_compression_is_a_reason_not_a_crash(mirror, step, data):
-    (mirror / "table").write_bytes(data + b"garbage")
-    with pytest.warns(SourceWarning, match="compressed stream"), pytest.raises(DatasetUnavailable):
-        fetch_table({"mirror": "table", "decode": [step]})
-    assert names() == []
-
-
 def test_all_reasons_and_all_remedies_are_listed(mirror):
     with pytest.raises(DatasetUnavailable) as caught:
         fetch_table({"mirror": "a.csv"}, {"mirror": "b.csv"})
@@ -132,15 +121,10 @@ def test_a_truncated_or_altered_file_is_replaced(table_in_mirror, damaged):
     assert (folder() / "table.csv").read_bytes() == TABLE
 
 
-def test_a_damaged_manifest_is_written_again(table_in_mirror):
-    fetch_table(table_in_mirror)
-    (folder() / "manifest.json").write_text('{"dataset": "t", "fi')
-    assert fetch_table(table_in_mirror).files[0].kind == "found"
-
-
 def test_a_file_placed_by_hand_is_used():
     folder().mkdir(parents=True)
     (folder() / "table.csv").write_bytes(TABLE)
+    (folder() / "manifest.json").write_text('{"dataset": "t", "fi')
     assert fetch_table({"mirror": "absent.csv"}).files[0].kind == "found"
 
 
@@ -168,11 +152,6 @@ def test_a_supplied_file_that_is_cut_leaves_nothing(mirror):
 def test_where_to_get_a_supplied_file_is_said(mirror):
     with pytest.raises(DatasetUnavailable, match=r"Ask at example\.org\. Then set EIGENBENCH_MIRROR"):
         fetch_supplied({"mirror": "table.csv"})
-
-
-def test_unknown_dataset_names_the_nearest():
-    with pytest.raises(CatalogueError, match="did you mean 'digits'"):
-        fetch("digit")
 
 
 def test_a_folder_that_cannot_be_written_says_so(table_in_mirror, tmp_path):

@@ -1,6 +1,5 @@
 """The prepared form: its arrays and card, what is refused, and what interruptions leave."""
 
-import bz2
 import json
 import resource
 import signal
@@ -76,18 +75,6 @@ def test_preparing_again_changes_nothing_and_needs_no_raw_file(make):
     assert not (raw_folder(resolve_data_dir(), "t") / "table.csv").exists()
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data[:-1] + b"\x7f", lambda _: b""])
-@pytest.mark.parametrize("name", ["X_all.npy", "y_all.npy", "card.json"])
-def test_a_damaged_file_is_prepared_again(make, name, damage):
-    card = make()
-    path = folder() / name
-    whole = path.read_bytes()
-    path.write_bytes(damage(whole))
-    assert make().arrays == card.arrays
-    if name != "card.json":
-        assert path.read_bytes() == whole
-
-
 def test_another_recipe_prepares_again(make):
     make()
     card = make(dtype="uint8", scale=2.0, files={"table.csv": TABLE.replace(b"29,", b"255,")})
@@ -161,26 +148,6 @@ def test_parts_of_different_graphs_are_refused(make):
         make_hmc(make, HMC.replace(b"B/C", b"A/B"))
 
 
-def test_a_supplied_set_of_the_extreme_repository(mirror):
-    for part, label in (("train", 1), ("test", 0)):
-        (mirror / f"{part}.txt").write_bytes(b"2 3 2\n%d 0:1 2:.5\n 1:1\n" % label)
-    entry = table_entry(
-        target="multilabel",
-        sparse=True,
-        format={"reader": "xmc"},
-        split={"kind": "official"},
-        parts={"train": ["train.txt"], "test": ["test.txt"]},
-        expect={"rows": {"train": 2, "test": 2}, "features": 3, "classes": 2},
-        supplied="Ask",
-        files={f"{part}.txt": {"sources": [{"mirror": f"{part}.txt"}]} for part in ("train", "test")},
-    )
-    prepare("t", catalogue=catalogue_of(t=entry), progress=False)
-    data = open_prepared(folder())
-    np.testing.assert_array_equal(data.X_train.toarray(), [[1, 0, 0.5], [0, 1, 0]])
-    np.testing.assert_array_equal(data.y_train.toarray(), [[0, 1], [0, 0]])
-    np.testing.assert_array_equal(data.y_test.toarray(), [[1, 0], [0, 0]])
-
-
 @pytest.mark.parametrize("value", [b"nan", b"inf", b"-inf", b"1e999"])
 def test_a_value_that_is_not_finite_is_named_with_its_row(make, value):
     table = TABLE.replace(b"\n17,", b"\n" + value + b",")
@@ -215,16 +182,6 @@ def test_values_that_are_no_bytes_are_refused(make, value):
     table = TABLE.replace(b"\n17,", b"\n" + value + b",")
     with pytest.raises(MalformedData, match="not whole numbers from 0 to 255"):
         make({"table.csv": table}, dtype="uint8", scale=1.0)
-
-
-def test_a_truncated_pickle_is_malformed_even_when_the_catalogue_was_made_for_it(make):
-    with pytest.raises(MalformedData):
-        make(
-            {"table.csv": bz2.compress(b"(dp0\nS'X'")},
-            format={"reader": "pickled_arrays"},
-            target="multilabel",
-            split={"kind": "random", "test_fraction": 0.2},
-        )
 
 
 @pytest.fixture

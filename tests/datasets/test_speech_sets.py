@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sounds import riff, sphere
 
-from eigenbench.datasets import DatasetUnavailable, MalformedData, fetch, load, prepare
+from eigenbench.datasets import DatasetUnavailable, fetch, load, prepare
 
 N_PHONES = 61
 
@@ -58,11 +58,4 @@ def test_without_the_corpus_the_way_to_it_is_said(mirror):
         prepare("timit", progress=False)
     (mirror / "timit").mkdir()
     with pytest.raises(DatasetUnavailable, match="no file with suffix"):
-        prepare("timit", progress=False)
-
-
-def test_a_corpus_that_lacks_phones_of_timit_is_refused(timit):
-    for path in timit.rglob("*.PHN"):
-        path.write_text("0 80000 aa\n")
-    with pytest.raises(MalformedData, match="3 classes, the catalogue says 183"):
         prepare("timit", progress=False)

@@ -20,14 +20,9 @@ GROUPS = "groups_all.npy"
 
 
 class RawFileOrigin(StrictModel):
-    """A raw file and where it came from.
+    """A raw file as stored and where it came from: kind of source and its text.
 
-    Attributes
-    ----------
-    sha256, bytes : str, int
-        Of the file as stored.
-    kind, source : str
-        Kind of source and its text; ``found`` when the file was already in place.
+    The kind is ``found`` when the file was already in place.
     """
 
     name: str
@@ -40,13 +35,9 @@ class RawFileOrigin(StrictModel):
 class FileRecord(RawFileOrigin):
     """One raw file as it was fetched.
 
-    Attributes
-    ----------
-    source_sha256 : str or None
-        Sum of the user's own file or folder that it was made from, before any decoding, where the catalogue
-        has no sum for it: another one there means that the file has to be made again.
-    checked : datetime
-        When the file's sum was verified and recorded (UTC).
+    ``source_sha256`` is the sum of the user's own file or folder that it was made from, before any decoding,
+    where the catalogue has no sum for it: another one there means that the file has to be made again.
+    ``checked`` is when the file's sum was verified and recorded (UTC).
     """
 
     source_sha256: Sha256 | None = None
@@ -103,12 +94,8 @@ def read_training_files(path: Path) -> TrainingFiles:
 class ArrayRecord(StrictModel):
     """One ``.npy`` file of the prepared folder, or the list of the partitions that hold the training rows.
 
-    Attributes
-    ----------
-    sha256, bytes : str, int
-        Of the whole file, header included. That of a list stands for the sums of the partitions in it.
-    shape, dtype : tuple of int, str
-        Of the array.
+    Sum and bytes are those of the whole file, header included. The sum of a list stands for those of the
+    partitions in it.
     """
 
     sha256: Sha256

@@ -33,17 +33,11 @@ NOT_STATED = "not stated"
 
 
 class RawFile(StrictModel):
-    """One file of a dataset's raw folder.
+    """One file of a dataset's raw folder, whose sources are tried in their order.
 
-    Attributes
-    ----------
-    sha256 : str, optional
-        Sum of the file as stored, that is after the source's ``decode`` steps; the same for all sources.
-        Only a file that the user supplies can go without; it is taken as it is.
-    bytes : int, optional
-        Its size; decoding stops with an error beyond it. Goes with the sum.
-    sources : tuple
-        Tried in this order.
+    Sum and bytes are those of the file as stored, that is after the source's ``decode`` steps, and the same
+    for all sources; decoding stops with an error beyond the bytes. Only a file that the user supplies can go
+    without both; it is taken as it is.
     """
 
     sha256: Sha256 | None = None
@@ -54,10 +48,7 @@ class RawFile(StrictModel):
 class Expectation(StrictModel):
     """Counts that the data must have.
 
-    Attributes
-    ----------
-    exact_rows : bool
-        Set to False where the rows are only known about, for planning.
+    ``exact_rows`` is False where the rows are only known about, for planning.
     """
 
     rows: dict[Part, Annotated[int, Field(gt=0)]]
@@ -204,13 +195,6 @@ class Sample(StrictModel):
 
     Where there are official parts, the rows of each part are drawn from it; otherwise one half of the rows is
     the test part.
-
-    Attributes
-    ----------
-    of : str
-        The other dataset.
-    max_rows : RowLimits
-        How many rows at most.
     """
 
     of: str
@@ -232,15 +216,7 @@ class Sample(StrictModel):
 
 
 class Catalogue(StrictModel):
-    """All datasets, by name.
-
-    Attributes
-    ----------
-    path : str
-        The file it was read from, named in error messages.
-    datasets : dict
-        Entries by dataset name.
-    """
+    """All datasets, by name, and the file that they were read from, which error messages name."""
 
     path: str
     datasets: dict[DatasetName, CatalogueEntry]

@@ -100,14 +100,12 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled
     card = read_card(folder)
     if card is None:
         raise MalformedData(folder / CARD, "card", "missing or damaged", prepare_again(folder))
-    damaged = _damaged(folder, card)
-    if damaged is not None:
-        raise MalformedData(
-            folder / damaged,
-            "file",
-            f"not the {card.arrays[damaged].bytes} bytes of the card",
-            prepare_again(folder),
-        )
+    for file, record in card.arrays.items():
+        path = folder / file
+        if not path.is_file() or path.stat().st_size != record.bytes:
+            raise MalformedData(
+                path, "file", f"not the {record.bytes} bytes of the card", prepare_again(folder)
+            )
     if isinstance(card.split, RandomSplit | FoldSplit):
         X, y = _read(folder, card, "X_all"), _read(folder, card, "y_all")
         groups = _map(folder / GROUPS) if GROUPS in card.arrays else None
@@ -131,15 +129,6 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled
     if LABEL_EDGES in card.arrays:
         blocks["label_edges"] = _map(folder / LABEL_EDGES)
     return Dataset(name=card.name, target=card.target, classes=list(card.classes), card=card, **blocks)
-
-
-def _damaged(folder: Path, card: Card) -> str | None:
-    """Return the name of the first array that is missing or has another size than its record."""
-    for file, record in card.arrays.items():
-        path = folder / file
-        if not path.is_file() or path.stat().st_size != record.bytes:
-            return file
-    return None
 
 
 def _read(folder: Path, card: Card, block: str) -> Any:

@@ -27,43 +27,23 @@ def deformed_digits(
     shift: float = 1.0,
     elastic: float = 0.8,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield blocks of randomly deformed copies of square images.
+    """Yield blocks of randomly deformed copies of square images, float32, and their labels.
 
     Example number i is a row drawn at random from ``X``, resampled (bilinear, zero outside) at points that
-    are moved by a random affine map about the image's centre plus a smooth random field, in the spirit of
-    the infinite MNIST of Loosli, Canu and Bottou [1]_ [2]_. The field is a sum of low cosine waves with
-    Gaussian amplitudes, so its displacement at a pixel is Gaussian with mean 0 and varies over a third of
-    the image's side.
+    are moved by a random affine map about the image's centre plus a smooth random field, in the spirit of the
+    infinite MNIST of Loosli, Canu and Bottou [1]_ [2]_. The field is a sum of low cosine waves with Gaussian
+    amplitudes, so its displacement at a pixel is Gaussian with mean 0 and varies over a third of the image's
+    side. The examples depend on the seed, on the data and on the amounts below alone, not on ``block``.
 
     Parameters
     ----------
-    X : array-like of shape (n_images, side * side)
-        Images row by row, of any numeric type.
-    y : array-like of shape (n_images,)
-        Their labels.
-    n : int
-        Number of examples.
-    block : int, default=4096
-        Examples in a block; the last one may be shorter. It doesn't change the examples.
-    seed : int, default=0
-        The examples depend on the seed, on the data and on the amounts below alone.
-    rotation : float, default=0.15
-        Standard deviation of the angle, in radians.
-    scaling : float, default=0.1
+    rotation, shear : float
+        Standard deviations of the angle, in radians, and of the slant.
+    scaling : float
         Standard deviation of the logarithm of the scale, drawn for each axis.
-    shear : float, default=0.15
-        Standard deviation of the slant.
-    shift : float, default=1.0
-        Standard deviation of the translation in each direction, in pixels.
-    elastic : float, default=0.8
-        Root mean square of the smooth field in each direction, in pixels.
-
-    Yields
-    ------
-    X_block : ndarray of shape (m, side * side), float32
-        In the unit of ``X``.
-    y_block : ndarray of shape (m,)
-        Labels of the dtype of ``y``.
+    shift, elastic : float
+        Standard deviation of the translation, and root mean square of the smooth field, in each direction, in
+        pixels.
 
     Raises
     ------
@@ -80,14 +60,6 @@ def deformed_digits(
        sampling", in Large Scale Kernel Machines, MIT Press, 2007.
     .. [2] P. Y. Simard, D. Steinkraus and J. C. Platt, "Best practices for convolutional neural networks
        applied to visual document analysis", ICDAR 2003.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenbench.datasets.deformed_digits import deformed_digits
-    >>> X, y = np.eye(16, dtype=np.float32), np.arange(16)
-    >>> [block.shape for block, labels in deformed_digits(X, y, n=5, block=3)]
-    [(3, 16), (2, 16)]
     """
     images, labels = np.asarray(X), np.asarray(y)
     side = int(np.sqrt(images.shape[1])) if images.ndim == 2 else 0

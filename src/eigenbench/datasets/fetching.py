@@ -1,11 +1,9 @@
 """Fetch a dataset's raw files from the first source that gives the right bytes."""
 
 import os
-import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -96,7 +94,13 @@ def fetch(
     earlier, sums = read_records(folder), FileSums(folder)
     records = {file: _keep(folder / file, raw, earlier, sums) for file, raw in entry.files.items()}
     if absent := [file for file, record in records.items() if record is None]:
-        with _staging_area(folder, name, progress, sums) as staging:
+        with (
+            storage_errors(folder),
+            tempfile.TemporaryDirectory(
+                prefix=TEMPORARY_PREFIX, dir=folder, ignore_cleanup_errors=True
+            ) as temporary,
+        ):
+            staging = StagingArea(Path(temporary), name, progress, sums)
             for file in absent:
                 path, raw = folder / file, entry.files[file]
                 records[file] = _copy_from_another(path, raw, catalogue, sums) or _fetch_file(
@@ -110,16 +114,6 @@ def fetch(
             write_atomically(folder / MANIFEST, manifest.model_dump_json(indent=2).encode())
     sums.save()
     return manifest
-
-
-@contextmanager
-def _staging_area(folder: Path, name: str, progress: bool, sums: FileSums) -> Iterator[StagingArea]:
-    with storage_errors(folder):
-        temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=folder))
-        try:
-            yield StagingArea(temporary, name, progress, sums)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _keep(path: Path, raw: RawFile, earlier: dict[str, FileRecord], sums: FileSums) -> FileRecord | None:

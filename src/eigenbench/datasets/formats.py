@@ -40,10 +40,7 @@ class PlainFormat(StrictModel):
 class TableFormat(StrictModel):
     """Delimited text with one label column, the first or the last.
 
-    Attributes
-    ----------
-    one_hot : bool
-        The other columns are categories: one 0/1 feature for each value of each column.
+    With ``one_hot`` the other columns are categories: one 0/1 feature for each value of each column.
     """
 
     reader: Literal["table"]
@@ -53,25 +50,16 @@ class TableFormat(StrictModel):
 
 
 class PgmFormat(StrictModel):
-    """A tar of pgm images.
-
-    Attributes
-    ----------
-    block : int
-        Side of the squares of pixels that are averaged into one.
-    """
+    """A tar of pgm images, of which squares of ``block`` x ``block`` pixels are averaged into one."""
 
     reader: Literal["pgm_tar"]
     block: Annotated[int, Field(gt=0)] = 1
 
 
 class RFrameFormat(StrictModel):
-    """R's data frame of numbers with a factor of labels and one whose levels begin with a part and a dot.
+    """R's data frame of numbers with two factors: the label, and one for the part.
 
-    Attributes
-    ----------
-    label, part_column : str
-        Names of the two columns.
+    The levels of the latter, ``part_column``, begin with the part and a dot.
     """
 
     reader: Literal["r_frame"]
@@ -87,15 +75,10 @@ class VwFormat(StrictModel):
 
 
 class MatFormat(StrictModel):
-    """A MATLAB 5 file with one matrix of features and one of labels.
+    """A MATLAB 5 file with one matrix of features and one of labels, by the names of the variables.
 
-    Attributes
-    ----------
-    features, labels : str
-        Names of the two variables.
-    image : pair of int, optional
-        Height and width of the images that the rows hold column by column, as MATLAB does; they are turned
-        to row by row.
+    ``image`` is height and width of the images that the rows hold column by column, as MATLAB does; they are
+    turned to row by row.
     """
 
     reader: Literal["mat"]
@@ -107,10 +90,7 @@ class MatFormat(StrictModel):
 class SpeechFormat(StrictModel):
     """Recordings in TIMIT's layout, as eleven frames of cepstra with phone states.
 
-    Attributes
-    ----------
-    test_speakers : {"core_test", "development"}
-        Which of TIMIT's lists the test part follows.
+    ``test_speakers`` says which of TIMIT's lists the test part follows.
     """
 
     reader: Literal["speech_corpus"]
@@ -120,10 +100,8 @@ class SpeechFormat(StrictModel):
 class PartitionsFormat(StrictModel):
     """Parquet or .npy files in partitions, of which those for training are never read as a whole.
 
-    Attributes
-    ----------
-    target : str or int, optional
-        Column of the labels: its name in Parquet, its number in .npy files, where the last is the default.
+    ``target`` is the column of the labels: its name in Parquet, its number in .npy files, where the last is
+    the default.
     """
 
     reader: Literal["partitions"]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from eigenbench.datasets.dataset import labelled_blocks
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.formats import PartitionsFormat
 from eigenbench.datasets.readers.raw_rows import natural_key
-from eigenbench.datasets.storage import HashingWriter, atomic_writer
+from eigenbench.datasets.storage import CHUNK, HashingWriter, atomic_writer
 from eigenbench.methods.linalg.partition_files import ArrayFile, ParquetFile, PartitionError, readers_of
 
 logger = logging.getLogger(__name__)
@@ -25,18 +25,10 @@ logger = logging.getLogger(__name__)
 _REMEDY = "put the files right and run the same command again"
 
 
-class PreparedPartitions(NamedTuple):
-    """Facts for the card of a dataset in partitions."""
-
-    classes: tuple[str, ...]
-    n_train: int
-    n_test: int
-    arrays: dict[str, ArrayRecord]
-    training: TrainingFiles
-
-
-def prepare_partitions(name: str, entry: CatalogueEntry, raw: Path, folder: Path) -> PreparedPartitions:
-    """Read all partitions once and write what a prepared folder keeps of them.
+def prepare_partitions(
+    name: str, entry: CatalogueEntry, raw: Path, folder: Path
+) -> tuple[dict[str, ArrayRecord], TrainingFiles]:
+    """Read all partitions once; write what a prepared folder keeps of them, and return its description.
 
     ``raw`` is the folder with the lists of partitions, ``folder`` the prepared one. Needs memory for one
     block of rows, and the labels of the test rows. Raises `MalformedData` with the name of a partition that
@@ -59,10 +51,11 @@ def prepare_partitions(name: str, entry: CatalogueEntry, raw: Path, folder: Path
         _check_count(name, entry, "train", n_train, len(train))
         labels = _ordered(name, entry, found)
         content = TrainingFiles(files=lists["train"].files, target=entry.format.target, labels=labels)
-        arrays, n_test = _write_test(name, entry, folder, test, labels)
-    shape = (n_train, entry.expect.features)
-    arrays[TRAINING_FILES] = _write_training_files(folder / TRAINING_FILES, content, shape)
-    return PreparedPartitions(tuple(str(label) for label in labels), n_train, n_test, arrays, content)
+        arrays = _write_test(name, entry, folder, test, labels)
+    with atomic_writer(folder / TRAINING_FILES) as sink:
+        sink.write(content.model_dump_json(indent=1).encode())
+    arrays[TRAINING_FILES] = _record_of(sink, (n_train, entry.expect.features), np.float32)
+    return arrays, content
 
 
 @contextmanager
@@ -112,13 +105,13 @@ def _check_count(name: str, entry: CatalogueEntry, part: Part, n_rows: int, n_fi
 
 def _write_test(
     name: str, entry: CatalogueEntry, folder: Path, readers: Any, labels: tuple[Any, ...]
-) -> tuple[dict[str, ArrayRecord], int]:
+) -> dict[str, ArrayRecord]:
     codes_of = {label: code for code, label in enumerate(labels)}
     codes: list[np.ndarray] = []
     counts = (_n_rows(reader, entry.expect.features) for reader in readers)
     shape = (sum(counts), entry.expect.features)
     _check_count(name, entry, "test", shape[0], len(readers))
-    with array_writer(folder / "X_test.npy", np.dtype(np.float32), shape) as sink:
+    with _array_writer(folder / "X_test.npy", np.dtype(np.float32), shape) as sink:
         for reader in readers:
             for X, y in labelled_blocks(reader):
                 new = [label for label in np.unique(y).tolist() if label not in codes_of]
@@ -126,14 +119,10 @@ def _write_test(
                     raise PartitionError(f"{reader.name}: class {new[0]!r} has no training row.")
                 sink.write(X.data)
                 codes.append(np.array([codes_of[label] for label in y.tolist()], dtype=np.int64))
-    y_test = np.concatenate(codes)
-    with array_writer(folder / "y_test.npy", y_test.dtype, y_test.shape) as label_sink:
-        label_sink.write(y_test.data)
-    records = {
-        "X_test.npy": record_of(sink, shape, np.float32),
-        "y_test.npy": record_of(label_sink, y_test.shape, np.int64),
+    return {
+        "X_test.npy": _record_of(sink, shape, np.float32),
+        "y_test.npy": write_array(folder / "y_test.npy", np.concatenate(codes)),
     }
-    return records, shape[0]
 
 
 def _n_rows(reader: ParquetFile | ArrayFile, n_features: int) -> int:
@@ -146,7 +135,7 @@ def _n_rows(reader: ParquetFile | ArrayFile, n_features: int) -> int:
 
 
 @contextmanager
-def array_writer(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> Iterator[HashingWriter]:
+def _array_writer(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> Iterator[HashingWriter]:
     """Give a sink for the values of a ``.npy`` file, row by row."""
     described = {"descr": dtype.str, "fortran_order": False, "shape": shape}
     with atomic_writer(path) as sink:
@@ -154,12 +143,16 @@ def array_writer(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> Iterato
         yield sink
 
 
-def record_of(sink: HashingWriter, shape: tuple[int, ...], dtype: Any) -> ArrayRecord:
+def write_array(path: Path, array: np.ndarray) -> ArrayRecord:
+    """Write a ``.npy`` file and return its record."""
+    array = np.ascontiguousarray(array)
+    with _array_writer(path, array.dtype, array.shape) as sink:
+        flat = array.reshape(-1).view(np.uint8)
+        for start in range(0, len(flat), CHUNK):
+            sink.write(flat[start : start + CHUNK].data)
+    return _record_of(sink, array.shape, array.dtype)
+
+
+def _record_of(sink: HashingWriter, shape: tuple[int, ...], dtype: Any) -> ArrayRecord:
     """Return the record of what was written."""
     return ArrayRecord(sha256=sink.sha256, bytes=sink.size, shape=shape, dtype=str(np.dtype(dtype)))
-
-
-def _write_training_files(path: Path, content: TrainingFiles, shape: tuple[int, ...]) -> ArrayRecord:
-    with atomic_writer(path) as sink:
-        sink.write(content.model_dump_json(indent=1).encode())
-    return record_of(sink, shape, np.float32)

@@ -215,29 +215,11 @@ class PlantedLabels(StrictModel):
         return Y
 
     def write(self, folder: Path, n_jobs: int | None = None) -> tuple[csr_array, csr_array]:
-        """Make X and Y in files of a folder, block by block, and return them memory-mapped.
+        """Make X and Y in files of an existing folder, block by block, and return them memory-mapped.
 
-        Parameters
-        ----------
-        folder : Path
-            An existing folder. Once it is removed, the rows stay there as long as they are referred to.
-        n_jobs : int, optional
-            Threads.
-
-        Returns
-        -------
-        X : csr_array of shape (n, d), float32
-        Y : csr_array of shape (n, c), float32
-
-        Raises
-        ------
-        StorageError
-            If the files can't be written.
-
-        Notes
-        -----
-        Takes 8 bytes on disk for each nonzero and about 0.2 µs a word and thread; memory 4(d + c) bytes and
-        a few chunks.
+        Once the folder is removed, the rows stay there as long as they are referred to. Takes 8 bytes on disk
+        for each nonzero and about 0.2 µs a word and thread; memory 4(d + c) bytes and a few chunks. Raises
+        `StorageError` if the files can't be written.
         """
         with storage_errors(folder), _CSRFile(folder, "X") as X, _CSRFile(folder, "Y") as Y:
             for X_chunk, Y_chunk in self.chunks(n_jobs):
@@ -289,10 +271,7 @@ class _CSRFile:
 def recipe_of(dataset: str) -> PlantedLabels:
     """Return what the training rows of a synthetic dataset of the catalogue were made from.
 
-    Raises
-    ------
-    ValueError
-        If it is not a synthetic one.
+    Raises ValueError for any other dataset.
     """
     folder = Path(__file__).parent / "recipes"
     try:
@@ -328,22 +307,11 @@ def _counted(rows: np.ndarray, columns: np.ndarray, n_columns: int) -> csr_array
 def captured_energy(data: PlantedLabels, embedding: np.ndarray, *, centred: bool = True) -> float:
     r"""Return the share of the planted prediction covariance that lies in an embedding's span.
 
-    With :math:`F_t` the expected labels in topic t, of probability :math:`\pi_t`, and P the projection on
-    the span: :math:`\sum_t \pi_t \|P(F_t - \bar F)\|^2 / \sum_t \pi_t \|F_t - \bar F\|^2`.
-
-    Parameters
-    ----------
-    data : PlantedLabels
-        The data set that the embedding was learned from.
-    embedding : ndarray of shape (c, k)
-        Its columns span the space; they need not be orthonormal.
-    centred : bool, default=True
-        Whether to subtract :math:`\bar F = \sum_t \pi_t F_t`, as a model with an intercept does.
-
-    Returns
-    -------
-    float
-        1 for an embedding that contains the planted space, about k / c for a random one.
+    With :math:`F_t` the expected labels in topic t, of probability :math:`\pi_t`, and P the projection on the
+    span: :math:`\sum_t \pi_t \|P(F_t - \bar F)\|^2 / \sum_t \pi_t \|F_t - \bar F\|^2`. It is 1 for an
+    embedding that contains the planted space, about k / c for a random one. The columns of ``embedding``, (c,
+    k), need not be orthonormal. ``centred`` subtracts :math:`\bar F = \sum_t \pi_t F_t`, as a model with an
+    intercept does.
     """
     factor = _weighted_factor(data, centred)
     found = data.label_factor @ _orthonormal(embedding)
@@ -356,16 +324,9 @@ def captured_energy(data: PlantedLabels, embedding: np.ndarray, *, centred: bool
 def canonical_angles(data: PlantedLabels, embedding: np.ndarray, *, centred: bool = True) -> np.ndarray:
     """Return the angles between the planted space and an embedding's span, ascending, in radians.
 
-    Parameters
-    ----------
-    data, embedding, centred
-        As for `captured_energy`.
-
-    Returns
-    -------
-    ndarray of shape (min(m, k),)
-        m is the dimension of the planted space: the rank, less 1 if centred. All are 0 for an embedding that
-        contains the planted space and π/2 for one that is orthogonal to it.
+    There are min(m, k) of them, where m is the dimension of the planted space: the rank, less 1 if centred.
+    All are 0 for an embedding that contains the planted space and π/2 for one that is orthogonal to it.
+    Parameters are those of `captured_energy`.
     """
     factor = data.label_factor
     lengths = np.sqrt(factor.multiply(factor).sum(axis=1))

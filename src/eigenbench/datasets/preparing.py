@@ -13,6 +13,7 @@ from eigenbench.datasets.card import (
     CARD,
     GROUPS,
     LABEL_EDGES,
+    TRAINING_FILES,
     ArrayRecord,
     Card,
     Manifest,
@@ -23,12 +24,11 @@ from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry, Part, load_
 from eigenbench.datasets.dataset import Dataset, open_prepared
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.fetching import fetch
-from eigenbench.datasets.partitioned import array_writer, prepare_partitions, record_of
+from eigenbench.datasets.partitioned import prepare_partitions, write_array
 from eigenbench.datasets.readers import RawRows, read_part
 from eigenbench.datasets.readers.raw_rows import Matrix, natural_key
 from eigenbench.datasets.splits import FirstSplit, FoldSplit, RandomSplit, SampledSplit, draw_split
 from eigenbench.datasets.storage import (
-    CHUNK,
     STAMPS,
     FileSums,
     make_folder,
@@ -113,7 +113,7 @@ def prepare(
     arrays = _write(folder, "X", features) | _write(folder, "y", targets) | _write_graph(name, folder, parts)
     groups = _groups(name, entry, parts)
     if groups is not None:
-        arrays[GROUPS] = _write_array(folder / GROUPS, groups)
+        arrays[GROUPS] = write_array(folder / GROUPS, groups)
     sizes = _part_sizes(entry, targets, groups)
     card = _card(name, entry, classes, sizes, manifest, arrays)
     _finish(folder, card, FileSums(folder))
@@ -227,12 +227,13 @@ def _prepare_partitions(
 ) -> Card:
     make_folder(folder)
     _discard(folder)
-    found = prepare_partitions(name, entry, raw, folder)
+    arrays, training = prepare_partitions(name, entry, raw, folder)
     sums, earlier = FileSums(folder), FileSums(raw)
-    for record in found.training.files:
+    for record in training.files:
         if partition_sum(record.name, sums, earlier) != record.sha256:
             raise MalformedData(record.name, "partition", "changed while it was prepared", "run again")
-    card = _card(name, entry, found.classes, (found.n_train, found.n_test), manifest, found.arrays)
+    sizes = arrays[TRAINING_FILES].shape[0], arrays["X_test.npy"].shape[0]
+    card = _card(name, entry, tuple(map(str, training.labels)), sizes, manifest, arrays)
     _finish(folder, card, sums)
     return card
 
@@ -271,7 +272,7 @@ def _write(folder: Path, letter: str, parts: Mapping[Part, Matrix]) -> dict[str,
         else:
             pieces = {f"{letter}_{part}.npy": matrix}
         for file, array in pieces.items():
-            records[file] = _write_array(folder / file, array)
+            records[file] = write_array(folder / file, array)
     return records
 
 
@@ -287,7 +288,7 @@ def _write_graph(name: str, folder: Path, parts: Mapping[Part, RawRows]) -> dict
         return {}
     if any(other != names or graph is None or not np.array_equal(graph, edges) for other, graph in others):
         raise MalformedData(name, "labels", "the parts have different hierarchies")
-    return {LABEL_EDGES: _write_array(folder / LABEL_EDGES, edges)}
+    return {LABEL_EDGES: write_array(folder / LABEL_EDGES, edges)}
 
 
 def _groups(name: str, entry: CatalogueEntry, parts: Mapping[Part, RawRows]) -> np.ndarray | None:
@@ -301,15 +302,6 @@ def _groups(name: str, entry: CatalogueEntry, parts: Mapping[Part, RawRows]) -> 
     if found < entry.split.n_folds:
         raise MalformedData(name, "groups", f"{found} groups for {entry.split.n_folds} folds")
     return groups
-
-
-def _write_array(path: Path, array: np.ndarray) -> ArrayRecord:
-    array = np.ascontiguousarray(array)
-    with array_writer(path, array.dtype, array.shape) as sink:
-        flat = array.reshape(-1).view(np.uint8)
-        for start in range(0, len(flat), CHUNK):
-            sink.write(flat[start : start + CHUNK].data)
-    return record_of(sink, array.shape, array.dtype)
 
 
 def _part_sizes(

@@ -37,14 +37,9 @@ class FirstSplit(StrictModel):
 class RandomSplit(StrictModel):
     """A random permutation drawn from the split seed; its end is the test set.
 
-    Attributes
-    ----------
-    test_fraction : float
-        Share of the rows, in (0, 1); the number is rounded to the nearest, at least 1.
-    stratify : bool
-        Take that share of each class, and of each class its share of ``max_train`` and ``max_test``.
-    max_train, max_test : int, optional
-        Use no more rows than these, the first of the permutation's training rows and of its test rows.
+    ``test_fraction`` is rounded to the nearest number of rows, at least 1. With ``stratify`` it is taken of
+    each class, and each class has its share of ``max_train`` and ``max_test``, the most rows to use: the
+    first of the permutation's training rows and of its test rows.
     """
 
     drawn: ClassVar[bool] = True
@@ -69,12 +64,7 @@ class RandomSplit(StrictModel):
 class SampledSplit(StrictModel):
     """Rows of the publisher's training file and of the test file, drawn from the split seed.
 
-    Attributes
-    ----------
-    max_train, max_test : int
-        Most rows to draw of each file.
-    stratify : bool
-        Draw of each class its share of them.
+    At most ``max_train`` and ``max_test`` are drawn; with ``stratify``, of each class its share of them.
     """
 
     drawn: ClassVar[bool] = True
@@ -92,14 +82,8 @@ class SampledSplit(StrictModel):
 class FoldSplit(StrictModel):
     """Folds of a cross-validation: split seed ``r * n_folds + f`` tests on fold ``f`` of repetition ``r``.
 
-    Attributes
-    ----------
-    n_folds : int
-        Number of folds.
-    stratify : bool
-        Share the rows of each class out evenly.
-    grouped : bool
-        Keep rows of one group in one fold; the reader gives the groups.
+    ``stratify`` shares the rows of each class out evenly; ``grouped`` keeps rows of one group, which the
+    reader gives, in one fold.
     """
 
     drawn: ClassVar[bool] = True
@@ -138,17 +122,18 @@ def draw_split(
             targets[0].shape[0], split.n_folds, seed, strata[0], groups if split.grouped else None
         )
     if isinstance(split, RandomSplit):
-        train, test = _random_split(targets[0].shape[0], split.test_fraction, seed, strata[0])
-        codes_train, codes_test = (None if strata[0] is None else strata[0][rows] for rows in (train, test))
+        parts: tuple[np.ndarray, ...] = _random_split(
+            targets[0].shape[0], split.test_fraction, seed, strata[0]
+        )
+        strata *= 2  # both parts are rows of the one table
     else:
         generator = np.random.Generator(np.random.PCG64(seed))
-        train, test = (generator.permutation(target.shape[0]) for target in targets)
-        codes_train, codes_test = (
-            None if codes is None else codes[rows] for codes, rows in zip(strata, (train, test), strict=True)
-        )
-    return train[_first(split.max_train, len(train), codes_train)], test[
-        _first(split.max_test, len(test), codes_test)
-    ]
+        parts = tuple(generator.permutation(target.shape[0]) for target in targets)
+    train, test = (
+        rows[_first(most, len(rows), None if codes is None else codes[rows])]
+        for rows, codes, most in zip(parts, strata, (split.max_train, split.max_test), strict=True)
+    )
+    return train, test
 
 
 def _random_split(
@@ -156,19 +141,12 @@ def _random_split(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cut the end of a permutation of the rows off as the test set; with strata, that of each class."""
     order = np.random.Generator(np.random.PCG64(seed)).permutation(n)
+    codes = np.zeros(n) if strata is None else np.asarray(strata)[order]
     is_test = np.zeros(n, dtype=bool)
-    if strata is None:
-        is_test[n - _n_test(n, test_fraction) :] = True
-    else:
-        codes = np.asarray(strata)[order]
-        for code in np.unique(codes):
-            places = np.flatnonzero(codes == code)
-            is_test[places[len(places) - _n_test(len(places), test_fraction) :]] = True
+    for code in np.unique(codes):
+        places = np.flatnonzero(codes == code)
+        is_test[places[len(places) - max(1, round(len(places) * test_fraction)) :]] = True
     return order[~is_test], order[is_test]
-
-
-def _n_test(n: int, test_fraction: float) -> int:
-    return max(1, round(n * test_fraction))
 
 
 def _first(size: int | None, n: int, codes: np.ndarray | None) -> slice | np.ndarray:

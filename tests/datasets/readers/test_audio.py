@@ -2,14 +2,23 @@ import struct
 
 import numpy as np
 import pytest
-from damage import damaged
+from damage import damaged, gives_or_complains
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sounds import riff, sphere
 
 from eigenbench.datasets import MalformedData
-from eigenbench.datasets.readers.audio import Phone, parse_phones, parse_recording, phone_states
+from eigenbench.datasets.readers.audio import (
+    Phone,
+    frame_centres,
+    mel_cepstra,
+    parse_phones,
+    parse_recording,
+    phone_states,
+    with_context,
+    with_derivatives,
+)
 
 SAMPLES = hnp.arrays(np.int16, st.integers(0, 40))
 FEW = np.array([0, 1, -2, 32767, -32768], dtype=np.int16)
@@ -103,29 +112,19 @@ def test_a_file_without_phones_is_refused():
         parse_phones("file", b"")
 
 
-def reads_or_complains(reader, data):
-    try:
-        reader("file", data)
-    except MalformedData as error:
-        complaint = (error.file, error.place, error.problem)
-    else:
-        complaint = ("file", "nowhere", "none")
-    assert all(complaint)
-
-
 @given(damaged(riff(FEW)))
 def test_damaged_riff_ends_in_malformed_data(data):
-    reads_or_complains(parse_recording, data)
+    gives_or_complains(parse_recording, "file", data)
 
 
 @given(damaged(sphere(FEW, size=256)))
 def test_damaged_sphere_ends_in_malformed_data(data):
-    reads_or_complains(parse_recording, data)
+    gives_or_complains(parse_recording, "file", data)
 
 
 @given(damaged(b"0 3050 h#\n3050 4559 sh\n"))
 def test_damaged_phones_end_in_malformed_data(data):
-    reads_or_complains(parse_phones, data)
+    gives_or_complains(parse_phones, "file", data)
 
 
 @st.composite
@@ -148,3 +147,60 @@ def test_every_moment_has_the_phone_and_the_third_that_cover_it(phones):
         if over:
             third = 1 + int(3 * (moment - over[0].start) / (over[0].end - over[0].start))
             assert labels[moment] == f"{over[0].label}_{third}"
+
+
+RATE = 8000
+SOUND = np.random.default_rng(0).integers(-9000, 9000, 600).astype(np.int16)
+
+
+def plain_cepstrum(frame, rate):
+    """The cepstrum of one frame of samples, pre-emphasised already, by sums."""
+    n, size = len(frame), 1 << (len(frame) - 1).bit_length()
+    time, bins = np.arange(n), np.arange(size // 2 + 1)
+    tapered = frame * (0.54 - 0.46 * np.cos(2 * np.pi * time / (n - 1)))
+    power = np.abs(np.exp(-2j * np.pi * np.outer(bins, time) / size) @ tapered) ** 2 / size
+    mel = 2595 * np.log10(1 + rate / 2 / 700)
+    corners = 700 * (10 ** (mel * np.arange(28) / 27 / 2595) - 1)
+    triangles = [np.interp(bins * rate / size, corners[i : i + 3], [0, 1, 0]) for i in range(26)]
+    logs = np.log(np.maximum(triangles @ power, 1))
+    waves = np.cos(np.pi * np.outer(np.arange(13), np.arange(26) + 0.5) / 26)
+    return np.sqrt(np.where(np.arange(13), 2, 1) / 26) * (waves @ logs)
+
+
+def test_cepstra_are_their_formula():
+    found = mel_cepstra(SOUND, RATE)
+    sharpened = np.append(float(SOUND[0]), SOUND[1:] - 0.97 * SOUND[:-1])
+    assert found.shape == (6, 13)
+    for number in (0, 5):
+        frame = sharpened[80 * number : 80 * number + 200]
+        np.testing.assert_allclose(found[number], plain_cepstrum(frame, RATE), rtol=1e-9, atol=1e-9)
+
+
+def test_silence_is_finite_and_constant():
+    cepstra = mel_cepstra(np.zeros(1000, np.int16), RATE)
+    assert np.array_equal(cepstra, np.zeros((11, 13)))
+
+
+@pytest.mark.parametrize(("n", "frames"), [(0, 0), (199, 0), (200, 1), (279, 1), (280, 2)])
+def test_only_whole_windows_make_frames(n, frames):
+    assert mel_cepstra(SOUND[:n], RATE).shape == (frames, 13)
+    assert len(frame_centres(n, RATE)) == frames
+    assert with_derivatives(mel_cepstra(SOUND[:n], RATE)).shape == (frames, 39)
+
+
+def test_derivatives_of_a_parabola():
+    time = np.arange(20.0)
+    found = with_derivatives(np.column_stack([time**2]))
+    inner = slice(4, -4)
+    np.testing.assert_allclose(found[inner, 1], 2 * time[inner])
+    np.testing.assert_allclose(found[inner, 2], 2)
+    assert np.array_equal(with_derivatives(np.ones((3, 2)))[:, 2:], np.zeros((3, 4)))
+
+
+def test_context_repeats_the_ends():
+    frames = np.arange(8.0).reshape(4, 2)
+    out = np.empty((4, 10))
+    with_context(frames, 2, out)
+    for row in range(4):
+        expected = [frames[min(max(row + shift, 0), 3)] for shift in range(-2, 3)]
+        assert np.array_equal(out[row], np.concatenate(expected))

@@ -1,12 +1,15 @@
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
-from damage import damaged, read_bytes, reads_or_complains
+from damage import damaged, gives_or_complains, read_bytes, reads_or_complains
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from eigenbench.datasets import MalformedData
-from eigenbench.datasets.readers.delimited import read_table
+from eigenbench.datasets.readers.delimited import read_matrix_and_labels, read_table
 
 FINITE = st.floats(width=32, allow_nan=False, allow_infinity=False)
 VALID = b"1,2.5,a\n-3,4e2,b\n5,6,a\n"
@@ -81,3 +84,54 @@ def test_quotes_are_text():
 @given(damaged(VALID))
 def test_damage_ends_in_malformed_data(data):
     reads_or_complains(read_table, data)
+
+
+MATRIX = b"550 0 495 \n0 0 999 \n"
+LABELS = b"1\n-1\n"
+
+
+def read_pair(matrix, labels):
+    with tempfile.TemporaryDirectory() as folder:
+        paths = Path(folder) / "matrix", Path(folder) / "labels"
+        for path, data in zip(paths, (matrix, labels), strict=True):
+            path.write_bytes(data)
+        return read_matrix_and_labels(*paths)
+
+
+def test_lines_that_end_in_a_blank_as_the_published_files_have_them():
+    rows = read_pair(MATRIX, LABELS)
+    np.testing.assert_array_equal(rows.features, [[550, 0, 495], [0, 0, 999]])
+    assert rows.features.dtype == np.float32
+    assert rows.labels.tolist() == [1, -1]
+
+
+@given(
+    hnp.arrays(np.int64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=6), elements=st.integers(0, 999))
+)
+def test_matrix_round_trip(matrix):
+    text = "".join(" ".join(map(str, row)) + "\n" for row in matrix)
+    rows = read_pair(text.encode(), b"1\n" * len(matrix))
+    np.testing.assert_array_equal(rows.features, matrix)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "labels", "message"),
+    [
+        (b"", LABELS, "matrix, line 1: the file or its first line is empty"),
+        (MATRIX, b"", "labels, line 1"),
+        (b"1 2\n3\n", LABELS, "number of columns changed from 2 to 1 at row 2"),
+        (b"1 x\n3 4\n", LABELS, "could not convert string 'x'"),
+        (MATRIX, b"1\n", "1 labels for 2 rows"),
+        (MATRIX, b"1 1\n-1 1\n", "2 numbers instead of one label"),
+        (MATRIX, b"1\n0.5\n", "row 1: label 0.5 is not a whole number"),
+    ],
+)
+def test_the_fault_of_matrix_or_labels_is_named(matrix, labels, message):
+    with pytest.raises(MalformedData, match=message):
+        read_pair(matrix, labels)
+
+
+@given(damaged(MATRIX))
+def test_a_damaged_matrix_ends_in_malformed_data(matrix):
+    rows = gives_or_complains(read_pair, matrix, LABELS)
+    assert rows is None or len(rows.features) == 2

@@ -63,11 +63,6 @@ def test_what_is_wrong_is_named(old, new, message):
         read_bytes(read_hmc, GRAPH.replace(old, new))
 
 
-@given(damaged(TREE))
-def test_damaged_trees_end_in_malformed_data(data):
-    reads_or_complains(read_hmc, data)
-
-
-@given(damaged(GRAPH))
-def test_damaged_graphs_end_in_malformed_data(data):
+@given(damaged(TREE) | damaged(GRAPH))
+def test_damaged_files_end_in_malformed_data(data):
     reads_or_complains(read_hmc, data)

@@ -57,12 +57,6 @@ def test_round_trip(array, fortran):
     np.testing.assert_array_equal(result["X"], array)
 
 
-def test_the_test_data_is_what_python_understands():
-    array = np.arange(6.0).reshape(2, 3)
-    loaded = pickle.loads(python2_pickle(X=array), encoding="bytes")
-    np.testing.assert_array_equal(loaded[b"X"], array)
-
-
 def test_features_and_indicator():
     labels = np.array([[1, 0], [0, 1], [0, 0]])
     rows = read_bytes(read_plain, python2_pickle(X=np.eye(3), y=labels))
@@ -109,11 +103,6 @@ def test_other_content_than_bzip2_is_refused():
 @given(damaged(python2_pickle(X=np.eye(2), y=np.eye(2))))
 def test_damage_ends_in_malformed_data(data):
     reads_or_complains(read_plain, data)
-
-
-@given(damaged(bz2.compress(python2_pickle(X=np.eye(2), y=np.eye(2)))))
-def test_damaged_compression_ends_in_malformed_data(data):
-    reads_or_complains(READ, data)
 
 
 @pytest.mark.parametrize("endless", [b"I1\n", b"0"], ids=["many instructions", "a long line"])

@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.datasets import dump_svmlight_file
 
 from eigenbench.datasets import MalformedData
-from eigenbench.datasets.readers.sparse_text import read_svmlight, read_vw
+from eigenbench.datasets.readers.sparse_text import read_lshtc, read_svmlight, read_vw, read_xmc
 
 
 def svmlight(path):
@@ -100,3 +100,118 @@ def test_damaged_svmlight_ends_in_malformed_data(data):
 @given(damaged(b"796 | 1:4 3:4\n12 | 5:1.5 \n"))
 def test_damaged_vw_ends_in_malformed_data(data):
     reads_or_complains(vw, data)
+
+
+N_FEATURES, N_LABELS = 5, 4
+VALUES = st.sampled_from([0.0, 0.0, 1.0, -2.5, 1e-7])
+
+
+@st.composite
+def rows_of_a_set(draw):
+    n = draw(st.integers(1, 6))
+    features = draw(hnp.arrays(np.float64, (n, N_FEATURES), elements=VALUES))
+    labels = draw(hnp.arrays(np.uint8, (n, N_LABELS), elements=st.integers(0, 1)))
+    empty = ~features.any(axis=1) & ~labels.any(axis=1)
+    labels[empty, 0] = 1
+    return features, labels
+
+
+def line(features, labels, generator, comma=",", first=0):
+    """One row as text, its labels and its pairs in random order."""
+    names = [str(label + first) for label in generator.permutation(np.flatnonzero(labels))]
+    pairs = [f"{i + first}:{features[i]!r}" for i in generator.permutation(np.flatnonzero(features)).tolist()]
+    return f"{comma.join(names)} {' '.join(pairs)}\n"
+
+
+@given(rows_of_a_set(), st.integers(0, 2**32 - 1))
+def test_xmc_round_trip_in_any_order(rows, seed):
+    features, labels = rows
+    generator = np.random.default_rng(seed)
+    text = f"{len(features)} {N_FEATURES} {N_LABELS}\n" + "".join(
+        line(x, y, generator) for x, y in zip(features.tolist(), labels, strict=True)
+    )
+    read = read_bytes(read_xmc, text.encode())
+    np.testing.assert_array_equal(read.features.toarray(), features.astype(np.float32))
+    np.testing.assert_array_equal(read.labels.toarray(), labels)
+    assert (read.features.dtype, read.labels.dtype) == (np.float32, np.uint8)
+    assert read.features.has_sorted_indices
+
+
+@given(rows_of_a_set(), st.integers(0, 2**32 - 1), st.sampled_from(["", "Data\n"]))
+def test_lshtc_has_a_column_for_each_number_that_occurs(rows, seed, header):
+    features, labels = rows
+    labels[:, 0] = 1
+    generator = np.random.default_rng(seed)
+    text = header + "".join(
+        line(x, y, generator, ", ", first=1000) for x, y in zip(features.tolist(), labels, strict=True)
+    )
+    read = read_bytes(read_lshtc, text.encode())
+    used_features, used_labels = features.any(axis=0), labels.any(axis=0)
+    np.testing.assert_array_equal(read.features.toarray(), features[:, used_features].astype(np.float32))
+    np.testing.assert_array_equal(read.labels.toarray(), labels[:, used_labels])
+    assert read.label_names == tuple(str(1000 + label) for label in np.flatnonzero(used_labels))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"0 5:1", "indices must differ and be from 0 to 4"),
+        (b"0 2:1 2:1", "indices must differ"),
+        (b"4 2:1", "labels must differ and be from 0 to 3"),
+        (b"1,1 2:1", "labels must differ"),
+        (b"1,,2 2:1", "is not"),
+        (b"1, 2 2:1", "is not"),
+        (b"a 2:1", "is not"),
+        (b"1 2:", "is not"),
+        (b"1 2:nan", "is not"),
+        (b"1 2", "is not"),
+        (b"1 2:1 x:1", "is not"),
+        (b"", "is not"),
+    ],
+)
+def test_the_line_of_a_fault_in_xmc_is_named(line, message):
+    with pytest.raises(MalformedData, match=message) as caught:
+        read_bytes(read_xmc, b"2 5 4\n1 1:1\n" + line + b"\n")
+    assert "file, line 3" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "line 1"),
+        (b"1,2 1:1\n", "line 1.*is not 'rows features labels'"),
+        (b"2 5\n", "line 1"),
+        (b"-2 5 4\n", "line 1"),
+        (b"0 5 4\n", "0 rows"),
+        (b"3 5 4\n1 1:1\n2 1:1\n", "2 rows, line 1 says 3"),
+        (b"1 5 4\n1 1:1\n2 1:1\n", "line 3: more rows than the 1"),
+    ],
+)
+def test_wrong_counts_are_refused(data, message):
+    with pytest.raises(MalformedData, match=message):
+        read_bytes(read_xmc, data)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [(b" 1:1", "is not"), (b"7, 7 1:1", "labels must differ"), (b"7 3:1 3:2", "indices must differ")],
+)
+def test_the_line_of_a_fault_in_lshtc_is_named(line, message):
+    with pytest.raises(MalformedData, match=message) as caught:
+        read_bytes(read_lshtc, b"Data\n3, 5 8:1 18:2\n" + line + b"\n")
+    assert "file, line 3" in str(caught.value)
+
+
+def test_a_file_of_a_header_alone_is_refused():
+    with pytest.raises(MalformedData, match="no rows"):
+        read_bytes(read_lshtc, b"Data\n")
+
+
+@given(damaged(b"3 5 4\n0,2 1:0.5 4:1\n 0:2\n3 \n"))
+def test_damaged_xmc_ends_in_malformed_data(data):
+    reads_or_complains(read_xmc, data)
+
+
+@given(damaged(b"Data\n545, 32 8:1 18:2\n7 8:.5\n"))
+def test_damaged_lshtc_ends_in_malformed_data(data):
+    reads_or_complains(read_lshtc, data)

@@ -4,9 +4,9 @@ import bz2
 import gzip
 import lzma
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array
@@ -33,15 +33,9 @@ def read_r_matrix(path: Path, *, n_values: int) -> RawRows:
     ``n_values`` is the number of its values, rows times columns; a file that expands to much more is refused.
     Raises `MalformedData` where the file is damaged or holds something else.
     """
-    matrix = _only_object(path, n_values)
-    shape = _attributes(matrix).get(b"dim")
-    values = matrix.value
-    if shape is None or not _is_numeric(matrix) or not _is_numeric(shape) or len(shape.value) != 2:
+    table = np.asarray(_only_object(path, n_values))
+    if table.ndim != 2 or table.dtype.kind not in "iufb" or len(table) == 0 or table.shape[1] < 2:
         raise MalformedData(path.name, "object", "not a numeric matrix")
-    n_rows, n_columns = (int(size) for size in shape.value)
-    if n_rows < 1 or n_columns < 2 or n_rows * n_columns != len(values):
-        raise MalformedData(path.name, "object", f"{len(values)} values for a matrix {n_rows} x {n_columns}")
-    table = values.reshape((n_rows, n_columns), order="F")
     with np.errstate(over="ignore"):
         return RawRows(table[:, 1:].astype(np.float32), integer_labels(path, table[:, 0]))
 
@@ -53,9 +47,8 @@ def read_r_frame(path: Path, *, label: str, part_column: str, part: str, n_value
     with the name of a part and a dot. ``n_values`` and errors are those of `read_r_matrix`.
     """
     columns = _named_items(path, _only_object(path, n_values))
-    labels = _factor(path, columns.pop(label.encode(), None), label)
-    parts = _factor(path, columns.pop(part_column.encode(), None), part_column)
-    vectors = [column.value for column in columns.values() if _is_numeric(column)]
+    labels, parts = (_levels(path, columns.pop(name, None), name) for name in (label, part_column))
+    vectors = [column for column in columns.values() if _is_numeric(column)]
     if not vectors or len(vectors) < len(columns) or {len(v) for v in (*vectors, parts)} != {len(labels)}:
         raise MalformedData(path.name, "object", "not a data frame of numeric columns of one length")
     chosen = np.char.startswith(parts, f"{part}.")
@@ -64,16 +57,14 @@ def read_r_frame(path: Path, *, label: str, part_column: str, part: str, n_value
     return RawRows(features, labels[chosen])
 
 
-def _factor(path: Path, item: Any, name: str) -> np.ndarray:
-    """Return the levels of a factor, one a row."""
-    levels = None if item is None else _attributes(item).get(b"levels")
-    if levels is None or not _is_numeric(item) or levels.info.type.name != "STR":
+def _levels(path: Path, factor: Any, name: str) -> np.ndarray:
+    """Return the level of each row."""
+    if not isinstance(factor, tuple):
         raise MalformedData(path.name, name, "no factor of that name")
-    texts = [level.value for level in levels.value]
-    codes = np.asarray(item.value)
-    if not all(isinstance(text, bytes) for text in texts) or not ((codes >= 1) & (codes <= len(texts))).all():
+    codes, levels = factor
+    if levels.dtype.kind != "U" or not ((codes >= 1) & (codes <= len(levels))).all():
         raise MalformedData(path.name, name, "a missing value, or one that is no level")
-    return np.array([text.decode("latin-1") for text in texts])[codes.astype(np.intp) - 1]
+    return np.asarray(levels[codes - 1])
 
 
 def read_r_mldr(path: Path, *, n_values: int) -> RawRows:
@@ -84,24 +75,23 @@ def read_r_mldr(path: Path, *, n_values: int) -> RawRows:
     of `read_r_matrix`. The file is dense: parsing needs memory for three times rows x attributes x 8 bytes.
     """
     mldr = _named_items(path, _only_object(path, n_values))
-    columns = _named_items(path, mldr.get(b"dataset"))
-    index = _named_items(path, mldr.get(b"labels")).get(b"index")
-    if index is None or not _is_numeric(index) or not columns or not all(map(_is_numeric, columns.values())):
+    columns = _named_items(path, mldr.get("dataset"))
+    index = _named_items(path, mldr.get("labels")).get("index")
+    if not _is_numeric(index) or not columns or not all(map(_is_numeric, columns.values())):
         raise MalformedData(path.name, "object", "not an mldr list with numeric columns and label numbers")
-    numbers = integer_labels(path, index.value) - 1
+    numbers = integer_labels(path, index) - 1
     if not len(numbers) or (np.diff(numbers) != 1).any() or numbers[0] < 1 or numbers[-1] >= len(columns):
         raise MalformedData(
             path.name, "labels", "the labels are not consecutive attributes after the features"
         )
-    names = list(columns)
-    vectors = [columns[name].value for name in names]
+    names, vectors = list(columns), list(columns.values())
     if len({len(vector) for vector in vectors}) != 1 or len(vectors[0]) == 0:
         raise MalformedData(path.name, "dataset", "columns of different lengths, or empty ones")
     n_features = int(numbers[0])
     return RawRows(
         _from_columns(vectors[:n_features]),
         indicator(path, _from_columns(vectors[n_features : n_features + len(numbers)])),
-        tuple(names[number].decode("latin-1") for number in numbers),
+        tuple(str(names[number]) for number in numbers),
     )
 
 
@@ -115,22 +105,39 @@ def _from_columns(vectors: list[np.ndarray]) -> csr_array:
 
 
 def _only_object(path: Path, n_values: int) -> Any:
-    """Return the parsed value of the file's only variable; nothing of R is evaluated."""
-    import rdata
+    """Return the file's only variable; nothing of R is evaluated.
+
+    A list or data frame is a dict, a factor a pair of codes and levels, a vector or matrix an array.
+    """
+    from rdata import conversion, parser
 
     content = _content(path, n_values * _BYTES_PER_VALUE + _SLACK_BYTES)
+    # A few bytes can stand for any number of row names and the like: none of them is expanded.
+    info = parser.RObjectInfo(
+        parser.RObjectType.INT, object=False, attributes=False, tag=False, gp=0, reference=0
+    )
+    compact = dict.fromkeys(parser.DEFAULT_ALTREP_MAP, lambda _: (info, np.empty(0, np.int32)))
+    classes: dict[str | bytes, Any] = dict(conversion.DEFAULT_CLASS_MAP)
+    classes |= dict.fromkeys(("data.frame", "mldr"), lambda items, _: items)
+    classes |= dict.fromkeys(("factor", "ordered"), _factor)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # the parser only warns about content that it doesn't know
-            parsed = rdata.parser.parse_data(content, expand_altrep=False)
+            parsed = parser.parse_data(content, altrep_constructor_dict=compact)
+            variables = conversion.convert(parsed, classes, default_encoding="latin-1")
     except Exception as error:  # the parser meets damaged input with whatever its parts raise
         raise MalformedData(
             path.name, "file", f"not readable as R data ({type(error).__name__}: {error})"
         ) from error
-    items = list(_pairs(parsed.object))
-    if len(items) != 1:
-        raise MalformedData(path.name, "file", f"{len(items)} variables instead of one")
-    return items[0][1]
+    found = variables if isinstance(variables, dict) else {}
+    if len(found) != 1:
+        raise MalformedData(path.name, "file", f"{len(found)} variables instead of one")
+    return next(iter(found.values()))
+
+
+def _factor(codes: Any, attributes: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the codes of a factor, from 1 and 0 for a missing one, and its levels."""
+    return np.ma.filled(codes, 0).astype(np.intp), np.asarray(attributes["levels"])
 
 
 def _content(path: Path, limit: int) -> bytes:
@@ -144,35 +151,11 @@ def _content(path: Path, limit: int) -> bytes:
     return content
 
 
-def _pairs(node: Any) -> Iterator[tuple[bytes | None, Any]]:
-    """Yield names and values of an R pairlist."""
-    while node is not None and node.info.type.name == "LIST":
-        tag = node.tag
-        if tag is not None and tag.info.type.name == "REF":
-            tag = tag.referenced_object
-        name = tag.value.value if tag is not None and tag.info.type.name == "SYM" else None
-        value, node = node.value
-        yield name, value
-
-
-def _attributes(item: Any) -> dict[bytes | None, Any]:
-    return dict(_pairs(item.attributes))
-
-
-def _named_items(path: Path, item: Any) -> dict[bytes, Any]:
-    """Return the items of an R list or data frame by name."""
-    names = None if item is None else _attributes(item).get(b"names")
-    if names is None or item.info.type.name != "VEC" or names.info.type.name != "STR":
+def _named_items(path: Path, item: Any) -> dict[str, Any]:
+    if not isinstance(item, dict):
         raise MalformedData(path.name, "object", "an item that should be a named list")
-    keys = [name.value for name in names.value]
-    if (
-        len(keys) != len(item.value)
-        or len(set(keys)) != len(keys)
-        or not all(isinstance(key, bytes) for key in keys)
-    ):
-        raise MalformedData(path.name, "object", "a list with missing or repeated names")
-    return dict(zip(keys, item.value, strict=True))
+    return dict(item)
 
 
-def _is_numeric(item: Any) -> bool:
-    return item.info.type.name in ("REAL", "INT", "LGL") and isinstance(item.value, np.ndarray)
+def _is_numeric(item: Any) -> TypeGuard[np.ndarray]:
+    return isinstance(item, np.ndarray) and item.ndim == 1 and item.dtype.kind in "iufb"

@@ -24,14 +24,8 @@ class FolderSource(Source):
     """A folder below the one that ``EIGENBENCH_MIRROR`` names, of which files are packed into one tar.
 
     Names are relative to the folder and sorted; times, owners and modes are fixed, so that the same files
-    give the same bytes. Links are not followed.
-
-    Attributes
-    ----------
-    folder : str
-        Its relative path.
-    suffixes : tuple of str
-        Ends of the names to take, in small letters; capitals match as well.
+    give the same bytes. Links are not followed. ``suffixes`` are ends of the names to take, in small letters;
+    capitals match as well.
     """
 
     folder: RelativePath

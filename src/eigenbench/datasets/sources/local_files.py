@@ -20,12 +20,9 @@ from eigenbench.datasets.storage import FileSums
 
 
 class MirrorSource(Source):
-    """A file under the folder that ``EIGENBENCH_MIRROR`` names.
+    """A file below the folder that ``EIGENBENCH_MIRROR`` names.
 
-    Attributes
-    ----------
-    member : str, optional
-        Path inside the file, which then is a tar compressed by xz.
+    With ``member`` the file is a tar compressed by xz, and this the path inside it.
     """
 
     mirror: RelativePath

