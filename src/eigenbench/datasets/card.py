@@ -107,21 +107,11 @@ class ArrayRecord(StrictModel):
 class Card(StrictModel):
     """Content of ``card.json``: the description of a prepared dataset, with the sums of its files.
 
-    Attributes
-    ----------
-    n_train, n_test : int
-        Rows; a random split has these sizes with every split seed.
-    dtype, scale, sparse : str, float or None, bool
-        How the features are stored; ``load`` divides uint8 features by ``scale``.
-    classes : tuple of str
-        Label names; a multiclass code or an indicator column is an index into it.
-    sources : tuple of RawFileOrigin
-        The raw files with their hashes and where each came from.
-    arrays : dict
-        The prepared files by name.
-    recipe : str
-        SHA-256 of everything that determines the arrays besides the raw files' sources; another recipe
-        means that the dataset has to be prepared again.
+    A random split has ``n_train`` and ``n_test`` rows with every split seed. ``dtype``, ``scale`` and
+    ``sparse`` say how the features are stored; ``load`` divides uint8 features by ``scale``. A multiclass
+    code or an indicator column is an index into ``classes``. ``sources`` are the raw files and where each
+    came from, ``arrays`` the prepared files by name. ``recipe`` is the SHA-256 of everything that determines
+    the arrays besides the raw files' sources; another recipe means that the dataset has to be prepared again.
     """
 
     name: str
@@ -153,24 +143,13 @@ def read_card(folder: Path) -> Card | None:
 
 
 def verify_prepared(folder: Path) -> None:
-    """Raise an error unless every file of a prepared folder is the one that was written.
+    """Raise an error unless every file of a folder that `prepare` wrote is the one that was written.
 
     Files whose size, times and inode are those of ``stamps.json`` are not read. Others are compared by their
-    SHA-256, and the stamps are renewed where all are right and the folder can be written.
-
-    Parameters
-    ----------
-    folder : Path
-        A folder that `prepare` wrote.
-
-    Raises
-    ------
-    AlteredData
-        A file with another SHA-256 than the card names, or a card that was edited.
-    MalformedData
-        No card or a damaged one, a file that is missing, or a partition that was edited.
-    OSError
-        The operating system can't read a file.
+    SHA-256, and the stamps are renewed where all are right and the folder can be written. Raises
+    `AlteredData` for a file with another SHA-256 than the card names, or a card that was edited;
+    `MalformedData` for no card or a damaged one, a file that is missing, or a partition that was edited;
+    OSError for a file that can't be read.
 
     Examples
     --------

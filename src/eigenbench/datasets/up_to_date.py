@@ -33,34 +33,12 @@ def is_current(
 ) -> bool:
     """Return whether a dataset is prepared, unaltered, and made from what the user has now.
 
-    Parameters
-    ----------
-    name : str
-        Dataset name in the catalogue.
-    data_dir : path-like, optional
-        Default: ``$EIGENBENCH_DATA``, else the user's cache folder.
-    catalogue : Catalogue, optional
-        Default: the one that comes with eigenbench.
-
-    remember : bool, default=False
-        Write the sums of touched files into ``stamps.json`` beside them, so that they need not be read again.
-        Without it nothing is written.
-
-    Returns
-    -------
-    bool
-        True if there is a card of the present recipe, `verify_prepared` passes, and the files whose sum the
-        catalogue doesn't have are unchanged, in the raw folder and in the mirror. A raw file with a pinned
-        sum may be missing. False also for whatever is damaged, missing or can't be read.
-
-    Raises
-    ------
-    CatalogueError
-        No such dataset.
-
-    Notes
-    -----
-    About a millisecond while no file was touched; else every touched file is read.
+    That is so if there is a card of the present recipe, `verify_prepared` passes, and the files whose sum the
+    catalogue doesn't have are unchanged, in the raw folder and in the mirror. A raw file with a pinned sum
+    may be missing. False also for whatever is damaged, missing or can't be read; `CatalogueError` for a name
+    that is not in the catalogue. Takes about a millisecond while no file was touched; else every touched file
+    is read, and with ``remember`` its sum written into ``stamps.json`` beside it, so that it need not be read
+    again. Without it nothing is written. ``data_dir`` and ``catalogue`` are those of `prepare`.
 
     Examples
     --------

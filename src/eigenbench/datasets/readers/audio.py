@@ -207,8 +207,8 @@ def mel_filters(size: int, rate: int) -> NDArray[np.float64]:
 def with_derivatives(cepstra: NDArray[np.float64]) -> NDArray[np.float64]:
     """Append first and second derivatives in time, (n, c) → (n, 3c).
 
-    A derivative is the slope of a regression line over two frames on either side; the first and the last
-    frame stand for those beyond.
+    A derivative is the slope of a regression line over two frames on either side; the ends stand for those
+    beyond.
     """
     first = _slope(cepstra)
     return np.hstack([cepstra, first, _slope(first)])

@@ -20,19 +20,10 @@ Matrix = Any
 class RawRows:
     """Rows of one part of a dataset, as its file holds them.
 
-    Attributes
-    ----------
-    features : ndarray or csr_array of shape (n, d)
-        float32, or uint8 where the file holds bytes.
-    labels : ndarray of shape (n,) or csr_array of shape (n, c)
-        Integer or string class labels, or a uint8 indicator.
-    label_names : tuple of str, optional
-        Names of the indicator's columns, when the file has them.
-    label_edges : ndarray of shape (m, 2), optional
-        Edges (child, parent) of the graph of the labels, when the file has one: column numbers, and c for
-        the root.
-    groups : ndarray of int64 of shape (n,), optional
-        The group of each row, for grouped folds.
+    Features are float32, or uint8 where the file holds bytes; labels are integers or strings of classes,
+    (n,), or a uint8 indicator, (n, c), whose columns ``label_names`` names where the file does.
+    ``label_edges`` are the edges (child, parent) of the graph of the labels, when the file has one: column
+    numbers, and c for the root. ``groups`` are the group of each row, for grouped folds.
     """
 
     features: Matrix

@@ -54,13 +54,9 @@ class StagingArea:
 class Source(StrictModel):
     """A place that may have a raw file.
 
-    Attributes
-    ----------
-    sha256 : str, optional
-        Sum of the bytes as the source gives them, checked before anything is decoded. Without it only
-        the file's own sum, that of the decoded bytes, is checked.
-    decode : tuple of str
-        Steps, in order, from the source's bytes to the file's bytes.
+    ``sha256`` is the sum of the bytes as the source gives them, checked before anything is decoded; without
+    it only the file's own sum, that of the decoded bytes, is checked. ``decode`` are the steps, in order,
+    from the source's bytes to the file's bytes.
     """
 
     sha256: Sha256 | None = None
