@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 try:
     import typer
@@ -39,28 +38,11 @@ app = typer.Typer(
 )
 
 
-class Listing(StrEnum):
-    """Subjects of ``eigenbench list``."""
-
-    DATASETS = "datasets"
-    METHODS = "methods"
-    PROTOCOLS = "protocols"
-    SUITES = "suites"
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
+@app.callback(invoke_without_command=True)
+def _options(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
         typer.echo(eigenbench.__version__)
         raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    pass
 
 
 SuitesDir = Annotated[Path | None, typer.Option(help="Folder of suite files.", show_default="config/suites")]
@@ -97,44 +79,38 @@ def _snakemake_arguments(arguments: list[str]) -> list[str]:
         raise SuiteError(f"suites of one folder can run together, not of {', '.join(sorted(folders))}")
     folder = next(iter([*folders, *given]), None)
     named = [Path(target).stem if Path(target) in paths else target for target in targets]
-    for target in named if not any(item.startswith("--configfile") for item in options) else ():
-        if "/" not in target and target not in rule_names():
-            _suite_path(target, Path(folder) if folder else None)
     suites = [target for target in named if "/" not in target and target not in rule_names()]
+    for suite in suites if not any(item.startswith("--configfile") for item in options) else ():
+        _suite_path(suite, Path(folder) if folder else None)
     if folder is None or not suites:
         return arguments
     settings = [] if given else [f"suites_dir={folder}"]
-    settings += (
-        [] if any(item.startswith("suites=") for item in options) else [f"suites=[{','.join(suites)}]"]
-    )
+    if not any(item.startswith("suites=") for item in options):
+        settings.append(f"suites=[{','.join(suites)}]")
     if "--config" not in options:
-        return [*named, *options, "--config", *settings]
+        options = [*options, "--config"]
     place = options.index("--config") + 1
     return [*named, *options[:place], *settings, *options[place:]]
 
 
 @app.command("list", no_args_is_help=True)
-def list_(what: Listing, suites_dir: SuitesDir = None) -> None:
+def list_(what: Literal["datasets", "methods", "protocols", "suites"], suites_dir: SuitesDir = None) -> None:
     """List the datasets, methods, protocols or suites that exist."""
     match what:
-        case Listing.DATASETS:
+        case "datasets":
             _print_table(*_dataset_rows(load_with_own(_suites_folder(suites_dir))))
-        case Listing.METHODS:
+        case "methods":
             _print_table(*_method_rows())
-        case Listing.PROTOCOLS:
+        case "protocols":
             _print_table(*_protocol_rows())
-        case Listing.SUITES:
+        case "suites":
             suites = [load_suite(path) for path in suite_files(_suites_folder(suites_dir))]
             rows: Rows = [(one.name, str(one.minutes or "–"), one.title) for one in suites]
             _print_table(("suite", "minutes on 2 cores", "title"), rows)
 
 
 @app.command()
-def show(
-    suite: str,
-    results_dir: ResultsDir = Path("results"),
-    suites_dir: SuitesDir = None,
-) -> None:
+def show(suite: str, results_dir: ResultsDir = Path("results"), suites_dir: SuitesDir = None) -> None:
     """Print a suite's measured and published numbers, and its leaderboards."""
     from eigenbench.reporting.inputs import read_inputs
     from eigenbench.reporting.replicates import group_runs
@@ -147,13 +123,9 @@ def show(
 @app.command()
 def verify(
     suite: Annotated[str, typer.Argument(help="The suite.")] = "quick",
-    run: Annotated[
-        bool, typer.Option("--run", help="Run the suite first, with snakemake in this folder.")
-    ] = False,
+    run: Annotated[bool, typer.Option("--run", help="Run the suite first, with snakemake.")] = False,
     results_dir: ResultsDir = Path("results"),
-    receipts_dir: Annotated[Path, typer.Option(help="Folder that the receipt is written to.")] = Path(
-        "reports/receipts"
-    ),
+    receipts_dir: Annotated[Path, typer.Option(help="Folder of the receipt.")] = Path("reports/receipts"),
     reference_dir: Annotated[
         Path | None, typer.Option(help="Folder of reference results.", show_default="as shipped")
     ] = None,
@@ -212,9 +184,7 @@ def summary(
 @app.command()
 def fetch(
     dataset: str,
-    data_dir: Annotated[
-        Path | None, typer.Option(help="Data folder.", show_default="the user's cache")
-    ] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Data folder.", show_default="user's cache")] = None,
     prepare: Annotated[bool, typer.Option(help="Also convert the data to memory-mapped arrays.")] = True,
 ) -> None:
     """Download a dataset, check it, and prepare it."""
@@ -241,12 +211,8 @@ def sync(
             help="MLflow store or server.", show_default="MLFLOW_TRACKING_URI, else sqlite:///mlflow.db"
         ),
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be done, and write nothing.")
-    ] = False,
-    all_models: Annotated[
-        bool, typer.Option("--all-models", help="Store the model of every run, not of the best seed only.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done.")] = False,
+    all_models: Annotated[bool, typer.Option("--all-models", help="Store the model of each run.")] = False,
     reports_dir: ReportsDir = Path("reports"),
     suites_dir: SuitesDir = None,
 ) -> None:
@@ -261,8 +227,8 @@ def sync(
     for path in sorted(results_dir.glob("*/*/*/seed-*/**/record.json")):
         records.setdefault(path.relative_to(results_dir).parts[0], []).append(path)
     if absent := sorted(set(suites or []) - set(records)):
-        there = ", ".join(records)
-        raise TrackingError(f"no records of {', '.join(absent)} in {results_dir}; there are: {there}")
+        there = f"{results_dir}; there are: {', '.join(records)}"
+        raise TrackingError(f"no records of {', '.join(absent)} in {there}")
     paths = [path for suite in suites or records for path in records[suite]]
     if not paths:
         raise TrackingError(f"no records in {results_dir}: run snakemake first, or name its --results-dir")
@@ -364,18 +330,11 @@ def main() -> None:
     from eigenbench.reproduction.reference import ReproductionError
     from eigenbench.tracking.addresses import TrackingError
 
+    of_input = (DatasetError, SkeletonError, SuiteError, OSError)
+    of_records = (DamagedFileError, ReportError, ReproductionError, TrackingError)
     try:
         app()
-    except (
-        ReportError,
-        DatasetError,
-        DamagedFileError,
-        ReproductionError,
-        SkeletonError,
-        SuiteError,
-        TrackingError,
-        OSError,
-    ) as error:
+    except (*of_input, *of_records) as error:
         typer.echo(f"eigenbench: {error}", err=True)
         raise SystemExit(1) from None
 
@@ -386,21 +345,18 @@ Rows = list[tuple[str, ...]]
 def _dataset_rows(catalogue: Catalogue) -> tuple[tuple[str, ...], Rows]:
     rows: Rows = []
     for name, entry in catalogue.datasets.items():
-        kinds = dict.fromkeys(
-            str(source).split()[0] for file in entry.files.values() for source in file.sources
-        )
+        sources = (str(source) for file in entry.files.values() for source in file.sources)
+        kinds = ", ".join(dict.fromkeys(source.split()[0] for source in sources))
         numbers = (sum(entry.expect.rows.values()), entry.expect.features, entry.expect.classes)
-        rows.append(
-            (name, *(f"{number:,}" for number in numbers), entry.target, ", ".join(kinds), entry.title)
-        )
+        rows.append((name, *(f"{number:,}" for number in numbers), entry.target, kinds, entry.title))
     return ("dataset", "rows", "features", "classes", "target", "sources", "title"), rows
 
 
 def _method_rows() -> tuple[tuple[str, ...], Rows]:
     found = {**COMPONENTS, **offered_components()}
     rows: Rows = [(item.kind or "further", item.name, item.summary) for item in found.values()]
-    for name, recipe in RECIPES.items():
-        rows.append(("recipe", name, " → ".join(step.component for step in recipe.steps)))
+    steps = {name: " → ".join(step.component for step in recipe.steps) for name, recipe in RECIPES.items()}
+    rows += [("recipe", *described) for described in steps.items()]
     return ("kind", "name", "description"), sorted(rows, key=lambda row: row[0])
 
 
