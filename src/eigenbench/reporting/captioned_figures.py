@@ -27,7 +27,7 @@ from eigenbench.reporting.suite_ranks import SuiteRanks
 
 #: Pictures of embeddings that an experiment shows side by side.
 MAX_EXHIBITS = 4
-#: Larger confusion matrices are left to the dashboard.
+#: Larger confusion matrices are only files in the dashboard.
 MAX_CONFUSION_CLASSES = 20
 
 

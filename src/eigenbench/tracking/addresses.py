@@ -118,7 +118,7 @@ def artifact_location(uri: str, suite: str) -> str | None:
     if "://" in root:
         return f"{root.rstrip('/')}/{suite}"
     path = sqlite_path(uri)
-    beside = Path.cwd() if path is None else path.parent
+    beside = Path.cwd() if path is None else path.resolve().parent
     return (beside / (root or "mlartifacts") / suite).as_uri()
 
 
@@ -135,12 +135,6 @@ def table_page(experiment_id: str, search: str, order: str) -> str:
 def run_link(experiment_id: str, run_id: str, page: str = "") -> str:
     """Return the address of a run below that of the dashboard, which opens on model training."""
     return f"#/experiments/{experiment_id}/runs/{run_id}{page}?workflowType=machine_learning"
-
-
-def default_owner(uri: str) -> str | None:
-    """Return the SQLite file that the files of runs lie beside; None where they go elsewhere."""
-    path = sqlite_path(uri)
-    return None if path is None or os.environ.get("EIGENBENCH_ARTIFACTS") else os.path.realpath(path)
 
 
 def _parsed(uri: str) -> URL | None:

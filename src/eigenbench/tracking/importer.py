@@ -20,25 +20,12 @@ from eigenbench.tracking.suite_store import RUN, Group, Key, StoredRun, latest, 
 
 @dataclass
 class ImportSummary:
-    """Counts of an import.
+    """Counts of an import, and the store without its secrets.
 
-    Attributes
-    ----------
-    tracking_uri : str
-        The store, without secrets.
-    imported, unchanged, replaced : int
-        Number of records that were new, already there, and there with another content. A later record of the
-        same run from another results folder counts as there.
-    experiment_ids : dict
-        Suite name to MLflow experiment.
-    run_ids : dict
-        ``<suite>/<run_key>`` to MLflow run, for every record that is in the store now.
-    summary_ids : dict
-        ``<suite>/<experiment>/<method>/<classifier>`` to the parent of its runs.
-    failed : dict
-        Record path to the reason why it is not.
-    store_mark : str or None
-        The mark of an SQLite store, see `eigenbench.tracking.store.store_mark`.
+    A later record of the same run from another results folder counts as unchanged. ``run_ids`` has the MLflow
+    run of each ``<suite>/<run_key>``, ``summary_ids`` the parent of the runs of each
+    ``<suite>/<experiment>/<method>/<classifier>``, ``failed`` the reason for each record that is not in the
+    store, and ``store_mark`` the mark of an SQLite store, see `eigenbench.tracking.store.store_mark`.
     """
 
     tracking_uri: str
@@ -142,29 +129,10 @@ def import_records(
 
     The runs that differ only in their seeds stand below one that summarizes them, from whichever folder they
     come; each experiment has one more with its figures. Both are written again when a run is added or
-    replaced, or the suite's published numbers change.
+    replaced, or the suite's published numbers change, which are known where ``plans`` has the suite.
 
-    Parameters
-    ----------
-    paths : iterable of paths
-        Record files, usually ``<results_dir>/<suite>/<experiment>/…/record.json``.
-    results_dir : path
-        The folder that the models' paths in the records start from.
-    reports_dir : path
-        The folder of the reports, which descriptions name.
-    tracking_uri : str, optional
-        The store; by default ``MLFLOW_TRACKING_URI``, else ``sqlite:///mlflow.db``.
-    plans : iterable of SuitePlan
-        The suites of the records, as far as their files are at hand: they have the published numbers.
-    all_models : bool
-        Whether to store the model of every run; by default that of the best seed of each method and
-        classifier.
-    progress : bool
-        Whether to show a progress line on stderr, if that is a terminal.
-
-    Returns
-    -------
-    ImportSummary
+    ``all_models`` stores the model of every run; by default only the best seed of each method and classifier
+    has one. The cost is linear in the records that the store lacks, and in the methods they belong to.
 
     Raises
     ------
@@ -172,43 +140,29 @@ def import_records(
         If the store cannot be reached or written. What was imported until then is kept.
     TrackingError
         If the address is one that MLflow does not accept.
-
-    Notes
-    -----
-    The cost is linear in the records that the store lacks, and in the methods and classifiers they belong to.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from eigenbench.tracking import import_records
-    >>> records = Path("results/quick").glob("**/record.json")
-    >>> import_records(records, results_dir="results").imported  # doctest: +SKIP
-    120
     """
-    from eigenbench.tracking.suite_import import ImportOptions, SuiteImport
+    from eigenbench.tracking.suite_import import SuiteImport
 
-    options = ImportOptions(resolve_uri(tracking_uri), Path(results_dir), Path(reports_dir), all_models)
-    summary = ImportSummary(shown_uri(options.uri))
+    uri, folders = resolve_uri(tracking_uri), (Path(results_dir), Path(reports_dir))
+    summary = ImportSummary(shown_uri(uri))
     by_name = {plan.suite.name: plan for plan in plans}
-    with store.one_import(options.uri, options.results_dir) as summary.store_mark:
+    with store.one_import(uri, folders[0]) as summary.store_mark:
         entries = read_entries(paths, summary)
-        client = store.open_store(options.uri)
+        client = store.open_store(uri)
         total = sum(map(len, entries.values()))
         hidden = None if progress else True
         with tqdm(desc="mlflow", unit=" records", total=total, disable=hidden, mininterval=2) as bar:
             for name, of_suite in entries.items():
-                SuiteImport(client, options, summary, name, of_suite, by_name.get(name)).run(bar.update)
+                SuiteImport(
+                    client, uri, *folders, all_models, summary, name, of_suite, by_name.get(name)
+                ).run(bar.update)
     return summary
 
 
 def compare_records(
     paths: Iterable[Path | str], *, results_dir: Path | str, tracking_uri: str | None = None
 ) -> ImportSummary:
-    """Return what `import_records` would do, without writing anything.
-
-    Parameters, errors and result are those of `import_records`; what would fail because of a damaged model
-    is not seen.
-    """
+    """Return what `import_records` would do, without writing anything; damaged models are not seen."""
     uri, folder = resolve_uri(tracking_uri), Path(results_dir)
     summary = ImportSummary(shown_uri(uri))
     with store.unavailable_on_failure(uri, folder):

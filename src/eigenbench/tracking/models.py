@@ -7,19 +7,14 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.sealed_json import check_sums
-from eigenbench.tracking.run_content import signature
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-
-#: Why a model is stored: it is the best of its method and classifier, or all were asked for.
-BEST, ASKED = "best", "asked"
 
 # What a saved pipeline needs to be loaded, in the versions that wrote it.
 _REQUIREMENTS = ("eigenbench", "numpy", "scipy", "scikit-learn", "skops")
@@ -43,32 +38,32 @@ def _load_pyfunc(path: str) -> LabelPredictor:
 
 
 def log_model(
-    client: MlflowClient,
-    run_id: str,
-    experiment_id: str,
-    record: Record,
-    file: Path,
-    tags: Mapping[str, str],
+    client: MlflowClient, run_id: str, experiment_id: str, record: Record, file: Path, source: str
 ) -> str:
-    """Store a run's pipeline as its MLflow model, ``runs:/<run_id>/model``; it is marked as whole last.
+    """Store the skops file of a run as its MLflow model; it is marked as whole last.
 
-    The record's ``model`` must be set; ``file`` is the skops file. Returns the name that MLflow gave the
-    model: ``models:/<name>`` loads it.
+    Its signature is (n, n_features) inputs of the record's dtype to (n,) class numbers. Returns the name that
+    MLflow gave the model: ``models:/<name>`` loads it, and ``runs:/<run_id>/model``, too.
     """
+    import numpy as np
     from mlflow import pyfunc
     from mlflow.entities import LoggedModelOutput
-    from mlflow.models import Model
+    from mlflow.models import Model, ModelSignature
+    from mlflow.types import Schema, TensorSpec
 
     assert record.model is not None
     logged = client.create_logged_model(
         experiment_id,
         name="model",
         source_run_id=run_id,
-        tags={"run_key": record.run_key, "sha256": record.model.sha256, **tags},
+        tags={"run_key": record.run_key, "sha256": record.model.sha256, "imported_from": source},
         params={name: str(getattr(record, name)) for name in ("dataset", "method", "classifier", "seed")},
         model_type="classifier",
     )
+    packages = record.environment.packages if record.environment else {}
+    requirements = [f"{name}=={packages[name]}" for name in _REQUIREMENTS if name in packages]
     labels = record.confusion.labels if record.confusion else None
+    inputs = TensorSpec(np.dtype(record.model.input_dtype), (-1, record.model.n_features))
     with tempfile.TemporaryDirectory(prefix="eigenbench-") as folder, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*input example")
         pyfunc.save_model(
@@ -76,19 +71,14 @@ def log_model(
             loader_module=__name__,
             data_path=str(file),
             mlflow_model=Model(run_id=run_id, model_id=logged.model_id),
-            signature=signature(record.model.n_features, record.model.input_dtype),
-            pip_requirements=_requirements(record),
+            signature=ModelSignature(Schema([inputs]), Schema([TensorSpec(np.dtype(np.int64), (-1,))])),
+            pip_requirements=requirements or ["eigenbench"],
             metadata={"labels": labels, "skops_sha256": record.model.sha256},
         )
         client.log_model_artifacts(logged.model_id, str(Path(folder) / "model"))
     client.finalize_logged_model(logged.model_id, "READY")
     client.log_outputs(run_id, [LoggedModelOutput(logged.model_id, step=0)])
     return str(logged.model_id)
-
-
-def _requirements(record: Record) -> list[str]:
-    packages = record.environment.packages if record.environment else {}
-    return [f"{name}=={packages[name]}" for name in _REQUIREMENTS if name in packages] or ["eigenbench"]
 
 
 def model_file(path: Path, record: Record) -> Path:

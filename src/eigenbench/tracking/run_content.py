@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from eigenbench.bench.records.record import Record
@@ -15,11 +15,9 @@ from eigenbench.reporting.formatting import metric_style
 
 if TYPE_CHECKING:
     from mlflow.entities import DatasetInput, Metric, Param
-    from mlflow.models import ModelSignature
 
 # The most that MLflow takes in one value, in a name and in a dataset's digest.
 _PARAM_LENGTH = 6000
-_TAG_LENGTH = 5000
 _NAME_LENGTH = 250
 _DIGEST_LENGTH = 36
 
@@ -82,11 +80,6 @@ def record_tags(record: Record) -> dict[str, Any]:
         found |= {f"version.{name}": version for name, version in environment.packages.items()}
         found["mlflow.source.git.commit"] = environment.git_commit
     return found
-
-
-def tag_values(found: Mapping[str, Any]) -> dict[str, str]:
-    """Return tags as MLflow takes them: texts of limited length, none for what is None."""
-    return {key: str(value)[:_TAG_LENGTH] for key, value in found.items() if value is not None}
 
 
 def record_metrics(record: Record, timestamp: int) -> list[Metric]:
@@ -168,29 +161,11 @@ def record_datasets(record: Record) -> list[DatasetInput]:
         "classes": info.n_classes,
         "test_rows": info.n_test,
     }
-    schema = None
-    if record.model:
-        described = signature(info.n_features, record.model.input_dtype)
-        tensors = {"features": described.inputs.to_json(), "targets": described.outputs.to_json()}
-        schema = json.dumps({"mlflow_tensorspec": tensors})
     dataset = Dataset(
         name=info.name,
         digest=info.sha256[:_DIGEST_LENGTH],
         source_type="eigenbench",
         source=json.dumps(source),
-        schema=schema,
         profile=json.dumps(profile),
     )
     return [DatasetInput(dataset, [InputTag("mlflow.data.context", "training")])]
-
-
-def signature(n_features: int, dtype: str) -> ModelSignature:
-    """Return the signature of a pipeline: (n, n_features) inputs of a dtype to (n,) class numbers."""
-    import numpy as np
-    from mlflow.models import ModelSignature
-    from mlflow.types import Schema, TensorSpec
-
-    return ModelSignature(
-        inputs=Schema([TensorSpec(np.dtype(dtype), (-1, n_features))]),
-        outputs=Schema([TensorSpec(np.dtype(np.int64), (-1,))]),
-    )

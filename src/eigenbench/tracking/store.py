@@ -101,19 +101,7 @@ def receipt_is_current(path: Path, tracking_uri: str | None = None) -> bool:
 
     The address must be the same. An SQLite file must be the one that the import has left, and since then
     only imports may have written to it: a run that was deleted in the dashboard, a file that was removed or
-    replaced by a copy end the receipt. A server or another database is not asked. A receipt that is missing,
-    damaged or names records that were not imported is not current.
-
-    Parameters
-    ----------
-    path : Path
-        The `eigenbench.tracking.ImportSummary` of an import as JSON.
-    tracking_uri : str, optional
-        The store in use now; by default ``MLFLOW_TRACKING_URI``, else ``sqlite:///mlflow.db``.
-
-    Notes
-    -----
-    Opens neither the store nor MLflow.
+    replaced by a copy end the receipt. A server or another database is not asked, and MLflow not imported.
     """
     try:
         receipt, uri = json.loads(path.read_bytes()), resolve_uri(tracking_uri)

@@ -12,16 +12,15 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigenbench.bench.records.record import Record
-from eigenbench.tracking.addresses import artifact_location, default_owner
+from eigenbench.tracking.addresses import artifact_location, sqlite_path
 from eigenbench.tracking.models import log_model
-from eigenbench.tracking.run_content import tag_values
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -29,17 +28,16 @@ if TYPE_CHECKING:
 
 #: Kinds of runs in the store: a record, the seeds of a method and classifier, and an experiment.
 RUN, SUMMARY, OVERVIEW = "run", "summary", "overview"
-#: The tag of a suite with the SQLite file that its files lie beside.
-_OWNER = "files_beside"
 _PARENT = "mlflow.parentRunId"
 #: The tag with the description, as MLflow documents it.
 NOTE = "mlflow.note.content"
 
-# The most that MLflow takes or gives in one call.
+# The most that MLflow takes or gives in one call, and in one tag.
 _METRICS_PER_CALL = 1000
 _PARAMS_PER_CALL = 100
 _RUNS_PER_PAGE = 1000
 _MODELS_PER_PAGE = 100
+_TAG_LENGTH = 5000
 # An import in progress elsewhere finishes a run well within this time.
 _MILLISECONDS_TO_FINISH = 3_600_000
 
@@ -62,19 +60,15 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run in the store.
+    """A run in the store; times are in milliseconds since 1970, the end is 0 while it has not ended.
 
-    ``content`` is the version of what it shows: the SHA-256 of its record, or a fingerprint. ``source`` is
-    the machine and results folder of the import that wrote it, and ``written`` when. All times are in
-    milliseconds since 1970; the end is 0 while the run has not ended.
+    ``content`` is the version of what it shows: the SHA-256 of its record, or a fingerprint.
     """
 
     run_id: str
     key: Key
     content: str
     ended: bool
-    source: str
-    written: int
     start_time: int
     end_time: int
     tags: Mapping[str, str]
@@ -83,22 +77,28 @@ class StoredRun:
     def of(cls, run: Run) -> StoredRun:
         """Return the description of a run of MLflow."""
         tags, info = run.data.tags, run.info
-        group = Group(tags["experiment"], tags.get("method", ""), tags.get("classifier", ""))
         return cls(
             info.run_id,
-            Key(tags.get("kind", RUN), group, tags.get("run_key", "")),
+            Key(
+                tags.get("kind", RUN),
+                Group(tags["experiment"], tags.get("method", ""), tags.get("classifier", "")),
+                tags.get("run_key", ""),
+            ),
             tags.get("record_sha256") or tags.get("summary_of", ""),
             info.status in ("FINISHED", "FAILED"),
-            tags.get("imported_from", ""),
-            int(tags.get("imported_at", "0")),
             info.start_time,
             info.end_time or 0,
             tags,
         )
 
+    @property
+    def source(self) -> str:
+        """The machine and results folder of the import that wrote it."""
+        return self.tags.get("imported_from", "")
+
     def is_abandoned(self, source: str) -> bool:
         """Return whether a killed import left the run: one of this source, or one of long ago."""
-        age = abs(1000 * time.time() - self.written)
+        age = abs(1000 * time.time() - int(self.tags.get("imported_at", "0")))
         return not self.ended and (self.source == source or age > _MILLISECONDS_TO_FINISH)
 
 
@@ -115,7 +115,7 @@ def latest(runs: Iterable[StoredRun]) -> StoredRun | None:
 def stored_runs(
     client: MlflowClient, experiment_id: str, experiments: Collection[str]
 ) -> dict[Key, list[StoredRun]]:
-    """Return the runs of some experiments of a suite, by what they show."""
+    """Return the runs of some experiments of a suite by key."""
     found: dict[Key, list[StoredRun]] = {}
     for name in experiments:
         search = f"tags.experiment = '{name}'"
@@ -136,40 +136,22 @@ def _pages(search: Callable[..., Any], *arguments: object, **options: object) ->
             return
 
 
-@dataclass(frozen=True)
-class NewRun:
-    """The content of a run that is to be written; ``write_files`` puts its files into a folder."""
-
-    key: Key
-    content: str
-    name: str
-    tags: Mapping[str, object]
-    start_time: int
-    end_time: int
-    write_files: Callable[[Path], None] | None = None
-    ok: bool = True
-    metrics: Sequence[Metric] = ()
-    params: Sequence[Param] = ()
-    datasets: Sequence[DatasetInput] = ()
-
-
 class SuiteStore:
-    """The part of a store that belongs to a suite, as it was when this was made.
+    """The part of a store that belongs to a suite: an experiment of MLflow, made or restored if need be.
 
-    The suite is an experiment of MLflow, which is made, or restored, where there is none. ``runs`` has what
-    its experiments hold, and ``changed`` says whether anything was written since.
+    ``runs`` has its runs by key, and ``changed`` says whether anything was written since this was made.
     """
 
     def __init__(self, client: MlflowClient, uri: str, suite: str, experiments: Collection[str], source: str):
         self.client, self.suite, self.source, self.changed = client, suite, source, False
+        place = artifact_location(uri, suite)
         found = client.get_experiment_by_name(suite)
-        owner = default_owner(uri)
-        if found and found.tags.get(_OWNER, owner) != owner:
+        beside = sqlite_path(uri) and not os.environ.get("EIGENBENCH_ARTIFACTS")
+        if found and beside and found.artifact_location != place:
             self._retire(found)
             found = None
         if found is None:
-            place, tags = artifact_location(uri, suite), {_OWNER: owner} if owner else {}
-            self.experiment_id = client.create_experiment(suite, artifact_location=place, tags=tags)
+            self.experiment_id = client.create_experiment(suite, artifact_location=place)
         else:
             self.experiment_id = found.experiment_id
             if found.lifecycle_stage == "deleted":
@@ -195,58 +177,74 @@ class SuiteStore:
         return [kept for key in sorted(found) if (kept := latest(found[key]))]
 
     def whole(self, key: Key, content: str) -> StoredRun | None:
-        """Return the whole run with this content: of several the earliest, so that all imports agree."""
-        found = [run for run in self.runs.get(key, []) if run.ended and run.content == content]
-        return min(found, key=lambda run: (run.written, run.run_id), default=None)
+        """Return the whole run with this content; of several one that all imports agree on."""
+        return latest(run for run in self.runs.get(key, []) if run.content == content)
 
     def keep(self, key: Key, kept: StoredRun | None) -> None:
         """Delete all runs of a key but one, and what killed imports left of it."""
         for run in list(self.runs.get(key, [])):
             if run != kept and (run.ended or run.is_abandoned(self.source)):
                 self.changed = True
-                if key.kind == RUN:
-                    self.delete_model(run)
+                if stored := self.models.pop(run.run_id, None) if key.kind == RUN else None:
+                    self.client.delete_logged_model(stored.model_id)
                 self.client.delete_run(run.run_id)
                 self.runs[key].remove(run)
 
-    def write(self, new: NewRun) -> StoredRun:
-        """Write a run: content, files, end."""
+    def write(
+        self,
+        key: Key,
+        content: str,
+        name: str,
+        tags: Mapping[str, object],
+        start_time: int,
+        end_time: int,
+        *,
+        write_files: Callable[[Path], None] | None = None,
+        ok: bool = True,
+        metrics: Sequence[Metric] = (),
+        params: Sequence[Param] = (),
+        datasets: Sequence[DatasetInput] = (),
+    ) -> StoredRun:
+        """Write a run: content, files, end. ``write_files`` puts the files into a folder."""
+        from mlflow.exceptions import MlflowException
+
         self.changed = True
-        now = int(1000 * time.time())
-        content = {"record_sha256" if new.key.kind == RUN else "summary_of": new.content}
-        group = {name: value for name, value in new.key.group._asdict().items() if value}
-        origin = {"suite": self.suite, "imported_from": self.source, "imported_at": now}
-        tags = tag_values(dict(new.tags) | group | content | origin | {"kind": new.key.kind})
-        created = self.client.create_run(self.experiment_id, new.start_time, tags=tags, run_name=new.name)
-        run_id, key = created.info.run_id, new.key
-        run = StoredRun(run_id, key, new.content, False, self.source, now, new.start_time, new.end_time, tags)
-        begun = self.runs.setdefault(key, [])
-        begun.append(run)
-        calls = max(-(-len(new.metrics) // _METRICS_PER_CALL), -(-len(new.params) // _PARAMS_PER_CALL))
-        for call in range(calls):
-            metrics = new.metrics[call * _METRICS_PER_CALL : (call + 1) * _METRICS_PER_CALL]
-            params = new.params[call * _PARAMS_PER_CALL : (call + 1) * _PARAMS_PER_CALL]
-            self.client.log_batch(run_id, metrics=metrics, params=params)
-        if new.datasets:
-            self.client.log_inputs(run_id, list(new.datasets))
-        if new.write_files:
+        shown = {name: value for name, value in key.group._asdict().items() if value}
+        shown |= {"kind": key.kind, "record_sha256" if key.kind == RUN else "summary_of": content}
+        origin = {"suite": self.suite, "imported_from": self.source, "imported_at": int(1000 * time.time())}
+        given = dict(tags) | shown | origin
+        texts = {tag: str(value)[:_TAG_LENGTH] for tag, value in given.items() if value is not None}
+        created = self.client.create_run(self.experiment_id, start_time, tags=texts, run_name=name)
+        run_id = created.info.run_id
+        try:
+            for call in range(
+                max(-(-len(metrics) // _METRICS_PER_CALL), -(-len(params) // _PARAMS_PER_CALL))
+            ):
+                self.client.log_batch(
+                    run_id,
+                    metrics=metrics[call * _METRICS_PER_CALL : (call + 1) * _METRICS_PER_CALL],
+                    params=params[call * _PARAMS_PER_CALL : (call + 1) * _PARAMS_PER_CALL],
+                )
+            if datasets:
+                self.client.log_inputs(run_id, list(datasets))
+        except MlflowException as error:
+            if error.error_code == "INVALID_PARAMETER_VALUE":
+                self.client.delete_run(run_id)
+            raise
+        if write_files:
             with tempfile.TemporaryDirectory(prefix="eigenbench-") as folder:
-                new.write_files(Path(folder))
+                write_files(Path(folder))
                 self.client.log_artifacts(run_id, folder)
-        self.client.set_terminated(run_id, "FINISHED" if new.ok else "FAILED", new.end_time)
-        begun[-1] = replace(run, ended=True)
-        return begun[-1]
+        self.client.set_terminated(run_id, "FINISHED" if ok else "FAILED", end_time)
+        run = StoredRun(run_id, key, content, True, start_time, end_time, texts)
+        self.runs.setdefault(key, []).append(run)
+        return run
 
     def set_parent(self, run: StoredRun, parent: StoredRun) -> None:
         """Put a run below another one."""
         if run.tags.get(_PARENT) != parent.run_id:
             self.changed = True
             self.client.set_tag(run.run_id, _PARENT, parent.run_id)
-
-    def set_note(self, note: str) -> None:
-        """Describe the suite."""
-        if self.client.get_experiment(self.experiment_id).tags.get(NOTE) != note:
-            self.client.set_experiment_tag(self.experiment_id, NOTE, note)
 
     @cached_property
     def models(self) -> dict[str, LoggedModel]:
@@ -260,14 +258,7 @@ class SuiteStore:
                 self.client.delete_logged_model(model.model_id)
         return found
 
-    def write_model(self, run: StoredRun, record: Record, file: Path, chosen: str) -> str:
+    def write_model(self, run: StoredRun, record: Record, file: Path) -> str:
         """Store the model of a run, and return its name."""
         self.changed = True
-        tags = {"chosen": chosen, "imported_from": self.source}
-        return log_model(self.client, run.run_id, self.experiment_id, record, file, tags)
-
-    def delete_model(self, run: StoredRun) -> None:
-        """Delete the model of a run, if it is stored."""
-        if stored := self.models.pop(run.run_id, None):
-            self.changed = True
-            self.client.delete_logged_model(stored.model_id)
+        return log_model(self.client, run.run_id, self.experiment_id, record, file, self.source)

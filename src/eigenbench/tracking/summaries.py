@@ -21,10 +21,10 @@ _USUAL_HEADLINE = "test_error"
 
 @dataclass(frozen=True)
 class Summary:
-    """The runs of one method and classifier of an experiment.
+    """The runs of one method and classifier of an experiment, and their place on its leaderboard.
 
     ``estimate`` is that of ``headline``, of which less is better where ``lower`` is true. ``published`` has
-    the numbers of papers that these runs answer. The last four fields are the place on the leaderboard.
+    the numbers of papers that these runs answer, and ``reference`` the first of them on the headline metric.
     """
 
     group: Group
@@ -35,7 +35,7 @@ class Summary:
     published: tuple[PublishedComparison, ...]
     rank: int | None
     tied: bool | None
-    tie_p_value: float | None
+    p_value: float | None
     compared_over: str | None
 
     @property
@@ -44,17 +44,14 @@ class Summary:
         return metric_style(self.headline)
 
     @property
-    def verdict(self) -> str | None:
-        """The verdict on the published number of the headline metric; None without one.
-
-        Numbers on other metrics stand in the description, one in a row.
-        """
-        return None if self.reference is None else self.reference.outcome or "not run"
-
-    @property
     def reference(self) -> PublishedComparison | None:
         """The first published number on the headline metric."""
         return next((row for row in self.published if row.number.metric == self.headline), None)
+
+    @property
+    def verdict(self) -> str | None:
+        """The verdict on that number; None without one."""
+        return None if self.reference is None else self.reference.outcome or "not run"
 
     @property
     def interval(self) -> str | None:
@@ -72,7 +69,6 @@ class Summary:
         """The words beside the numbers; ``status`` is ok when all seeds have finished."""
         state = self.runs.finished_note or "ok" if self.runs.finished else self.runs.state
         return {
-            **self.group._asdict(),
             "dataset": self.runs.records[0].dataset,
             "metric": self.style.heading,
             "status": state,
@@ -98,7 +94,7 @@ class Summary:
         values |= {
             "rank": self.rank,
             "tied": None if self.tie_group is None else float(self.tie_group == "best"),
-            "tie_p": self.tie_p_value,
+            "tie_p": self.p_value,
             "seeds": len(self.runs.finished),
             "train_s": self.runs.mean(total_seconds),
             "predict_s": costs["predict_seconds"],
@@ -128,10 +124,8 @@ def summarize(
     """Summarize the records of an experiment, a summary for each method and classifier that has any.
 
     The plan of their suite, where its file is at hand, gives headline, planned seeds and published numbers;
-    the results folder has predictions, for the statistics of the report.
+    the results folder has the predictions, for the statistics of the report.
     """
-    if not records:
-        return []
     spec = plan.suite.experiments.get(experiment) if plan else None
     comparisons: list[PublishedComparison] = []
     if plan and spec:
@@ -150,8 +144,7 @@ def summarize(
             lower,
             group.estimate(headline),
             tuple(row for row in comparisons if row.group is group),
-            **{name: place[name] for name in ("rank", "tied", "compared_over")},
-            tie_p_value=place["p_value"],
+            **{name: place[name] for name in ("rank", "tied", "p_value", "compared_over")},
         )
         for group, place in zip(groups, places.to_dict("records"), strict=True)
         if group.records

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import socket
@@ -11,11 +10,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.request import ProxyHandler, build_opener
 
+from eigenbench.bench.jobs.child_process import end_with_parent
 from eigenbench.tracking import store
 from eigenbench.tracking.addresses import (
     TrackingError,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 # For a busy machine: the server takes seconds on an idle one, and ends by itself where it cannot start.
 _STARTUP_SECONDS = 300
-_PR_SET_PDEATHSIG = 1
 
 
 def open_ui(
@@ -42,20 +42,10 @@ def open_ui(
 ) -> None:
     """Serve the dashboard until interrupted, and print a link to each suite.
 
-    When the store is a running MLflow server already, only print the links.
-
-    Parameters
-    ----------
-    tracking_uri : str, optional
-        The store; by default ``MLFLOW_TRACKING_URI``, else ``sqlite:///mlflow.db``.
-    host : str
-        Address or name to listen on, of IPv4 or IPv6. Whoever reaches it can read and change the runs; for
-        one that other machines may reach, a warning is printed.
-    port : int
-        Port to listen on; when it is taken, the next free one is used.
-    allowed_hosts : str, optional
-        Names by which other machines may ask for the dashboard, separated by commas; by default those that
-        this machine knows of itself.
+    A store that is a running MLflow server already is only linked to. When the port is taken, the next free
+    one is used. Whoever reaches the dashboard can read and change the runs: for an address that other
+    machines may reach, a warning is printed. These may ask by the names in ``allowed_hosts``, separated by
+    commas; by default those that this machine knows of itself.
 
     Raises
     ------
@@ -162,25 +152,19 @@ def _server(uri: str, address: str, port: int, hosts: str | None) -> Iterator[su
         command += ["--allowed-hosts", hosts, "--cors-allowed-origins", ",".join(origins)]
     # The address of the store may hold a password, and every user sees the words of a command.
     quiet = {"MLFLOW_BACKEND_STORE_URI": uri, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
-    previous = {
-        number: signal.signal(number, lambda *_: sys.exit(0)) for number in (signal.SIGTERM, signal.SIGHUP)
-    }
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(0))
     server = subprocess.Popen(
-        command, env=os.environ | quiet, stdout=subprocess.DEVNULL, preexec_fn=_end_with_parent
+        command,
+        env=os.environ | quiet,
+        stdout=subprocess.DEVNULL,
+        preexec_fn=partial(end_with_parent, sent=signal.SIGTERM),
     )
     try:
         yield server
     finally:
         server.terminate()
         server.wait()
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-
-def _end_with_parent() -> None:
-    """Ask Linux to end this process when the process that began it has ended, even if that was killed."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _wait_until_up(server: subprocess.Popen[bytes], base_url: str) -> None:

@@ -15,10 +15,10 @@ from types import FrameType
 _PR_SET_PDEATHSIG = 1
 
 
-def end_with_parent(parent: int | None = None) -> None:
-    """Ask Linux to kill this process when its parent ends; if ``parent`` has ended already, end now."""
+def end_with_parent(parent: int | None = None, sent: int = signal.SIGKILL) -> None:
+    """Ask Linux for a signal when the parent of this process ends; end now if ``parent`` already has."""
     if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, sent)
     if parent is not None and os.getppid() != parent:
         os._exit(1)
 
