@@ -121,6 +121,14 @@ def show(suite: str, results_dir: ResultsDir = Path("results"), suites_dir: Suit
 
 
 @app.command()
+def cite(suite: str, suites_dir: SuitesDir = None) -> None:
+    """Print the sources of a suite as BibTeX."""
+    from eigenbench.bench.suites.sources import cited_sources
+
+    typer.echo(cited_sources(load_suite(_suite_path(suite, suites_dir))), nl=False)
+
+
+@app.command()
 def verify(
     suite: Annotated[str, typer.Argument(help="The suite.")] = "quick",
     run: Annotated[bool, typer.Option("--run", help="Run the suite first, with snakemake.")] = False,

@@ -314,8 +314,8 @@ class Suite(SuiteModel):
     """A named set of experiments: one published table or figure, or the quick selection.
 
     ``minutes`` is the approximate time of all runs on two cores. ``time_limit`` holds for every experiment
-    without one of its own; ``deviations`` lists the differences from the paper. ``folder`` is that of the
-    suite's file.
+    without one of its own; ``deviations`` lists the differences from the paper, ``sources`` the keys of the
+    papers in ``references.bib``. ``folder`` is that of the suite's file.
     """
 
     _folder: Path | None = PrivateAttr(default=None)
@@ -325,6 +325,7 @@ class Suite(SuiteModel):
     description: str = ""
     minutes: int | None = Field(default=None, ge=1)
     deviations: Several[Deviation] = ()
+    sources: Several[str] = ()
     time_limit: Seconds | None = None
     experiments: Named[ExperimentSpec] = Field(min_length=1)
 
