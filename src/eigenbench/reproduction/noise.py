@@ -62,20 +62,8 @@ def noise_of(
     record, for the log loss from the stored probabilities. Runs that share their test rows differ by less,
     so this is the widest difference that can be called noise.
 
-    Parameters
-    ----------
-    metric : str
-        Its name.
-    reference, here : float
-        The two values.
-    by_seed : sequence of float
-        The values of all seeds of the reference.
-    record : Record
-        The run here; it has the number of test rows and the confusion matrix.
-    validation_rows : int, optional
-        Number of rows held out of the training rows, for validation errors.
-    probability : ndarray of shape (n_test,), optional
-        Of the true class of each test row, as the run stored it.
+    ``by_seed`` has the values of all seeds of the reference, ``validation_rows`` is the number of rows held
+    out of the training rows, and ``probability`` (n_test,) the stored one of each test row's true class.
     """
     found = [
         noise

@@ -33,18 +33,9 @@ class _Model(BaseModel):
 
 
 class ComparedValue(_Model):
-    """One metric that is not identical.
+    """One metric that is not identical; ``here`` is None where the run lacks it.
 
-    Attributes
-    ----------
-    reference, here : float
-        The two values; ``here`` is None where the run lacks the metric.
-    verdict : str
-        ``within noise``, ``different``, ``noise unknown`` or ``time or memory``.
-    noise : float or None
-        The largest difference that noise explains, in the unit of the values.
-    noise_of : {"seeds", "rows", "rounding"} or None
-        Where that is from.
+    ``noise`` is the largest difference that noise explains, in the unit of the values.
     """
 
     reference: float
@@ -62,28 +53,11 @@ class ComparedValue(_Model):
 
 
 class ComparedRun(_Model):
-    """One run that the suite asks for.
+    """One run that the suite asks for; README.md in the folder of receipts describes the verdicts.
 
-    Attributes
-    ----------
-    verdict : str
-        ``identical``: every metric is, bit for bit. ``within noise``: no metric differs by more than noise.
-        ``different``: one does. ``not compared``: the reference has no such run, or all it has is time.
-        ``not run``: this machine lacks a package or the data. ``missing``: there is no record here.
-    why : str
-        Of all but the first two, in a few words.
-    run_key : str
-        Of the settings that the suite asks for.
-    dataset_sha256 : str or None
-        Of the prepared data.
-    environment : int or None
-        Index among the receipt's environments.
-    n_identical : int
-        How many metrics are identical.
-    values : dict of str to ComparedValue
-        The other metrics.
-    causes : list of str
-        What is not as where the reference was made, as far as known, for a run that is not identical.
+    ``environment`` is an index among the receipt's environments, ``n_identical`` the number of identical
+    metrics, ``values`` has the others, and ``causes`` what differs from the place of the reference, as far
+    as known.
     """
 
     experiment: str
@@ -107,22 +81,10 @@ class ComparedRun(_Model):
 
 
 class Receipt(_Model):
-    """Comparison of the runs of one suite with the reference.
+    """Comparison of the runs of one suite, in its order, with the reference.
 
-    Attributes
-    ----------
-    suite : str
-        Its name.
-    reference : str
-        SHA-256 of the suite's reference, `eigenbench.reproduction.reference.Reference.digest`.
-    eigenbench : str
-        The version that compared.
-    made : str
-        When, UTC.
-    environments : list of Environment
-        Where the runs were made.
-    runs : list of ComparedRun
-        Every run of the suite, in its order.
+    ``reference`` is `eigenbench.reproduction.reference.Reference.digest`, ``eigenbench`` the version that
+    compared, ``made`` the time in UTC, and ``environments`` are those of the runs.
     """
 
     schema_name: Literal["eigenbench receipt"] = "eigenbench receipt"
@@ -197,13 +159,7 @@ def _checked(fields: Any, content: bytes) -> Receipt:
 
 
 def read_receipts(folder: Path | None = None) -> tuple[list[Receipt], list[str]]:
-    """Read the receipts beside a reference, and say what is wrong with those that cannot be used.
-
-    Parameters
-    ----------
-    folder : Path, optional
-        Of the reference; by default the one that comes with eigenbench.
-    """
+    """Read the receipts beside a reference, and say what is wrong with those that cannot be used."""
     receipts, problems = [], []
     for path in sorted(((folder or default_reference_folder()) / RECEIPTS).glob("*.json")):
         try:
@@ -214,13 +170,7 @@ def read_receipts(folder: Path | None = None) -> tuple[list[Receipt], list[str]]
 
 
 class MachineCounts:
-    """Count of the machines that reproduced a method, by the receipts of the reference as it is now.
-
-    Parameters
-    ----------
-    reference_dir : Path, optional
-        Folder of the reference; by default the one that comes with eigenbench.
-    """
+    """Count of the machines that reproduced a method, by the receipts of the reference as it is now."""
 
     def __init__(self, reference_dir: Path | None = None) -> None:
         receipts, _ = read_receipts(reference_dir)

@@ -26,18 +26,10 @@ class ReproductionError(ValueError):
 
 @dataclass(frozen=True)
 class ReferenceRun:
-    """One run of the reference.
+    """One run of the reference; ``name`` is dataset, method, classifier and seed.
 
-    Attributes
-    ----------
-    name : tuple of str
-        Dataset, method, classifier and seed.
-    run_key : str
-        Of the settings that it was made with, as keys are computed now where these settings are known.
-    status : str
-        ``ok``, ``failed`` or ``not_run``.
-    metrics : dict of str to float
-        Empty unless the status is ``ok``.
+    ``run_key`` is of its settings, as keys are computed now where these settings are known. ``status`` is
+    ``ok``, ``failed`` or ``not_run``; without ``ok`` there are no metrics.
     """
 
     name: tuple[str, ...]
@@ -48,15 +40,7 @@ class ReferenceRun:
 
 @dataclass(frozen=True)
 class Reference:
-    """The reference runs of one suite.
-
-    Attributes
-    ----------
-    suite : str
-        Its name.
-    runs : list of ReferenceRun
-        In the order of the files.
-    """
+    """The reference runs of one suite, in the order of the files."""
 
     suite: str
     runs: list[ReferenceRun]

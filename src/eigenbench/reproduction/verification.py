@@ -28,24 +28,7 @@ def compare_with_reference(
 ) -> Receipt:
     """Compare every run that a suite asks for with the reference run of its name.
 
-    Parameters
-    ----------
-    plan : SuitePlan
-        Plan of the suite.
-    results_dir : Path
-        The folder that holds the suite's folder of records.
-    reference : Reference
-        Of that suite.
-    receipts : iterable of Receipt, optional
-        Of other machines; where they found a run identical, its environment is that of the reference.
-
-    Returns
-    -------
-    Receipt
-        With a `ComparedRun` for each run of the suite.
-
-    Notes
-    -----
+    Where ``receipts`` of other machines found a run identical, its environment is that of the reference.
     Values are compared by ``eigenbench.reproduction.noise``, each at 95 %: of values that differ by chance as
     much as two seeds do, one in twenty is called different. A metric whose noise nothing tells decides only
     where no other metric does, and one that the reference lacks is not looked at.
