@@ -1,15 +1,14 @@
 """A method that joins the reference: the suite that runs it, its place, and what is refused."""
 
-import json
-
 import pandas as pd
 import pytest
 
+from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs.plan import load_plan, plan_suite
 from eigenbench.bench.records.record import DatasetInfo, Failure, Record
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.comparison.rank_intervals import rank_intervals
-from eigenbench.datasets import load_catalogue
+from eigenbench.datasets import load_catalogue, prepare
 from eigenbench.datasets.plain_yaml import read_yaml, write_yaml
 from eigenbench.own_data.joined_method import read_method, write_suite
 from eigenbench.own_data.joining import (
@@ -22,10 +21,12 @@ from eigenbench.own_data.joining import (
     write_joined,
 )
 from eigenbench.own_data.table import OwnDataError
+from eigenbench.reporting.reference_results import write_digests
 from eigenbench.reproduction.reference import default_reference_folder
 
 COMMITTED = default_reference_folder() / "comparison"
 DATASETS = ["sonar", "ionosphere", "vowel", "wdbc", "vehicle", "segment"]
+DIGITS = {"dataset": "digits", "methods": {"raw": {}}, "classifiers": ["LogisticRegression"]}
 RIVALS = ["raw", "pca", "gem"]
 METHOD = """
 from sklearn.preprocessing import StandardScaler
@@ -144,20 +145,25 @@ def test_the_committed_reference_can_be_joined():
 
 
 def test_other_data_are_refused_with_both_digests(tmp_path):
-    experiment = {"dataset": "digits", "methods": {"raw": {}}, "classifiers": ["LogisticRegression"]}
-    suite = Suite.model_validate({"name": "s", "title": "s", "experiments": {"digits": experiment}})
+    suite = Suite.model_validate({"name": "s", "title": "s", "experiments": {"digits": DIGITS}})
     reference = ReferencePart(plan_suite(suite, load_catalogue()), [], {"digits": ("0" * 64, 7, 8)})
     with pytest.raises(
         OwnDataError, match=r"digits: .* [0-9a-f]{64} \(.* rows\) here, 0{64} \(7 \+ 8 rows\) there"
     ):
         check_data(reference, tmp_path)
-    with pytest.raises(OwnDataError) as caught:
-        check_data(reference, tmp_path)
-    digest = str(caught.value).split("reference: ")[1].split(" ")[0]
-    card = json.loads((tmp_path / "prepared" / "digits" / "card.json").read_text())
-    check_data(
-        ReferencePart(reference.plan, [], {"digits": (digest, card["n_train"], card["n_test"])}), tmp_path
-    )
+
+
+def test_digests_of_a_reference_are_those_of_the_prepared_data(tmp_path):
+    suite = Suite.model_validate({"name": "s", "title": "s", "experiments": {"digits": DIGITS}})
+    plan = plan_suite(suite, load_catalogue())
+    card = prepare("digits", data_dir=tmp_path, progress=False).model_dump(mode="json")
+    write_json(tmp_path / "prepared" / "digits.json", {"card": card})
+    (tmp_path / "datasets.csv").write_text("name,sha256,n_train,n_test\ndigits,0,1,2\nother,f,2,3\n")
+    write_digests(plan, tmp_path, tmp_path)
+    table = pd.read_csv(tmp_path / "datasets.csv", index_col="name")
+    assert tuple(table.loc["other"]) == ("f", 2, 3)
+    assert tuple(table.loc["digits", ["n_train", "n_test"]]) == (card["n_train"], card["n_test"])
+    check_data(ReferencePart(plan, [], {"digits": tuple(table.loc["digits"])}), tmp_path)
 
 
 @pytest.mark.parametrize(

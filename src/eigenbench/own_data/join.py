@@ -27,9 +27,6 @@ def join(
         float | None, typer.Option(help="Seconds of one run.", show_default="as in the suite")
     ] = None,
     data_dir: Annotated[Path, typer.Option(help="Folder of the data.")] = Path("data"),
-    reference_dir: Annotated[
-        Path | None, typer.Option(help="Folder of reference results.", show_default="as shipped")
-    ] = None,
 ) -> None:
     """Rank one method among the reference results of the suite comparison, without running its rivals.
 
@@ -44,7 +41,7 @@ def join(
     from eigenbench.reporting.inputs import read_inputs
 
     names = [name.strip() for option in datasets or () for name in option.split(",")]
-    reference = read_reference(names, splits, reference_dir)
+    reference = read_reference(names, splits)
     taken = {name for run in reference.plan.runs for name in (run.method, run.classifier)}
     joined = read_method(method, taken)
     suite = write_suite(joined, reference.plan.suite, Path("joined") / joined.name, time_limit)

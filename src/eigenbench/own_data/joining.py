@@ -140,7 +140,7 @@ def read_reference(
     }
     part = suite.model_copy(update={"experiments": experiments})
     plan = plan_suite(part, catalogue_of(suite))
-    table = pd.read_csv(own / DATASETS, index_col="dataset")
+    table = pd.read_csv(own / DATASETS, index_col="name")
     data = {name: (digest, n_train, n_test) for name, digest, n_train, n_test in table.itertuples()}
     return ReferencePart(plan, records_of_results(plan, own), data)
 

@@ -152,15 +152,16 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def write_digests(plan: SuitePlan, data_dir: Path, folder: Path) -> None:
-    """Write the digests of the prepared data that a suite uses, those that are there, into its reference."""
-    rows = []
+    """Write the digests of the prepared data of a suite into its reference; those of other data stay."""
+    path = folder / DATASETS
+    digests = {row["name"]: row for row in _read(path).to_dict("records")} if path.exists() else {}
     for name in dict.fromkeys(spec.dataset for spec in plan.suite.experiments.values()):
-        path = data_dir / "prepared" / f"{name}.json"
-        state = json.loads(path.read_bytes()) if path.exists() else {"card": None}
+        prepared = data_dir / "prepared" / f"{name}.json"
+        state = json.loads(prepared.read_bytes()) if prepared.exists() else {"card": None}
         if state["card"]:
-            rows.append(dataset_info(state).model_dump(include={"name", "sha256", "n_train", "n_test"}))
-    table = pd.DataFrame(rows, columns=["name", "sha256", "n_train", "n_test"])
-    _write(folder / DATASETS, table.rename(columns={"name": "dataset"}))
+            digests[name] = dataset_info(state).model_dump(include={"name", "sha256", "n_train", "n_test"})
+    if digests:
+        _write(path, pd.DataFrame(list(digests.values()), columns=["name", "sha256", "n_train", "n_test"]))
 
 
 def _write(path: Path, table: pd.DataFrame) -> None:
