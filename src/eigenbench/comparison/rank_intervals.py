@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from eigenbench.comparison.ranks import complete_table
 
 N_RESAMPLES = 2000
+#: Confidence.
+LEVEL = 0.95
 
 
 def rank_intervals(errors: pd.DataFrame) -> pd.DataFrame:
@@ -47,7 +49,7 @@ def rank_intervals(errors: pd.DataFrame) -> pd.DataFrame:
     ranks = table.rank(axis=1).to_numpy()
     resampled = _resample_weights(len(ranks), N_RESAMPLES) @ ranks
     places = pd.DataFrame(resampled.round(9)).rank(axis=1, method="min").to_numpy()
-    ends = [0.025, 0.975]
+    ends = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     found = pd.DataFrame({"mean_rank": ranks.mean(axis=0)}, index=table.columns)
     found["rank_low"], found["rank_high"] = np.quantile(resampled, ends, axis=0)
     found["place"] = found["mean_rank"].rank(method="min").astype(int)
