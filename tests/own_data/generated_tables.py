@@ -39,6 +39,17 @@ def generated(seed, folder):
     return _arrays(rng, n, kind, targets, folder), [], None
 
 
+def regular_table(seed, n=60, classes=3):
+    """Return a table on which every method can work."""
+    rng = np.random.default_rng(seed)
+    codes = rng.permutation(np.arange(n) % classes)
+    frame = pd.DataFrame(rng.normal(size=(n, 3)) + codes[:, None], columns=["a", "b", "größe"])
+    frame.loc[rng.random(n) < 0.1, "a"] = np.nan
+    frame["shop"] = rng.choice(["x", "y", None], n)
+    frame["site"] = np.arange(n) // 3
+    return frame.assign(kind=[f"class {code}" for code in codes])
+
+
 def _targets(rng, n):
     """Return one column of classes, or a few of labels, some of them of the kinds that are refused."""
     if rng.random() < 0.15:

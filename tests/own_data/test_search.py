@@ -10,8 +10,8 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).parent))  # where the tests find these
 
+from generated_tables import regular_table
 from jobs_here import fit_all
-from small_tables import regular_table
 
 from eigenbench.bench.components import Component
 from eigenbench.bench.records.record import read_record
