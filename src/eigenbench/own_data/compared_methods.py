@@ -14,8 +14,8 @@ from eigenbench.bench.registry import COMPONENTS, offered_components
 from eigenbench.bench.suites.recipes import RECIPES, Grid
 from eigenbench.bench.suites.steps import grid_size, with_params
 from eigenbench.datasets.catalogue import CatalogueEntry
-from eigenbench.own_data.problem import TargetKind
 from eigenbench.own_data.table import OwnDataError, unknown
+from eigenbench.own_data.target import TargetKind
 
 #: The raw inputs; always compared, so that "no embedding helps here" can be the answer.
 INPUTS = "raw"

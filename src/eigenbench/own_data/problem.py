@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,15 +13,13 @@ from scipy.sparse import csr_array, issparse
 from eigenbench.own_data.column_values import Kind
 from eigenbench.own_data.table import OwnDataError, UserTable, unknown
 from eigenbench.own_data.table_encoder import TableEncoder
-from eigenbench.own_data.target import Target, infer_target
+from eigenbench.own_data.target import Target, TargetKind, infer_target
 
 #: Folds by default, and of more rows than so many.
 _FOLDS, _FOLDS_OF_MANY_ROWS, _MANY_ROWS = 5, 3, 20_000
 
 #: A split by time tests on one of so many rows.
 _LAST = 5
-
-TargetKind = Literal["multiclass", "multilabel", "regression"]
 
 
 @dataclass(frozen=True)
@@ -61,8 +59,7 @@ class Problem:
     @property
     def kind(self) -> TargetKind:
         """The kind of target, as catalogues name it."""
-        kind = self.target.kind
-        return kind if kind == "multilabel" or kind == "regression" else "multiclass"
+        return self.target.kind
 
     @property
     def codes(self) -> np.ndarray:
@@ -220,7 +217,7 @@ def make_problem(
     elif not 2 <= n_folds <= len(train):
         raise OwnDataError(f"--cv {n_folds} is not a number of folds from 2 to the {len(train)} rows")
     groups = None if train.groups is None else _codes(train.groups, n_folds)
-    if target.kind not in ("multilabel", "regression"):
+    if target.kind == "multiclass":
         _check_training_classes(target.labels[: len(train)], cross_validated=test is None)
     first = table.first_column
     return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups, first)

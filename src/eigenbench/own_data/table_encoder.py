@@ -52,16 +52,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    columns_ : list of str
-        Names of the columns that are used.
-    kinds_ : list of {"number", "date", "category"}
-        The kind of each.
-    forms_ : list of str
-        Of numbers written as text the decimal sign, of dates written as text their format; else empty.
-    categories_ : list of list of str
-        Of each column that is a category, in the order of the codes; empty for others.
-    origins_, units_ : list of float
-        Subtracted from the numbers of a column, and what they are divided by: 0 and 1 for most.
+    columns_, kinds_, forms_, categories_, origins_, units_ : list
+        Of each column that is used: its name; ``number``, ``date`` or ``category``; of text the decimal sign
+        or the format of dates, else an empty text; the texts of a category by code; and what is subtracted
+        from numbers, which are then divided by the unit: 0 and 1 for most.
     left_out_ : dict
         The reason, by the name of a column that isn't used.
     notes_ : list of str

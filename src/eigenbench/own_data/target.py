@@ -11,10 +11,10 @@ import pandas as pd
 from eigenbench.own_data.column_values import as_texts, infer_kind, parse_numbers
 from eigenbench.own_data.table import OwnDataError
 
-Kind = Literal["binary", "multiclass", "many classes", "multilabel", "regression"]
+#: The kind of target, as catalogues name it.
+TargetKind = Literal["multiclass", "multilabel", "regression"]
 
-#: Classes are many from here on, and at most so many.
-_MANY, _MOST_CLASSES = 50, 10_000
+_MOST_CLASSES = 10_000
 
 #: The rarest class has less than this share of what an equal share would be.
 _IMBALANCED = 0.2
@@ -41,7 +41,7 @@ class Target:
         Rows of the table that have a target; the labels are those of these.
     """
 
-    kind: Kind
+    kind: TargetKind
     imbalanced: bool
     labels: np.ndarray
     names: tuple[str, ...]
@@ -128,7 +128,6 @@ def _classes(values: pd.Series, present: np.ndarray) -> Target:
     if n < 4:
         raise OwnDataError(f"there are {n} rows with a target: too few to train and to test")
     rarest, single = counts.min(), int(np.sum(counts == 1))
-    kind: Kind = "binary" if c == 2 else "many classes" if c >= _MANY else "multiclass"
     imbalanced = bool(rarest < _IMBALANCED * n / c)
     words = f"{'binary' if c == 2 else f'{c:,} classes'}"
     if imbalanced:
@@ -139,7 +138,7 @@ def _classes(values: pd.Series, present: np.ndarray) -> Target:
     alike = pd.Series(classes).astype(str).groupby(lambda place: str(classes[place]).strip().casefold())
     if near := [names for _, names in alike if len(names) > 1]:
         words += f"; labels {', '.join(map(_shown, near[0]))} differ by blanks or capitals only"
-    return Target(kind, imbalanced, labels, (), present, words + _left_out(present))
+    return Target("multiclass", imbalanced, labels, (), present, words + _left_out(present))
 
 
 def _class_labels(values: pd.Series) -> np.ndarray:
