@@ -23,8 +23,9 @@ from eigenbench.reporting.leaderboard import (
     leaderboard_notes,
 )
 from eigenbench.reporting.parameters import edge_note
+from eigenbench.reporting.replicates import group_runs
 from eigenbench.reporting.row_metrics import row_metric
-from eigenbench.reporting.terminal_tables import leaderboard_table
+from eigenbench.reporting.terminal_tables import leaderboard_text
 from eigenbench.reproduction.reference import default_reference_folder
 
 CLASSIFIER = "LinearSVC"
@@ -221,7 +222,9 @@ def test_a_choice_at_the_edge_of_a_numeric_grid_is_flagged(make_record, values, 
 def test_the_terminal_shows_80_columns_and_everything_missing(suite, records, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     console = Console(file=io.StringIO())
-    console.print(leaderboard_table(leaderboard(plan_of(suite), "digits", records)))
+    board = leaderboard(plan_of(suite), "digits", records)
+    groups = group_runs([plan_of(suite)], records)["quick", "digits"]
+    console.print(leaderboard_text(board, groups))
     text = console.file.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     words = " ".join(text.split())
@@ -230,7 +233,7 @@ def test_the_terminal_shows_80_columns_and_everything_missing(suite, records, mo
     )
     assert "No embedding + linear SVM: 1 of 3 seeds without a record" in words
     short = Console(file=io.StringIO())
-    short.print(leaderboard_table(leaderboard(plan_of(suite), "digits", records), limit=2))
+    short.print(leaderboard_text(board, groups, limit=2))
     assert "and 18 more" in short.file.getvalue()
 
 

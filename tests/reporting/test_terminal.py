@@ -77,5 +77,7 @@ def test_a_mean_over_some_seeds_says_so_and_is_not_the_best(suite, make_record, 
     [shown] = [line for line in lines if line[:1] == ["PCA"] and "reproduced" in line][:1]
     assert shown[-4:] == ["2", "of", "3", "reproduced"]
     assert ["PCA:", "reproduced", "(2", "of", "3", "seeds)"] in lines
-    assert ["1", "GEM,", "linear", "SVM", "50.00"] in [line[:5] for line in lines]
-    assert ["–", "PCA,", "linear", "SVM", "2.00"] in [line[:5] for line in lines], "no rank without all seeds"
+    assert ["1", "GEM", "+", "linear", "SVM", "50.00"] in [line[:6] for line in lines]
+    assert ["–", "PCA", "+", "linear", "SVM", "2.00"] in [line[:6] for line in lines], (
+        "no rank without all seeds"
+    )

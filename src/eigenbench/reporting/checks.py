@@ -39,23 +39,13 @@ class Check(NamedTuple):
 
 
 def check_results(spec: ExperimentSpec, groups: Sequence[RunGroup]) -> list[Check]:
-    """Check the runs of an experiment with classes.
+    """Check the runs of an experiment with classes; codes in its ``silence`` are left out.
 
-    Parameters
-    ----------
-    spec : ExperimentSpec
-        The experiment; findings of the codes in its ``silence`` are left out.
-    groups : sequence of RunGroup
-        Its groups of runs.
-
-    Returns
-    -------
-    list of Check
-        ``guessing``: no better than the most frequent class. ``leak``: better than that with permuted
-        training labels. ``one_class``: one class predicted for all test rows. ``identical``: the predictions
-        of another method. ``outlying_seed``: a seed far from the others. ``grid_edge``: every seed chose the
-        same end of a grid of three values or more. ``slow_search``: discarded candidates took most of the
-        time. Empty for protocols and multilabel data.
+    ``guessing``: no better than the most frequent class. ``leak``: better than that with permuted training
+    labels. ``one_class``: one class predicted for all test rows. ``identical``: the predictions of another
+    method. ``outlying_seed``: a seed far from the others. ``grid_edge``: every seed chose the same end of a
+    grid of three values or more. ``slow_search``: discarded candidates took most of the time. Empty for
+    protocols and multilabel data.
     """
     if spec.protocol is not None or spec.validation.multilabel:
         return []

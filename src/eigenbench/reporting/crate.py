@@ -35,32 +35,9 @@ def write_crate(
     """Write the records, predictions and report of a suite, with the suite file and the workflow.
 
     The crate's action says that the workflow, given the suite and the data (by their SHA-256), made the
-    records, when, and with which version.
-
-    Parameters
-    ----------
-    suite_path : Path
-        The suite's file.
-    out : Path
-        The folder to write; it must not exist or be empty.
-    results_dir, reports_dir : Path
-        Where the workflow has written.
-    licence : str
-        Address of the licence of the results.
-    models : bool, default=False
-        Whether to put in the fitted models.
-
-    Returns
-    -------
-    int
-        The number of runs in the crate.
-
-    Raises
-    ------
-    ReportError
-        If rocrate is not installed, the folder is in use, or there are no records.
-    RecordError
-        If a record is damaged.
+    records, when, and with which version. ``licence`` is the address of the licence of the results;
+    ``models`` puts in the fitted models. Returns the number of runs. Raises `ReportError` if rocrate is not
+    installed, the folder is in use, or there are no records, and `RecordError` if a record is damaged.
     """
     try:
         from rocrate.model.contextentity import ContextEntity

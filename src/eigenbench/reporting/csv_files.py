@@ -63,18 +63,9 @@ COLUMNS = (
 
 
 def results_csv(records: Iterable[Record]) -> str:
-    """Tabulate runs as CSV, raw and unrounded.
+    """Tabulate runs as CSV, raw and unrounded, in an order that does not depend on theirs.
 
-    Parameters
-    ----------
-    records : iterable of Record
-        In any order.
-
-    Returns
-    -------
-    str
-        Columns ``COLUMNS``, sorted by suite, experiment, dataset, method, classifier, seed, run key and
-        metric. A run without metrics has one row, with empty metric and value.
+    A run has a row for each metric; one without metrics has one row, with empty metric and value.
     """
     rows: list[dict[str, Any]] = []
     for record in sorted(records, key=_order):

@@ -82,15 +82,7 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture before it is drawn: into a page, or into a file.
-
-    Attributes
-    ----------
-    draw : callable
-        Takes a Matplotlib figure and fills it.
-    size : tuple of float
-        Width and height in inches.
-    """
+    """A picture before it is drawn: ``draw`` fills a Matplotlib figure of ``size`` (width, height) inches."""
 
     draw: Draw
     size: tuple[float, float]
@@ -170,14 +162,9 @@ def _columns(names: Sequence[str], width: float) -> int:
 
 
 def log_if_wide(axes: Axes, which: Literal["x", "y"], values: Sequence[float], *, least: float) -> bool:
-    """Make an axis logarithmic when its values are positive and span at least some ratio.
+    """Make an axis logarithmic if its values are positive and span at least some ratio; say whether it is.
 
     The ticks are plain numbers, at multiples of powers of ten that are dense enough for the span.
-
-    Returns
-    -------
-    bool
-        Whether the axis is logarithmic now.
     """
     span = max(values) / min(values) if values and min(values) > 0 else 0.0
     if not least <= span < math.inf:
@@ -210,14 +197,7 @@ def tick_text(value: float) -> str:
 def _compact(text: str, key: str, width: str) -> str:
     """Return an SVG element that looks the same, with hover texts and identifiers that begin with a key.
 
-    Parameters
-    ----------
-    text : str
-        The SVG document that Matplotlib wrote.
-    key : str
-        Start of identifiers, unique on the page.
-    width : str
-        Width on the page, as a CSS declaration.
+    ``text`` is the document that Matplotlib wrote, ``width`` the width on the page, as a CSS declaration.
     """
     root = ElementTree.fromstring(text)
     names = {name: f"{key}-{place}" for place, name in enumerate(dict.fromkeys(_referenced(root)))}

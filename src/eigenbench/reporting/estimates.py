@@ -36,18 +36,9 @@ _SHARES = {*MULTICLASS_METRICS, *MULTILABEL_METRICS} - _FROM_ZERO
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over seeds and how sure it is.
+    """A mean over ``n_seeds`` runs with its 95 % interval, if the data give one, in the metric's stored unit.
 
-    Attributes
-    ----------
-    mean : float
-        In the metric's stored unit.
-    low, high : float or None
-        Ends of the 95 % interval; None when the data give none.
-    n_seeds : int
-        Number of runs in the mean.
-    interval : str
-        How the interval was made: one of ``KINDS``, or empty.
+    ``interval`` says how the interval was made: one of `KINDS`, or empty.
     """
 
     mean: float
@@ -60,37 +51,12 @@ class Estimate:
 def estimate(metric: str, values: Sequence[float], *, deterministic: bool, n_test: int | None) -> Estimate:
     """Estimate a metric from one value per seed.
 
-    With at least two seeds that differ, the interval is Student's t for the mean over seeds: it covers
-    the randomness of the method (and of the split, where the seed draws it) for the data at hand. With
-    one seed, a deterministic method, or seeds that all agree, seeds say nothing about the error; then
-    ``test_error`` and ``test_errors`` get Wilson's score interval for a binomial proportion: it covers
-    the draw of the test rows. Other metrics then have no interval. Ends are cut to the possible range
-    of the metric.
-
-    Parameters
-    ----------
-    metric : str
-        Its name, such as ``test_error``.
-    values : sequence of float
-        One per seed, at least one.
-    deterministic : bool
-        Whether the seed changes nothing.
-    n_test : int or None
-        Number of test rows, when known.
-
-    Returns
-    -------
-    Estimate
-        Mean and interval, in the unit of the values.
-
-    Raises
-    ------
-    ValueError
-        If there is no value.
-
-    References
-    ----------
-    E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927).
+    With at least two seeds that differ, the interval is Student's t for the mean over seeds: it covers the
+    randomness of the method (and of the split, where the seed draws it) for the data at hand. With one seed,
+    a deterministic method, or seeds that all agree, seeds say nothing about the error; then ``test_error``
+    and ``test_errors`` get Wilson's score interval for a binomial proportion (JASA 22, 1927): it covers the
+    draw of the ``n_test`` test rows. Other metrics then have no interval. Ends are cut to the possible range
+    of the metric. No value at all raises `ValueError`.
 
     Examples
     --------
@@ -121,12 +87,7 @@ def prediction_interval(
 
     Of seeds that differ it is Student's t with ``s √(1 + 1/n)``, which is √(1 + n) times as wide as the
     interval of their mean. Where seeds say nothing, it comes in the same way from the test rows of one run.
-    Ends are cut to the possible range of the metric.
-
-    Returns
-    -------
-    tuple of float, or None
-        None where the values give no interval.
+    Ends are cut to the possible range of the metric. None where the values give no interval.
 
     Examples
     --------

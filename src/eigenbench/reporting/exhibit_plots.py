@@ -35,13 +35,7 @@ _LINE_STYLES = ("-", "--", ":", "-.")
 
 
 def drawing(exhibit: BaseExhibit) -> Drawing | None:
-    """Return how to draw an exhibit; None when there is nothing in it.
-
-    Raises
-    ------
-    KeyError
-        If its kind has no function here that draws it.
-    """
+    """Return how to draw an exhibit; None when there is nothing in it."""
     return None if exhibit.is_empty() else _DRAWINGS[type(exhibit)](exhibit)
 
 

@@ -64,32 +64,9 @@ def export_suite(
 ) -> list[str]:
     """Write the tables and figures of a suite, from its records and stored predictions; nothing is fitted.
 
-    Parameters
-    ----------
-    suite_path : Path
-        The suite's file.
-    out : Path
-        The folder; created when absent. Files of the same names are replaced, others stay.
-    results_dir : Path
-        Where the workflow has written.
-    tables : sequence of str
-        Any of ``tex`` (with the rules of booktabs), ``md`` and ``csv`` (raw and unrounded).
-    figures : sequence of str
-        Any of ``svg``, ``png`` and ``pdf``.
-
-    Returns
-    -------
-    list of str
-        The names of the files, sorted.
-
-    Raises
-    ------
-    ReportError
-        For an unknown ending, and where the suite has no record.
-    SuiteError
-        If the file is not a valid suite.
-    OSError
-        If the folder cannot be written; it is then as it was.
+    Returns the names of the files, sorted. Files of the same names in ``out`` are replaced, others stay.
+    LaTeX needs the rules of booktabs; CSV is raw and unrounded. Raises `ReportError` for an unknown ending,
+    and where the suite has no record. If the folder cannot be written it stays as it was.
     """
     for chosen, known in ((tables, TABLES), (figures, FIGURES)):
         if unknown := [ending for ending in chosen if ending not in known]:

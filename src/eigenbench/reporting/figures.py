@@ -48,27 +48,10 @@ def error_against(
 
     Colours are methods, markers are classifiers. Groups of one family (method names that differ only in a
     number at the end) and one classifier share a colour and are joined by a line. Of more methods than
-    colours only the Pareto front has a colour, and its names stand beside it.
-
-    Parameters
-    ----------
-    groups : sequence of RunGroup
-        Those without the metric or without ``x`` are left out.
-    metric : str
-        Drawn upwards.
-    x : callable
-        Takes a record and returns a positive number, drawn to the right as a mean over seeds.
-    x_label : str
-        The number with its unit.
-    lower : bool
-        Whether a smaller metric is better.
-    front : bool
-        Whether to join the points that no other beats in both numbers.
-
-    Returns
-    -------
-    Drawing or None
-        None where the points have fewer than two places to the right.
+    colours only the Pareto front has a colour, and its names stand beside it. ``x`` takes a record and
+    returns a positive number, drawn as a mean over seeds; groups without it or without the metric are left
+    out. ``front`` joins the points that no other beats in both numbers. None where the points have fewer than
+    two places to the right.
     """
     looks = _Looks.of(groups)
     curves = _curves(groups, metric, x, x_label, looks)

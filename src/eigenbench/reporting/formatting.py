@@ -8,18 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MetricStyle:
-    """Format of one metric.
+    """Format of one metric: its name in words, its unit (``%``, ``nats`` or empty), and its digits.
 
-    Attributes
-    ----------
-    label : str
-        The name in words, such as ``test error``.
-    unit : str
-        ``%``, ``nats`` or empty.
-    scale : float
-        Factor from the stored number to the shown one: 100 for shares.
-    decimals : int or None
-        Digits after the point, none for a whole count; None for four significant digits.
+    ``scale`` is the factor from the stored number to the shown one: 100 for shares. Without ``decimals`` a
+    number has four significant digits; a whole count has none after the point.
     """
 
     label: str

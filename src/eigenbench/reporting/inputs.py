@@ -42,24 +42,10 @@ def read_inputs(
     """Read suites and their records.
 
     A record that cannot be read, or whose predictions are damaged, is reported, not fatal. Records of runs
-    that the suite does not ask for, or of other settings than it has now, are left out.
-
-    Parameters
-    ----------
-    suite_paths : sequence of Path
-        Suite files.
-    results_dir : Path
-        The folder that holds a folder for each suite.
-    all_suites_in : Path, optional
-        A folder of suite files: each further one that has records is included; if it cannot be read, it
-        is reported.
-    check_code : bool, default=False
-        Log a warning that counts the records of each suite that were made by other code than is installed.
-
-    Raises
-    ------
-    SuiteError
-        If a file of ``suite_paths`` is not a valid suite.
+    that the suite does not ask for, or of other settings than it has now, are left out. Each further suite of
+    ``all_suites_in`` that has records is included. ``check_code`` logs how many records of each suite were
+    made by other code than is installed. Raises `SuiteError` if a file of ``suite_paths`` is not a valid
+    suite.
     """
     plans = {path: load_plan(path) for path in suite_paths}
     unreadable: list[str] = []

@@ -80,17 +80,8 @@ def leaderboard(
 ) -> pd.DataFrame:
     """Rank the methods of one experiment by its headline metric, from records and stored predictions.
 
-    Parameters
-    ----------
-    plan : SuitePlan
-        Its runs give the lines.
-    experiment : str
-        Name of the experiment in the suite.
-    records : sequence of Record
-        The runs; those of other experiments are left out.
-    results_dir : Path, optional
-        The folder with the predictions of the runs. Without it, and where a run has none, methods are
-        compared by the values of the seeds alone.
+    Without ``results_dir``, and where a run has no predictions there, methods are compared by the values of
+    the seeds alone.
 
     Returns
     -------
@@ -105,11 +96,6 @@ def leaderboard(
         ``on_front`` says whether nothing with a rank is both faster and better.
         ``without_result`` says which seeds have none, and why. ``scaled_score`` is 0 for guessing and 1 for
         the best; ``checks`` are the findings of `eigenbench.reporting.checks`.
-
-    Raises
-    ------
-    KeyError
-        If the suite has no such experiment.
     """
     groups = group_runs([plan], records, results_dir=results_dir)[plan.suite.name, experiment]
     return leaderboard_of_groups(plan.suite, experiment, groups)
@@ -221,15 +207,7 @@ def line_titles(board: pd.DataFrame) -> list[str]:
 def significance(board: pd.DataFrame) -> str:
     """Say whether the first line of a leaderboard is better than the others, by its tie group.
 
-    Parameters
-    ----------
-    board : DataFrame
-        From `eigenbench.reporting.leaderboard.leaderboard`.
-
-    Returns
-    -------
-    str
-        Begins with ``yes``, ``no`` or ``unknown``; empty with fewer than two ranks.
+    The text begins with ``yes``, ``no`` or ``unknown``; it is empty with fewer than two ranks.
     """
     ranked = board[board["rank"].notna()]
     if len(ranked) < 2:

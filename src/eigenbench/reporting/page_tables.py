@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pandas as pd
 
+from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting.display_names import (
     classifier_name,
     experiment_name,
     label_name,
     method_name,
 )
+from eigenbench.reporting.estimates import KINDS
 from eigenbench.reporting.formatting import (
     MetricStyle,
+    by_size,
     count,
+    lower_is_better,
     metric_style,
     probability,
     ratio,
     seconds,
     sentence,
+    split_size,
 )
-from eigenbench.reporting.leaderboard import TIED, line_titles
+from eigenbench.reporting.leaderboard import TIED, line_titles, tie_group_of
 from eigenbench.reporting.parameters import parameters_of
 from eigenbench.reporting.published import PublishedComparison
-from eigenbench.reporting.replicates import RunGroup
+from eigenbench.reporting.replicates import RunGroup, headline_direction
 from eigenbench.reporting.shown_table import NONE, Cell, Column, Row, ShownTable
 from eigenbench.reporting.suite_ranks import SuiteRanks
+
+_BOLD = "the best, and ties with it, are bold"
 
 
 def leaderboard_table(
@@ -35,26 +42,25 @@ def leaderboard_table(
     title: str,
     board: pd.DataFrame,
     groups: Sequence[RunGroup],
-    runs_link: Callable[[RunGroup], str],
+    runs_link: Callable[[RunGroup], str] = lambda group: "",
 ) -> ShownTable:
     """Describe a leaderboard: rank, method, result, gap, time and memory; further columns can be chosen.
 
-    Parameters
-    ----------
-    name, title : str
-        Name of the table, and title of the experiment.
-    board : DataFrame
-        From `eigenbench.reporting.leaderboard.leaderboard`.
-    groups : sequence of RunGroup
-        Those of the board.
-    runs_link : callable
-        Takes a group and returns where its runs are, or nothing.
+    ``groups`` are those of the board; ``runs_link`` returns where the runs of a group are, or nothing.
     """
     lines = board.astype(object).where(board.notna(), None).to_dict("records")
     style = metric_style(str(board["metric"].iloc[0]))
-    trained = any(line["classifier"] for line in lines)
+    common = {line["classifier"] for line in lines}
+    trained = any(common)
     titles, mark = line_titles(board), TIED if board["tied"].fillna(False).sum() > 1 else ""
     by_name = {(group.method, classifier_key(group)): group for group in groups}
+    rows, extra = [], {}
+    for shown, line in zip(titles, lines, strict=True):
+        group = by_name[line["method"], line["classifier"]]
+        extra = _extra_cells(line, group, trained)
+        cells = _board_cells(line, shown, style, group, mark, runs_link(group))
+        rows.append(Row((*cells, *map(Cell, extra.values())), group.filter_name))
+    texts = ("Parameters of all seeds", "Parameters by seed")
     columns = [
         Column("Rank", True),
         Column("Method and classifier" if any(" + " in title for title in titles) else "Method"),
@@ -62,84 +68,61 @@ def leaderboard_table(
         Column("Gap to the best", True),
         Column("Time (s)", True),
         Column("Memory (MiB)", True),
-        *(Column(heading, True, extra=True) for heading in _extra_columns(trained)),
-        Column("Parameters of all seeds", extra=True),
-        Column("Parameters by seed", extra=True),
+        *(Column(heading, heading not in texts, extra=True) for heading in extra),
     ]
-    rows = [
-        _board_row(line, title, style, by_name[line["method"], line["classifier"]], mark, trained, runs_link)
-        for title, line in zip(titles, lines, strict=True)
-    ]
-    common = {line["classifier"] for line in lines}
     with_what = f" with {classifier_name(common.pop())}" if trained and len(common) == 1 else ""
     caption = f"{title}: {style.label}{with_what}, mean over seeds with its 95 % interval, best first."
     caption += f" {TIED} marks ties with the best (5 % level)." * bool(mark)
     caption += " ◆ marks the Pareto front of result and time."
-    return ShownTable(name, caption, columns, rows, header=1)
+    return ShownTable(name, caption, columns, rows, header=1, title=f"{title}{with_what}")
 
 
-def _extra_columns(trained: bool) -> tuple[str, ...]:
-    fitting = (
-        ("Embedding (s)", "Training (s)", "Prediction (s)") if trained else ("Fitting (s)", "Applying (s)")
-    )
-    own = ("Balanced error (%)", "Log loss", "Score, 0 guessing to 1 best") if trained else ()
-    sizes = ("Model (kB)", "Predictions per s") if trained else ()
-    return ("p", *own, "Features", *fitting, "Machine-normalised time (GFLOP)", *sizes)
-
-
-def _board_row(
-    line: dict[Any, Any],
-    title: str,
-    style: MetricStyle,
-    group: RunGroup,
-    mark: str,
-    trained: bool,
-    runs_link: Callable[[RunGroup], str],
-) -> Row:
+def _board_cells(
+    line: dict[Any, Any], title: str, style: MetricStyle, group: RunGroup, mark: str, link: str
+) -> list[Cell]:
+    """Return the cells of the columns that a leaderboard shows at first."""
     best = "best" if line["tied"] or (line["tied"] is None and line["rank"] == 1) else ""
     rank = NONE if line["rank"] is None else f"{line['rank']}{f' {mark}' if mark and line['tied'] else ''}"
     partial = (
         f"{line['n_seeds']} of {line['n_planned']} seeds" if 0 < line["n_seeds"] < line["n_planned"] else ""
     )
-    doubts = "; ".join(filter(None, (partial, group.doubt)))
-    if line["mean"] is None:
-        result, gap = Cell("no result", style="failed-text"), Cell()
-    else:
-        result = Cell(
-            style.measured(line["mean"]), style.interval(line["ci_low"], line["ci_high"]), style=best
-        )
-        gap = Cell(
-            style.measured(line["difference"]),
-            style.interval(line["difference_low"], line["difference_high"]),
-        )
-    costs, found = group.costs, parameters_of(group.records)
-    error = metric_style("test_error")
-    own = [error.measured(line["balanced_error"]), metric_style("test_log_loss").measured(line["log_loss"])]
-    own.append(NONE if line["scaled_score"] is None else f"{line['scaled_score']:.3f}")
-    fitting = [
-        costs[f"{part}_seconds"] for part in (("fit", "train", "predict") if trained else ("fit", "predict"))
-    ]
-    sizes = [count(costs["model_kb"]), count(line["predictions_per_second"])]
-    extra = [
-        probability(line["p_value"]),
-        *(own if trained else []),
-        count(costs["dimension"]),
-        *map(seconds, fitting),
-        count(line["gemm_equivalents"]),
-        *(sizes if trained else []),
-        found.shared or NONE,
-        found.differing or NONE,
-    ]
-    cells = [
+    result, gap = Cell("no result", style="failed-text"), Cell()
+    if line["mean"] is not None:
+        interval = style.interval(line["ci_low"], line["ci_high"])
+        result = Cell(style.measured(line["mean"]), interval, style=best)
+        interval = style.interval(line["difference_low"], line["difference_high"])
+        gap = Cell(style.measured(line["difference"]), interval)
+    return [
         Cell(rank, style=best),
-        Cell(title, doubts, runs_link(group)),
+        Cell(title, "; ".join(filter(None, (partial, group.doubt))), link),
         result,
         gap,
-        Cell(seconds(line["seconds"]) + " ◆" * bool(line["on_front"])),
+        Cell(seconds(line["seconds"]), "◆" * bool(line["on_front"])),
         Cell(count(line["peak_rss_mb"])),
-        *map(Cell, extra),
     ]
-    return Row(tuple(cells), group.filter_name)
+
+
+def _extra_cells(line: dict[Any, Any], group: RunGroup, trained: bool) -> dict[str, str]:
+    """Return the texts of the columns that a reader can choose, by heading."""
+    costs, found = group.costs, parameters_of(group.records)
+    cells = {"p": probability(line["p_value"])}
+    if trained:
+        score = line["scaled_score"]
+        cells |= {
+            "Balanced error (%)": metric_style("test_error").measured(line["balanced_error"]),
+            "Log loss": metric_style("test_log_loss").measured(line["log_loss"]),
+            "Score, 0 guessing to 1 best": NONE if score is None else f"{score:.3f}",
+        }
+    cells["Features"] = count(costs["dimension"])
+    times = {"Embedding (s)": "fit", "Training (s)": "train", "Prediction (s)": "predict"}
+    for heading, part in (times if trained else {"Fitting (s)": "fit", "Applying (s)": "predict"}).items():
+        cells[heading] = seconds(costs[f"{part}_seconds"])
+    cells["Machine-normalised time (GFLOP)"] = count(line["gemm_equivalents"])
+    if trained:
+        cells["Model (kB)"] = count(costs["model_kb"])
+        cells["Predictions per s"] = count(line["predictions_per_second"])
+    shared, differing = found.shared or NONE, found.differing or NONE
+    return cells | {"Parameters of all seeds": shared, "Parameters by seed": differing}
 
 
 def classifier_key(group: RunGroup) -> str:
@@ -277,3 +260,74 @@ def pairs_table(name: str, found: SuiteRanks, metric: MetricStyle) -> ShownTable
         "second. Pairs within 10 % are equivalent."
     )
     return ShownTable(name, caption, columns, rows)
+
+
+def measure_tables(spec: ExperimentSpec, groups: Sequence[RunGroup], name: str = "") -> list[ShownTable]:
+    """Tabulate everything that a protocol measured; the table with the headline metric comes first.
+
+    Metrics named ``<metric>_at_<size>`` make a table each, with one column per size; all others share one.
+    ``name`` begins the names of the tables.
+    """
+    measured = {metric for group in groups for record in group.finished for metric in record.metrics}
+    by_stem: dict[str | None, list[str]] = {}
+    for metric in [spec.headline, *sorted(measured - {spec.headline}, key=by_size)]:
+        stem, size = split_size(metric)
+        by_stem.setdefault(None if size is None else stem, []).append(metric)
+    return [
+        _measure_table(spec, groups, stem, metrics, f"{name}-measures-{place}")
+        for place, (stem, metrics) in enumerate(by_stem.items())
+    ]
+
+
+def _measure_table(
+    spec: ExperimentSpec, groups: Sequence[RunGroup], stem: str | None, metrics: list[str], name: str
+) -> ShownTable:
+    """Tabulate metrics of one stem by size, or, without a stem, metrics of which the headline is compared."""
+    metrics = sorted(metrics, key=by_size) if stem else metrics
+    headline = spec.headline in metrics
+    lower = headline_direction(spec) if headline else lower_is_better(metrics[0])
+    better = "lower" if lower else "higher"
+    interval = _interval_note(groups, metrics)
+    if stem:
+        style, compared = metric_style(stem), metrics
+        title = f"{sentence(style.label)} by size"
+        headings = [f"{by_size(metric)[1]:,}" for metric in metrics]
+        caption = (
+            f"{sentence(style.heading)} by size, means over seeds{interval}; {better} is better, {_BOLD}."
+        )
+    else:
+        title = "All metrics" if headline else "Other metrics"
+        headings = [sentence(metric_style(metric).heading) for metric in metrics]
+        compared = [spec.headline] if headline else []
+        label = metric_style(spec.headline).label
+        caption = f"Means over seeds{interval}" + f"; {better} {label} is better, {_BOLD}" * headline + "."
+    best = {metric: tie_group_of(groups, metric, lower=lower) for metric in compared}
+    rows = [
+        Row(
+            (
+                Cell(group.filter_name),
+                *(_measured_cell(group, metric, group in best.get(metric, ())) for metric in metrics),
+            ),
+            group.filter_name,
+        )
+        for group in groups
+    ]
+    columns = [Column("Method"), *(Column(heading, True) for heading in headings)]
+    return ShownTable(name, caption, columns, rows, title=title)
+
+
+def _measured_cell(group: RunGroup, metric: str, best: bool) -> Cell:
+    found, style = group.estimate(metric), metric_style(metric)
+    if found is None:
+        return Cell(group.state)
+    note = f" ({partial})" if (partial := group.seeds_note(metric)) else ""
+    interval = style.interval(found.low, found.high)
+    return Cell(style.measured(found.mean) + note, interval, style="best" if best else "")
+
+
+def _interval_note(groups: Iterable[RunGroup], metrics: Iterable[str]) -> str:
+    """Name the kinds of the intervals of a table, where it has any."""
+    estimates = [group.estimate(metric) for group in groups for metric in metrics]
+    kinds = {found.interval for found in estimates if found}
+    named = " or ".join(kind for kind in KINDS if kind in kinds)
+    return f"; 95 % interval: {named}" if named else ""

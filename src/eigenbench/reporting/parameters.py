@@ -90,10 +90,7 @@ def value_text(value: Any) -> str:
 def edge_note(records: Iterable[Record]) -> str:
     """Name the numeric parameters whose chosen value is the least or greatest that was tried.
 
-    Returns
-    -------
-    str
-        Such as ``gem__gamma: best value at the grid's edge (10) (2 of 5 seeds)``; empty where there is none.
+    Such as ``gem__gamma: best value at the grid's edge (10) (2 of 5 seeds)``; empty where there is none.
     """
     searches = [record.search for record in records if record.search and record.search.selected is not None]
     found: dict[str, int] = {}

@@ -43,15 +43,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict on one published number.
-
-    Attributes
-    ----------
-    verdict : {"reproduced", "better", "off"}
-        The verdict.
-    uncertain : bool
-        True where the mean is beyond the tolerance, and one run could still give the published number.
-    """
+    """The verdict on one published number; uncertain where only the prediction interval reaches it."""
 
     verdict: Verdict
     uncertain: bool = False
@@ -60,7 +52,8 @@ class Judgement:
 def judge(number: PublishedNumber, mean: float, prediction: tuple[float, float] | None) -> Judgement:
     """Compare a measured mean with a published number, which is the value of one run.
 
-    The published number is the interval that its source states, or the value alone. The verdict is
+    The published number is the interval that its source states, or the value alone. ``prediction`` is the
+    interval of one further run. The verdict is
 
     - ``reproduced`` where the mean is within 5 % of it, or the prediction interval of one run reaches it;
     - ``better`` where the whole prediction interval lies beyond the tolerance on the better side;
@@ -68,20 +61,6 @@ def judge(number: PublishedNumber, mean: float, prediction: tuple[float, float] 
 
     A ``two_sided`` number, which is neither better when less nor when more, is never bettered. Without a
     prediction interval nothing is claimed to be better: a mean on the better side counts as ``reproduced``.
-
-    Parameters
-    ----------
-    number : PublishedNumber
-        Value, interval and direction, in the unit of the mean.
-    mean : float
-        Over the seeds.
-    prediction : tuple of float, or None
-        Interval of one further run.
-
-    Returns
-    -------
-    Judgement
-        The verdict.
 
     Examples
     --------
@@ -109,18 +88,8 @@ def judge(number: PublishedNumber, mean: float, prediction: tuple[float, float] 
 class PublishedComparison:
     """One published number, what was measured, and the verdict.
 
-    Attributes
-    ----------
-    number : PublishedNumber
-        As in the suite file.
-    group : RunGroup or None
-        The runs that answer it; None for a number that is only quoted.
-    estimate : Estimate or None
-        Mean and interval; None when nothing was measured.
-    why : str
-        Why nothing was measured; empty otherwise.
-    repeats : str
-        The comparison that judges the same number; empty where this one does.
+    A number that is only quoted has no ``group``. ``why`` says why nothing was measured. ``repeats`` names
+    the comparison that judges the same number; it is empty where this one does.
     """
 
     suite: str
@@ -274,20 +243,10 @@ def machines_text(machines: MachineCounts, row: PublishedComparison) -> str:
 
 
 def comparison_csv(rows: Iterable[PublishedComparison]) -> str:
-    """Tabulate published against measured as CSV.
+    """Tabulate published against measured as CSV, one row per published number.
 
-    Parameters
-    ----------
-    rows : iterable of PublishedComparison
-        The published numbers.
-
-    Returns
-    -------
-    str
-        Columns ``COLUMNS``, one row per published number. ``measured`` is the mean over ``n_seeds`` seeds,
-        ``ci_low`` and ``ci_high`` its 95 % interval (see
-        `eigenbench.reporting.replicates.RunGroup.estimate`), ``verdict`` is `PublishedComparison.verdict`.
-        Numbers that were not measured have empty fields.
+    ``measured`` is the mean over ``n_seeds`` seeds, ``ci_low`` and ``ci_high`` its 95 % interval. Numbers
+    that were not measured have empty fields.
     """
     lines = [
         (

@@ -26,17 +26,8 @@ LARGEST_RATIO = 3.0
 def forest_plot(board: pd.DataFrame, published: Iterable[PublishedComparison]) -> Drawing | None:
     """Draw the ranked methods of a leaderboard, best first, with the band of those tied with the best.
 
-    Parameters
-    ----------
-    board : DataFrame
-        From `eigenbench.reporting.leaderboard.leaderboard`.
-    published : iterable of PublishedComparison
-        Those on the metric of the leaderboard are marked beside their method.
-
-    Returns
-    -------
-    Drawing or None
-        None with fewer than two ranked methods.
+    Published numbers on the metric of the leaderboard are marked beside their method. None with fewer than
+    two ranked methods.
     """
     ranked = board[board["rank"].notna()]
     lines, titles = ranked.to_dict("records"), line_titles(ranked) if len(ranked) else []
@@ -145,10 +136,7 @@ def ranking(ranks: SuiteRanks) -> Drawing:
 def rank_against_seconds(ranks: SuiteRanks) -> Drawing | None:
     """Plot mean ranks against the geometric mean of the time to fit, with the Pareto front.
 
-    Returns
-    -------
-    Drawing or None
-        None where fewer than two competitors have a time.
+    None where fewer than two competitors have a time.
     """
     points = ranks.ranks.dropna(subset="seconds")
     if len(points) < 2:

@@ -36,13 +36,6 @@ def ranks_of_results(plan: SuitePlan, folder: Path) -> list[SuiteRanks]:
     """Compare the methods of a suite over its datasets from the result files of a folder alone.
 
     Ranks need a value of each run and no predictions. Experiments without any result are left out.
-
-    Parameters
-    ----------
-    plan : SuitePlan
-        Plan of the suite.
-    folder : Path
-        With one or more ``results*.csv``.
     """
     records = records_of_results(plan, folder)
     found = {record.experiment for record in records}
@@ -73,24 +66,8 @@ def _measured(rows: pd.DataFrame) -> dict:
 def merge(plan: SuitePlan, reports: Path, folder: Path) -> list[str]:
     """Replace what a report says of a suite in the folder of its reference, and rank anew.
 
-    Parameters
-    ----------
-    plan : SuitePlan
-        Plan of the suite.
-    reports : Path
-        Folder with ``results.csv`` and ``leaderboard.csv`` of a report.
-    folder : Path
-        The reference of the suite; made if it is not there.
-
-    Returns
-    -------
-    list of str
-        The datasets whose results were put there.
-
-    Raises
-    ------
-    ValueError
-        If the report has no result of the suite.
+    ``reports`` has ``results.csv`` and ``leaderboard.csv``; the folder is made if it is not there. Returns
+    the datasets whose results were put there. Raises `ValueError` if the report has no result of the suite.
     """
     suite = plan.suite
     results = _read(reports / "results.csv").query("suite == @suite.name")

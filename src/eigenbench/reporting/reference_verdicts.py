@@ -55,20 +55,9 @@ def reference_comparisons(
 
     A run counts where the reference has it by its key, so by just the settings that the suite has now.
     Results hold neither predictions nor data cards: the number of test rows is that of the catalogue, and
-    intervals are over seeds or, without them, over test rows.
-
-    Parameters
-    ----------
-    plans : sequence of SuitePlan
-        Of the suites whose numbers to compare.
-    reference_dir : Path, optional
-        Folder of the reference; by default the one that comes with eigenbench.
-
-    Returns
-    -------
-    list of PublishedComparison
-        In the order of the suites. One without a result says why: no run yet, data that have to be supplied,
-        or other settings than those of the suite, then with what they gave.
+    intervals are over seeds or, without them, over test rows. Numbers are in the order of the suites. One
+    without a result says why: no run yet, data that have to be supplied, or other settings than those of the
+    suite, then with what they gave.
     """
     records = [record for plan in plans for record in reference_records(plan, reference_dir)]
     compared = compare_all_published([plan.suite for plan in plans], group_runs(plans, records))

@@ -34,22 +34,11 @@ from eigenbench.reporting.row_metrics import RunMetrics, read_run_metrics
 
 @dataclass(frozen=True)
 class RunGroup:
-    """One method and classifier of an experiment, over its seeds.
+    """One method and classifier of an experiment, over its seeds; records are in the order of the seeds.
 
-    Attributes
-    ----------
-    method, classifier : str
-        Their names in the suite.
-    records : tuple of Record
-        In the order of the seeds; may be empty.
-    n_planned : int
-        How many seeds the suite asks for.
-    results_dir : Path or None
-        Where the predictions of the runs are, below; None where only the records are known.
-    overlap : float
-        Share of their test rows that two seeds have in common: 1 on one test set.
-    synthetic : bool
-        True where the data are made in place of those of a paper.
+    The suite asks for ``n_planned`` seeds. ``results_dir`` holds the predictions of the runs; it is None
+    where only the records are known. ``overlap`` is the share of their test rows that two seeds have in
+    common: 1 on one test set. ``synthetic`` data are made in place of those of a paper.
     """
 
     method: str
@@ -124,8 +113,7 @@ class RunGroup:
     def row_metrics(self, metric: str) -> RunMetrics | None:
         """Return what the test rows of each finished run contribute to a metric, from its predictions.
 
-        None where a run has kept none, where they do not give the value in its record, or where the metric
-        cannot be computed from them.
+        None where a run has kept none, where they do not give the value in its record, or for other metrics.
         """
         if metric not in self._row_metrics:
             records = [record for record in self.finished if metric in record.metrics]
@@ -214,16 +202,8 @@ def group_runs(
     """Group records by (suite, experiment) into groups, in the order of the suite files.
 
     Every group that a suite plans is there, with or without records. Groups that only records know come
-    after the planned ones, by name; records of other suites or experiments are left out.
-
-    Parameters
-    ----------
-    plans : iterable of SuitePlan
-        Of the suites whose runs to group.
-    records : iterable of Record
-        In any order.
-    results_dir : Path, optional
-        The folder of the results, for statistics from predictions; without it they rest on the records.
+    after the planned ones, by name; records of other suites or experiments are left out. Without
+    ``results_dir`` statistics rest on the records, not on predictions.
     """
     by_key: dict[tuple[str, str], dict[tuple[str, str], list[Record]]] = {}
     for record in sorted(

@@ -25,16 +25,10 @@ _LEAST = np.finfo(np.float64).eps
 
 @dataclass(frozen=True, eq=False)
 class RunMetrics:
-    """A metric of several runs, row by row.
+    """A metric of several runs, row by row: contributions of the test rows, by seed.
 
-    Attributes
-    ----------
-    by_seed : dict of int to RowMetric
-        Contributions of the test rows.
-    test_rows : dict of int to array, or None
-        Number in the dataset of each test row, where each seed draws a split and there are several.
-    groups : dict of int to array, or None
-        Group of each test row, where rows of one group are alike.
+    ``test_rows`` are the numbers of the rows in the dataset, where each seed draws a split and there are
+    several. ``groups`` are those of the test rows, where rows of one group are alike.
     """
 
     by_seed: dict[int, RowMetric]
@@ -45,11 +39,8 @@ class RunMetrics:
 def read_run_metrics(results_dir: Path, records: Iterable[Record], metric: str) -> RunMetrics | None:
     """Compute a metric of some runs, row by row, from their predictions.
 
-    Returns
-    -------
-    RunMetrics or None
-        None where a run has kept no predictions, where they do not give the metric in its record, or where
-        the metric is none that they determine.
+    None where a run has kept no predictions, where they do not give the metric in its record, or where they
+    do not determine it.
     """
     found: dict[int, RowMetric] = {}
     columns: dict[str, dict[int, NDArray[Any]]] = {"rows": {}, "groups": {}}

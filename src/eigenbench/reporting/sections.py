@@ -32,7 +32,6 @@ from eigenbench.reporting.leaderboard import (
     significance,
     tied_with_best,
 )
-from eigenbench.reporting.measurements import measure_tables
 from eigenbench.reporting.published import PublishedComparison, compare_published, verdict_counts
 from eigenbench.reporting.ranking_plots import forest_plot
 from eigenbench.reporting.replicates import Groups, RunGroup, headline_direction, status_counts
@@ -42,17 +41,7 @@ from eigenbench.reporting.suite_ranks import SuiteRanks, suite_ranks
 
 @dataclass(frozen=True)
 class ExperimentView:
-    """Everything that the page shows of one experiment.
-
-    Attributes
-    ----------
-    suite, name : Suite, str
-        The suite, and the experiment's name in it.
-    groups : list of RunGroup
-        Its runs, by method and classifier.
-    board : DataFrame
-        Its leaderboard.
-    """
+    """Everything that the page shows of one experiment: its runs by method and classifier, and more."""
 
     suite: Suite
     name: str
@@ -164,7 +153,7 @@ class ExperimentView:
     @cached_property
     def measures(self) -> list[ShownTable]:
         """The tables of what a protocol measured."""
-        return measure_tables(self.spec, self.groups, self.anchor) if self.spec.protocol else []
+        return page_tables.measure_tables(self.spec, self.groups, self.anchor) if self.spec.protocol else []
 
     @cached_property
     def pictures(self) -> list[CaptionedFigure]:

@@ -68,22 +68,10 @@ class Row:
 
 @dataclass(frozen=True)
 class ShownTable:
-    """A table.
+    """A table with a caption, and rows that have a cell for each column.
 
-    Attributes
-    ----------
-    name : str
-        Of its files, without the ending.
-    caption : str
-        One or more sentences.
-    columns : sequence of Column
-        From left to right.
-    rows : sequence of Row
-        With a cell for each column.
-    header : int
-        Place of the column that names the rows.
-    title : str
-        A few words in place of the caption.
+    ``name`` is that of its files, without the ending; ``header`` the place of the column that names the rows;
+    ``title`` a few words in place of the caption.
     """
 
     name: str

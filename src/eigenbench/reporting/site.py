@@ -50,43 +50,14 @@ def render(
     unreadable: Sequence[str] = (),
     reference_dir: Path | None = None,
 ) -> Path:
-    """Write the report of some suites.
+    """Write the report of some suites; return its page, ``reports_dir/index.html``.
 
     The page is one file that needs no network, and forbids itself to use one; without scripts it is whole,
-    but for sorting and filtering. The same input gives the same bytes.
-    Each file, and the folder of figures, is replaced as a whole, and only after everything was written.
+    but for sorting and filtering. The same input gives the same bytes. Each file, and the folder of figures,
+    is replaced as a whole, and only after everything was written. Without ``results_dir`` statistics rest on
+    the records alone, and nothing links to them; ``unreadable`` is listed on the page.
 
-    Parameters
-    ----------
-    plans : sequence of SuitePlan
-        What to show, in this order.
-    records : sequence of Record
-        The runs, in any order; those of other suites or experiments are left out.
-    reports_dir : Path
-        Where to write; created when absent.
-    suite_paths : mapping of str to Path
-        The file of each suite, shown in full.
-    results_dir : Path, optional
-        The folder with the predictions of the runs; without it, statistics rest on the records alone, and
-        nothing links to the records.
-    logs_dir : Path, optional
-        The folder with the logs of the runs, for links to those that are there.
-    title : str
-        The heading of the page.
-    unreadable : sequence of str
-        What could not be read, listed on the page.
-    reference_dir : Path, optional
-        Folder of the reference with its receipts; by default the one that comes with eigenbench.
-
-    Returns
-    -------
-    Path
-        The page, ``reports_dir/index.html``; its figures are in ``reports_dir/figures``.
-
-    Raises
-    ------
-    ReportError
-        If the folder is read-only or full; the old files stay as they were.
+    Raises `ReportError` if the folder is read-only or full; the old files stay as they were.
     """
     suites = [plan.suite for plan in plans]
     known = {(suite.name, name) for suite in suites for name in suite.experiments}
@@ -216,17 +187,7 @@ def _bar(line: Any, n_competitors: int) -> str:
 
 @dataclass(frozen=True)
 class RunFiles:
-    """The files of runs, seen from the page.
-
-    Attributes
-    ----------
-    page_dir : Path
-        The folder of the page; links are relative to it.
-    results_dir : Path or None
-        The folder of the records; without it nothing is linked.
-    logs_dir : Path or None
-        The folder of the logs.
-    """
+    """The files of runs, seen from the folder of the page; without a folder of results nothing is linked."""
 
     page_dir: Path
     results_dir: Path | None = None

@@ -64,21 +64,11 @@ PAIR_COLUMNS = (
 class SuiteRanks:
     """Competitors that several experiments of a suite share, compared over their datasets.
 
-    Attributes
-    ----------
-    suite, metric : str
-        The suite, and what is compared.
-    errors : DataFrame
-        Datasets x competitors, the smaller the better, 1 minus the score where more is better; infinite where
-        a run failed or was not run, NaN where there is no record.
-    seconds : DataFrame
-        Mean time to fit, of the same shape.
-    tied : DataFrame
-        Whether a competitor ties with the best of a dataset, of the same shape; False where unknown.
-    left_out : tuple of str
-        Competitors that not all of these experiments plan.
-    without_result : tuple of str
-        Datasets on which nothing has a result.
+    ``errors`` are datasets x competitors, the smaller the better, 1 minus the score where more is better;
+    infinite where a run failed or was not run, NaN where there is no record. ``seconds`` (mean time to fit)
+    and ``tied`` (with the best of the dataset; False where unknown) have that shape. ``left_out`` are
+    competitors that not all of these experiments plan, ``without_result`` datasets on which nothing has a
+    result.
     """
 
     suite: str
