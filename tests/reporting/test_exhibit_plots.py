@@ -43,7 +43,10 @@ def test_every_kind_is_drawn_in_the_colour_of_the_page(exhibit):
     assert svg == exhibit_plots.drawing(exhibit).svg("k")
     assert svg.startswith("<svg")
     assert "currentColor" in svg
-    assert all(name.startswith("k-") for name in re.findall(r'\bid="([^"]+)"', svg))
+    names, others = (
+        set(re.findall(r'\bid="([^"]+)"', exhibit_plots.drawing(exhibit).svg(key))) for key in "kl"
+    )
+    assert names.isdisjoint(others), "identifiers are unique on a page"
     assert exhibit.title in exhibit.describe()
 
 

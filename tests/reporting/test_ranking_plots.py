@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 from record_files import plan_of
 
 from eigenbench.reporting.display_names import method_name
+from eigenbench.reporting.figures import forest_plot
 from eigenbench.reporting.leaderboard import leaderboard
 from eigenbench.reporting.published import compare_published
-from eigenbench.reporting.ranking_plots import forest_plot
 from eigenbench.reporting.replicates import group_runs
 
 

@@ -179,13 +179,13 @@ def test_the_tie_group_of_a_leaderboard_is_bold(text, suite, records):
     assert sorted(shown[1:]) == sorted(tied)
 
 
-def test_names_and_messages_are_escaped(build, make_record, broken):
+def test_names_and_messages_are_escaped(build, make_record, broken, suite):
     evil = "<script>alert('x')</script>\"&$\\x$"
     failure = Failure(stage="train", type=evil, message=evil, log=evil)
     chosen = [make_record("digits", "gem", "LinearSVC", 0)]
     chosen += [make_record("digits", "pca", "LinearSVC", 0, method=evil, params={evil: evil})]
     chosen += [make_record("digits", "pca", "LinearSVC", 1, classifier=evil, **broken("failed", failure))]
-    text = build(chosen=chosen, title=evil, unreadable=[evil])
+    text = build(chosen=chosen, shown=suite.model_copy(update={"title": evil}), unreadable=[evil])
     page = Page(text)
     assert [attributes for tag, attributes in page.tags if tag == "script"] == [{}]
     assert page.text.count("<script>alert('x')</script>") > 8

@@ -10,7 +10,7 @@ from pathlib import Path
 from eigenbench.bench.suites.suite import SuiteError
 from eigenbench.reporting import ReportError
 from eigenbench.reporting.inputs import read_inputs
-from eigenbench.reporting.site import DEFAULT_TITLE, render
+from eigenbench.reporting.site import render
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,7 +25,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             suite_paths=inputs.suite_paths,
             results_dir=options.results_dir,
             logs_dir=options.logs_dir,
-            title=options.title,
             unreadable=inputs.unreadable,
         )
     except (SuiteError, ReportError, OSError) as error:
@@ -43,7 +42,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--results-dir", type=Path, default=Path("results"))
     parser.add_argument("--logs-dir", type=Path, default=Path("logs"))
     parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
-    parser.add_argument("--title", default=DEFAULT_TITLE)
     return parser
 
 

@@ -18,9 +18,15 @@ from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting import exhibit_plots
 from eigenbench.reporting.drawing import Drawing
-from eigenbench.reporting.figures import error_against, has_families
+from eigenbench.reporting.figures import (
+    LARGEST_RATIO,
+    error_against,
+    has_families,
+    heat_map,
+    rank_against_seconds,
+    ranking,
+)
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
-from eigenbench.reporting.ranking_plots import LARGEST_RATIO, heat_map, rank_against_seconds, ranking
 from eigenbench.reporting.replicates import RunGroup, headline_direction, total_seconds
 from eigenbench.reporting.size_curves import LEARNING, curve_label, mean_curves
 from eigenbench.reporting.suite_ranks import SuiteRanks

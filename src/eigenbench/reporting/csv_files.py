@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any
+
+import pandas as pd
 
 from eigenbench.bench.records.record import Record
 
@@ -30,6 +33,12 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return stream.getvalue()
 
 
+def frame_csv(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> str:
+    """Tabulate frames one below the other as CSV, raw and unrounded; missing values are empty."""
+    lines = (line for frame in frames for line in frame[list(columns)].astype(object).to_numpy())
+    return csv_text(columns, ([None if pd.isna(value) else value for value in line] for line in lines))
+
+
 def _inert(value: Any) -> Any:
     if not isinstance(value, str):
         return value
@@ -45,21 +54,9 @@ def _is_number(text: str) -> bool:
     return True
 
 
-COLUMNS = (
-    "suite",
-    "dataset",
-    "method",
-    "classifier",
-    "seed",
-    "metric",
-    "value",
-    "status",
-    "fit_seconds",
-    "train_seconds",
-    "predict_seconds",
-    "peak_rss_mb",
-    "run_key",
-)
+_NAMES = ("suite", "dataset", "method", "classifier", "seed")
+_COSTS = ("fit_seconds", "train_seconds", "predict_seconds", "peak_rss_mb")
+COLUMNS = (*_NAMES, "metric", "value", "status", *_COSTS, "run_key")
 
 
 def results_csv(records: Iterable[Record]) -> str:
@@ -68,20 +65,9 @@ def results_csv(records: Iterable[Record]) -> str:
     A run has a row for each metric; one without metrics has one row, with empty metric and value.
     """
     rows: list[dict[str, Any]] = []
-    for record in sorted(records, key=_order):
+    order = attrgetter("suite", "experiment", *_NAMES[1:], "run_key")
+    for record in sorted(records, key=order):
         shared = {name: getattr(record, name) for name in COLUMNS if name not in ("metric", "value")}
         measured = sorted(record.metrics.items()) if record.status == "ok" else []
         rows += [{**shared, "metric": metric, "value": value} for metric, value in measured] or [shared]
     return csv_text(COLUMNS, [[row.get(name) for name in COLUMNS] for row in rows])
-
-
-def _order(record: Record) -> tuple[Any, ...]:
-    return (
-        record.suite,
-        record.experiment,
-        record.dataset,
-        record.method,
-        record.classifier,
-        record.seed,
-        record.run_key,
-    )

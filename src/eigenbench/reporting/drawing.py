@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from xml.etree import ElementTree
@@ -37,13 +37,11 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
 INK = "#0a0b0c"
 
 _SVG = "http://www.w3.org/2000/svg"
-_HREF = "{http://www.w3.org/1999/xlink}href"
 ElementTree.register_namespace("", _SVG)
 ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
 
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
-_REFERENCE = re.compile(r"url\(#([^)]*)\)")
-_COORDINATES = ("d", "x", "y", "width", "height", "transform", "points", "viewBox")
+_COORDINATES = {"d", "x", "y", "width", "height", "transform", "points", "viewBox"}
 #: Declarations that Matplotlib repeats on every element, and on every text.
 _INHERITED = "stroke-linejoin:round;stroke-linecap:butt"
 _FONT = "font-family:'DejaVu Sans'"
@@ -90,10 +88,10 @@ class Drawing:
     def svg(self, key: str) -> Markup:
         """Return an SVG element that follows the page's light or dark text colour.
 
-        The same input gives the same bytes. ``key`` makes every identifier in the element unique on the page.
+        The same input gives the same bytes. Identifiers depend on ``key``, which is unique on the page.
         """
         text = self._file("svg", {"Date": None, "Creator": None}, key).decode()
-        return Markup(_compact(text, key, f"width:{self.size[0] * 96:.0f}px").replace(INK, "currentColor"))
+        return Markup(_compact(text, f"width:{self.size[0] * 96:.0f}px").replace(INK, "currentColor"))
 
     def png(self) -> bytes:
         """Return a PNG file, black on white, of 144 pixels an inch."""
@@ -194,30 +192,18 @@ def tick_text(value: float) -> str:
     return power if multiple == "1" else f"{multiple}×{power}"
 
 
-def _compact(text: str, key: str, width: str) -> str:
-    """Return an SVG element that looks the same, with hover texts and identifiers that begin with a key.
-
-    ``text`` is the document that Matplotlib wrote, ``width`` the width on the page, as a CSS declaration.
-    """
+def _compact(text: str, width: str) -> str:
+    """Return the SVG element of a document of Matplotlib that looks the same, smaller, with hover texts."""
     root = ElementTree.fromstring(text)
-    names = {name: f"{key}-{place}" for place, name in enumerate(dict.fromkeys(_referenced(root)))}
     for element in reversed(list(root.iter())):  # what is inside first
         element.tail = None
         element.text = element.text if (element.text or "").strip() else None
         element[:] = [part for child in element for part in _kept(child)]
-        _shorten_attributes(element, names)
+        _shorten_attributes(element)
     for unused in ("height", "width", "version"):
         root.attrib.pop(unused, None)
     root.attrib |= {"aria-hidden": "true", "style": f"{width};{_INHERITED};{_FONT}"}
     return ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
-
-
-def _referenced(root: Element) -> Iterator[str]:
-    for element in root.iter():
-        for name, value in element.attrib.items():
-            if name == _HREF and value.startswith("#"):
-                yield value[1:]
-            yield from _REFERENCE.findall(value)
 
 
 def _kept(element: Element) -> list[Element]:
@@ -229,23 +215,18 @@ def _kept(element: Element) -> list[Element]:
     return list(element) if tag == "g" and not element.attrib else [element]
 
 
-def _shorten_attributes(element: Element, names: dict[str, str]) -> None:
+def _shorten_attributes(element: Element) -> None:
     attributes = element.attrib
-    identifier = attributes.pop("id", "")
-    if hover := _HOVER.fullmatch(identifier):
+    if hover := _HOVER.fullmatch(attributes.get("id", "")):
         attributes["data-method"] = hover[1]
         if hover[2]:
             title = Element(f"{{{_SVG}}}title")
             title.text = hover[2]
             element.insert(0, title)
-    elif identifier in names:
-        attributes["id"] = names[identifier]
-    if (href := attributes.get(_HREF, "")).startswith("#"):
-        attributes[_HREF] = f"#{names[href[1:]]}"
-    for name, value in attributes.items():
-        attributes[name] = _REFERENCE.sub(lambda found: f"url(#{names[found[1]]})", value)
-        if name in _COORDINATES:
-            attributes[name] = _NUMBER.sub(_two_decimals, value)
+    if element.tag in (f"{{{_SVG}}}g", f"{{{_SVG}}}image"):  # to which nothing refers
+        attributes.pop("id", None)
+    for name in _COORDINATES & attributes.keys():
+        attributes[name] = _NUMBER.sub(_two_decimals, attributes[name])
     if "style" in attributes:
         attributes["style"] = re.sub(r"([:;]) ", r"\1", attributes["style"]).replace(f"{_FONT};", "")
     if "d" in attributes:

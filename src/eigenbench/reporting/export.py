@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from eigenbench.atomic_files import replacing_entries
@@ -19,32 +18,24 @@ from eigenbench.reporting.shown_table import ShownTable
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
 
 
-@dataclass(frozen=True)
-class PaperTable:
-    """A table with its raw, unrounded numbers as CSV."""
-
-    shown: ShownTable
-    csv: str
-
-
-def paper_tables(view: SuiteView) -> Iterator[PaperTable]:
-    """Yield the tables of a suite: published beside measured, leaderboards, ranks and pairs."""
+def paper_tables(view: SuiteView) -> Iterator[tuple[ShownTable, str]]:
+    """Yield the tables of a suite, each with its raw numbers as CSV."""
     if view.comparisons:
         shown = published_table(f"{view.suite.name}-published", view.comparisons, lambda row: "")
-        yield PaperTable(shown, comparison_csv(view.comparisons))
+        yield shown, comparison_csv(view.comparisons)
     for experiment in view.experiments:
-        yield PaperTable(experiment.leaderboard, leaderboard_csv([experiment.board]))
+        yield experiment.leaderboard, leaderboard_csv([experiment.board])
     for ranks in view.ranks:
         if not ranks.found.refusal:
-            yield PaperTable(ranks.table, ranks_csv([ranks.found]))
-            yield PaperTable(ranks.pairs, pairs_csv([ranks.found]))
+            yield ranks.table, ranks_csv([ranks.found])
+            yield ranks.pairs, pairs_csv([ranks.found])
 
 
 #: How a table is written, by the ending of its file.
-TABLES: dict[str, Callable[[PaperTable], str]] = {
-    "tex": lambda table: table.shown.latex(),
-    "md": lambda table: table.shown.markdown(),
-    "csv": lambda table: table.csv,
+TABLES: dict[str, Callable[[ShownTable, str], str]] = {
+    "tex": lambda shown, csv: shown.latex(),
+    "md": lambda shown, csv: shown.markdown(),
+    "csv": lambda shown, csv: csv,
 }
 #: How a figure is written, by the ending of its file.
 FIGURES: dict[str, Callable[[CaptionedFigure], bytes]] = {
@@ -84,8 +75,8 @@ def export_suite(
         [suite], groups, leaderboards([suite], groups), {suite.name: (suite_path.name, text)}
     )
     files = {
-        f"{table.shown.name}.{ending}": TABLES[ending](table).encode()
-        for table in paper_tables(view)
+        f"{shown.name}.{ending}": TABLES[ending](shown, csv).encode()
+        for shown, csv in paper_tables(view)
         for ending in tables
     } | {
         f"{picture.key}.{ending}": FIGURES[ending](picture)

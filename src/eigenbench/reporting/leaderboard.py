@@ -19,7 +19,7 @@ from eigenbench.comparison.differences import COLUMNS as COMPARED
 from eigenbench.comparison.differences import OVER_SPLITS, MethodDifferences, compare_methods, compare_values
 from eigenbench.comparison.pareto import pareto_front
 from eigenbench.reporting.checks import check_results, scaled_scores
-from eigenbench.reporting.csv_files import csv_text
+from eigenbench.reporting.csv_files import frame_csv
 from eigenbench.reporting.display_names import method_name, run_name
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.parameters import edge_note
@@ -288,13 +288,8 @@ def comparison_notes(board: pd.DataFrame) -> list[str]:
 
 
 def leaderboard_csv(boards: Sequence[pd.DataFrame]) -> str:
-    """Tabulate leaderboards one below the other as CSV, raw and unrounded; missing values are empty."""
-    rows = [
-        [None if pd.isna(value) else value for value in line]
-        for board in boards
-        for line in board.astype(object).itertuples(index=False)
-    ]
-    return csv_text(COLUMNS, rows)
+    """Tabulate leaderboards as CSV, raw and unrounded."""
+    return frame_csv(boards, COLUMNS)
 
 
 def _complete(groups: Sequence[RunGroup], metric: str) -> dict[str, RunGroup]:

@@ -23,6 +23,7 @@ from eigenbench.reporting.captioned_figures import (
     ranking_figures,
 )
 from eigenbench.reporting.display_names import dataset_name, method_name
+from eigenbench.reporting.figures import forest_plot
 from eigenbench.reporting.formatting import MetricStyle, metric_style
 from eigenbench.reporting.leaderboard import (
     best_name,
@@ -33,7 +34,6 @@ from eigenbench.reporting.leaderboard import (
     tied_with_best,
 )
 from eigenbench.reporting.published import PublishedComparison, compare_published, verdict_counts
-from eigenbench.reporting.ranking_plots import forest_plot
 from eigenbench.reporting.replicates import Groups, RunGroup, headline_direction, status_counts
 from eigenbench.reporting.shown_table import ShownTable
 from eigenbench.reporting.suite_ranks import SuiteRanks, suite_ranks

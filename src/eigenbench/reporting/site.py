@@ -23,19 +23,16 @@ from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import Run
 from eigenbench.reporting import ReportError, display_names, formatting, page_tables, run_tables, sections
 from eigenbench.reporting.csv_files import results_csv
+from eigenbench.reporting.figures import LARGEST_RATIO
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
 from eigenbench.reporting.parameters import searches_csv
 from eigenbench.reporting.published import comparison_csv, machines_text, verdict_counts
-from eigenbench.reporting.ranking_plots import LARGEST_RATIO
 from eigenbench.reporting.replicates import group_runs, status_counts
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
 from eigenbench.reproduction.receipt import MachineCounts
 
 #: The folder of the figures, in the folder of the report.
 FIGURES = "figures"
-
-#: The heading of a page without a title of its own; that of a single suite is the suite's.
-DEFAULT_TITLE = "eigenbench report"
 
 
 def render(
@@ -46,9 +43,7 @@ def render(
     suite_paths: Mapping[str, Path],
     results_dir: Path | None = None,
     logs_dir: Path | None = None,
-    title: str = DEFAULT_TITLE,
     unreadable: Sequence[str] = (),
-    reference_dir: Path | None = None,
 ) -> Path:
     """Write the report of some suites; return its page, ``reports_dir/index.html``.
 
@@ -65,7 +60,11 @@ def render(
         (record for record in records if (record.suite, record.experiment) in known),
         key=lambda record: (record.suite, record.experiment, record.seed, record.run_key),
     )
-    files = {suite.name: _suite_file(suite_paths[suite.name]) for suite in suites}
+    files = {
+        suite.name: (path.name, path.read_text(encoding="utf-8"))
+        for suite in suites
+        for path in (suite_paths[suite.name],)
+    }
     groups = group_runs(plans, records, results_dir=results_dir)
     boards = leaderboards(suites, groups)
     views = sections.suite_views(suites, groups, boards, files)
@@ -79,8 +78,7 @@ def render(
         "searches.csv": searches_csv(records),
     }
     files_of_runs = RunFiles(reports_dir, results_dir, logs_dir)
-    machines = MachineCounts(reference_dir)
-    texts["index.html"] = _page(views, records, title, unreadable, machines, files_of_runs, list(texts))
+    texts["index.html"] = _page(views, records, unreadable, files_of_runs, list(texts))
     figures = {f"{FIGURES}/{picture.key}.svg": picture.svg for view in views for _, picture in view.pictures}
     try:
         with replacing_entries(reports_dir) as folder:
@@ -98,19 +96,17 @@ def render(
 def _page(
     views: Sequence[sections.SuiteView],
     records: Sequence[Record],
-    title: str,
     unreadable: Sequence[str],
-    machines: MachineCounts,
     files: RunFiles,
     csv_files: Sequence[str],
 ) -> str:
     comparisons = [row for view in views for row in view.comparisons]
-    environment = _environment(machines, files)
+    environment = _environment(files)
     script = environment.get_template("script.js").render()
     return environment.get_template("report.html.j2").render(
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        title=views[0].suite.title if len(views) == 1 and title == DEFAULT_TITLE else title,
+        title=views[0].suite.title if len(views) == 1 else "eigenbench report",
         csv_files=csv_files,
         suites=views,
         started=min((record.started for record in records if record.started), default=None),
@@ -123,11 +119,8 @@ def _page(
     )
 
 
-def _suite_file(path: Path) -> tuple[str, str]:
-    return path.name, path.read_text(encoding="utf-8")
-
-
-def _environment(machines: MachineCounts, files: RunFiles) -> jinja2.Environment:
+def _environment(files: RunFiles) -> jinja2.Environment:
+    machines = MachineCounts()
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("eigenbench.reporting"),
         autoescape=True,

@@ -23,41 +23,17 @@ from eigenbench.comparison.ranks import (
     win_tie_loss,
 )
 from eigenbench.comparison.ratios import equivalence, error_ratios
-from eigenbench.reporting.csv_files import csv_text
+from eigenbench.reporting.csv_files import frame_csv
 from eigenbench.reporting.replicates import Groups, RunGroup, headline_direction, total_seconds
 
 #: Significance.
 LEVEL = 0.05
 
-RANK_COLUMNS = (
-    "suite",
-    "metric",
-    "n_datasets",
-    "competitor",
-    "mean_rank",
-    "rank_low",
-    "rank_high",
-    "n_failed",
-    "seconds",
-    "on_front",
-)
-PAIR_COLUMNS = (
-    "suite",
-    "metric",
-    "n_datasets",
-    "first",
-    "second",
-    "wins",
-    "ties",
-    "losses",
-    "p_value",
-    "p_holm",
-    "ratio",
-    "low",
-    "high",
-    "detectable",
-    "conclusion",
-)
+_SHARED = ("suite", "metric", "n_datasets")
+_OF_RANKS = ("competitor", "mean_rank", "rank_low", "rank_high", "n_failed", "seconds", "on_front")
+_OF_PAIRS = ("first", "second", "wins", "ties", "losses", "p_value", "p_holm", "ratio", "low", "high")
+RANK_COLUMNS = (*_SHARED, *_OF_RANKS)
+PAIR_COLUMNS = (*_SHARED, *_OF_PAIRS, "detectable", "conclusion")
 
 
 @dataclass(frozen=True)
@@ -215,23 +191,15 @@ def _error(group: RunGroup, metric: str, lower: bool) -> float:
 
 def ranks_csv(found: Iterable[SuiteRanks]) -> str:
     """Tabulate mean ranks as CSV, one line per competitor; comparisons that were refused have none."""
-    rows = [
-        (one.suite, one.metric, one.n_datasets, name, *(None if pd.isna(value) else value for value in line))
-        for one in found
-        if not one.refusal
-        for name, *line in one.ranks[list(RANK_COLUMNS[4:])].itertuples()
-    ]
-    return csv_text(RANK_COLUMNS, rows)
+    frames = [_named(one, one.ranks.rename_axis("competitor")) for one in found if not one.refusal]
+    return frame_csv(frames, RANK_COLUMNS)
 
 
 def pairs_csv(found: Iterable[SuiteRanks]) -> str:
     """Tabulate the tests of pairs as CSV, one line per pair of competitors."""
-    rows = [
-        (one.suite, one.metric, one.n_datasets, *pair, *(None if pd.isna(value) else value for value in line))
-        for one in found
-        if not one.refusal
-        for pair, line in zip(
-            one.pairs.index, one.pairs[list(PAIR_COLUMNS[5:])].astype(object).to_numpy(), strict=True
-        )
-    ]
-    return csv_text(PAIR_COLUMNS, rows)
+    frames = [_named(one, one.pairs.rename_axis(["first", "second"])) for one in found if not one.refusal]
+    return frame_csv(frames, PAIR_COLUMNS)
+
+
+def _named(found: SuiteRanks, lines: pd.DataFrame) -> pd.DataFrame:
+    return lines.reset_index().assign(suite=found.suite, metric=found.metric, n_datasets=found.n_datasets)
