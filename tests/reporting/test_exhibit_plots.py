@@ -153,14 +153,3 @@ def test_exhibits_become_files_for_the_dashboard(tmp_path):
         assert min(pixels.shape) > 50
         assert pixels.max() == 255
         assert pixels.min() < 100
-
-
-def test_a_run_without_exhibits_does_not_load_the_plotting_library(tmp_path):
-    import subprocess
-    import sys
-
-    code = (
-        "import sys, pathlib, eigenbench.tracking.run_files as e; "
-        f"e.write_exhibits(pathlib.Path({str(tmp_path)!r}), []); sys.exit('matplotlib' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import shutil
 import subprocess
@@ -84,13 +82,6 @@ def test_the_numbers_are_those_of_the_report(export, tmp_path, suite, suite_path
     assert (out / name).read_bytes() == (report / "figures" / name).read_bytes()
 
 
-def test_the_same_records_give_the_same_files(export, tmp_path):
-    export(tables=["tex"])
-    first = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    export(tables=["tex"])
-    assert first == {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-
-
 def test_bold_lines_are_the_tie_group(export, tmp_path, suite, few, results_dir):
     export(figures=[])
     board = leaderboard(plan_of(suite), "mnist", few, results_dir)
@@ -134,13 +125,6 @@ def test_markdown_keeps_every_character(hard):
         if token.type == "inline" and tokens[place - 1].type in ("th_open", "td_open")
     ]
     assert cells == [HARD, "%", "[x]", "1", HARD, "2 3"]
-
-
-def test_csv_is_raw(export, tmp_path, suite):
-    export(tables=["csv"], figures=[])
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / "quick-published.csv").read_text())))
-    numbers = [number for spec in suite.experiments.values() for number in spec.published]
-    assert [float(row["published"]) for row in rows] == [number.value for number in numbers]
 
 
 def test_an_unknown_format_and_a_suite_without_records_are_errors(export, tmp_path):

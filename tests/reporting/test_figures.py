@@ -1,4 +1,4 @@
-"""Charts of very many methods: the best are named, the others can be found by filter and pointer."""
+"""Charts of many methods, where the best are named and all can be found by pointer; forest plots."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ from itertools import product
 from string import ascii_lowercase
 from xml.etree import ElementTree
 
-from eigenbench.reporting.figures import error_against
-from eigenbench.reporting.replicates import RunGroup
+from record_files import plan_of
+
+from eigenbench.reporting.display_names import method_name
+from eigenbench.reporting.figures import error_against, forest_plot
+from eigenbench.reporting.leaderboard import leaderboard
+from eigenbench.reporting.published import compare_published
+from eigenbench.reporting.replicates import RunGroup, group_runs
 
 # Names that end in a letter: those that differ in a number are one family.
 NAMES = ["".join(pair) for pair in product(ascii_lowercase[:6], ascii_lowercase[:10])]
@@ -54,3 +59,20 @@ def test_few_methods_have_a_colour_each(records):
 def test_one_place_makes_no_chart(records):
     groups = groups_of(NAMES[:3], records, [1.0] * 3)
     assert error_against(groups, "test_error", lambda record: record.fit_seconds, "time (s)") is None
+
+
+def test_every_ranked_method_has_a_line_with_its_numbers(suite, few):
+    board = leaderboard(plan_of(suite), "mnist", few)
+    published = compare_published(suite, "mnist", group_runs([plan_of(suite)], few)["quick", "mnist"])
+    root = ElementTree.fromstring(forest_plot(board, published).svg("k"))
+    titles = [title.text for title in root.iter("{*}title")]
+    assert [title.partition(":")[0] for title in titles] == [
+        method_name(line.method) for line in board.itertuples()
+    ]
+    (gem,) = [title for title in titles if title.startswith("GEM: ")]
+    assert gem.endswith("111 [92.3, 133.5], published 108")
+
+
+def test_one_method_is_no_forest(suite, few):
+    board = leaderboard(plan_of(suite), "mnist", few)
+    assert forest_plot(board.head(1), []) is None

@@ -40,23 +40,21 @@ def test_it_writes_the_report_and_says_where(run, tmp_path, capsys):
     assert str(tmp_path / "reports" / "index.html") in capsys.readouterr().err
 
 
-def test_a_truncated_record_is_named_and_does_not_sink_the_rest(run, tmp_path, results_dir, capsys):
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[:200],
+        lambda text: re.sub(r'"test_errors": [0-9.]+', '"test_errors": 1.0', text),
+    ],
+    ids=["truncated", "edited"],
+)
+def test_a_damaged_record_is_named_and_does_not_sink_the_rest(run, tmp_path, results_dir, capsys, damage):
     path = min((results_dir / "quick").rglob("record.json"))
     run_key = read_record(path).run_key
-    path.write_bytes(path.read_bytes()[:200])
+    path.write_text(damage(path.read_text()))
     assert run() == 0
-    page = (tmp_path / "reports" / "index.html").read_text(encoding="utf-8")
     assert str(path) in capsys.readouterr().err
-    assert str(path) in page
-    assert run_key not in (tmp_path / "reports" / "results.csv").read_text(encoding="utf-8")
-
-
-def test_an_edited_record_is_named_and_left_out(run, tmp_path, results_dir, capsys):
-    path = min((results_dir / "quick").rglob("record.json"))
-    run_key = read_record(path).run_key
-    path.write_text(re.sub(r'"test_errors": [0-9.]+', '"test_errors": 1.0', path.read_text()))
-    assert run() == 0
-    assert f"{path}: was changed after it was written" in capsys.readouterr().err
+    assert str(path) in (tmp_path / "reports" / "index.html").read_text(encoding="utf-8")
     assert run_key not in (tmp_path / "reports" / "results.csv").read_text(encoding="utf-8")
 
 

@@ -6,7 +6,6 @@ import hashlib
 import io
 import random
 import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -156,27 +155,6 @@ def test_exhibits_of_one_seed_are_drawn_and_described(page, text):
     ]
     assert page.text.count("Projected seed 0") == 3
     assert "Nothing to see" not in page.text
-
-
-def test_the_page_is_self_contained_and_its_identifiers_differ(page):
-    links = page.values("href") + page.values("xlink:href")
-    outside = {link.split(",")[0] for link in links if not link.startswith("#")}
-    tables = {
-        f"{name}.csv" for name in ("results", "comparison", "leaderboard", "ranks", "pairs", "searches")
-    }
-    assert outside == tables | {"data:image/png;base64"}
-    identifiers = page.values("id")
-    assert [name for name, count in Counter(identifiers).items() if count > 1] == []
-    assert {link[1:] for link in links if link.startswith("#")} <= set(identifiers)
-
-
-def test_the_same_runs_give_the_same_bytes(measured, runs, text, tmp_path):
-    assert build(measured, random.Random(1).sample(runs, len(runs)), tmp_path) == text
-
-
-def test_a_suite_that_has_not_run_gives_a_page(measured, tmp_path):
-    page = Page(build(measured, [], tmp_path))
-    assert page.text.count("no record yet") == 2
 
 
 @pytest.fixture

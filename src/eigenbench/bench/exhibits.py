@@ -60,8 +60,9 @@ class Scatter(BaseExhibit):
         return f"Scatter plot of {len(self.x):,} points with {len(set(self.labels)):,} labels: {self.title}."
 
     def legend(self) -> str:
-        """Say what colours mean where they are too many to be named."""
-        return "one colour and shape per label" if len(set(self.labels)) > MAX_NAMES else ""
+        """Say what to see, and what colours mean where they are too many to be named."""
+        apart = "labels that lie apart are easy to separate"
+        return f"one colour and shape per label; {apart}" if len(set(self.labels)) > MAX_NAMES else apart
 
 
 class Histogram(BaseExhibit):
@@ -114,8 +115,8 @@ class Images(BaseExhibit):
         return f"Images of {self.height} × {self.width} pixels, {rows}: {self.title}."
 
     def legend(self) -> str:
-        """Say that grey levels of two images cannot be compared."""
-        return "each image scaled on its own, from black to white"
+        """Say that shapes, and not grey levels, of two images can be compared."""
+        return "each image scaled on its own, from black to white: compare shapes, not brightness"
 
 
 class Boxes(BaseExhibit):

@@ -75,7 +75,7 @@ def experiment_figures(
     ``anchor`` begins every identifier, and is unique on the page.
     """
     found = [] if split_size(spec.headline)[1] else _against_costs(spec, groups, anchor)
-    return found + _curves(groups, anchor)
+    return found + _curves(spec, groups, anchor)
 
 
 def ranking_figures(ranks: SuiteRanks, anchor: str) -> list[CaptionedFigure]:
@@ -181,15 +181,17 @@ _CURVES = {
 }
 
 
-def _curves(groups: Sequence[RunGroup], anchor: str) -> list[CaptionedFigure]:
+def _curves(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str) -> list[CaptionedFigure]:
+    better = "lower is better; " if headline_direction(spec) else "higher is better; "
     names = dict.fromkeys(name for group in groups for record in group.finished for name in record.curves)
     found = []
     for number, name in enumerate(names, start=1):
         label = curve_label(name)
+        direction = better if name.partition("_by_")[0] == split_size(spec.headline)[0] else ""
         found += _drawn(
             f"{anchor}-curve-{number}-{re.sub('[^A-Za-z0-9]+', '-', name)}",
             mean_curves(groups, name),
-            f"{sentence(label)}: {_CURVES.get(name, _MEAN_CURVE)}{_partial_note(groups)}",
+            f"{sentence(label)}: {direction}{_CURVES.get(name, _MEAN_CURVE)}{_partial_note(groups)}",
             f"Line plot of {label}, one line per method; the values are in the run records.",
         )
     return found

@@ -31,7 +31,7 @@ from eigenbench.reporting.leaderboard import TIED, line_titles, tie_group_of
 from eigenbench.reporting.parameters import parameters_of
 from eigenbench.reporting.published import PublishedComparison
 from eigenbench.reporting.replicates import RunGroup, headline_direction
-from eigenbench.reporting.shown_table import NONE, Cell, Column, Row, ShownTable
+from eigenbench.reporting.shown_table import NONE, Cell, Column, Row, ShownTable, columns_of
 from eigenbench.reporting.suite_ranks import SuiteRanks
 
 _BOLD = "the best, and ties with it, are bold"
@@ -190,16 +190,10 @@ def _published_cells(row: PublishedComparison, machines: Callable[[Any], str]) -
 def ranks_table(name: str, found: SuiteRanks, metric: MetricStyle) -> ShownTable:
     """Describe mean ranks over datasets, and each competitor against the one of the best rank."""
     best = str(found.ranks.index[0])
-    columns = [
-        Column("Method and classifier"),
-        Column("Mean rank", True),
-        Column("Wins / ties / losses of the best", True),
-        Column("p (Holm)" if found.shows_holm else "p", True),
-        Column("Ratio of errors", True),
-        Column("Conclusion"),
-        Column("Time (s)", True),
-        Column("Failed on", True),
-    ]
+    p_heading = "p (Holm)" if found.shows_holm else "p"
+    tested = ("Mean rank", "Wins / ties / losses of the best", p_heading, "Ratio of errors")
+    costs = ("Time (s)", "Failed on")
+    headings = ("Method and classifier", *tested, "Conclusion", *costs)
     rows = []
     for label, line in found.ranks.iterrows():
         pair = None if label == best else found.pairs.loc[(best, label)]
@@ -227,18 +221,13 @@ def ranks_table(name: str, found: SuiteRanks, metric: MetricStyle) -> ShownTable
         f"best, {label_name(best)}, against each other: p of Wilcoxon's signed-rank test, geometric mean of "
         "the ratio of errors. Ratios within 10 % are equivalent. ◆ marks the Pareto front of rank and time."
     )
-    return ShownTable(name, caption, columns, rows)
+    return ShownTable(name, caption, columns_of(*headings, numeric=(*tested, *costs)), rows)
 
 
 def pairs_table(name: str, found: SuiteRanks, metric: MetricStyle) -> ShownTable:
     """Describe the tests of all pairs of competitors."""
     headings = ("Wins", "Ties", "Losses", "p", *(["p (Holm)"] if found.shows_holm else []), "Ratio of errors")
-    columns = [
-        Column("First"),
-        Column("Second"),
-        *(Column(text, True) for text in headings),
-        Column("Conclusion"),
-    ]
+    columns = columns_of("First", "Second", *headings, "Conclusion", numeric=headings)
     rows = [
         Row(
             (
@@ -312,7 +301,7 @@ def _measure_table(
         )
         for group in groups
     ]
-    columns = [Column("Method"), *(Column(heading, True) for heading in headings)]
+    columns = columns_of("Method", *headings, numeric=headings)
     return ShownTable(name, caption, columns, rows, title=title)
 
 

@@ -11,20 +11,14 @@ from eigenbench.reporting.display_names import dataset_name
 from eigenbench.reporting.formatting import count, metric_style, seconds, sentence
 from eigenbench.reporting.parameters import search_summary
 from eigenbench.reporting.replicates import RunGroup, reason, total_seconds
-from eigenbench.reporting.shown_table import NONE, Cell, Column, Row, ShownTable
+from eigenbench.reporting.shown_table import NONE, Cell, Row, ShownTable, columns_of
 
 Link = Callable[[Record], str]
 
 
 def problems_table(name: str, groups: Iterable[RunGroup], log_link: Link) -> ShownTable | None:
     """Describe the runs without a result, and those whose result is doubtful; None without any."""
-    columns = [
-        Column("Method and classifier"),
-        Column("Seed"),
-        Column("Status"),
-        Column("Reason"),
-        Column("Log"),
-    ]
+    columns = columns_of("Method and classifier", "Seed", "Status", "Reason", "Log")
     rows = []
     for group in groups:
         for record in group.records:
@@ -54,13 +48,8 @@ def _problems(record: Record) -> Iterator[tuple[str, str]]:
 
 def searches_table(name: str, groups: Iterable[RunGroup]) -> ShownTable | None:
     """Describe the hyperparameter searches; None without any."""
-    columns = [
-        Column("Method and classifier"),
-        Column("Candidates", True),
-        Column("Selected, by seed"),
-        Column("Validation score", True),
-        Column("Scores of all", True),
-    ]
+    numbers = ("Candidates", "Validation score", "Scores of all")
+    headings = ("Method and classifier", "Candidates", "Selected, by seed", *numbers[1:])
     rows = [
         Row((Cell(group.title), *map(Cell, search_summary(searches))), group.filter_name)
         for group in groups
@@ -70,7 +59,7 @@ def searches_table(name: str, groups: Iterable[RunGroup]) -> ShownTable | None:
         "Hyperparameter searches on held-out training rows; the selected candidate was refitted on all "
         "training rows. Every candidate is in searches.csv."
     )
-    return ShownTable(name, caption, columns, rows) if rows else None
+    return ShownTable(name, caption, columns_of(*headings, numeric=numbers), rows) if rows else None
 
 
 def runs_table(
@@ -78,14 +67,8 @@ def runs_table(
 ) -> ShownTable:
     """Describe every run, with the command that makes it."""
     style = metric_style(headline)
-    columns = [
-        Column("Method and classifier"),
-        Column("Seed", True),
-        Column("Status"),
-        Column(sentence(style.heading), True),
-        Column("Time (s)", True),
-        Column("Command"),
-    ]
+    numbers = ("Seed", sentence(style.heading), "Time (s)")
+    headings = ("Method and classifier", "Seed", "Status", *numbers[1:], "Command")
     rows = []
     for place, group in enumerate(groups):
         for number, record in enumerate(group.records):
@@ -102,19 +85,13 @@ def runs_table(
         "Every run, with the command that makes it. Seeds link to records, states to logs. All metrics and "
         "keys are in results.csv."
     )
-    return ShownTable(name, caption, columns, rows)
+    return ShownTable(name, caption, columns_of(*headings, numeric=numbers), rows)
 
 
 def experiments_table(views: Iterable[Any], *, several: bool) -> ShownTable:
     """Describe the best of each experiment, and whether that is significant."""
-    columns = [
-        *([Column("Suite")] if several else []),
-        Column("Dataset"),
-        Column("Best method"),
-        Column("Result"),
-        Column("Significant"),
-        Column("Reproduced"),
-    ]
+    headings = ("Dataset", "Best method", "Result", "Significant", "Reproduced")
+    columns = columns_of(*(["Suite"] if several else []), *headings)
     rows = []
     for view in views:
         found = view.headline_results
@@ -150,14 +127,14 @@ def suites_table(views: Iterable[Any]) -> ShownTable:
         )
         for view in views
     ]
-    columns = [Column("Suite"), *(Column(heading, True) for heading in headings)]
+    columns = columns_of("Suite", *headings, numeric=headings)
     return ShownTable("suites", "Suites: published numbers by verdict, and runs by status.", columns, rows)
 
 
 def deviations_table(suite: Suite) -> ShownTable:
     """Describe what deviates from the paper, and why."""
     rows = [Row((Cell(row.paper), Cell(row.here), Cell(row.why))) for row in suite.deviations]
-    columns = [Column("Paper"), Column("Here"), Column("Why")]
+    columns = columns_of("Paper", "Here", "Why")
     return ShownTable(f"{suite.name}-deviations", "Deviations from the paper.", columns, rows)
 
 
@@ -178,7 +155,7 @@ def environments_table(environments: Iterable[tuple[dict[str, Any], int]]) -> Sh
             Cell(", ".join(f"{name} {version}" for name, version in sorted(found["packages"].items()))),
         )
         rows.append(Row(cells))
-    columns = [Column("Runs", True), *(Column(heading) for heading in headings)]
+    columns = columns_of("Runs", *headings, numeric=("Runs",))
     return ShownTable("environments", "Environments of the runs.", columns, rows)
 
 
@@ -202,5 +179,5 @@ def datasets_table(infos: Iterable[dict[str, Any]]) -> ShownTable:
         for info in infos
     ]
     texts = ("Split", "Source", "Licence", "SHA-256 of the prepared form")
-    columns = [Column("Dataset"), *(Column(text, True) for text in counts), *map(Column, texts)]
+    columns = columns_of("Dataset", *counts, *texts, numeric=counts)
     return ShownTable("datasets", "Data as used.", columns, rows)

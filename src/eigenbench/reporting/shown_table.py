@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -39,6 +39,11 @@ class Column:
     heading: str
     numeric: bool = False
     extra: bool = False
+
+
+def columns_of(*headings: str, numeric: Collection[str] = ()) -> list[Column]:
+    """Return columns that are shown at first, of which some hold numbers."""
+    return [Column(heading, heading in numeric) for heading in headings]
 
 
 @dataclass(frozen=True)
