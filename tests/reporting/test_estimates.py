@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
-from eigenbench.reporting.estimates import OVER_ROWS, OVER_SEEDS, estimate, within_range
+from eigenbench.reporting.replicates import OVER_ROWS, OVER_SEEDS, estimate, within_range
 
 
 def wilson(errors: int, rows: int) -> tuple[float, float]:

@@ -65,7 +65,7 @@ def test_every_ranked_method_has_a_line_with_its_numbers(suite, few):
     board = leaderboard(plan_of(suite), "mnist", few)
     published = compare_published(suite, "mnist", group_runs([plan_of(suite)], few)["quick", "mnist"])
     root = ElementTree.fromstring(forest_plot(board, published).svg("k"))
-    titles = [title.text for title in root.iter("{*}title")]
+    titles = [title.text for title in root.iterfind(".//{*}title")]
     assert [title.partition(":")[0] for title in titles] == [
         method_name(line.method) for line in board.itertuples()
     ]

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from record_files import plan_of
 
 from eigenbench.bench.suites.parts import PublishedNumber
-from eigenbench.reporting.estimates import prediction_interval
 from eigenbench.reporting.published import (
     Judgement,
     compare_all_published,
@@ -19,7 +18,7 @@ from eigenbench.reporting.published import (
     judge,
     verdict_counts,
 )
-from eigenbench.reporting.replicates import group_runs
+from eigenbench.reporting.replicates import estimate, group_runs, prediction_interval
 
 
 def published(value: float, lower_is_better: bool = True, **fields) -> PublishedNumber:
@@ -76,8 +75,6 @@ def test_the_interval_of_the_source_counts():
 
 @given(st.lists(st.floats(0.2, 0.4), min_size=2, max_size=9, unique=True))
 def test_the_prediction_is_wider_than_the_interval_of_the_mean_by_the_root_of_one_more(values):
-    from eigenbench.reporting.estimates import estimate
-
     found = estimate("loss", values, deterministic=False, n_test=100)
     low, high = prediction_interval("loss", values, deterministic=False, n_test=100)
     assert high - low == pytest.approx(math.sqrt(1 + len(values)) * (found.high - found.low))

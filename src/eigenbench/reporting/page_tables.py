@@ -14,7 +14,6 @@ from eigenbench.reporting.display_names import (
     label_name,
     method_name,
 )
-from eigenbench.reporting.estimates import KINDS
 from eigenbench.reporting.formatting import (
     MetricStyle,
     by_size,
@@ -30,7 +29,7 @@ from eigenbench.reporting.formatting import (
 from eigenbench.reporting.leaderboard import TIED, line_titles, tie_group_of
 from eigenbench.reporting.parameters import parameters_of
 from eigenbench.reporting.published import PublishedComparison
-from eigenbench.reporting.replicates import RunGroup, headline_direction
+from eigenbench.reporting.replicates import KINDS, RunGroup, headline_direction
 from eigenbench.reporting.shown_table import NONE, Cell, Column, Row, ShownTable, columns_of
 from eigenbench.reporting.suite_ranks import SuiteRanks
 

@@ -12,9 +12,8 @@ from eigenbench.bench.suites.parts import PublishedNumber
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.display_names import experiment_name, method_name
-from eigenbench.reporting.estimates import Estimate
 from eigenbench.reporting.formatting import metric_style
-from eigenbench.reporting.replicates import Groups, RunGroup, find_group
+from eigenbench.reporting.replicates import Estimate, Groups, RunGroup, find_group
 from eigenbench.reproduction.receipt import MachineCounts
 
 COLUMNS = (

@@ -21,9 +21,8 @@ from eigenbench.reporting.drawing import (
     names_height,
     tick_text,
 )
-from eigenbench.reporting.estimates import Estimate, estimate
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
-from eigenbench.reporting.replicates import RunGroup
+from eigenbench.reporting.replicates import Estimate, RunGroup, estimate
 
 _WIDTH = 5.5
 _MAX_STEP_TICKS = 8
