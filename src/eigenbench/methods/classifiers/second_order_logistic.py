@@ -87,15 +87,21 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         Wrap a map that is fitted already in :class:`sklearn.frozen.FrozenEstimator` to use it as it is; if
         it saw the labels of rows that are held out here, their loss is optimistic and the fit stops late.
         It must treat each row alone.
-    fit_intercept, cache_size, class_weight
-        As for :class:`~eigenbench.CalibratedLeastSquares`.
+    fit_intercept : bool, default=True
+        Whether to add a constant feature.
+    cache_size : float or "auto", default="auto"
+        Memory for feature blocks kept between passes, in MB. Blocks beyond it are computed again in every
+        pass; the result does not depend on it. "auto" takes half of this job's part of the free memory.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes in the loss, which multiply those of their rows; "balanced" makes those of all
+        classes add up to the same. The feature map does not get them.
     random_state : int, RandomState instance or None, default=None
         Seed of the choice of held-out rows and of the sample.
 
     Attributes
     ----------
-    classes_, feature_map_, n_features_in_
-        As those of :class:`~eigenbench.CalibratedLeastSquares`.
+    classes_ : ndarray of shape (c,)
+        Class labels.
     coef_ : ndarray of shape (c, D), or (1, D) for two classes, float64
         Weights.
     intercept_ : ndarray of shape (c,), or (1,), float64
@@ -110,6 +116,10 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         Mean log loss plus penalty on the rows trained on, in nats, at each point.
     validation_curve_ : ndarray of shape (n_iter,)
         Mean log loss on the held-out rows; NaN when nothing is held out of this descent.
+    feature_map_ : transformer or None
+        The fitted map.
+    n_features_in_ : int
+        Number of inputs d.
 
     Notes
     -----

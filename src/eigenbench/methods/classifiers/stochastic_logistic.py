@@ -89,19 +89,22 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         Wrap a map that is fitted already in :class:`sklearn.frozen.FrozenEstimator` to use it as it is. It
         must treat each row alone, and several threads call its ``transform`` at once where BLAS may have
         several (see the notes).
-    fit_intercept, class_weight
-        As for :class:`~eigenbench.CalibratedLeastSquares`.
+    fit_intercept : bool, default=True
+        Whether to add a constant feature.
     cache_size : float or "auto", default="auto"
         Memory for features kept between passes, in MB. Those of the other rows are made again in every
         pass; the result does not depend on it but for rounding. "auto" takes half of this job's part of the
         free memory.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes in the loss, which multiply those of their rows; "balanced" makes those of all
+        classes add up to the same. The feature map does not get them.
     random_state : int, RandomState instance or None, default=None
         Seed of the held-out rows, the sample, and the order of rows.
 
     Attributes
     ----------
-    classes_, feature_map_, n_features_in_
-        As those of :class:`~eigenbench.CalibratedLeastSquares`.
+    classes_ : ndarray of shape (c,)
+        Class labels.
     coef_ : ndarray of shape (c, D), or (1, D) for two classes
         Weights.
     intercept_ : ndarray of shape (c,), or (1,), float64
@@ -113,6 +116,10 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
     loss_curve_, validation_curve_ : ndarray
         Mean log loss in nats in each pass, of the rows as they were met, and after it, of the held-out rows
         (NaN without any).
+    feature_map_ : transformer or None
+        The fitted map.
+    n_features_in_ : int
+        Number of inputs d.
 
     Notes
     -----

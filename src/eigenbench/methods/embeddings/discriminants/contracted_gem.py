@@ -43,8 +43,10 @@ class ContractedGEM(DetectorEmbedding):
 
     Parameters
     ----------
-    gamma, theta
-        As for :class:`~eigenbench.GEM`.
+    gamma : float, default=0.5
+        Regularisation γ ≥ 0 of the denominator, as a multiple of its mean eigenvalue.
+    theta : float, default=0.0
+        Only detectors with λ ≥ θ are kept.
     top : int or None, default=None
         The largest number of detectors of each numerator and denominator.
     n_slices : int or None, default=None
@@ -66,8 +68,8 @@ class ContractedGEM(DetectorEmbedding):
         The directions v as columns, λ descending within a numerator and denominator; the entry of largest
         absolute value of each is positive. They are scaled to a mean square of 1 in the denominator
         (with γ), and λ in the numerator.
-    eigenvalues_, n_features_in_
-        As those of :class:`~eigenbench.GEM`.
+    eigenvalues_ : ndarray of shape (m,), float64
+        The eigenvalue λ of each detector.
     pairs_ : ndarray of shape (m, 3)
         Contraction, numerator and denominator of each detector. Numerator and denominator are slices, 0 the
         lowest, or without slices 0 for the negative and 1 for the positive part.
@@ -75,6 +77,8 @@ class ContractedGEM(DetectorEmbedding):
         The vectors u.
     target_mean_ : ndarray of shape (q,), float64
         The mean :math:`\bar y`.
+    n_features_in_ : int
+        Number of inputs d.
 
     Notes
     -----

@@ -34,8 +34,10 @@ class PerClassPCA(MomentEmbedding):
         Mean squares of the projections of their own class, descending within a class.
     component_classes_ : ndarray of shape (k,)
         The class of each direction.
-    mean_, n_features_in_
-        As those of :class:`~eigenbench.OrientedPCA`.
+    mean_ : ndarray of shape (d,), float64
+        Zero: the moments are not centred.
+    n_features_in_ : int
+        Number of inputs d.
 
     Notes
     -----

@@ -42,8 +42,10 @@ class SIR(MomentEmbedding):
         The directions as rows; projections have unit variance.
     eigenvalues_ : ndarray of shape (k,), float64
         Share of the variance of each projection that lies between slices, descending, from 0 to 1.
-    mean_, n_features_in_
-        As those of :class:`~eigenbench.FisherLDA`.
+    mean_ : ndarray of shape (d,), float64
+        Mean of the rows; it maps to zero.
+    n_features_in_ : int
+        Number of inputs d.
 
     Notes
     -----

@@ -30,8 +30,10 @@ class VCA(MomentEmbedding):
         The directions as rows, of unit length.
     eigenvalues_ : ndarray of shape (k,), float64
         Mean squares of the projections, ascending.
-    mean_, n_features_in_
-        As those of :class:`~eigenbench.OrientedPCA`.
+    mean_ : ndarray of shape (d,), float64
+        Zero: the moment is not centred.
+    n_features_in_ : int
+        Number of inputs d.
 
     Notes
     -----

@@ -24,12 +24,18 @@ class CRAFT(PolynomialKernelMap):
 
     Parameters
     ----------
-    degree, a, n_components, rows
-        As for :class:`~eigenbench.RandomMaclaurin`.
+    degree : int, default=7
+        The power p ≥ 1.
+    a : float, default=4.0
+        The scale a ≥ 2 of the kernel.
+    n_components : int, default=512
+        Number of features D.
     base : {"maclaurin", "tensor_sketch"}, default="maclaurin"
         The wide map.
     up_components : int or None, default=None
         Width E ≥ D of the wide map; None takes the next power of two of 4D.
+    rows : {"normalize", "check"}, default="normalize"
+        Scale rows to unit length, or refuse rows that are not.
     random_state : int, RandomState instance or None, default=None
         Seed of both steps.
 

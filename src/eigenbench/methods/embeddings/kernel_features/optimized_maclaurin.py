@@ -28,11 +28,15 @@ class OptimizedMaclaurin(MaclaurinMap):
 
     Parameters
     ----------
-    degree, a, rows
-        As for :class:`~eigenbench.RandomMaclaurin`.
+    degree : int, default=7
+        The power p ≥ 1.
+    a : float, default=4.0
+        The scale a ≥ 2 of the kernel.
     n_components : int, default=512
         Number of features D. With p or fewer the D powers of largest :math:`a_n` have one each, and the
         estimate is biased by the others.
+    rows : {"normalize", "check"}, default="normalize"
+        Scale rows to unit length, or refuse rows that are not.
     random_state : int, RandomState instance or None, default=None
         Seed of the signs and of the sampled rows.
 

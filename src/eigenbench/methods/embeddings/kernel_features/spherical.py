@@ -55,8 +55,10 @@ class SphericalRandomFeatures(KnownProductMoments, PolynomialKernelMap):
     ----------
     degree : float, default=7
         The power p ≥ 1 of the polynomial kernel, an integer or not.
-    a, n_components, rows
-        As for :class:`~eigenbench.RandomMaclaurin`.
+    a : float, default=4.0
+        The scale a ≥ 2 of the polynomial kernel.
+    n_components : int, default=512
+        Number of features D.
     n_gaussians : int, default=10
         Terms N of the mixture.
     kernel : callable or None, default=None
@@ -72,6 +74,8 @@ class SphericalRandomFeatures(KnownProductMoments, PolynomialKernelMap):
         transforms, nearly uniform, which cost O(log d) per feature for dense rows.
     phases : {"paired", "random"}, default="paired"
         A cosine and a sine for each of D/2 frequencies, or a cosine with a random phase for each of D.
+    rows : {"normalize", "check"}, default="normalize"
+        Scale rows to unit length, or refuse rows that are not.
     random_state : int, RandomState instance or None, default=None
         Seed of the starts, the sampled rows and the frequencies.
 

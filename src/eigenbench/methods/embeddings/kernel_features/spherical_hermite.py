@@ -52,8 +52,10 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
 
     Parameters
     ----------
-    degree, a, rows
-        As for :class:`~eigenbench.RandomMaclaurin`.
+    degree : int, default=7
+        The power p ≥ 1.
+    a : float, default=4.0
+        The scale a ≥ 2 of the kernel.
     n_components : int, default=512
         Number of features D. With fewer than min(p, 3) + 1 of them the last of the parts (constant, linear,
         even, odd) are left out, and only then is the estimate biased.
@@ -61,6 +63,8 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
         m is the direction of the mean of the extended training rows, or that of the constant coordinate
         (an ordinary Maclaurin expansion, which depends on the rows through the shares alone). Both are
         unbiased for any rows; "mean" has the smaller variance for rows like those given to ``fit``.
+    rows : {"normalize", "check"}, default="normalize"
+        Scale rows to unit length, or refuse rows that are not.
     random_state : int, RandomState instance or None, default=None
         Seed of the directions and of the sampled rows.
 

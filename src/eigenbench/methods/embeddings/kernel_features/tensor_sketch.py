@@ -30,13 +30,17 @@ class TensorSketch(KnownProductMoments, PolynomialKernelMap):
 
     Parameters
     ----------
-    degree, a, rows
-        As for :class:`~eigenbench.RandomMaclaurin`.
+    degree : int, default=7
+        The power p ≥ 1.
+    a : float, default=4.0
+        The scale a ≥ 2 of the kernel.
     n_components : int, default=512
         Number of features D, any number; products of small primes make the Fourier transform fast.
     complex : bool, default=False
         Draw signs from 1, −1, i and −i, and take the real and imaginary parts of ⌊D/2⌋ complex features [2]_;
         of an odd D the last feature is zero. The error falls for small p.
+    rows : {"normalize", "check"}, default="normalize"
+        Scale rows to unit length, or refuse rows that are not.
     random_state : int, RandomState instance or None, default=None
         Seed of the hash functions.
 
