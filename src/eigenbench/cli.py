@@ -59,8 +59,7 @@ def run(context: typer.Context) -> None:
 
     Give a suite by its name or by the path of its file. In a checkout, ``snakemake`` does the same.
     """
-    command = snakemake_command()
-    raise typer.Exit(run_stoppable([*command, *_snakemake_arguments(context.args)]))
+    raise typer.Exit(run_stoppable([*snakemake_command(), *_snakemake_arguments(context.args)]))
 
 
 def _snakemake_arguments(arguments: list[str]) -> list[str]:
