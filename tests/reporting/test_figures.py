@@ -6,6 +6,8 @@ from itertools import product
 from string import ascii_lowercase
 from xml.etree import ElementTree
 
+import numpy as np
+from matplotlib.figure import Figure
 from record_files import plan_of
 
 from eigenbench.reporting.display_names import method_name
@@ -71,6 +73,20 @@ def test_every_ranked_method_has_a_line_with_its_numbers(suite, few):
     ]
     (gem,) = [title for title in titles if title.startswith("GEM: ")]
     assert gem.endswith("111 [92.3, 133.5], published 108")
+
+
+def test_a_forest_holds_intervals_and_published_numbers(suite, few):
+    board = leaderboard(plan_of(suite), "mnist", few)
+    published = compare_published(suite, "mnist", group_runs([plan_of(suite)], few)["quick", "mnist"])
+    board.loc[0, "ci_high"] = 10 * board["mean"].max()
+    figure = Figure()
+    forest_plot(board, published).draw(figure)
+    (axes,) = figure.axes
+    left, right = axes.get_xlim()
+    drawn = np.concatenate([line.get_xdata() for line in axes.lines])
+    assert {row.number.value for row in published if row.group} <= set(drawn)
+    assert left <= drawn.min()
+    assert drawn.max() <= right < 3 * board["mean"].max()
 
 
 def test_one_method_is_no_forest(suite, few):

@@ -230,10 +230,18 @@ def forest_plot(board: pd.DataFrame, published: Iterable[PublishedComparison]) -
     }
     style = metric_style(metric)
     means = [style.scale * line["mean"] for line in lines]
+    ends = [style.scale * line[end] for line in lines for end in ("ci_low", "ci_high") if pd.notna(line[end])]
+    shown = [
+        style.scale * numbers[key]
+        for line in lines
+        if (key := (line["method"], line["classifier"])) in numbers
+    ]
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         several = sum(line["tied"] is True for line in lines) > 1
+        is_log = log_if_wide(axes, "x", means, least=8)
+        limits = (-np.inf, np.inf) if is_log else _forest_limits(means, ends, shown)
         for place, line in enumerate(lines):
             _forest_line(
                 axes,
@@ -242,34 +250,62 @@ def forest_plot(board: pd.DataFrame, published: Iterable[PublishedComparison]) -
                 titles[place],
                 style.scale,
                 numbers.get((line["method"], line["classifier"])),
+                limits,
             )
             if several and line["tied"] is True:
                 axes.axhspan(place - 0.5, place + 0.5, color=COLOURS[0], alpha=0.12, linewidth=0)
         axes.set_yticks(range(len(lines)), titles, fontsize=8)
         axes.set_ylim(len(lines) - 0.4, -0.6)
-        spread = max(means) - min(means) or abs(max(means)) or 1.0
-        if not log_if_wide(axes, "x", means, least=8):
-            axes.set_xlim(min(means) - 0.2 * spread, max(means) + 0.2 * spread)
+        if not is_log:
+            axes.set_xlim(*limits)
         axes.set_xlabel(style.heading)
         axes.grid(False, axis="y")
 
     return Drawing(draw, (_FOREST_WIDTH, 0.6 + _LINE * len(lines)))
 
 
+def _forest_limits(
+    means: Sequence[float], ends: Sequence[float], published: Sequence[float]
+) -> tuple[float, float]:
+    """Return limits that hold means and published numbers, and ends up to the span of the means away."""
+    spread = max(means) - min(means) or abs(max(means)) or 1.0
+    low, high = np.clip([min(ends, default=means[0]), max(ends, default=means[0])], *_widened(means, spread))
+    inside = [*means, *published, low, high]
+    return _widened(inside, 0.05 * spread)
+
+
+def _widened(values: Sequence[float], margin: float) -> tuple[float, float]:
+    return min(values) - margin, max(values) + margin
+
+
 def _forest_line(
-    axes: Any, place: int, line: dict[str, Any], title: str, scale: float, number: float | None
+    axes: Any,
+    place: int,
+    line: dict[str, Any],
+    title: str,
+    scale: float,
+    number: float | None,
+    limits: tuple[float, float],
 ) -> None:
     style = metric_style(str(line["metric"]))
     method = method_name(str(line["method"]))
     ends = [None if pd.isna(line[end]) else line[end] for end in ("ci_low", "ci_high")]
     interval = [scale * end for end in ends if end is not None]
     if number is not None:
-        axes.plot(scale * number, place, "D", color=COLOURS[1], fillstyle="none", gid=hover_id(method))
+        axes.plot(
+            scale * number,
+            place,
+            "D",
+            color=COLOURS[1],
+            fillstyle="none",
+            clip_on=False,
+            gid=hover_id(method),
+        )
     text = f"{title}: {style.measured(line['mean'])} {style.interval(*ends)}".strip()
     text += f", published {style.exact(number)}" if number is not None else ""
     colour = COLOURS[0 if line["rank"] == 1 or line["tied"] is True else 7]
     mean = scale * line["mean"]
-    low, high = interval if len(interval) == 2 else (mean, mean)
+    low, high = np.clip(interval, *limits) if len(interval) == 2 else (mean, mean)
     axes.plot(
         [low, mean, high],
         3 * [place],

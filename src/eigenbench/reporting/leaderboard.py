@@ -270,10 +270,10 @@ def comparison_notes(board: pd.DataFrame) -> list[str]:
     if not (board["p_value"].notna()).any():
         return []
     style = metric_style(str(board["metric"].iloc[0]))
-    unit = " points" if style.unit == "%" else ""
+    unit = " points" if style.unit == "%" else f" in {style.label}"
     found = f"{style.measured(float(board['detectable'].median()))}{unit}"
     basis = board["compared_over"].dropna().iloc[0]
-    notes = [f"Compared over {basis}: this test finds a difference of {found} in 80 % of repetitions."]
+    notes = [f"Compared over {basis}. Power 80 % for a difference of {found}."]
     if board["tied"].fillna(False).sum() > 1:
         notes[0] = f"{TIED} ties with the best. {notes[0]}"
     open_ones = board[board["n_to_settle"].notna()].sort_values("n_to_settle")

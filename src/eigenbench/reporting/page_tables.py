@@ -144,7 +144,7 @@ def published_table(
     ]
     caption = "Published beside measured: mean over seeds with its 95 % interval, and the verdict."
     if any(row.uncertain for row in rows):
-        caption += " † Within tolerance, but uncertain."
+        caption += " † The mean is outside the tolerance, but a single run could reach the published number."
     anchors: dict[str, str] = {}
     shown, heading = [], ""
     for row in rows:
