@@ -27,9 +27,10 @@ def start():
     """Start a command by `run_stoppable`; return the process that calls it, and the id of the command's."""
     started = []
 
-    def run(first=""):
+    def run(first="", preexec_fn=None):
         command = [sys.executable, "-c", STARTER, CHILD.format(first=first)]
-        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        started.append(subprocess.Popen(command, preexec_fn=preexec_fn, **pipes))
         return started[-1], int(started[-1].stdout.readline())
 
     yield run
@@ -53,6 +54,13 @@ def test_one_signal_interrupts_the_command(start, number):
     _, said = starter.communicate(timeout=30)
     assert starter.returncode == 128 + signal.SIGINT
     assert said.endswith("Stopped. Finished work is kept; the same command continues.\n")
+    assert not is_there(child)
+
+
+def test_a_signal_interrupts_a_command_in_the_background_of_a_shell(start):
+    starter, child = start(preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    starter.terminate()
+    starter.communicate(timeout=30)
     assert not is_there(child)
 
 

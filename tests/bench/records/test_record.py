@@ -149,12 +149,15 @@ def beside(tmp_path, record):
 
 
 def test_files_that_are_intact_or_not_used_are_no_obstacle(beside):
-    beside.with_name("model.skops").write_bytes(b"other")
+    model = beside.with_name("model.skops")
+    intact = model.read_bytes()
+    model.write_bytes(b"other")
     assert read_record_and_files(beside, "predictions.npz") == read_record(beside)
     beside.with_name("predictions.npz").unlink()
     assert read_record_and_files(beside, "predictions.npz") == read_record(beside), (
         "what is absent is not used"
     )
+    model.write_bytes(intact)
     with pytest.raises(DamagedFileError, match=r"predictions\.npz: cannot be read"):
         read_sealed(beside)
 

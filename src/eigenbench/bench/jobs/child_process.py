@@ -26,9 +26,15 @@ def end_with_parent(parent: int | None = None, sent: int = signal.SIGKILL) -> No
 def run_stoppable(command: Sequence[str]) -> int:
     """Run a command and return its exit code; a signal interrupts all that it started, a second one kills it.
 
-    Snakemake alone would wait for its jobs after SIGTERM, and print a traceback after a second Ctrl-C.
+    Snakemake alone waits for its jobs after SIGTERM, and prints a traceback after a second Ctrl-C. A shell
+    lets the commands that it starts in the background ignore SIGINT; here they heed it.
     """
-    process = subprocess.Popen(command, process_group=0, preexec_fn=end_with_parent)
+
+    def prepare() -> None:
+        end_with_parent()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    process = subprocess.Popen(command, process_group=0, preexec_fn=prepare)
     asked = 0
 
     def stop(number: int, frame: FrameType | None) -> None:
