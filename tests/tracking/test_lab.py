@@ -81,8 +81,9 @@ def check_whole(uri):
     assert {len(run.inputs.dataset_inputs) for run in runs} == {1}
     models = client.search_logged_models(list(experiments.values()))
     best = {f"{seed:016x}" for seed in (1, 0, 10, 20)}
-    assert {model.tags["run_key"] for model in models} == best
-    assert len(models) == len(best), "one of each suite: its first seed, as all are equal"
+    kept = [model.tags["run_key"] for model in models]
+    assert best <= set(kept) <= expected, "the first seed of each suite, as all are equal, and former bests"
+    assert len(kept) == len(set(kept))
     summaries = {
         run.data.tags["suite"]: (run.info.run_id, run.data.metrics["seeds"])
         for found in experiments.values()
