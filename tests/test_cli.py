@@ -9,7 +9,7 @@ from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.recipes import RECIPES
 from eigenbench.cli import app
-from eigenbench.project_files import snakemake_command
+from eigenbench.project_files import project_folder, snakemake_command
 
 pytestmark = pytest.mark.workflow
 
@@ -117,7 +117,8 @@ def test_list_suites_gives_minutes():
     assert lines[0].split("  ")[0] == "suite"
     assert "minutes on 2 cores" in lines[0]
     (quick,) = [line.split(maxsplit=2) for line in lines if line.startswith("quick ")]
-    assert quick[1] == "6"
+    suite = project_folder() / "config" / "suites" / "quick.yaml"
+    assert f"\nminutes: {quick[1]}\n" in suite.read_text(encoding="utf-8")
 
 
 def test_show_without_results_says_what_is_not_run(tmp_path):
