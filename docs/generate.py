@@ -36,6 +36,7 @@ MODULES = {
     "eigenbench.comparison.pareto": "Comparison: Pareto fronts",
     "eigenbench.methods.metrics.ranking": "Metrics of rankings",
     "eigenbench.methods.metrics.multilabel": "Metrics of multilabel predictions",
+    "eigenbench.methods.metrics.calibration": "Metric of probabilities",
     "eigenbench.methods.metrics.label_graph": "Metrics of label graphs",
 }
 

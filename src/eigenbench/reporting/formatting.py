@@ -58,6 +58,7 @@ _STYLES: dict[str, _Look] = {
     "errors": ("", 1.0, 1),
     "log_loss": ("nats", 1.0, 4),
     "brier": ("", 1.0, 4),
+    "calibration_error": ("%", 100.0, 2),
 }
 #: Errors of one-example nearest neighbours are published as fractions.
 _FRACTION: _Look = ("", 1.0, 4)

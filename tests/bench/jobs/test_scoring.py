@@ -69,7 +69,7 @@ def test_a_class_that_was_never_seen_counts_as_an_error_with_finite_loss(digits)
 def test_without_probabilities_there_is_no_log_loss_or_brier_score(digits):
     X, y = digits
     scores = score_classes(LinearSVC().fit(X[:300], y[:300]), X, y, 10)
-    assert {"log_loss", "brier"}.isdisjoint(scores.metrics)
+    assert {"log_loss", "brier", "calibration_error"}.isdisjoint(scores.metrics)
     assert set(scores.predictions) == {"truth", "predicted"}
     assert 0 < scores.metrics["error"] < 0.5
 

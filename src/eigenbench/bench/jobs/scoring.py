@@ -13,6 +13,7 @@ from sklearn.metrics import confusion_matrix, r2_score
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.pipelines import BLOCK_ROWS
 from eigenbench.methods.linalg.row_blocks import BLOCK_BYTES, row_slices
+from eigenbench.methods.metrics.calibration import expected_calibration_error
 from eigenbench.methods.metrics.multilabel import score_multilabel
 from eigenbench.methods.metrics.ranking import inverse_propensities
 
@@ -99,13 +100,14 @@ def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> S
     """Predict every row once and compare with the labels, codes in ``range(n_classes)`` as the model's.
 
     Metrics are ``error`` (share), ``errors`` (count), ``balanced_error`` (mean of the class error over the
-    classes that occur), and, when the model gives probabilities, ``log_loss`` (nats per row) and ``brier``,
-    the Brier score: the squared distance to the class's indicator, halved where there are two classes.
+    classes that occur), and, when the model gives probabilities, ``log_loss`` (nats per row), ``brier``,
+    the Brier score: the squared distance to the class's indicator, halved where there are two classes, and
+    ``calibration_error``, the expected calibration error of the predicted class in 15 bins.
     Probabilities of one block of rows are in memory at a time, 128 MB.
     """
     has_probabilities = hasattr(model, "predict_proba")
     predicted = np.empty(y.shape[0], dtype=np.int64)
-    probability, brier = np.empty((2, y.shape[0]), dtype=np.float32)
+    probability, brier, confidence = np.empty((3, y.shape[0]), dtype=np.float32)
     loss = 0.0
     started = time.perf_counter()
     for rows in row_slices(y.shape[0], max(8 * n_classes, BLOCK_BYTES // BLOCK_ROWS)):
@@ -115,7 +117,7 @@ def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> S
             predicted[rows] = model.classes_[block.argmax(axis=1)]
             share = _share_of_truth(block, model.classes_, y[rows])
             loss += float(-np.log(np.maximum(share, np.finfo(np.float64).eps)).sum())
-            probability[rows] = share
+            probability[rows], confidence[rows] = share, block.max(axis=1)
             squares = np.einsum("ij,ij->i", block, block, dtype=np.float64)
             brier[rows] = (squares - 2 * share + 1) / (2 if n_classes == 2 else 1)
         else:
@@ -136,6 +138,7 @@ def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> S
     predictions: dict[str, NDArray[Any]] = {"truth": y.astype(code), "predicted": predicted.astype(code)}
     if has_probabilities:
         metrics |= {"log_loss": loss / y.shape[0], "brier": float(brier.mean(dtype=np.float64))}
+        metrics["calibration_error"] = expected_calibration_error(confidence, predicted == y)
         predictions |= {"probability": probability, "brier": brier}
     confusion = None
     if n_classes <= MOST_CONFUSION_CLASSES:

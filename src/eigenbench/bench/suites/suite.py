@@ -56,7 +56,7 @@ _MULTILABEL_EXTRA = (
     *(f"{name}_at_half" for name in ("hamming_loss", "micro_f1", "macro_f1", "macro_f1_present")),
     "examples_per_second",
 )
-_MULTICLASS_EXTRA = ("errors",)
+_MULTICLASS_EXTRA = ("errors", "calibration_error")
 
 #: A search compares at most so many candidates.
 MAX_GRID_POINTS = 10_000
