@@ -67,6 +67,17 @@ class RFrameFormat(StrictModel):
     part_column: str
 
 
+class OrangeFormat(StrictModel):
+    """A table of Orange: the continuous columns, or the words of the column ``text``, and a column of labels.
+
+    The words are counted by their hash in as many columns as features are expected.
+    """
+
+    reader: Literal["orange_table"]
+    label: str
+    text: str | None = None
+
+
 class VwFormat(StrictModel):
     """Vowpal Wabbit text, ``label | index:value …``, with indices from ``first_index``."""
 
@@ -171,6 +182,7 @@ AnyFormat = Annotated[
     | TableFormat
     | PgmFormat
     | RFrameFormat
+    | OrangeFormat
     | VwFormat
     | MatFormat
     | SpeechFormat

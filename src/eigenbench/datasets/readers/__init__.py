@@ -13,6 +13,7 @@ from eigenbench.datasets.readers.hmc import read_hmc
 from eigenbench.datasets.readers.idx import read_emnist, read_idx
 from eigenbench.datasets.readers.letters import read_handwritten_letters
 from eigenbench.datasets.readers.matlab import read_mat
+from eigenbench.datasets.readers.orange import read_orange_table
 from eigenbench.datasets.readers.pgm import read_pgm_tar
 from eigenbench.datasets.readers.pickled_arrays import read_pickled_arrays
 from eigenbench.datasets.readers.planted import read_planted_labels
@@ -35,6 +36,7 @@ READERS: dict[str, Callable[..., RawRows]] = {
     "lshtc": read_lshtc,
     "mat": read_mat,
     "matrix_and_labels": read_matrix_and_labels,
+    "orange_table": read_orange_table,
     "pgm_tar": read_pgm_tar,
     "pickled_arrays": read_pickled_arrays,
     "planted_labels": read_planted_labels,
