@@ -13,9 +13,11 @@ from record_files import plan_of
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import load_suite
+from eigenbench.comparison.mean_intervals import wilson
 from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.published import PublishedComparison, comparison_csv
 from eigenbench.reporting.reference_verdicts import reference_comparisons, shipped_plans, verdicts_page
+from eigenbench.reporting.replicates import OVER_ROWS
 from eigenbench.reproduction.receipt import MachineCounts
 from eigenbench.reproduction.reference import EARLIER_KEYS
 
@@ -41,6 +43,19 @@ def test_the_committed_verdicts_are_those_of_the_references(rows):
     assert committed == comparison_csv(rows), remedy
     page = (REPOSITORY / "docs" / "verdicts.md").read_text(encoding="utf-8")
     assert page == verdicts_page(rows, MachineCounts()), remedy
+
+
+def test_every_number_that_is_off_is_explained(rows):
+    off = [row for row in rows if row.outcome == "off"]
+    assert off
+    assert [row.number for row in off if not row.why_off] == []
+
+
+def test_one_run_of_a_transfer_has_an_interval_from_its_images(rows):
+    first = [row for row in rows if row.experiment == "faces_first" and row.number.metric == "nn_error"]
+    (found,) = [row.estimate for row in first]
+    expected = wilson(round(found.mean * 90), 90)
+    assert (found.low, found.high, found.interval) == (expected.low, expected.high, OVER_ROWS)
 
 
 def test_every_published_number_has_a_verdict(rows, plans):

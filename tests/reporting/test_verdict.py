@@ -83,7 +83,7 @@ def test_the_prediction_is_wider_than_the_interval_of_the_mean_by_the_root_of_on
 def test_one_run_is_predicted_from_its_test_rows():
     low, _ = prediction_interval("test_errors", [102.0], deterministic=True, n_test=10_000)
     assert 102 - low == pytest.approx(math.sqrt(2) * (102 - 84.1015), rel=1e-3)
-    assert prediction_interval("nn_error", [0.1], deterministic=False, n_test=100) is None
+    assert prediction_interval("balanced_risk", [0.1], deterministic=False, n_test=100) is None
 
 
 def row(suite, records, **changes):
@@ -91,13 +91,14 @@ def row(suite, records, **changes):
     spec = suite.experiments["mnist"]
     number = spec.published[1].model_copy(update=changes)
     changed = suite.model_copy(
-        update={"experiments": {"mnist": spec.model_copy(update={"published": [number, number]})}}
+        update={"experiments": {"mnist": spec.model_copy(update={"published": [number] * 3})}}
     )
     return compare_all_published([changed], group_runs([plan_of(changed)], records))
 
 
 def test_a_number_is_judged_once_and_counted_once(suite, few):
-    first, second = row(suite, few)
+    first, second, third = row(suite, few)
+    assert third.verdict == second.verdict
     assert first.outcome == "reproduced"
     assert second.outcome is None
     assert second.verdict == "judged in MNIST (quick): GEM + calibrated least squares, test errors"
@@ -105,7 +106,7 @@ def test_a_number_is_judged_once_and_counted_once(suite, few):
 
 
 def test_a_bound_of_this_project_is_no_published_number(suite, few):
-    first, _ = row(suite, few, bound=True, value=120.0)
+    first, *_ = row(suite, few, bound=True, value=120.0)
     assert (first.outcome, first.verdict) == (None, "within bound")
     assert row(suite, few, bound=True, value=100.0)[0].verdict == "beyond bound"
     assert sum(verdict_counts([first]).values()) == 0

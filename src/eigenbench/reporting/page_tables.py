@@ -169,7 +169,7 @@ def _published_cells(row: PublishedComparison, machines: Callable[[Any], str]) -
     label = row.number.label or title or method_name(row.method)
     verdict = Cell(row.outcome or "not run", "" if row.outcome else row.why, style="verdict")
     if row.outcome:
-        note = f"({row.seeds_note})" if row.seeds_note else ""
+        note = " ".join(filter(None, (row.seeds_note and f"({row.seeds_note})", row.why_off)))
         verdict = Cell(row.outcome + " †" * row.uncertain, note, style=f"verdict {row.outcome}")
     elif row.estimate:
         verdict = Cell(row.verdict)

@@ -124,6 +124,11 @@ class PublishedComparison:
         return self.outcome is not None and self.judgement is not None and self.judgement.uncertain
 
     @property
+    def why_off(self) -> str:
+        """The suite's explanation of a number that is off; empty for other verdicts."""
+        return self.number.why_off or "" if self.outcome == "off" else ""
+
+    @property
     def seeds_note(self) -> str:
         """The seeds of the mean, such as ``3 of 5 seeds``; empty when it is over all of them."""
         return self.group.seeds_note(self.number.metric) if self.group else ""
@@ -147,15 +152,9 @@ class PublishedComparison:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """The key of the published number, whichever run answers it."""
+        """The key of the published number, whichever run on whichever data measures it."""
         number = self.number
-        return (
-            number.source,
-            self.dataset,
-            number.metric.removesuffix("_by_label"),
-            number.value,
-            number.label,
-        )
+        return number.source, number.metric.removesuffix("_by_label"), number.value, number.label
 
     @property
     def cells(self) -> dict[str, str]:
@@ -200,10 +199,10 @@ def _compare(
 def compare_all_published(suites: Iterable[Suite], groups: Groups) -> list[PublishedComparison]:
     """Compare every published number of the suites, in the order of the files; each is judged once."""
     return judged_once(
-        row
+        _compare(suite.name, name, spec, number, groups[suite.name, name])
         for suite in suites
-        for name in suite.experiments
-        for row in compare_published(suite, name, groups[suite.name, name])
+        for name, spec in suite.experiments.items()
+        for number in spec.published
     )
 
 
@@ -212,7 +211,7 @@ def judged_once(rows: Iterable[PublishedComparison]) -> list[PublishedComparison
     found: list[PublishedComparison] = []
     first: dict[tuple[object, ...], str] = {}
     for row in rows:
-        if row.judgement and not row.repeats and not row.number.bound:
+        if row.judgement and not row.number.bound:
             if place := first.get(row.identity):
                 row = replace(row, repeats=place)
             else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 
 from eigenbench.bench.jobs.plan import SuitePlan, load_plan
@@ -159,6 +159,9 @@ def verdicts_page(rows: Sequence[PublishedComparison], machines: MachineCounts) 
         for table, numbers in tables.items():
             parts += [f"{table}\n"] if table else []
             parts.append(_table([_HEADER, *(_cells(row, machines) for row in numbers)]))
+        if explained := [row for row in chain(*tables.values()) if row.why_off]:
+            lines = [(*_cells(row, machines)[:3], row.why_off) for row in explained]
+            parts += ["Why numbers are off\n", _table([(*_HEADER[:3], "explanation"), *lines])]
     return "\n".join(parts)
 
 

@@ -36,7 +36,10 @@ ROWS_AND_SPLITS = "over test rows and splits"
 KINDS = (ROWS_AND_SEEDS, ROWS_AND_SPLITS, OVER_SEEDS, OVER_ROWS)
 
 #: Metrics that count wrong test rows; the value is the largest one possible, given the number of rows.
-_BINOMIAL = {"test_error": lambda n_test: 1.0, "test_errors": lambda n_test: float(n_test)}
+_BINOMIAL = {
+    **dict.fromkeys(("test_error", "nn_error", "raw_nn_error"), lambda n_test: 1.0),
+    "test_errors": lambda n_test: float(n_test),
+}
 
 #: Metrics from 0 on, and those from 0 to 1.
 _FROM_ZERO = {
@@ -68,10 +71,10 @@ def estimate(metric: str, values: Sequence[float], *, deterministic: bool, n_tes
 
     With at least two seeds that differ, the interval is Student's t for the mean over seeds: it covers the
     randomness of the method (and of the split, where the seed draws it) for the data at hand. With one seed,
-    a deterministic method, or seeds that all agree, seeds say nothing about the error; then ``test_error``
-    and ``test_errors`` get Wilson's score interval for a binomial proportion (JASA 22, 1927): it covers the
-    draw of the ``n_test`` test rows. Other metrics then have no interval. Ends are cut to the possible range
-    of the metric. No value at all raises `ValueError`.
+    a deterministic method, or seeds that all agree, seeds say nothing about the error. Shares and counts of
+    wrong rows then get Wilson's score interval for a binomial proportion (JASA 22, 1927): it covers the draw
+    of the ``n_test`` test rows. Other metrics then have no interval. Ends are cut to the possible range of
+    the metric. No value at all raises `ValueError`.
 
     Examples
     --------
@@ -146,7 +149,8 @@ class RunGroup:
 
     The suite asks for ``n_planned`` seeds. ``results_dir`` holds the predictions of the runs; it is None
     where only the records are known. ``overlap`` is the share of their test rows that two seeds have in
-    common: 1 on one test set. ``synthetic`` data are made in place of those of a paper.
+    common: 1 on one test set. ``synthetic`` data are made in place of those of a paper. ``n_tested`` is the
+    number of rows that a protocol tests; None where it is that of the dataset.
     """
 
     method: str
@@ -156,6 +160,7 @@ class RunGroup:
     results_dir: Path | None = None
     overlap: float = 0.0
     synthetic: bool = False
+    n_tested: int | None = None
     _row_metrics: dict[str, RunMetrics | None] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
@@ -197,12 +202,20 @@ class RunGroup:
             return None
         if (found := self.row_metrics(metric)) is not None:
             return _estimate_from_rows(found, records, metric)
-        return estimate(metric, **_values(records, metric))
+        return estimate(metric, **self._values(records, metric))
 
     def prediction(self, metric: str) -> tuple[float, float] | None:
         """Return the interval of one further run, by the values of the finished seeds; None without any."""
         records = [record for record in self.finished if metric in record.metrics]
-        return prediction_interval(metric, **_values(records, metric)) if records else None
+        return prediction_interval(metric, **self._values(records, metric)) if records else None
+
+    def _values(self, records: Sequence[Record], metric: str) -> dict[str, Any]:
+        info = records[0].dataset_info
+        return {
+            "values": [record.metrics[metric] for record in records],
+            "deterministic": all(record.deterministic for record in records),
+            "n_test": self.n_tested or (info.n_test if info else None),
+        }
 
     def row_metrics(self, metric: str) -> RunMetrics | None:
         """Return what the test rows of each finished run contribute to a metric, from its predictions.
@@ -248,15 +261,6 @@ class RunGroup:
         if not self.records:
             return "no record yet"
         return reason(self.records[0])
-
-
-def _values(records: Sequence[Record], metric: str) -> dict[str, Any]:
-    info = records[0].dataset_info
-    return {
-        "values": [record.metrics[metric] for record in records],
-        "deterministic": all(record.deterministic for record in records),
-        "n_test": info.n_test if info else None,
-    }
 
 
 def _estimate_from_rows(found: RunMetrics, records: list[Record], metric: str) -> Estimate:
@@ -326,10 +330,12 @@ def group_runs(
             }
             entry = catalogue.entry(experiment.dataset)
             overlap, synthetic = _overlap(methods[0].spec, entry), entry.format.reader == "planted_labels"
+            settings = experiment.protocol_settings
+            n_tested = settings.n_tested() if settings else None
             known = by_key.get((plan.suite.name, name), {})
             n_seeds = dict.fromkeys([*n_seeds, *known], len(experiment.seeds)) | n_seeds
             by_experiment[plan.suite.name, name] = [
-                RunGroup(*pair, tuple(known.get(pair, ())), count, results_dir, overlap, synthetic)
+                RunGroup(*pair, tuple(known.get(pair, ())), count, results_dir, overlap, synthetic, n_tested)
                 for pair, count in n_seeds.items()
             ]
     return by_experiment

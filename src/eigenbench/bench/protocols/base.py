@@ -64,6 +64,10 @@ class ProtocolSettings(BaseModel):
         """Return the datasets that the protocol reads beside the experiment's own."""
         return ()
 
+    def n_tested(self) -> int | None:
+        """Return how many rows an error is the share of; None where it is no such share, or not known."""
+        return None
+
     def chosen_by(self) -> int | None:
         """Return the seed whose run chooses parameters for all, so that one job runs a method with all seeds.
 

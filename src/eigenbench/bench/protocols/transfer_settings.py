@@ -92,6 +92,10 @@ class TransferSettings(ProtocolSettings):
         """Return the target's dataset, where it is another one."""
         return () if self.target is None else (self.target,)
 
+    def n_tested(self) -> int:
+        """Return the number of images of the target task."""
+        return self.target_classes * self.target_per_class
+
     @model_validator(mode="after")
     def _consistent(self) -> TransferSettings:
         if self.target is not None and self.by_part:

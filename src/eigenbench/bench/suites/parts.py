@@ -215,7 +215,7 @@ class PublishedNumber(SuiteModel):
     ``method`` is None for a number that is only quoted; ``not_run`` then says why. ``two_sided`` is for a
     number that is neither better when less nor when more, such as a threshold. ``interval`` is the source's
     own, or that of its rounding. A ``bound`` is one of this project, which is checked and counts as no
-    published number.
+    published number. ``why_off`` explains a measured value that is off, and names the experiment behind it.
     """
 
     source: str
@@ -229,6 +229,7 @@ class PublishedNumber(SuiteModel):
     two_sided: bool = False
     bound: bool = False
     not_run: str | None = None
+    why_off: str | None = None
 
     @model_validator(mode="after")
     def _run_or_quoted(self) -> PublishedNumber:
