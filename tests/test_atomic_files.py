@@ -8,7 +8,13 @@ import stat
 
 import pytest
 
-from eigenbench.atomic_files import remove_unfinished, replacing_entries, replacing_file, write_json
+from eigenbench.atomic_files import (
+    making_folder,
+    remove_unfinished,
+    replacing_entries,
+    replacing_file,
+    write_json,
+)
 
 
 def names(folder):
@@ -35,14 +41,23 @@ def test_nothing_is_in_its_place_before_the_block_ends(tmp_path):
     assert names(tmp_path) == ["new", "new/a"]
 
 
-def test_written_files_are_readable_by_others(tmp_path):
-    write_json(tmp_path / "r.json", {})
-    with replacing_entries(tmp_path) as new:
-        (new / "a").write_text("1")
-        (new / "b").mkdir()
-        (new / "b" / "c").write_text("2")
-    assert [mode(tmp_path / name) for name in ("r.json", "a", "b/c")] == [0o644] * 3
-    assert mode(tmp_path / "b") == 0o755
+@pytest.mark.parametrize("umask", [0o002, 0o077])
+def test_written_files_have_the_permissions_of_the_umask(tmp_path, umask):
+    """So that the second member of a group can replace them, and others read nothing that is private."""
+    tmp_path.chmod(0o2775)
+    before = os.umask(umask)
+    try:
+        write_json(tmp_path / "r.json", {})
+        with replacing_entries(tmp_path) as new:
+            (new / "a").write_text("1")
+            (new / "b").mkdir()
+            (new / "b" / "c").write_text("2")
+        with making_folder(tmp_path / "d") as new:
+            (new / "e").write_text("3")
+    finally:
+        os.umask(before)
+    assert {mode(tmp_path / name) for name in ("r.json", "a", "b/c", "d/e")} == {0o666 & ~umask}
+    assert {mode(tmp_path / name) for name in ("b", "d")} == {0o2777 & ~umask}
 
 
 def test_entries_replace_those_of_the_same_name_and_no_others(tmp_path):

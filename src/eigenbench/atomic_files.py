@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -16,8 +17,6 @@ from pathlib import Path
 from typing import Any
 
 _SUFFIX = ".tmp"
-_FILE_MODE = 0o644
-_FOLDER_MODE = 0o755
 
 
 @contextlib.contextmanager
@@ -49,9 +48,8 @@ def replacing_file(path: Path) -> Iterator[Path]:
     '1 2 3'
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_SUFFIX)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_SUFFIX}")
+    temporary.touch(exist_ok=False)  # with the permissions of the umask, unlike those of `tempfile`
     try:
         yield temporary
         _flush(temporary)
@@ -167,8 +165,7 @@ def json_text(value: Any) -> str:
 
 
 def _flush(path: Path) -> None:
-    """Wait until a file or folder is on the disk, readable by everybody."""
-    path.chmod(_FOLDER_MODE if path.is_dir() else _FILE_MODE)
+    """Wait until a file or folder is on the disk."""
     # Windows flushes only what is open for writing.
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
