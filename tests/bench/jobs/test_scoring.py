@@ -140,6 +140,19 @@ def test_probabilities_that_are_none_are_refused_with_their_row(wrong):
 @pytest.mark.parametrize(
     "model",
     [
+        Fixed([[0], [1], [2]]),
+        Fixed(probabilities=np.full((3, 4), 0.25)),
+        type("One", (), {"predict": lambda self, X: np.array([0])})(),
+    ],
+)
+def test_arrays_of_another_shape_are_refused(model):
+    with pytest.raises(ValueError, match="the classifier gave an array of shape"):
+        score_classes(model, ROWS, np.arange(3), 3)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
         Fixed(probabilities=[[0.1, 0.2], [0.3, np.nan], [0.5, 0.5]]),
         Fixed(probabilities=[[0.1, 0.2], [0.3, 1.7], [0.5, 0.5]]),
         Fixed(depth=[[0.2, 0.1], [np.nan, np.nan], [0.5, 0.5]]),

@@ -113,8 +113,8 @@ def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> S
     for rows in row_slices(y.shape[0], max(8 * n_classes, BLOCK_BYTES // BLOCK_ROWS)):
         if has_probabilities:
             block = np.asarray(model.predict_proba(X[rows]))
-            _check_probabilities(block, rows.start)
-            predicted[rows] = model.classes_[block.argmax(axis=1)]
+            _check_probabilities(block, rows, len(model.classes_))
+            found = model.classes_[block.argmax(axis=1)]
             share = _share_of_truth(block, model.classes_, y[rows])
             loss += float(-np.log(np.maximum(share, np.finfo(np.float64).eps)).sum())
             probability[rows], confidence[rows] = share, block.max(axis=1)
@@ -122,10 +122,11 @@ def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> S
             brier[rows] = (squares - 2 * share + 1) / (2 if n_classes == 2 else 1)
         else:
             found = np.asarray(model.predict(X[rows]))
-            if not (known := np.isin(found, np.arange(n_classes))).all():
-                first = int(np.argmin(known))
-                raise ValueError(f"row {rows.start + first}: predicted {found[first]!r}, which is no class")
-            predicted[rows] = found
+        _check_shape(found, rows)
+        if not (known := np.isin(found, np.arange(n_classes))).all():
+            first = int(np.argmin(known))
+            raise ValueError(f"row {rows.start + first}: predicted {found[first]!r}, which is no class")
+        predicted[rows] = found
     seconds = time.perf_counter() - started
     wrong = np.bincount(y[predicted != y], minlength=n_classes)
     occurring = np.bincount(y, minlength=n_classes)
@@ -146,16 +147,25 @@ def score_classes(model: Any, X: Any, y: NDArray[np.int64], n_classes: int) -> S
     return Scores(metrics, seconds, confusion, None, predictions)
 
 
-def _check_probabilities(block: NDArray[Any], start: int) -> None:
+def _check_shape(found: NDArray[Any], rows: slice, *columns: int) -> None:
+    expected = (rows.stop - rows.start, *columns)
+    if found.shape != expected:
+        raise ValueError(
+            f"rows from {rows.start}: the classifier gave an array of shape {found.shape}, not {expected}"
+        )
+
+
+def _check_probabilities(block: NDArray[Any], rows: slice, n_classes: int) -> None:
     """Raise an error that names the first row whose probabilities are none."""
+    _check_shape(block, rows, n_classes)
     wrong = ~np.isfinite(block).all(axis=1)
     wrong |= (block < -_ROUNDING).any(axis=1) | (np.abs(block.sum(axis=1, dtype=np.float64) - 1) > 1e-3)
     if wrong.any():
         first = int(np.argmax(wrong))
         shown = ", ".join(f"{value:.4g}" for value in block[first][:5])
         raise ValueError(
-            f"row {start + first}: the classifier gave probabilities {shown}, …; they have to be finite, not "
-            "negative, and sum to one"
+            f"row {rows.start + first}: the classifier gave probabilities {shown}, …; "
+            "they have to be finite, not negative, and sum to one"
         )
 
 
