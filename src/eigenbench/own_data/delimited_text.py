@@ -118,7 +118,10 @@ def _delimiter(sample: list[str], delimiters: str) -> str:
     """Return the delimiter by which most lines have the same number of fields, above one."""
 
     def regularity(delimiter: str) -> tuple[float, int]:
-        rows = [fields for _, fields in _rows(sample, delimiter)]
+        try:
+            rows = [fields for _, fields in _rows(sample, delimiter)]
+        except csv.Error:  # a line of 131,072 characters without it
+            return 0.0, 0
         width = _width(rows)
         return (sum(len(fields) == width for fields in rows) / len(rows), width) if width > 1 else (0.0, 0)
 
