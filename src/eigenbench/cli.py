@@ -122,7 +122,7 @@ def show(suite: str, results_dir: ResultsDir = Path("results"), suites_dir: Suit
 @app.command()
 def cite(suite: str, suites_dir: SuitesDir = None) -> None:
     """Print the sources of a suite as BibTeX."""
-    from eigenbench.bench.suites.sources import cited_sources
+    from eigenbench.bench.suites.suite_file import cited_sources
 
     typer.echo(cited_sources(load_suite(_suite_path(suite, suites_dir))), nl=False)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from eigenbench.bench.jobs.attempts import RETRIES, attempts_left
 from eigenbench.bench.jobs.shared_jobs import job_code
-from eigenbench.bench.jobs.workflow import REPORT_TABLES, Workflow
-from eigenbench.bench.records.runs import TRAINED_FILES
+from eigenbench.bench.jobs.workflow import Workflow
+from eigenbench.bench.records.runs import REPORT_TABLES, TRAINED_FILES
 from eigenbench.bench.suites.suite import SuiteError
 from eigenbench.datasets.errors import DatasetError
 from eigenbench.tracking.store import receipt_is_current, receipt_name

@@ -9,7 +9,7 @@ from small_jobs import methods_of, plan_of, suite_of
 
 from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.plan import plan_suite
-from eigenbench.bench.jobs.shared_jobs import job_code
+from eigenbench.bench.jobs.shared_jobs import job_code, shared_jobs
 from eigenbench.bench.jobs.workflow import Workflow
 from eigenbench.bench.suites.suite import Suite, SuiteError
 from eigenbench.bench.suites.suite_file import load_suite
@@ -254,6 +254,21 @@ def test_shared_jobs_and_large_ones_make_every_result_once(workflow):
     assert {file for file in files if file.endswith("record.json")} == set(imported)
     alone = bench.imported(SimpleNamespace(suite="s", only="main/"))
     assert set(alone) == {file for file in imported if file.startswith("results/s/main/")}
+
+
+def test_rules_have_different_names(workflow):
+    """The second job of an experiment and the first of another, and a suite, would be called alike."""
+
+    def change(content):
+        main = content["experiments"]["main"]
+        main["methods"]["more"] = {"seeds": [7]}
+        content["experiments"] = {"main": main, "main_2": main}
+
+    bench = workflow(change)
+    names = [shared.name for shared in bench.shared_jobs]
+    assert names == ["train_s_main", "train_s_main_2", "train_s_main_2_2", "train_s_main_2_3"]
+    taken = [job.name for job in shared_jobs(bench.plans["s"].methods, rules=["train_s_main"])]
+    assert taken == ["train_s_main_2", "train_s_main_3", "train_s_main_2_2", "train_s_main_2_3"]
 
 
 def test_jobs_of_several_methods_hold_little_estimated_work_with_the_same_seeds():

@@ -70,6 +70,7 @@ def test_the_suite_of_these_tests_is_valid(tmp_path):
     [
         ("title:", "titel:", "titel", "unknown key 'titel'. Did you mean 'title'?"),
         ("methods:", "metods:", "main.metods", "Did you mean 'methods'?"),
+        ("title:", "seeds: [1]\ntitle:", "seeds", "the key 'seeds' does not belong here"),
         ("{GEM:", "{GEMM:", "main.methods.gem.steps.0", "Did you mean 'GEM'?"),
         ("dataset: digits", "dataset: digit", "main.dataset", "'digit'. Did you mean 'digits'?"),
         ("seeds:", "seed:", "main.seed", "Did you mean 'seeds'?"),
@@ -122,6 +123,7 @@ def test_the_suite_of_these_tests_is_valid(tmp_path):
         ),
         ("plain:", "search:", "main.methods", "'search' is the name of a folder of results"),
         ("plain:", "features.skops:", "main.methods", "is the name of a file of results"),
+        ("plain:", "embedding.json.refused:", "main.methods", "is the name of a file of results"),
         ("ridge:", "Record.json:", "main.classifiers", "is the name of a file of results"),
         ("kernel:", "tracked.0a1b2c3d.json:", "experiments", "is the name of a file of results"),
         ("plain:", "Seed-7:", "main.methods", "'Seed-7' is the name of a folder of results"),
@@ -129,8 +131,7 @@ def test_the_suite_of_these_tests_is_valid(tmp_path):
         ("kernel:", "Main:", "experiments", "'main' and 'Main' are the same folder"),
         ("plain:", "../plain:", "main.methods", "should match pattern"),
         ("plain:", f"{'x' * 65}:", "main.methods", "should match pattern"),
-        ("    seeds:", "    pack: true\n    seeds:", "main.pack", "no longer needed"),
-        ("    seeds:", "    shards: 3\n    seeds:", "main.shards", "no longer needed"),
+        ("    seeds:", "    shards: 3\n    seeds:", "main.shards", "unknown key 'shards'"),
         ("    seeds:", "    time_limit: 0\n    seeds:", "main.time_limit", "greater than 0"),
         ("    seeds:", "    validation: {n_points: 24}\n    seeds:", "main", "fewer points than"),
         (
@@ -161,6 +162,7 @@ def test_a_wrong_value_names_its_place(tmp_path, old, new, place, words):
         ("gem__gamma", "gen__gamma", "main.methods.gem.grid", "names no step. Did you mean 'gem'?"),
         ("gamma: 0.1", "gamma: '1e-3'", "main.methods.gem", "'gamma' parameter of GEM must be a float"),
         ("gamma: 0.1", "gamma: '1e-3'", "main.methods.gem", "Got '1e-3' instead. Write 1e-3 without quotes."),
+        ("gamma: 0.1", "top: 1_000", "main.methods.gem", "Write 1000 without quotes."),
         ("gamma: 0.1", "top: None", "main.methods.gem", "Write null, without quotes."),
         ("gamma: 0.1", "gamma: -1", "main.methods.gem", "Got -1 instead"),
         ("gem__gamma: [0.1, 1.0]", "gem__gamma: [0.1, -1.0]", "main.methods.gem.grid", "Got -1.0 instead"),
@@ -283,10 +285,13 @@ def test_files_that_hold_no_suite(tmp_path, data, words):
 
 
 def test_a_file_whose_name_cannot_be_a_folder_is_refused(tmp_path):
-    for name in ("a b.yaml", "search.yaml", "seed-1.yaml", "report.yaml", "train.yaml", "paper.yaml"):
-        (tmp_path / name).write_text(SUITE)
+    of_rules = ("report", "train", "paper")
+    of_reports = ("figures", "results.csv", "Index.html", "receipts")
+    for name in ("a b", "search", "seed-1", *of_rules, *of_reports):
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(SUITE)
         with pytest.raises(SuiteError, match=r"\.yaml: name: "):
-            load_suite(tmp_path / name)
+            load_suite(path)
 
 
 @pytest.mark.parametrize(("length", "parameters"), [(101, 2), (100, 60)])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -75,19 +75,23 @@ def in_rule(name: str) -> str:
     return re.sub(r"\W", "_", name)
 
 
-def shared_jobs(methods: Iterable[MethodPlan]) -> list[SharedJob]:
-    """Share the runs of methods out among jobs; methods whose fits are jobs of their own are left out."""
+def shared_jobs(methods: Iterable[MethodPlan], rules: Iterable[str] = ()) -> list[SharedJob]:
+    """Share the runs of methods out among jobs; methods whose fits are jobs of their own are left out.
+
+    ``rules`` are names of other rules, which no job gets.
+    """
     experiments: dict[tuple[str, str], list[MethodPlan]] = {}
     for method in (method for method in methods if method.shares_jobs):
         experiments.setdefault((method.spec.suite, method.spec.experiment), []).append(method)
-    names: Counter[str] = Counter()
+    taken = set(rules)
     jobs: list[SharedJob] = []
     for found in experiments.values():
         for seeds, pack in _packed(found):
             spec = pack[0].spec
-            name = in_rule(f"{_verb(pack[0])}_{spec.suite}/{spec.experiment}")
-            names[name] += 1
-            name = name if names[name] == 1 else f"{name}_{names[name]}"
+            first = in_rule(f"{_verb(pack[0])}_{spec.suite}/{spec.experiment}")
+            numbered = (f"{first}_{number}" for number in itertools.count(2))
+            name = next(name for name in itertools.chain([first], numbered) if name not in taken)
+            taken.add(name)
             jobs.append(SharedJob(name, tuple(pack), seeds))
     return jobs
 

@@ -19,6 +19,10 @@ EMBEDDING_FILES = ("embedding.json", "features.skops")
 RECEIPTS = "tracked."
 #: Every file among folders of results: names that suites, experiments, methods, classifiers cannot have.
 RESULT_FILES = frozenset((*TRAINED_FILES, *MEASURED_FILES, *EMBEDDING_FILES))
+#: The tables of a report, each with a caption in workflow/report.
+REPORT_TABLES = ("results", "comparison", "leaderboard", "ranks", "pairs", "searches")
+#: What a report leaves in its folder, where the folders of single suites stand too.
+REPORT_FILES = ("index.html", *(f"{table}.csv" for table in REPORT_TABLES), "figures")
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ def _unquoted(value: Any) -> str:
         return ""
     with contextlib.suppress(ValueError):
         float(value)
-        return f" Write {value} without quotes."
+        return f" Write {value.replace('_', '')} without quotes."
     meant = _MEANT.get(value.casefold())
     return f" Write {meant}, without quotes." if meant else ""
 

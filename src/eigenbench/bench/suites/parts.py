@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from eigenbench.bench.protocols.base import Several
 from eigenbench.bench.records.runs import RECEIPTS, RESULT_FILES
+from eigenbench.bench.records.sealed_json import REFUSED
 from eigenbench.bench.registry import COMPONENTS, NAMES, find_component, near_match, sklearn_estimators
 from eigenbench.bench.suites import steps
 
@@ -16,7 +17,7 @@ def _check_folder_name(name: str) -> str:
     folded = name.casefold()
     if folded == "search" or folded.startswith("seed-"):
         raise ValueError(f"{name!r} is the name of a folder of results: choose another")
-    if folded.rstrip(".") in RESULT_FILES or folded.startswith(RECEIPTS):
+    if folded.rstrip(".").removesuffix(REFUSED) in RESULT_FILES or folded.startswith(RECEIPTS):
         raise ValueError(f"{name!r} is the name of a file of results: choose another")
     return name
 

@@ -1,4 +1,4 @@
-"""Suite files and the configuration, with errors that name file, place and remedy."""
+"""Suite files, their sources and the configuration, with errors that name file, place and remedy."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from eigenbench.bench.records.runs import REPORT_FILES
 from eigenbench.bench.registry import near_match
 from eigenbench.bench.suites.parts import SuiteModel
 from eigenbench.bench.suites.steps import Step
@@ -21,7 +22,9 @@ from eigenbench.datasets.strict_model import printable
 from eigenbench.project_files import project_folder
 
 _MAX_ERRORS = 20
-_REMOVED_KEYS = ("pack", "shards")
+
+#: The file of BibTeX entries in a folder of suites.
+REFERENCES = "references.bib"
 
 
 def suite_files(folder: Path) -> list[Path]:
@@ -56,6 +59,8 @@ def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
         raise SuiteError(f"{path}: name is {suite.name!r}, but the file's name says {path.stem!r}")
     if suite.name in rule_names():
         raise SuiteError(f"{path}: name: {suite.name!r} is a rule of the workflow: choose another")
+    if suite.name.casefold() in (*REPORT_FILES, "receipts"):
+        raise SuiteError(f"{path}: name: {suite.name!r} stands in the folder of reports: choose another")
     for name, experiment in suite.experiments.items():
         unknown = [] if datasets is None else [item for item in experiment.datasets if item not in datasets]
         for dataset in unknown:
@@ -121,6 +126,36 @@ def _explain(error: ValidationError, known: Iterable[str], prefix: tuple[str, ..
 
 
 def _unknown_key(key: str, known: Iterable[str]) -> str:
-    if key in _REMOVED_KEYS:
-        return f"the key {key!r} is no longer needed, jobs are batched by what they cost: delete it"
+    if key in known:
+        return f"the key {key!r} does not belong here: it is one of another part"
     return f"unknown key {key!r}.{near_match(key, list(known))}"
+
+
+def cited_sources(suite: Suite) -> str:
+    """Return the BibTeX entries of a suite's ``sources``, in their order.
+
+    They stand in ``references.bib`` beside the suite's file, or in the one that comes with eigenbench. Raises
+    a SuiteError if the suite names no sources, or one that neither file has.
+    """
+    if not suite.sources:
+        raise SuiteError(f"suite {suite.name!r} names no sources: list keys of {REFERENCES} under sources:")
+    shipped = project_folder() / "config" / "suites"
+    entries: dict[str, str] = {}
+    for folder in dict.fromkeys([shipped, suite.folder or shipped]):
+        entries |= _entries(folder / REFERENCES)
+    for key in suite.sources:
+        if key not in entries:
+            raise SuiteError(
+                f"suite {suite.name!r}: sources: {key!r} is no entry of {REFERENCES}."
+                f"{near_match(key, list(entries))}"
+            )
+    return "\n".join(entries[key] for key in suite.sources)
+
+
+def _entries(path: Path) -> dict[str, str]:
+    """Return the entries of a BibTeX file by key; each begins a line with ``@``."""
+    if not path.is_file():
+        return {}
+    parts = re.split(r"^(?=@)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    found = ((re.match(r"@\w+\{([^,\s]+),", part), part) for part in parts)
+    return {match[1]: f"{part.rstrip()}\n" for match, part in found if match}
