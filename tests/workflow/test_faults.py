@@ -140,14 +140,14 @@ def test_an_unreachable_tracking_server_loses_nothing_and_is_tried_again(tmp_pat
 
 
 @contextmanager
-def file_system(folder, options):
-    """Mount a small file system in memory on a folder, where that is allowed."""
-    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+def mounted(folder, options, *what):
+    """Mount something on a folder, where that is allowed: by default a small file system in memory."""
+    command = ["mount", "-o", options, *(what or ("-t", "tmpfs", "tmpfs")), str(folder)]
     try:
-        mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
+        allowed = subprocess.run(command, capture_output=True, check=False).returncode == 0
     except FileNotFoundError:
-        mounted = False
-    if not mounted:
+        allowed = False
+    if not allowed:
         pytest.skip("mounting a file system needs root and the mount command")
     try:
         yield
@@ -161,7 +161,7 @@ def test_a_full_disk_is_a_fault_of_the_machine_and_never_a_result(tmp_path, make
     suites = write_suite(tmp_path / "suites", {"main": experiment(methods=methods)})
     results = tmp_path / "results"
     results.mkdir()
-    with file_system(results, "size=100k"):
+    with mounted(results, "size=100k"):
         workflow = make_workflow(tmp_path, suites)
         done = workflow.run()
         assert done.returncode != 0
@@ -173,13 +173,15 @@ def test_a_full_disk_is_a_fault_of_the_machine_and_never_a_result(tmp_path, make
         assert set(workflow.results().status) == {"ok"}
 
 
-def test_a_read_only_report_folder_is_named_and_nothing_is_lost(copied, finished):
+def test_a_read_only_report_folder_is_named_and_read_only_data_are_used(copied, finished):
     reports = copied.folder / "reports"
     shutil.rmtree(reports)
     reports.mkdir()
-    with file_system(reports, "ro"):
+    with mounted(reports, "ro"):
         done = copied.run()
         assert done.returncode != 0
         assert "reports: cannot write there (Read-only file system)" in done.stdout
-    assert copied.run().returncode == 0
+    data = copied.folder / "data"
+    with mounted(data, "bind,ro", str(data)):
+        assert copied.run().returncode == 0, "data that are complete may be read-only"
     pd.testing.assert_frame_equal(copied.metrics(), finished[0].metrics())

@@ -147,9 +147,9 @@ def test_a_damaged_run_is_planned_set_aside_and_what_takes_its_place_says_so(roo
     lines, gone, new = begun(bench, root)
     aside = {f"results/{name}", str(Path(report).relative_to(root))}
     assert (gone, new) == (aside, {f"{file}.refused" for file in aside})
-    (line,) = lines
-    assert line.startswith(f"{root}/results/{name}: ")
-    assert "set aside, and made again" in line
+    assert lines[0].startswith(f"{root}/results/{name}: ")
+    assert "set aside, and made again" in lines[0]
+    assert lines[1].endswith("it was made from another folder: run the same command again.")
     assert planned(root)[1] == found, "a job on another machine is told the same"
     jobs = Jobs(root / "data", root)
     for method in bench.plans["s"].methods:
@@ -211,7 +211,7 @@ def test_prepared_data_that_changed_are_prepared_again(root, damage):
     assert contents(root) == before
     lines, gone, _ = begun(bench, root)
     assert gone == {"data/prepared/digits.json"}
-    assert lines == ["digits: its prepared data or its source files changed; prepared again"]
+    assert lines[0] == "digits: its prepared data or its source files changed; prepared again"
     assert planned(root)[1] == found
     prepare("digits", data_dir=root / "data", progress=False)
     X, _ = load_digits(return_X_y=True)

@@ -25,17 +25,23 @@ from eigenbench.datasets.up_to_date import is_current
 LOCK = ".lock"
 _HELD: list[int] = []
 
+_FROM_ELSEWHERE = (
+    "If this run ends for a missing file, it was made from another folder: run the same command again."
+)
+
 
 class OutputStates:
     """The damaged outputs among those that were asked for.
 
     ``damaged`` has the files to set aside, and what is wrong with each; an empty text for one that needs no
-    message. Outputs that a storage provider keeps (``stored``) are whole, and not looked at.
+    message. ``missing`` has those that are not there. Outputs that a storage provider keeps (``stored``) are
+    whole, and not looked at.
     """
 
     def __init__(self, results: Path, data: Path, catalogue: Catalogue, stored: bool) -> None:
         self.results, self.data, self.catalogue, self.stored = results, data, catalogue, stored
         self.damaged: dict[Path, str] = {}
+        self.missing: set[Path] = set()
 
     def of(self, *reports: str) -> str:
         """Return what sealed files replace, such as the records of some runs, as a JSON object by file."""
@@ -67,7 +73,8 @@ class OutputStates:
             return ""
         try:
             content = path.read_bytes()
-        except OSError:  # missing, perhaps because it was set aside
+        except OSError:  # perhaps because it was set aside
+            self.missing.add(path)
             return _last_change(Path(f"{path}{REFUSED}"))
         damaged = damage(path, content)
         if not damaged:
@@ -75,11 +82,21 @@ class OutputStates:
         self.damaged |= {path: "", **damaged}
         return _last_change(path)
 
+    @property
+    def make_data(self) -> bool:
+        """True if a dataset is to be prepared. Data that are complete may be read-only."""
+        return self.stored or any(self.data in path.parents for path in (*self.damaged, *self.missing))
+
     def set_aside(self) -> list[str]:
-        """Rename the damaged files, so that no other command takes them for results; return the messages."""
+        """Rename the damaged files, so that no other command takes them for results; return the messages.
+
+        Of a file that was made from another working folder Snakemake does not know the parameters: it plans
+        to make it again when it is gone.
+        """
         for path in self.damaged:
             path.rename(f"{path}{REFUSED}")
-        return [reason for reason in self.damaged.values() if reason]
+        messages = [reason for reason in self.damaged.values() if reason]
+        return [*messages, _FROM_ELSEWHERE] if messages else []
 
 
 def _last_change(path: Path) -> str:

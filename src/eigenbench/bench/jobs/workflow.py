@@ -16,7 +16,7 @@ from eigenbench.bench.jobs.job_spec import JobSpec, content_key
 from eigenbench.bench.jobs.outputs import OutputStates, check_writable, hold_lock, not_from_the_future
 from eigenbench.bench.jobs.plan import START_SECONDS, SuitePlan, plan_suite
 from eigenbench.bench.jobs.shared_jobs import SharedJob, job_code, shared_jobs
-from eigenbench.bench.records.runs import REPORTED_FILES, within_method
+from eigenbench.bench.records.runs import REPORT_FILES, REPORTED_FILES, within_method
 from eigenbench.bench.registry import near_match
 from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.suite import Config, SuiteError
@@ -40,9 +40,6 @@ _LOGS = {
 
 #: Memory to prepare a dataset at least, in MB.
 _PREPARE_MB = 2000
-
-#: The tables of a report, each with a caption in workflow/report.
-REPORT_TABLES = ("results", "comparison", "leaderboard", "ranks", "pairs", "searches")
 
 
 class Workflow:
@@ -132,7 +129,8 @@ class Workflow:
         an OSError where files cannot be written, a RuntimeError where another workflow has the lock.
         """
         results, reports = self.local(self.results), self.local(self.reports)
-        check_writable({"data_dir": self.local(self.data), "results_dir": results, "reports_dir": reports})
+        data = {"data_dir": self.local(self.data)} if self.states.make_data else {}
+        check_writable({**data, "results_dir": results, "reports_dir": reports})
         warning = hold_lock(Path(results))
         for folder in (results, reports):
             remove_unfinished(Path(folder))
@@ -157,7 +155,7 @@ class Workflow:
     @cached_property
     def shared_jobs(self) -> list[SharedJob]:
         """The jobs that make several runs each."""
-        return shared_jobs(self._methods.values())
+        return shared_jobs(self._methods.values(), rules=self.suite_paths)
 
     def spec(self, folder: str) -> JobSpec:
         """Return what determines the results of a method, by its folder."""
@@ -215,8 +213,7 @@ class Workflow:
     def report_files(self, target: str) -> list[str]:
         """Return the files of the report of a target; the default one's are at the top."""
         folder = "" if target == "all" else f"{target}/"
-        names = ("index.html", *(f"{table}.csv" for table in REPORT_TABLES), "figures")
-        return [f"{self.reports}/{folder}{name}" for name in names]
+        return [f"{self.reports}/{folder}{name}" for name in REPORT_FILES]
 
     def reported(self, w: Any) -> list[str]:
         """Return the suites of a report."""
