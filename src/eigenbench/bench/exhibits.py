@@ -9,16 +9,16 @@ from abc import ABC, abstractmethod
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from eigenbench.datasets.strict_model import StrictModel
 
 #: With more labels than this, a legend helps nobody.
 MAX_NAMES = 32
 
 
-class BaseExhibit(BaseModel, ABC):
+class BaseExhibit(StrictModel, ABC):
     """The data of one picture."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: str
 

@@ -9,7 +9,7 @@ from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.pipelines import fit_features, transform
 from eigenbench.bench.jobs.plan import load_plan
 from eigenbench.bench.registry import COMPONENTS
-from eigenbench.bench.suites.recipes import MAX_POINTS, RECIPES, WITHOUT_RECIPE, of_width
+from eigenbench.bench.suites.recipes import MAX_POINTS, RECIPES, of_width
 from eigenbench.bench.suites.steps import Step, grid_points, grid_size, nested_steps, with_params
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.project_files import project_folder
@@ -21,6 +21,16 @@ pytestmark = pytest.mark.contract
 def components(steps):
     inner = nested_steps([list(step.params.values()) for step in steps], COMPONENTS)
     return {step.component for step in steps} | {name for name, _ in inner}
+
+
+#: Registered transformers without a recipe of their own, and why.
+WITHOUT_RECIPE: dict[str, str] = {
+    "ContractedGEM": "its targets are numbers; suite `real_targets`",
+    "OrientedPCA": "needs rows that are declared noise; suite `gem_relatives`",
+    "TemporalHyperbolicPCA": "needs rows in the order of time",
+    "UMAP": "each process compiles it for a quarter of a minute; suite `umap`",
+    "TruncatedSVD": "is PCA on scaled columns; suite `rembrandt_multilabel` has it on sparse rows",
+}
 
 
 def features(steps, n_classes, n_features=8):

@@ -234,15 +234,6 @@ RECIPES: dict[str, Recipe] = {
     ),
 }
 
-#: Registered transformers without a recipe of their own, and why.
-WITHOUT_RECIPE: dict[str, str] = {
-    "ContractedGEM": "its targets are numbers; suite `real_targets`",
-    "OrientedPCA": "needs rows that are declared noise; suite `gem_relatives`",
-    "TemporalHyperbolicPCA": "needs rows in the order of time",
-    "UMAP": "each process compiles it for a quarter of a minute; suite `umap`",
-    "TruncatedSVD": "is PCA on scaled columns; suite `rembrandt_multilabel` has it on sparse rows",
-}
-
 
 def of_width(recipe: Recipe, n_features: int) -> Recipe | None:
     """Return a recipe that makes a number of features, with the rest of its search; None where it cannot.
