@@ -4,7 +4,6 @@ import ast
 import json
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -30,7 +29,6 @@ SUITE = {
             "methods": {
                 "gem": {"steps": [{"GEM": {"top": 1}}, "SignedPowers"], "grid": {"gem__top": [1, 2]}},
                 "shared": {"steps": [{"GEM": {"top": 1}}]},
-                "spherical": {"steps": [{"SphericalRandomFeatures": {"n_components": 32}}]},
             },
             "classifiers": ["CalibratedLeastSquares"],
         },
@@ -46,12 +44,6 @@ SUITE = {
                 }
             },
             "validation": {"metric": "micro_f1"},
-        },
-        "kernel": {
-            "dataset": "mnist",
-            "protocol": "kernel_error",
-            "settings": {"degree": 3, "sizes": [8, 16]},
-            "methods": {"maclaurin": {"steps": [{"RandomMaclaurin": {"n_components": 8}}]}},
         },
         "pairs": {
             "dataset": "mnist",
@@ -96,7 +88,7 @@ def bench(tmp_path_factory):
     return Workflow({"suites": ["s"]}, root / "config.yaml", root, check=False)
 
 
-GEM, KERNEL, PAIRS, LABELS = "s/main/gem", "s/kernel/maclaurin", "s/pairs/gem", "s/labels/plain"
+GEM, PAIRS, LABELS = "s/main/gem", "s/pairs/gem", "s/labels/plain"
 CLS, LEC = "CalibratedLeastSquares", "LabelEmbeddingClassifier"
 
 #: In an order in which each finds what it needs: module, method, classifiers and options.
@@ -185,89 +177,6 @@ def test_all_that_the_import_of_a_component_or_protocol_executes_is_in_its_closu
             assert not rest[0].startswith("eigenbench")
         else:
             assert {first, *rest} <= import_closure([name]), name
-
-
-@pytest.fixture(scope="module")
-def closures(bench):
-    """The modules that the hash of every kind of job covers, for a run of each kind."""
-    found = {("data",): ("data", [])}
-    for method in ("gem", "spherical"):
-        spec = bench.spec(f"s/main/{method}")
-        found["embed", method] = ("embed", [spec.of_embedding()])
-        found |= {(verb, method): (verb, [spec.of_run(CLS)]) for verb in ("search", "train")}
-        found["train", method] = ("train", [spec])
-    found["train", "labels"] = ("train", [bench.spec(LABELS)])
-    found["measure", "kernel"] = ("measure", [bench.spec(KERNEL)])
-    found["measure", "pairs"] = ("measure", [bench.spec(PAIRS)])
-    return {job: covered(bench, verb, *specs) for job, (verb, specs) in found.items()}
-
-
-def covered(bench, verb, *specs):
-    """Return the modules whose digests make the hash of a job."""
-    asked = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hashing, "_module_digest", lambda module: asked.append(module) or module)
-        job_code(verb, *specs)
-    return set(asked)
-
-
-def jobs_of(*verbs):
-    return lambda job: job[0] in verbs
-
-
-TRAINING = ("embed", "search", "train")
-
-COVERED_BY = {
-    "bench.jobs.scoring": jobs_of("search", "train"),
-    "bench.jobs.search": jobs_of("search", "train"),
-    "bench.jobs.train": jobs_of("train"),
-    "bench.jobs.measure": jobs_of("measure"),
-    "bench.jobs.embed": jobs_of(*TRAINING),
-    "methods.model_file": jobs_of(*TRAINING),
-    "bench.jobs.pipelines": jobs_of(*TRAINING, "measure"),
-    "bench.jobs.job_spec": jobs_of(*TRAINING, "measure"),
-    "datasets.splits": lambda job: True,
-    "datasets.dataset": jobs_of("data", *TRAINING, "measure"),
-    "datasets.fetching": jobs_of("data"),
-    "datasets.sources.url": jobs_of("data"),
-    "datasets.readers.arff": jobs_of("data"),
-    "datasets.catalogue": jobs_of("data"),
-    "methods.moments": lambda job: job != ("data",),
-    "methods.embeddings.kernel_features.spherical": lambda job: "spherical" in job,
-    "methods.embeddings.discriminants.gem": lambda job: bool({"gem", "pairs"} & set(job)),
-    "methods.embeddings.discriminants.neighborhood_gem": lambda job: "pairs" in job,
-    "methods.embeddings.labels.rembrandt": lambda job: "labels" in job,
-    "methods.embeddings.labels.plst": lambda job: "labels" in job,
-    "methods.classifiers.calibrated_least_squares": lambda job: (
-        (job[0] in ("search", "train") and job[1] != "labels") or "pairs" in job
-    ),
-    "methods.metrics.multilabel": jobs_of("search", "train"),
-    "bench.protocols.kernel_error": lambda job: "kernel" in job,
-    "bench.protocols.paired_comparison": lambda job: "pairs" in job,
-}
-
-
-@pytest.mark.parametrize("module", COVERED_BY)
-def test_a_module_is_in_the_hash_of_the_jobs_that_execute_it_and_of_no_others(closures, module):
-    assert (SOURCE / f"{module.replace('.', '/')}.py").is_file() or module == "methods.moments"
-    concerned = {job for job, modules in closures.items() if f"eigenbench.{module}" in modules}
-    assert concerned == set(filter(COVERED_BY[module], closures))
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        "cli",
-        *(f"bench.{name}" for name in ("registry", "code_hash", "jobs.workflow", "jobs.plan")),
-        *(f"bench.suites.{name}" for name in ("suite", "suite_file")),
-        "bench.protocols.available",
-        "tracking",
-        "reporting",
-    ],
-)
-def test_what_only_plans_or_reports_is_in_no_hash(closures, module):
-    assert find_spec(f"eigenbench.{module}")
-    assert not {name for modules in closures.values() for name in modules if name == f"eigenbench.{module}"}
 
 
 def test_the_entry_of_a_dataset_is_part_of_what_makes_it(bench):
