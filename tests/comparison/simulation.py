@@ -1,9 +1,12 @@
 """Simulated results whose truth is known: learners on drawn data, rows of unequal difficulty, tables."""
 
 import numpy as np
+import pandas as pd
+import pytest
 from scipy.special import expit
 from scipy.stats import norm
 
+SEED = 19
 N_ROWS, N_TRAIN, N_TEST = 200, 140, 60
 SHARED, OWN = 4, 4
 
@@ -76,3 +79,15 @@ def table_of_equal_methods(generator, n_datasets, n_methods):
         generator.uniform(0.005, 0.05, (n_datasets, 1)),
     )
     return level + noise * generator.standard_normal((n_datasets, n_methods))
+
+
+def table(n_datasets=8, n_methods=4, seed=0, spread=0.02):
+    """Errors of methods that get worse from column to column."""
+    generator = np.random.default_rng(seed)
+    errors = 0.2 + spread * generator.standard_normal((n_datasets, n_methods)) + 0.01 * np.arange(n_methods)
+    return pd.DataFrame(errors, [f"data{i}" for i in range(n_datasets)], [f"m{j}" for j in range(n_methods)])
+
+
+def simulations(n_quick, n_full):
+    """Parametrise a study by its number of repetitions; the full one is slow."""
+    return pytest.mark.parametrize("n", [n_quick, pytest.param(n_full, marks=pytest.mark.slow)])

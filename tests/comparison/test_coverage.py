@@ -8,23 +8,19 @@ import pandas as pd
 import pytest
 from scipy import stats
 from simulation import (
+    SEED,
     difficulties,
     errors_by_split,
     nearest_centroid_error,
     nearest_centroid_runs,
     seeds_on_rows,
     seeds_on_rows_rate,
+    simulations,
 )
 
 from eigenbench.comparison.differences import compare_methods
 from eigenbench.comparison.mean_intervals import Interval, mean_interval, wilson
 from eigenbench.comparison.row_metric import RowMetric
-
-SEED = 19
-
-
-def simulations(n_quick, n_full):
-    return pytest.mark.parametrize("n", [n_quick, pytest.param(n_full, marks=pytest.mark.slow)])
 
 
 def coverage(n, truth, intervals):

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -24,14 +23,3 @@ def test_the_front_is_what_nothing_beats(values):
     expected = [ok and not any(beats(r, p) for r in rivals) for p, ok in zip(values, finite, strict=True)]
     np.testing.assert_array_equal(pareto_front(values), np.array(expected, dtype=bool))
     assert pareto_front(values).any() == any(finite)
-
-
-@given(points, st.randoms(use_true_random=False))
-def test_the_order_of_points_changes_nothing(values, random):
-    order = random.sample(range(len(values)), len(values))
-    np.testing.assert_array_equal(pareto_front(values[order]), pareto_front(values)[order])
-
-
-def test_points_are_a_table():
-    with pytest.raises(ValueError, match="shape"):
-        pareto_front([1.0, 2.0])

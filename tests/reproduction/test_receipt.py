@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from eigenbench.bench.jobs.plan import plan_suite
@@ -125,7 +123,3 @@ def test_a_reference_file_that_is_not_one_is_named(tmp_path):
     (tmp_path / "results.csv").write_text("suite,dataset\nsmall,digits\n")
     with pytest.raises(ReproductionError, match=r"results\.csv: no column method"):
         load_reference("small", tmp_path)
-
-
-def test_the_seal_is_part_of_the_object(receipt, tmp_path):
-    assert len(json.loads(write_receipt(receipt, tmp_path).read_text())["seal"]) == 64

@@ -94,26 +94,10 @@ def compare_methods(
     On one fixed test set the test rows are the blocks, and the variance between seeds, moderated in the same
     way, adds what it has beyond them.
 
-    Parameters
-    ----------
-    runs : mapping of str to mapping of int to RowMetric
-        By method and seed. On one test set methods may have different seeds.
-    test_rows : mapping of int to array of int, shape (n_test,), optional
-        Number in the dataset of each test row, by seed, where each seed draws a split; None for one test set.
-    groups : mapping of int to array, shape (n_test,), optional
-        Group of each test row, by seed, where rows of one group are alike.
-    lower_is_better : bool, default=True
-        Which end of the metric is the good one.
-
-    Returns
-    -------
-    MethodDifferences
-        Table, basis and refusal.
-
-    Raises
-    ------
-    ValueError
-        If row numbers or groups do not fit the runs, or a value is not finite.
+    ``runs`` are by method and seed; on one test set methods may have different seeds. ``test_rows`` are the
+    numbers in the dataset of the test rows by seed, where each seed draws a split; None for one test set.
+    ``groups`` are those of the test rows by seed, where rows of a group are alike. Raises a ValueError if row
+    numbers or groups do not fit the runs, or a value is not finite.
 
     Notes
     -----
@@ -177,24 +161,9 @@ def compare_values(
 ) -> MethodDifferences:
     """Compare methods that leave one value per seed and no test rows, paired over seeds.
 
-    Parameters
-    ----------
-    values : DataFrame
-        One line per seed and one column per method, finite.
-    overlap : float, default=0
-        Share of their test data that two seeds have in common.
-    lower_is_better : bool, default=True
-        As for `compare_methods`.
-
-    Returns
-    -------
-    MethodDifferences
-        As by `compare_methods`. Where all differences of two methods are the same there is no test.
-
-    Raises
-    ------
-    ValueError
-        If a value is not finite.
+    ``values`` has a line per seed and a column per method; two seeds have a share ``overlap`` of their test
+    data in common. Where all differences of two methods are the same there is no test. Raises a ValueError if
+    a value is not finite.
 
     Examples
     --------

@@ -37,14 +37,10 @@ class RowsNeeded(NamedTuple):
 def ratio_of_errors(first: Curve, second: Curve) -> pd.DataFrame:
     """Compute the geometric mean over seeds of the ratio of two methods' errors, at each size.
 
-    Methods of one seed share training rows, so that ratios are paired. The interval is Student's t for the
-    mean of their logarithms. An error of zero counts as half of the smallest positive one of both.
-
-    Returns
-    -------
-    DataFrame
-        A line per size that three seeds or more of both have: ``ratio``, ``low``, ``high``, ``n_seeds``, and
-        ``p_advantage``: the probability of a ratio below 0.9, as the t distribution around the mean has it.
+    Methods of one seed share training rows, so that ratios are paired. The interval is Student's t for
+    the mean of their logarithms. An error of zero counts as half of the smallest positive one of both.
+    Sizes that fewer than three seeds of both have are left out. ``p_advantage`` is the probability of a
+    ratio below 0.9, as the t distribution around the mean has it.
 
     Examples
     --------
@@ -76,15 +72,10 @@ def ratio_of_errors(first: Curve, second: Curve) -> pd.DataFrame:
 def winners(curves: Mapping[str, Curve]) -> pd.DataFrame:
     """Find the method with the lowest mean error at each size, and those that are tied with it.
 
-    The joint test is that of `compare_values`, on logarithms of errors. Training sets and seeds vary, and the
-    test set is one.
-
-    Returns
-    -------
-    DataFrame
-        A line per size: ``best``, ``second``, ``error`` of the best, ``tied`` (number of methods tied with
-        the best, itself included; NaN with fewer than five seeds), and the columns of `ratio_of_errors` of
-        best and second.
+    The joint test is that of `compare_values`, on logarithms of errors. Training sets and seeds vary, and
+    the test set is one. ``error`` is that of the best, ``tied`` the number of methods tied with it,
+    itself included (NaN with fewer than five seeds); `ratio_of_errors` of best and second gives the other
+    columns.
     """
     logarithms = _logarithms(curves)
     means = pd.DataFrame({name: curve.mean() for name, curve in curves.items()})

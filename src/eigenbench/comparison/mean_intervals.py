@@ -27,27 +27,10 @@ class Interval:
 
 
 def wilson(n_errors: int, n_rows: int, *, level: float = 0.95) -> Interval:
-    """Bound an error rate measured once on one test set.
+    """Bound an error rate measured once on one test set, in shares of rows.
 
     Wilson's score interval [1]_. It holds the choice of test rows and nothing else: right for a deterministic
-    method with a given training set.
-
-    Parameters
-    ----------
-    n_errors, n_rows : int
-        Number of wrong rows, and of all test rows.
-    level : float, default=0.95
-        Confidence.
-
-    Returns
-    -------
-    Interval
-        In shares of rows.
-
-    Raises
-    ------
-    ValueError
-        If there is no row, or ``n_errors`` is not between 0 and ``n_rows``.
+    method with a given training set. Raises a ValueError unless ``n_errors`` is between 0 and ``n_rows`` > 0.
 
     Notes
     -----
@@ -89,24 +72,9 @@ def mean_interval(
     Shares of wrong rows get Wilson's interval with as many independent rows as have this variance [3]_, other
     metrics Student's t.
 
-    Parameters
-    ----------
-    runs : mapping of int to RowMetric
-        By seed.
-    test_rows : mapping of int to array of int, shape (n_test,), optional
-        Number in the dataset of each test row, by seed, where each seed draws a split; None for one test set.
-    groups : mapping of int to array, shape (n_test,), optional
-        Group of each test row, by seed, where rows of one group are alike.
-
-    Returns
-    -------
-    Interval
-        In the unit of the metric.
-
-    Raises
-    ------
-    ValueError
-        If there is no run, or row numbers or groups do not fit the runs.
+    All arguments are by seed. ``test_rows`` are the numbers in the dataset of the test rows, where each seed
+    draws a split; None for one test set. ``groups`` are those of the test rows, where rows of a group are
+    alike. Raises a ValueError without a run, or where row numbers or groups do not fit the runs.
 
     Notes
     -----

@@ -9,21 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 def pareto_front(points: ArrayLike) -> NDArray[np.bool_]:
     """Find the points that no other point beats in all respects.
 
-    Parameters
-    ----------
-    points : array of float, shape (n, k)
-        Quantities of which less is better, such as seconds and error; NaN or infinite where a run failed.
-
-    Returns
-    -------
-    array of bool, shape (n,)
-        Whether no other point is at most as large in every column and smaller in one; equal points are on the
-        front together, points that are not finite never. Cost: n**2 k comparisons.
-
-    Raises
-    ------
-    ValueError
-        If ``points`` is no table.
+    Columns of ``points`` are quantities of which less is better, such as seconds and error. Equal points are
+    on the front together, points that are not finite never. Cost: n**2 k comparisons.
 
     Examples
     --------
@@ -31,8 +18,6 @@ def pareto_front(points: ArrayLike) -> NDArray[np.bool_]:
     array([ True,  True, False, False])
     """
     values = np.asarray(points, dtype=np.float64)
-    if values.ndim != 2:
-        raise ValueError(f"expected points of shape (n, k), got {values.shape}")
     complete = np.isfinite(values).all(axis=1)
     rivals = values[complete]
     dominated = [((rivals <= point).all(axis=1) & (rivals < point).any(axis=1)).any() for point in values]

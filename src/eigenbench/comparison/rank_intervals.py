@@ -14,27 +14,11 @@ LEVEL = 0.95
 
 
 def rank_intervals(errors: pd.DataFrame) -> pd.DataFrame:
-    """Bound the mean rank and the place of each method by a bootstrap over datasets.
+    """Bound the mean rank and the place of each method by a bootstrap over datasets, best first.
 
     Each of 2,000 resamples draws as many datasets as there are, with replacement, and ranks the methods by
-    their mean ranks on them; the ends hold 95 % of the resamples.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        Errors, datasets x methods; infinite where a run failed. Ranks hold for these methods alone: make them
-        again for others.
-
-    Returns
-    -------
-    DataFrame
-        One line per method, best first: ``mean_rank``, ``rank_low``, ``rank_high``, ``place`` (1 is best),
-        ``place_low``, ``place_high``.
-
-    Raises
-    ------
-    RefusedComparison
-        If there are fewer than five datasets, or an error is missing.
+    their mean ranks on them; ``_low`` and ``_high`` hold 95 % of the resamples. ``place`` is 1 for the best.
+    Ranks hold for these methods alone: make them again for others.
 
     Examples
     --------
@@ -65,29 +49,9 @@ def rank_claim_support(
 
     A third method moves the difference of their mean ranks by the share of datasets on which it lies between
     them, for or against. The least favourable pool of rivals is therefore all that move it against the claim,
-    and no pool has to be tried.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        Errors, datasets x methods; infinite where a run failed.
-    better, worse : str
-        Methods of the claim "``better`` has the lower mean rank".
-    n_resamples : int, default=2000
-        Number of resamples of the datasets.
-
-    Returns
-    -------
-    float
-        Share of resamples in which the claim holds in every pool of rivals; 0 where it does not hold on the
-        datasets as they are. A page may state the claim from .95 on.
-
-    Raises
-    ------
-    RefusedComparison
-        If there are fewer than five datasets, or an error is missing.
-    KeyError
-        If a method is no column.
+    and no pool has to be tried. Returns the share of resamples of the datasets in which ``better`` has the
+    lower mean rank in every pool; 0 where it has not on the datasets as they are. A page may state the claim
+    from .95 on.
 
     Examples
     --------

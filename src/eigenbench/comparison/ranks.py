@@ -30,12 +30,8 @@ class RefusedComparison(ValueError):
 def complete_table(errors: pd.DataFrame, *, min_methods: int = 2) -> pd.DataFrame:
     """Check a table of datasets x methods for a statistic, and round its errors to 12 decimals.
 
-    Raises
-    ------
-    RefusedComparison
-        If there are fewer than five datasets or too few methods, or an error is missing.
-    ValueError
-        If a dataset or method is there twice, or an error is minus infinity.
+    Raises a RefusedComparison for fewer than five datasets, too few methods or a missing error, and a
+    ValueError for a dataset or method that is there twice or an error of minus infinity.
     """
     n_datasets, n_methods = errors.shape
     if not (errors.index.is_unique and errors.columns.is_unique):
@@ -88,23 +84,10 @@ class Friedman:
 
 
 def mean_ranks(errors: pd.DataFrame) -> pd.DataFrame:
-    """Rank the methods on each dataset and average over datasets.
+    """Rank the methods on each dataset and average over datasets: one line per method, best first.
 
-    Parameters
-    ----------
-    errors : DataFrame
-        Errors, datasets x methods; infinite where a run failed.
-
-    Returns
-    -------
-    DataFrame
-        One line per method, best first: ``mean_rank`` (1 is best; equal errors share the mean of their ranks,
-        failed runs rank last) and ``n_failed``, on how many datasets it failed.
-
-    Raises
-    ------
-    RefusedComparison
-        If there are fewer than five datasets, or an error is missing.
+    ``mean_rank`` is 1 for the best; equal errors share the mean of their ranks, and failed runs rank last.
+    ``n_failed`` says on how many datasets the method failed.
 
     Examples
     --------
@@ -121,31 +104,15 @@ def mean_ranks(errors: pd.DataFrame) -> pd.DataFrame:
 
 
 def friedman(errors: pd.DataFrame) -> Friedman:
-    """Test whether all methods are equally good, by their ranks over datasets.
+    """Test whether all of three or more methods are equally good, by their ranks over datasets [1]_.
 
-    Parameters
-    ----------
-    errors : DataFrame
-        Errors, datasets x methods, at least three methods; infinite where a run failed.
-
-    Returns
-    -------
-    Friedman
-        Statistic and p-value; 0 and 1 where all methods tie on every dataset.
-
-    Raises
-    ------
-    RefusedComparison
-        If there are fewer than five datasets or three methods, or an error is missing.
-
-    Notes
-    -----
-    False positives at the level of 5 % over 1,000 simulations without a difference (seed 19; 24 datasets, 6
-    methods): 4.7 %. Repeat by ``tests/comparison/test_false_positives.py`` with ``-m slow``.
+    The p-value is 1 where all methods tie on every dataset. False positives at the level of 5 % over 1,000
+    simulations without a difference (seed 19; 24 datasets, 6 methods): 4.7 %. Repeat by
+    ``tests/comparison/test_false_positives.py`` with ``-m slow``.
 
     References
     ----------
-    J. Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7 (2006).
+    .. [1] J. Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7 (2006).
     """
     table = complete_table(errors, min_methods=3).to_numpy()
     if np.all(table == table[:, :1]):
@@ -159,23 +126,8 @@ def wilcoxon_holm(errors: pd.DataFrame) -> pd.DataFrame:
 
     Wilcoxon's signed-rank test, two-sided. Datasets without a difference take part in the ranking and then
     drop out [1]_; the p-value is exact, given the ranks, also with ties (SciPy's is so for tables without
-    ties). Corrected for all pairs by Holm.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        Errors, datasets x methods; infinite where a run failed, which is the largest difference.
-
-    Returns
-    -------
-    DataFrame
-        One line per pair ``(first, second)``: ``p_value`` and ``p_holm``; 1 where the two tie on every
-        dataset. With five datasets p cannot be below .0625.
-
-    Raises
-    ------
-    RefusedComparison
-        If there are fewer than five datasets or two methods, or an error is missing.
+    ties). A failed run is the largest difference. Returns for each pair ``p_value`` and ``p_holm``, corrected
+    for all pairs by Holm; 1 where the two tie on every dataset. With five datasets p cannot be below .0625.
 
     Notes
     -----
@@ -217,22 +169,7 @@ def _signed_rank_p(differences: np.ndarray) -> float:
 
 
 def win_tie_loss(errors: pd.DataFrame) -> pd.DataFrame:
-    """Count for each pair of methods on how many datasets the first wins, ties and loses.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        Errors, datasets x methods; infinite where a run failed.
-
-    Returns
-    -------
-    DataFrame
-        One line per pair ``(first, second)``: ``wins``, ``ties``, ``losses`` of the first.
-
-    Raises
-    ------
-    RefusedComparison
-        If there are fewer than five datasets or two methods, or an error is missing.
+    """Count for each pair ``(first, second)`` on how many datasets the first wins, ties and loses.
 
     Examples
     --------

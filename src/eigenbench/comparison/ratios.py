@@ -18,25 +18,10 @@ EQUIVALENCE = 0.10
 def error_ratios(errors: pd.DataFrame) -> pd.DataFrame:
     """Compute the geometric mean over datasets of the ratio of errors, for each pair of methods.
 
-    The interval of each pair by itself is Student's t, 95 %, for the mean of the logarithms over datasets.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        Errors, datasets x methods, none negative; infinite where a run failed. An error of zero counts as
-        half of the smallest positive one on its dataset. For scores take 1 minus the score.
-
-    Returns
-    -------
-    DataFrame
-        One line per pair ``(first, second)``: ``ratio`` of the error of the first to the second, ``low``,
-        ``high``, and ``detectable``: the ratio above 1 that these datasets find in 80 %. NaN where
-        a run of the pair failed.
-
-    Raises
-    ------
-    RefusedComparison
-        If there are fewer than five datasets or two methods, or an error is missing or negative.
+    An error of zero counts as half of the smallest positive one on its dataset. For scores take 1 minus the
+    score. The interval of each pair by itself is Student's t, 95 %, for the mean of the logarithms over
+    datasets. ``detectable`` is the ratio above 1 that these datasets find in 80 %. All are NaN where a run of
+    the pair failed. Raises a RefusedComparison for a negative error, and as `complete_table`.
 
     Examples
     --------
@@ -64,22 +49,7 @@ def error_ratios(errors: pd.DataFrame) -> pd.DataFrame:
 
 
 def log_errors(errors: pd.DataFrame) -> pd.DataFrame:
-    """Take logarithms of errors; differences of two methods are then logarithms of ratios.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        As for `error_ratios`.
-
-    Returns
-    -------
-    DataFrame
-        Natural logarithms, infinite where a run failed.
-
-    Raises
-    ------
-    RefusedComparison
-        As by `error_ratios`.
+    """Take logarithms of errors, infinite where a run failed; their differences are logarithms of ratios.
 
     Examples
     --------
@@ -102,16 +72,8 @@ def log_errors(errors: pd.DataFrame) -> pd.DataFrame:
 def equivalence(ratios: pd.DataFrame) -> pd.Series:
     """Classify each pair of methods by the interval of its ratio.
 
-    Parameters
-    ----------
-    ratios : DataFrame
-        From `error_ratios`.
-
-    Returns
-    -------
-    Series
-        ``"first better"`` or ``"second better"`` where the interval lacks 1, ``"equivalent"`` where it lies
-        within 10 %, ``"open"`` otherwise. A small difference that is sure counts as one.
+    ``"first better"`` or ``"second better"`` where the interval lacks 1, ``"equivalent"`` where it lies
+    within 10 %, ``"open"`` otherwise. A small difference that is sure counts as one.
 
     Examples
     --------
