@@ -110,3 +110,33 @@ def test_code_that_opens_data_does_not_depend_on_how_they_are_made():
     assert "eigenbench.datasets.splits" in opened
     making = [f"eigenbench.datasets.{name}" for name in ("catalogue", "preparing", "readers", "sources")]
     assert not opened & set(making), "else each reader that changes would have all runs made again"
+
+
+def rows_of(X):
+    return {row.tobytes() for row in X}
+
+
+def test_smaller_training_sets_are_nested_with_their_share_of_each_class():
+    data = load("digits")
+    parts = [data.smaller(3, train_rows=size) for size in (60, 300)]
+    assert [len(part.X_train) for part in parts] == [60, 300]
+    assert rows_of(parts[0].X_train) < rows_of(parts[1].X_train) < rows_of(data.X_train)
+    assert np.ptp(np.bincount(parts[0].y_train)) <= 2
+    assert parts[0].X_test is data.X_test
+    assert rows_of(data.smaller(4, train_rows=60).X_train) != rows_of(parts[0].X_train)
+    with pytest.raises(ValueError, match=f"'train_rows' is 5000, and there are {len(data.X_train)}"):
+        data.smaller(0, train_rows=5000)
+
+
+def test_fewer_classes_have_all_their_training_and_test_rows():
+    data = load("digits")
+    few, more = (data.smaller(3, classes=size) for size in (2, 5))
+    assert set(few.classes) < set(more.classes) < set(data.classes)
+    for part in ("train", "test"):
+        y = getattr(data, f"y_{part}")[
+            np.isin(getattr(data, f"y_{part}"), [int(name) for name in few.classes])
+        ]
+        np.testing.assert_array_equal(np.array(few.classes, int)[getattr(few, f"y_{part}")], y)
+    np.testing.assert_array_equal(data.X_test[np.isin(data.test_rows, few.test_rows)], few.X_test)
+    with pytest.raises(ValueError, match="'classes' is 11, and there are 10 classes"):
+        data.smaller(0, classes=11)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ from eigenbench.datasets.card import (
     read_training_files,
 )
 from eigenbench.datasets.errors import MalformedData, prepare_again
-from eigenbench.datasets.splits import FoldSplit, RandomSplit, SampledSplit, draw_split
+from eigenbench.datasets.splits import FoldSplit, RandomSplit, SampledSplit, draw_split, nested_order
 from eigenbench.methods.linalg.partition_files import ArrayFile, ParquetFile, PartitionError, readers_of
 from eigenbench.methods.linalg.partitions import Partitions
 
@@ -71,6 +71,39 @@ class Dataset:
         width = self.X_test.shape[1]
         shapes = f"train {(self.card.n_train, width)}, test {self.X_test.shape}"
         return f"Dataset({self.name!r}, {shapes}, {len(self.classes)} classes)"
+
+    def smaller(self, seed: int, *, train_rows: int | None = None, classes: int | None = None) -> "Dataset":
+        """Return the dataset with fewer training rows, or with fewer classes in training and test rows.
+
+        The seed draws them, as `nested_order` has it: of each class its share, the rows of a smaller number
+        among those of a larger one. Codes of the classes that are left start from 0. Raises a ValueError for
+        more than there are.
+        """
+        multiclass = self.target == "multiclass"
+        n_rows, n_classes = self.X_train.shape[0], len(self.classes)
+        codes = np.asarray(self.y_train) if multiclass else np.zeros(n_rows, dtype=np.intp)
+        order, class_order = nested_order(codes, n_classes, seed)
+        if train_rows is not None:
+            if train_rows > n_rows:
+                raise ValueError(f"'train_rows' is {train_rows}, and there are {n_rows} training rows")
+            rows = np.sort(order[:train_rows])
+            groups = None if self.train_groups is None else self.train_groups[rows]
+            return replace(self, X_train=self.X_train[rows], y_train=self.y_train[rows], train_groups=groups)
+        if classes is None or not multiclass or classes > n_classes:
+            raise ValueError(
+                f"'classes' is {classes}, and there are {n_classes if multiclass else 'no'} classes"
+            )
+        kept = np.sort(class_order[:classes])
+        code = np.zeros(n_classes, dtype=np.int64)
+        code[kept] = np.arange(classes)
+        blocks: dict[str, Any] = {"classes": [self.classes[old] for old in kept]}
+        for part in ("train", "test"):
+            y, groups = getattr(self, f"y_{part}"), getattr(self, f"{part}_groups")
+            rows = np.flatnonzero(np.isin(y, kept))
+            blocks |= {f"X_{part}": getattr(self, f"X_{part}")[rows], f"y_{part}": code[y[rows]]}
+            blocks[f"{part}_groups"] = None if groups is None else groups[rows]
+        blocks["test_rows"] = rows if self.test_rows is None else self.test_rows[rows]
+        return replace(self, **blocks)
 
 
 def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled: bool = True) -> Dataset:

@@ -202,6 +202,25 @@ def _grouped_folds(
     return list(GroupKFold(n_folds, shuffle=True, random_state=seed).split(rows, None, groups))
 
 
+def nested_order(
+    codes: NDArray[np.integer[Any]], n_classes: int, seed: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Order training rows, whose first n have their share of each class for every n, and the classes.
+
+    Both orders are drawn by the seed and the codes of the rows alone. So the first rows, or classes, of a
+    small size are among those of a larger one.
+    """
+    generator = np.random.default_rng([seed, 0x1C])
+    order = generator.permutation(len(codes))
+    class_order = generator.permutation(n_classes)
+    ordered, rank = codes[order], np.empty(len(codes))
+    # The k-th of the n rows of a class comes at (k + u) / n of the whole, u being drawn for the class.
+    for code in np.unique(codes):
+        places = np.flatnonzero(ordered == code)
+        rank[places] = (np.arange(len(places)) + generator.random()) / len(places)
+    return order[np.argsort(rank, kind="stable")], class_order
+
+
 def holdout_split(
     y: Any, fraction: float, seed: int, groups: np.ndarray | None = None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

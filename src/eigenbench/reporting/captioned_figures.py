@@ -27,7 +27,7 @@ from eigenbench.reporting.figures import (
     ranking,
 )
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
-from eigenbench.reporting.replicates import RunGroup, headline_direction, total_seconds
+from eigenbench.reporting.replicates import RunGroup, failed_sizes, headline_direction, total_seconds
 from eigenbench.reporting.size_curves import LEARNING, curve_label, mean_curves
 from eigenbench.reporting.suite_ranks import SuiteRanks
 
@@ -166,11 +166,13 @@ def _against_costs(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str
 
 
 def _partial_note(groups: Sequence[RunGroup]) -> str:
-    """Name the groups whose means are over fewer seeds than planned."""
+    """Name the groups whose means are over fewer seeds than planned, and those that failed at a size."""
     partial = [
         f"{group.title} ({group.finished_note})" for group in groups if group.finished and group.finished_note
     ]
-    return f" Not over all seeds: {', '.join(partial)}." if partial else ""
+    failed = [group.title for group in groups if any(map(failed_sizes, group.finished))]
+    gaps = f" × marks sizes at which a seed failed: {', '.join(failed)}." if failed else ""
+    return (f" Not over all seeds: {', '.join(partial)}." if partial else "") + gaps
 
 
 _MEAN_CURVE = "means over seeds; shades are 95 % intervals, cut at the axes."

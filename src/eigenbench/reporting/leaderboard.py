@@ -14,18 +14,19 @@ import pandas as pd
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
-from eigenbench.bench.suites.suite import Suite
+from eigenbench.bench.suites.suite import SIZES, ExperimentSpec, Suite
 from eigenbench.comparison.differences import COLUMNS as COMPARED
 from eigenbench.comparison.differences import OVER_SPLITS, MethodDifferences, compare_methods, compare_values
 from eigenbench.comparison.pareto import pareto_front
 from eigenbench.reporting.checks import check_results, scaled_scores
 from eigenbench.reporting.csv_files import frame_csv
 from eigenbench.reporting.display_names import method_name, run_name
-from eigenbench.reporting.formatting import metric_style
+from eigenbench.reporting.formatting import metric_style, split_size
 from eigenbench.reporting.parameters import edge_note
 from eigenbench.reporting.replicates import (
     Groups,
     RunGroup,
+    failed_sizes,
     group_runs,
     headline_direction,
     reason,
@@ -37,6 +38,9 @@ TIED = "="
 
 #: Why there is no result of a run that was not made.
 WITHOUT_RECORD = "without a record"
+
+#: Columns that the leaderboards of earlier reference results lack.
+LATER_COLUMNS = ("train_rows", "classes", "search_seconds")
 
 COLUMNS = (
     "suite",
@@ -67,6 +71,7 @@ COLUMNS = (
     "grid_edge",
     "scaled_score",
     "checks",
+    *LATER_COLUMNS,
 )
 
 _ONE_TEST_SET = "No test: without stored predictions, one test set gives no variance over its rows."
@@ -92,7 +97,9 @@ def leaderboard(
         ``compared_over`` what that rests on, ``refusal`` why there is no test; the columns between are those
         of `eigenbench.comparison.differences.MethodDifferences`, in units of the metric.
         ``seconds`` is the time to fit embedding and classifier, mean over seeds;
-        ``gemm_equivalents`` is that time in 10^9 operations of float32 matrix products on the same machine;
+        ``train_rows`` or ``classes`` is the size of the training set where the suite varies it.
+        ``search_seconds`` is the time of its search, and ``gemm_equivalents`` that of ``seconds`` in 10^9
+        operations of float32 matrix products on the same machine;
         ``on_front`` says whether nothing with a rank is both faster and better.
         ``without_result`` says which seeds have none, and why. ``scaled_score`` is 0 for guessing and 1 for
         the best; ``checks`` are the findings of `eigenbench.reporting.checks`.
@@ -101,12 +108,15 @@ def leaderboard(
     return leaderboard_of_groups(plan.suite, experiment, groups)
 
 
-def leaderboard_of_groups(suite: Suite, experiment: str, groups: Sequence[RunGroup]) -> pd.DataFrame:
-    """Make the table of `leaderboard` from the groups of one experiment."""
+def leaderboard_of_groups(
+    suite: Suite, experiment: str, groups: Sequence[RunGroup], metric: str | None = None
+) -> pd.DataFrame:
+    """Make the table of `leaderboard` from the groups of one experiment, by its headline unless told else."""
     spec = suite.experiments[experiment]
-    metric, lower = spec.headline, headline_direction(spec)
+    metric, lower = metric or spec.headline, headline_direction(spec)
     shared = {"suite": suite.name, "experiment": experiment, "dataset": spec.dataset, "metric": metric}
-    lines = [shared | _estimated(group, metric) | _costs(group) for group in groups]
+    size = _size(spec, metric)
+    lines = [shared | size | _estimated(group, metric) | _costs(group) for group in groups]
     table = pd.DataFrame(lines, columns=list(COLUMNS))
     table[list(STANDINGS)] = standings(groups, metric, lower=lower)
     scores, checks = scaled_scores(spec, groups), check_results(spec, groups)
@@ -202,6 +212,27 @@ def line_titles(board: pd.DataFrame) -> list[str]:
     return [
         method_name(str(line["method"])) if shared else ranked_label(line) for _, line in board.iterrows()
     ]
+
+
+def boards_at_sizes(suites: Sequence[Suite], groups: Groups) -> list[pd.DataFrame]:
+    """Make the leaderboards of experiments that measure several sizes in one run, at each of the others."""
+    return [
+        leaderboard_of_groups(suite, name, groups[suite.name, name], metric)
+        for suite in suites
+        for name, spec in suite.experiments.items()
+        if (settings := spec.protocol_settings) is not None and settings.takes_sizes
+        for metric in settings.metrics()
+        if metric.startswith("test_error_at_") and metric != spec.headline
+    ]
+
+
+def _size(spec: ExperimentSpec, metric: str) -> dict[str, int | None]:
+    """Return the training rows or classes of an experiment's leaderboard; of a protocol, by its metric."""
+    settings = spec.protocol_settings
+    sizes = {key: max(getattr(spec, key), default=None) for key in SIZES}
+    if settings is not None and settings.takes_sizes:
+        sizes = {key: split_size(metric)[1] if getattr(settings, key) else None for key in SIZES}
+    return sizes
 
 
 def significance(board: pd.DataFrame) -> str:
@@ -319,11 +350,13 @@ def _estimated(group: RunGroup, metric: str) -> dict[str, Any]:
 
 
 def _without_result(group: RunGroup) -> str:
-    """Say which seeds have no result and why, those of one reason together."""
+    """Say which seeds have no result, or none at some size, and why, those of one reason together."""
     seeds: dict[str, list[str]] = {}
     for record in group.records:
         if record.status != "ok":
             seeds.setdefault(reason(record), []).append(str(record.seed))
+        elif failed_sizes(record):
+            seeds.setdefault("; ".join(record.warnings), []).append(str(record.seed))
     notes = [f"seed {', '.join(found)}: {why}" for why, found in seeds.items()]
     if len(group.records) < group.n_planned:
         notes.append(f"{group.n_planned - len(group.records)} of {group.n_planned} seeds {WITHOUT_RECORD}")
@@ -336,6 +369,7 @@ def _costs(group: RunGroup) -> dict[str, float | None]:
         "log_loss": group.mean(lambda record: record.metrics.get("test_log_loss")),
         "seconds": group.mean(total_seconds),
         "gemm_equivalents": group.mean(gemm_equivalents),
+        "search_seconds": group.mean(lambda record: record.search_seconds),
         "peak_rss_mb": group.mean(lambda record: record.peak_rss_mb),
         "model_bytes": group.mean(lambda record: record.model.bytes if record.model else None),
         "predictions_per_second": group.mean(_predictions_per_second),

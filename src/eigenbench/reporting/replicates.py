@@ -290,6 +290,11 @@ def reason(record: Record, limit: int = 200) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def failed_sizes(record: Record) -> list[int]:
+    """Return the sizes at which a method could not be fitted, of a run that measures several."""
+    return [int(name.removeprefix("failed_at_")) for name in record.metrics if name.startswith("failed_at_")]
+
+
 def total_seconds(record: Record) -> float | None:
     """Return the time to fit the embedding and train the classifier, where there is one; None if unknown."""
     if record.classifier == NO_CLASSIFIER:
@@ -343,11 +348,12 @@ def group_runs(
 
 def _overlap(spec: JobSpec, entry: CatalogueEntry) -> float:
     """Return the share of their test rows that two seeds have in common; 0 where a protocol draws anew."""
+    classes = spec.classes / entry.expect.classes if spec.classes else 1.0
     if not spec.split_drawn:
-        return 0.0 if spec.protocol else 1.0
+        return 0.0 if spec.protocol else classes
     rows = entry.expect.rows
     pool = rows["test"] if isinstance(entry.split, SampledSplit) else sum(rows.values())
-    return entry.n_test / pool if entry.n_test else 0.0
+    return classes * entry.n_test / pool if entry.n_test else 0.0
 
 
 def headline_direction(experiment: ExperimentSpec) -> bool:

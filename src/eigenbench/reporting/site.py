@@ -24,7 +24,7 @@ from eigenbench.bench.records.runs import Run
 from eigenbench.reporting import ReportError, display_names, formatting, page_tables, run_tables, sections
 from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.figures import LARGEST_RATIO
-from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
+from eigenbench.reporting.leaderboard import boards_at_sizes, leaderboard_csv, leaderboards
 from eigenbench.reporting.parameters import searches_csv
 from eigenbench.reporting.published import comparison_csv, machines_text, verdict_counts
 from eigenbench.reporting.replicates import group_runs, status_counts
@@ -72,7 +72,7 @@ def render(
     texts = {
         "results.csv": results_csv(records),
         "comparison.csv": comparison_csv(row for view in views for row in view.comparisons),
-        "leaderboard.csv": leaderboard_csv(list(boards.values())),
+        "leaderboard.csv": leaderboard_csv([*boards.values(), *boards_at_sizes(suites, groups)]),
         "ranks.csv": ranks_csv(ranks),
         "pairs.csv": pairs_csv(ranks),
         "searches.csv": searches_csv(records),

@@ -22,7 +22,7 @@ from eigenbench.reporting.drawing import (
     tick_text,
 )
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
-from eigenbench.reporting.replicates import Estimate, RunGroup, estimate
+from eigenbench.reporting.replicates import Estimate, RunGroup, estimate, failed_sizes
 
 _WIDTH = 5.5
 _MAX_STEP_TICKS = 8
@@ -35,16 +35,18 @@ _WITH_RATIOS = ("test_error_by_training_rows", "test_error_by_classes")
 
 
 class _Line(NamedTuple):
-    """The mean curve of one method over its seeds, in shown units."""
+    """The mean curve of one method over its seeds, in shown units, and the sizes at which a seed failed."""
 
     steps: list[int]
     estimates: list[Estimate]
+    failed: list[int]
 
 
 def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     """Plot a curve's mean over seeds, with its 95 % band: one line per method.
 
-    Axes are logarithmic where the values span much. Learning curves have a second panel: the ratio of each
+    Axes are logarithmic where the values span much. A line has a gap where no seed has a result, and × below
+    sizes at which a seed failed. Learning curves have a second panel: the ratio of each
     method's error to the lowest of its rivals' at that size. A name ``<metric>_by_<axis>`` says what steps
     are; else they are sizes when metrics have the values too, as ``<curve>_at_<size>``.
 
@@ -69,7 +71,7 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     looks = {title: marker_style(groups.index(shown[title])) | {"linestyle": "-"} for title in lines}
     methods = {title: shown[title].filter_name for title in lines}
 
-    steps = sorted({step for line in lines.values() for step in line.steps})
+    steps = sorted({step for line in lines.values() for step in (*line.steps, *line.failed)})
     n_panels = 2 if name in _WITH_RATIOS and len(lines) > 1 else 1
 
     def draw(figure: Figure) -> None:
@@ -119,14 +121,20 @@ def _line(group: RunGroup, name: str) -> _Line | None:
     deterministic = all(record.deterministic for record in group.finished)
     steps = sorted(values)
     return _Line(
-        steps, [estimate(name, values[step], deterministic=deterministic, n_test=None) for step in steps]
+        steps,
+        [estimate(name, values[step], deterministic=deterministic, n_test=None) for step in steps],
+        sorted({size for record in group.finished for size in failed_sizes(record)}),
     )
 
 
 def _draw_line(axes: Axes, line: _Line, look: MarkerStyle, gid: str) -> None:
-    means = [found.mean for found in line.estimates]
+    means = pd.Series([found.mean for found in line.estimates], line.steps)
     marked = [len(means) - 1] if len(means) > _MAX_MARKERS else 1
-    axes.plot(line.steps, means, linewidth=1.4, markersize=4.5, markevery=marked, gid=gid, **look)
+    means = means.reindex(sorted({*line.steps, *line.failed}))  # a gap where every seed failed
+    axes.plot(means.index, means, linewidth=1.4, markersize=4.5, markevery=marked, gid=gid, **look)
+    if line.failed:
+        crosses = axes.plot(line.failed, [0.02] * len(line.failed), "x", color=look["color"], gid=gid)
+        crosses[0].set(transform=axes.get_xaxis_transform(), markersize=6, clip_on=False)
     if any(found.low is not None for found in line.estimates):
         low, high = zip(*(_band(found) for found in line.estimates), strict=True)
         axes.fill_between(line.steps, low, high, color=look["color"], alpha=0.18, linewidth=0, gid=gid)
@@ -154,10 +162,11 @@ def _draw_ratios(
 
 
 def _values(line: _Line) -> str:
-    """Name the values of a line, of some steps where there are many."""
+    """Name the values of a line, of some steps where there are many, and the sizes without a result."""
     every = max(1, math.ceil(len(line.steps) / _MAX_STEP_TICKS))
     named = list(zip(line.steps, line.estimates, strict=True))[::every]
-    return ", ".join(f"{found.mean:.4g} at {step:,}" for step, found in named)
+    texts = [f"{found.mean:.4g} at {step:,}" for step, found in named]
+    return ", ".join([*texts, *(f"failed at {size:,} (×)" for size in line.failed)])
 
 
 def _band(found: Estimate) -> tuple[float, float]:

@@ -21,7 +21,7 @@ _PARAM_LENGTH = 6000
 _NAME_LENGTH = 250
 _DIGEST_LENGTH = 36
 
-_COSTS = ("dimension", "fit_seconds", "train_seconds", "predict_seconds", "peak_rss_mb")
+_COSTS = ("dimension", "search_seconds", "fit_seconds", "train_seconds", "predict_seconds", "peak_rss_mb")
 _SHORT_NAME = 8
 _UNITS = {"%": "in percent", "s": "in seconds", "nats": "in nats"}
 _LEARNING_CURVES = {

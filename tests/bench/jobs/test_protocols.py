@@ -55,7 +55,7 @@ def test_a_protocol_that_measures_time_has_the_machine_for_itself():
 
 
 def test_a_protocol_whose_first_seed_chooses_runs_all_seeds_in_one_job():
-    curve = {"protocol": "learning_curve", "settings": {"train_rows": [100_000]}}
+    curve = {"protocol": "learning_curve", "settings": {"train_rows": [1000]}}
     assert plan(**curve).granularity == "method"
     with pytest.raises(SuiteError, match=r"experiments.main.seeds: 1 is the first, and has to be 0"):
         plan(**curve, seeds=[1, 0])

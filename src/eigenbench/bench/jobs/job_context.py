@@ -42,9 +42,10 @@ class JobContext:
         return states
 
     def open(self, seed: int, name: str | None = None) -> Any:
-        """Open a prepared dataset, the job's unless another is named; the seed draws its split."""
-        folder = self.options.data_dir / "prepared" / (name or self.spec.dataset)
-        return open_prepared(folder, split_seed=seed)
+        """Open a prepared dataset, the job's unless another is named; the seed draws its rows."""
+        name = name or self.spec.dataset
+        dataset = open_prepared(self.options.data_dir / "prepared" / name, split_seed=seed)
+        return self.spec.smaller(dataset, seed) if name == self.spec.dataset else dataset
 
     def folder(self, seed: int, classifier: str = NO_CLASSIFIER) -> Path:
         """Return the folder of a seed, or of one of its runs."""

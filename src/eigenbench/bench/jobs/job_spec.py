@@ -83,12 +83,12 @@ def search_rows(
 class JobSpec(_Model):
     """One method of an experiment, and the classifiers that a job trains on it.
 
-    ``split_drawn`` says whether the seed draws training and test rows, ``permute_labels`` whether the labels
-    of the training rows are permuted, for a control. ``propensity`` has the constants of the label
-    propensities of multilabel data. ``protocol`` is the module of what is measured in place of a
-    classifier's error, ``protocol_folder`` where it lies if it is not installed. ``time_limit`` are the
-    seconds of a fit; records of ``pictured_seed`` have pictures of the embedding. ``components`` says where
-    every component is that steps, classifiers and settings name.
+    ``split_drawn`` says whether the seed draws training and test rows, ``train_rows`` or ``classes`` how many
+    of them it draws, ``permute_labels`` whether the labels of the training rows are permuted, for a control.
+    ``propensity`` has the constants of the label propensities of multilabel data. ``protocol`` is the module
+    of what is measured in place of a classifier's error, ``protocol_folder`` where it lies if it is not
+    installed. ``time_limit`` are the seconds of a fit; records of ``pictured_seed`` have pictures of the
+    embedding. ``components`` says where every component is that steps, classifiers and settings name.
     """
 
     suite: str = ""
@@ -97,6 +97,8 @@ class JobSpec(_Model):
     dataset: str
     other_datasets: tuple[str, ...] = ()
     split_drawn: bool = False
+    train_rows: int | None = None
+    classes: int | None = None
     steps: tuple[Step, ...] = ()
     grid: dict[str, list[Any]] = {}
     classifiers: dict[str, Classifier] = {}
@@ -114,6 +116,12 @@ class JobSpec(_Model):
     def datasets(self) -> tuple[str, ...]:
         """All datasets that the job reads."""
         return (self.dataset, *self.other_datasets)
+
+    def smaller(self, dataset: Any, seed: int) -> Any:
+        """Return a dataset with the training rows, or the classes, that a run uses."""
+        if self.train_rows is None and self.classes is None:
+            return dataset
+        return dataset.smaller(seed, train_rows=self.train_rows, classes=self.classes)
 
     def rows(self, dataset: Any, part: Part, seed: int) -> tuple[Any, Any]:
         """Return (X, y) of a part of a dataset that was opened with the seed, which draws the part, too."""
@@ -225,8 +233,9 @@ class JobSpec(_Model):
         # Where a choice is not made, keys are as they were before there was one.
         if self.validation is not None and self.n_points is None:
             del content["validation"]["n_points"]
-        if not self.permute_labels:
-            del content["permute_labels"]
+        for name in ("permute_labels", "train_rows", "classes"):
+            if not content[name]:
+                del content[name]
         if self.protocol is not None:
             # Where the module stands is no setting: keys are as they were before the rooms.
             content["protocol"] = self.protocol.replace(

@@ -44,8 +44,10 @@ def _measured(context: JobContext, protocol: Any, seed: int) -> Report:
     return {
         "metrics": finite_metrics(outcome.metrics),
         "curves": outcome.curves,
+        "warnings": outcome.warnings,
         "exhibits": [exhibit.model_dump(mode="json") for exhibit in outcome.exhibits],
         "dimension": outcome.dimension,
+        **({} if outcome.search_seconds is None else {"search_seconds": outcome.search_seconds}),
         "fit_seconds": outcome.fit_seconds,
         "predict_seconds": outcome.predict_seconds,
         "params": params,

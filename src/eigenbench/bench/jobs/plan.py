@@ -19,7 +19,7 @@ from eigenbench.bench.protocols.available import find_protocol
 from eigenbench.bench.records.runs import EMBEDDING_FILES, NO_CLASSIFIER, Run, run_files
 from eigenbench.bench.registry import COMPONENTS, NAMES, find_component
 from eigenbench.bench.suites.steps import Step, as_step, grid_size
-from eigenbench.bench.suites.suite import ExperimentSpec, Suite, SuiteError
+from eigenbench.bench.suites.suite import SIZES, ExperimentSpec, Suite, SuiteError
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry
 
@@ -142,8 +142,8 @@ def load_plan(path: Path) -> SuitePlan:
 def plan_suite(suite: Suite, catalogue: Catalogue) -> SuitePlan:
     """Expand a suite, taking from the catalogue whose splits the seed draws and how large the data are.
 
-    Raises a SuiteError if an experiment's validation metric is not one for the targets of its dataset, or a
-    method needs all rows of a dataset in partitions at once.
+    Raises a SuiteError if an experiment's validation metric is not one for the targets of its dataset, a
+    method needs all rows of a dataset in partitions at once, or a size is more than the dataset has.
     """
     methods: list[MethodPlan] = []
     for name, experiment in suite.experiments.items():
@@ -153,8 +153,33 @@ def plan_suite(suite: Suite, catalogue: Catalogue) -> SuitePlan:
                 f"suite {suite.name}: experiments.{name}.validation.metric: {experiment.validation.metric!r} "
                 f"does not suit {experiment.dataset}, which has {_TARGETS[target]}"
             )
+        _check_sizes(suite, name, experiment, catalogue.entry(experiment.dataset))
         methods += _methods(suite, name, experiment, catalogue)
     return SuitePlan(suite, tuple(methods))
+
+
+def _check_sizes(suite: Suite, name: str, experiment: ExperimentSpec, entry: CatalogueEntry) -> None:
+    """Raise for more training rows or classes than there are, and for sizes of rows in partitions."""
+    settings = experiment.protocol_settings
+    sizes = {key: getattr(experiment, key) for key in SIZES}
+    if settings is not None and settings.takes_sizes:
+        sizes = {key: getattr(settings, key) for key in SIZES}
+    there = {
+        "train_rows": entry.rows_of_a_run - entry.n_test if entry.n_test else None,
+        "classes": entry.expect.classes if entry.target == "multiclass" else 0,
+    }
+    file = f"{suite.name}.yaml" if suite.folder is None else suite.folder / f"{suite.name}.yaml"
+    for key, asked in sizes.items():
+        most = there[key]
+        written = name.removesuffix(f"_{max(asked, default=0)}_{SIZES[key]}")  # one of several sizes
+        place = f"{file}: experiments.{written}.{key}"
+        if asked and entry.partitioned:
+            raise SuiteError(f"{place}: rows of {experiment.dataset} stay in partitions: none can be drawn")
+        if asked and most is not None and asked[-1] > most:
+            what = key.replace("train", "training").replace("_", " ")
+            raise SuiteError(
+                f"{place}: {asked[-1]:,} are asked for; {experiment.dataset} has {most:,} {what}"
+            )
 
 
 def _methods(
@@ -179,6 +204,8 @@ def _methods(
             dataset=experiment.dataset,
             other_datasets=experiment.datasets[1:],
             split_drawn=entry.split.drawn and first is None,
+            train_rows=max(experiment.train_rows, default=None),
+            classes=max(experiment.classes, default=None),
             steps=method.steps,
             grid=method.grid,
             classifiers={
@@ -206,7 +233,8 @@ def _methods(
             if catalogue.entry(dataset).partitioned:
                 _check_partitioned(spec, dataset)
         exclusive = protocol is not None and protocol.settings().exclusive
-        values = settings.work(entry.rows_of_a_run, entry.expect.features) if settings else None
+        rows = rows_of_a_run(spec, entry)
+        values = settings.work(rows, entry.expect.features) if settings else None
         yield MethodPlan(
             spec,
             seeds,
@@ -276,11 +304,18 @@ def seconds_of_seed(spec: JobSpec, entry: CatalogueEntry, values: int | None = N
     return (fits if values is None else 1) * seconds_of_fit(spec, entry, values)
 
 
+def rows_of_a_run(spec: JobSpec, entry: CatalogueEntry) -> int:
+    """Return the training and test rows of a run, at most."""
+    share = spec.classes / entry.expect.classes if spec.classes else 1.0
+    drawn = (spec.train_rows or entry.rows_of_a_run) + (entry.n_test or 0)
+    return min(round(share * entry.rows_of_a_run), drawn)
+
+
 def seconds_of_fit(spec: JobSpec, entry: CatalogueEntry, values: int | None = None) -> float:
     """Estimate the time of one fit, or of one measurement that works on so many values."""
     if values is not None:
         return values / _VALUES_PER_SECOND
-    rows, features = entry.rows_of_a_run, entry.expect.features
+    rows, features = rows_of_a_run(spec, entry), entry.expect.features
     widest = max(features, *_widths(spec.steps, features, entry.expect.classes), 0)
     passes = widest * (_DENSITY if entry.sparse else 1.0) / _VALUES_PER_SECOND
     products = 0.0 if entry.sparse else widest**2 / _PRODUCTS_PER_SECOND

@@ -64,7 +64,7 @@ def write_run_record(
         "deterministic": final["status"] == "ok" and _is_deterministic(spec, classifier),
         "status": final["status"],
         "failure": final.get("failure"),
-        "dataset_info": dataset_info(state) if state["card"] else None,
+        "dataset_info": _used_data(context, seed) if state["card"] else None,
         "peak_rss_mb": max((report.get("peak_rss_mb", 0.0) for report in reports), default=0.0) or None,
         "environment": describe_environment(
             context.supervisor.threads, context.options.code, context.supervisor.gemm_gflops
@@ -74,7 +74,8 @@ def write_run_record(
     }
     if search := _search(spec, reports, final.get("selected")):
         fields["search"] = search
-        fields["search_seconds"] = sum(report.get("search_seconds", 0.0) for report in reports)
+    if any("search_seconds" in report for report in reports):
+        fields["search_seconds"] = sum(report.get("search_seconds") or 0.0 for report in reports)
     if final["status"] == "ok":
         names = ("metrics", "curves", "exhibits", "confusion", "params", "dimension", "warnings")
         costs = ("fit_seconds", "train_seconds", "predict_seconds")
@@ -89,8 +90,9 @@ def write_run_record(
 
 
 def _is_deterministic(spec: JobSpec, classifier: str) -> bool:
-    """Say whether the seed changes nothing: no split, search or component draws."""
-    if classifier == NO_CLASSIFIER or spec.split_drawn or spec.searches(classifier):
+    """Say whether the seed changes nothing: it draws no rows, and no search or component draws."""
+    drawn = spec.split_drawn or spec.train_rows or spec.classes
+    if classifier == NO_CLASSIFIER or drawn or spec.searches(classifier):
         return False
     return not any(spec.draws(step) for step in (*spec.steps, spec.classifiers[classifier].step))
 
@@ -101,6 +103,16 @@ def _search(spec: JobSpec, reports: list[Report], selected: int | None) -> dict[
         return None
     kept = [{name: item[name] for name in ("params", "status", "score")} for item in candidates]
     return {"metric": spec.validation.metric, "candidates": kept, "selected": selected}
+
+
+def _used_data(context: JobContext, seed: int) -> DatasetInfo:
+    """Return what a record says of the run's dataset, with the rows and classes that the run uses."""
+    info = dataset_info(context.datasets[context.spec.dataset])
+    if context.spec.train_rows is None and context.spec.classes is None:
+        return info
+    used = context.open(seed)
+    shape = {"n_train": used.X_train.shape[0], "n_test": used.X_test.shape[0], "n_classes": len(used.classes)}
+    return info.model_copy(update=shape)
 
 
 def dataset_info(state: Report) -> DatasetInfo:

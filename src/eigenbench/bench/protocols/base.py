@@ -33,6 +33,8 @@ class ProtocolSettings(BaseModel):
     optional : tuple of str
         Fields that the settings of a run hold only where they are not the default, so that runs keep their
         keys when a protocol gains a field.
+    takes_sizes : bool
+        Whether ``train_rows`` and ``classes`` of an experiment become settings, for all sizes in one run.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -40,6 +42,7 @@ class ProtocolSettings(BaseModel):
     headline: ClassVar[str]
     exclusive: ClassVar[bool] = False
     optional: ClassVar[tuple[str, ...]] = ()
+    takes_sizes: ClassVar[bool] = False
 
     def components(self) -> tuple[tuple[str, dict[str, Any]], ...]:
         """Return name and parameters of each component that the settings name."""
@@ -212,8 +215,10 @@ class Outcome:
         Data of pictures that the report and the dashboard draw.
     dimension : int or None
         Number of features, where there is one number.
-    fit_seconds, predict_seconds : float or None
-        Wall time of fitting, and of applying to the test data.
+    fit_seconds, predict_seconds, search_seconds : float or None
+        Wall time of fitting, of applying to the test data, and of choosing parameters.
+    warnings : list of str
+        Doubts about the result, and what of it is missing.
     """
 
     metrics: dict[str, float]
@@ -222,3 +227,5 @@ class Outcome:
     dimension: int | None = None
     fit_seconds: float | None = None
     predict_seconds: float | None = None
+    search_seconds: float | None = None
+    warnings: list[str] = field(default_factory=list)

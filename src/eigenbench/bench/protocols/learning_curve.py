@@ -21,10 +21,12 @@ from eigenbench.bench.protocols.base import (
     by_size,
     candidates_of,
 )
-from eigenbench.datasets.splits import holdout_split
+from eigenbench.datasets.splits import holdout_split, nested_order
 
 #: A search compares at most so many candidates, the same for every method.
 MAX_CANDIDATES = 24
+#: A method that cannot be fitted to rows, as one with more components than a class has rows.
+_FAILURES = (ValueError, np.linalg.LinAlgError)
 
 
 class LearningCurveSettings(ClassifierSettings):
@@ -59,6 +61,7 @@ class LearningCurveSettings(ClassifierSettings):
 
     headline: ClassVar[str] = "test_error_at_1000"
     optional: ClassVar[tuple[str, ...]] = ("image", "block")
+    takes_sizes: ClassVar[bool] = True
 
     train_rows: Several[Annotated[int, Field(ge=2)]] = ()
     classes: Several[Annotated[int, Field(ge=2)]] = ()
@@ -109,7 +112,7 @@ class LearningCurveSettings(ClassifierSettings):
     def metrics(self) -> tuple[str, ...]:
         """Return the names of errors and seconds at every size, and the pattern of chosen parameters."""
         return (
-            *at_sizes(("test_error", "seconds"), self.sizes),
+            *at_sizes(("test_error", "seconds", "failed"), self.sizes),
             "search_error",
             "search_seconds",
             "candidates",
@@ -123,36 +126,42 @@ def measure(trial: Trial) -> Outcome:
     All seeds share the test rows, and methods of one seed the training sets. A method that ends with a
     classifier is trained as it is; any other gets the classifier of the settings.
 
-    Returns
-    -------
-    Outcome
-        ``test_error_at_N`` and ``seconds_at_N``, of fitting features and classifier on N rows or classes,
-        both also curves over N; ``chosen_<parameter>``; and of the first seed ``search_error`` of the chosen
-        parameters on the rows held out, and ``search_seconds`` of all ``candidates``.
+    ``test_error_at_N`` and ``seconds_at_N``, of fitting features and classifier on N rows or classes,
+    both also curves over N; ``chosen_<parameter>``; and of the first seed ``search_error`` of the chosen
+    parameters on the rows held out, and ``search_seconds`` of all ``candidates``. A size at which the
+    method cannot be fitted has ``failed_at_N`` and a warning that says why.
 
-    Raises
-    ------
-    ValueError
-        If there are fewer training rows, classes or rows of a class than the settings name; there are more
-        than 24 candidates; or the first seed has chosen no parameters.
+    Raises a ValueError if there are fewer training rows, or rows of a class, than the settings name;
+    there are more than 24 candidates; or the first seed has chosen no parameters; and the last error if
+    the method can be fitted at no size.
     """
     settings: LearningCurveSettings = trial.settings
     rows = _NestedRows.of(trial)
+    started = time.perf_counter()
     chosen, metrics = _search(trial, rows)
+    search_seconds = time.perf_counter() - started
     measured: dict[int, dict[str, float]] = {}
+    failed: dict[int, Exception] = {}
     predict_seconds, dimension = 0.0, None
     for place, size in enumerate(settings.sizes):
         if settings.seeds_per_size and trial.seed >= settings.seeds_per_size[place]:
             break
-        error, seconds, predicting, dimension = _trained(
-            trial, chosen, rows.training(size), rows.test(size, settings.test_rows)
-        )
+        train, test = rows.training(size), rows.test(size, settings.test_rows)
+        try:
+            error, seconds, predicting, dimension = _trained(trial, chosen, train, test)
+        except _FAILURES as reason:
+            failed[size] = reason
+            continue
         measured[size] = {"test_error": error, "seconds": seconds}
         predict_seconds += predicting
+    if failed and not measured:
+        raise failed.popitem()[1]
     of_sizes, curves = by_size(measured, settings.axis)
     return Outcome(
-        of_sizes | metrics,
+        of_sizes | metrics | {f"failed_at_{size}": 1.0 for size in failed},
         curves,
+        warnings=[f"no result at {size:,}: {reason}" for size, reason in failed.items()],
+        search_seconds=search_seconds if "candidates" in metrics else None,
         dimension=dimension,
         fit_seconds=sum(values["seconds"] for values in measured.values()),
         predict_seconds=predict_seconds,
@@ -161,7 +170,7 @@ def measure(trial: Trial) -> Outcome:
 
 @dataclass(frozen=True)
 class _NestedRows:
-    """Rows in an order whose first n have their share of each class, for every n, and classes in an order."""
+    """Training rows, and classes, in the order of `nested_order`."""
 
     data: Any
     order: NDArray[np.intp]
@@ -172,28 +181,17 @@ class _NestedRows:
     def of(cls, trial: Trial) -> _NestedRows:
         settings, data = trial.settings, trial.data(seed=trial.settings.first_seed)
         codes = np.asarray(data.y_train)
-        generator = np.random.default_rng([trial.seed, 0x1C])
-        order = generator.permutation(len(codes))
-        class_order = generator.permutation(len(data.classes))
         counts = np.bincount(codes, minlength=len(data.classes))
         if settings.train_rows and settings.train_rows[-1] > len(codes):
             raise ValueError(
                 f"'train_rows' go to {settings.train_rows[-1]}, and there are {len(codes)} training rows"
             )
-        if settings.classes and settings.classes[-1] > len(counts):
-            raise ValueError(f"'classes' go to {settings.classes[-1]}, and there are {len(counts)} classes")
         if settings.rows_per_class is not None and counts.min() < settings.rows_per_class:
             raise ValueError(
                 f"'rows_per_class' is {settings.rows_per_class}, and class "
                 f"{data.classes[int(counts.argmin())]!r} has {counts.min()} training rows"
             )
-        ordered = codes[order]
-        # The k-th of the n rows of a class comes at (k + u) / n of the whole, u being drawn for the class.
-        rank = np.empty(len(codes))
-        for code in np.flatnonzero(counts):
-            places = np.flatnonzero(ordered == code)
-            rank[places] = (np.arange(len(places)) + generator.random()) / len(places)
-        return cls(data, order[np.argsort(rank, kind="stable")], class_order, settings)
+        return cls(data, *nested_order(codes, len(counts), trial.seed), settings)
 
     def _training_rows(self, size: int) -> NDArray[np.intp]:
         most = self.settings.rows_per_class
@@ -262,8 +260,8 @@ def _search(trial: Trial, rows: _NestedRows) -> tuple[dict[str, Any], dict[str, 
     for candidate in candidates:
         try:
             errors.append(_trained(trial, candidate, fit, held_out)[0])
-        except (ValueError, np.linalg.LinAlgError):
-            errors.append(np.inf)  # as more components than a class has rows
+        except _FAILURES:
+            errors.append(np.inf)
     best = int(np.argmin(errors))
     metrics = {"search_seconds": time.perf_counter() - started, "candidates": float(len(candidates))}
     if np.isfinite(errors[best]):

@@ -45,6 +45,7 @@ def measure(trial: Trial) -> Outcome:
     from eigenbench.methods.embeddings.constraints.margin_risk import PairDistances
 
     settings: TransferSettings = trial.settings
+    searched = time.perf_counter()
     source, target, method, chosen, held_out_error = _choose(trial)
     started = time.perf_counter()
     method.fit(source.X, source.y)
@@ -78,6 +79,7 @@ def measure(trial: Trial) -> Outcome:
         dimension=Z.shape[1],
         fit_seconds=fitted - started,
         predict_seconds=transformed - fitted,
+        search_seconds=None if held_out_error is None else started - searched,
     )
 
 

@@ -75,14 +75,28 @@ class SettingsError(ValueError):
         self.keys = tuple(keys)
 
 
+def _ascending(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    if list(sizes) != sorted(set(sizes)):
+        raise ValueError(f"sizes must ascend, found {list(sizes)}")
+    return sizes
+
+
+#: Sizes of training sets, in rows or classes.
+RunSizes = Annotated[Several[Annotated[int, Field(ge=2)]], AfterValidator(_ascending)]
+#: The keys of sizes, and what they count.
+SIZES = {"train_rows": "rows", "classes": "classes"}
+
+
 class ExperimentSpec(SuiteModel):
     """Methods × classifiers × seeds on one dataset; with a ``protocol``, methods × seeds.
 
     ``methods: all`` are the recipes of `eigenbench.bench.suites.recipes`, with ``n_features`` those that can
     make that number of features, and ``grids`` replacing the searches of some of them; a method without a
     description is the recipe of its name. ``protocol`` names what is measured in place of a classifier's
-    error, with its ``settings``. ``headline`` is the metric that tables show. ``time_limit`` bounds the
-    seconds of one run. ``permute_labels`` makes a control: all methods with permuted training labels.
+    error, with its ``settings``. ``train_rows`` or ``classes`` make an experiment of each size, unless the
+    protocol takes all in one run: the seed draws the rows or classes, those of a smaller size among those of
+    a larger one. ``headline`` is the metric that tables show. ``time_limit`` bounds the seconds of
+    one run. ``permute_labels`` makes a control: all methods with permuted training labels.
     ``silence`` maps codes of checks to the reason why they do not count here.
     """
 
@@ -90,6 +104,8 @@ class ExperimentSpec(SuiteModel):
     n_features: Annotated[int, Field(ge=6)] | None = None
     grids: dict[str, Grid] = Field(default={})
     title: str | None = None
+    train_rows: RunSizes = ()
+    classes: RunSizes = ()
     protocol: str | None = None
     settings: Params = Field(default={}, validate_default=True)
     methods: Named[MethodSpec] = Field(min_length=1)
@@ -105,10 +121,14 @@ class ExperimentSpec(SuiteModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _expand_all(cls, value: Any) -> Any:
+    def _expand_all(cls, value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, dict):
             return value
         value = dict(value)
+        settings = value.get("settings", {})
+        takes_sizes = _takes_sizes(value.get("protocol"), (info.context or {}).get("folder"))
+        if takes_sizes and isinstance(settings, dict):
+            value["settings"] = {key: value.pop(key) for key in SIZES if key in value} | settings
         width = value.get("n_features")
         methods = value.get("methods")
         recipes = (
@@ -206,6 +226,8 @@ class ExperimentSpec(SuiteModel):
                 raise ValueError("'classifiers' must not be empty")
         elif self.classifiers or any(method.grid for method in self.methods.values()):
             raise ValueError(f"protocol {self.protocol}: it takes no 'classifiers' and no 'grid'")
+        if self.train_rows and self.classes:
+            raise ValueError("give either 'train_rows' or 'classes'")
         for number in self.published:
             if number.method and number.classifier is None and len(self.classifiers) > 1:
                 raise ValueError(f"published {number.source!r}: name the 'classifier', there are several")
@@ -259,6 +281,14 @@ class ExperimentSpec(SuiteModel):
         """The experiment's dataset, then those that its protocol reads beside it."""
         settings = self.protocol_settings
         return tuple(dict.fromkeys((self.dataset, *(settings.datasets() if settings else ()))))
+
+
+def _takes_sizes(protocol: Any, folder: Path | None) -> bool:
+    """Say whether a protocol measures all sizes in one run; False where there is no such protocol."""
+    try:
+        return find_protocol(protocol, folder).settings().takes_sizes
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 def _recipes(names: list[str], n_features: int | None, protocol: Any) -> dict[str, Any]:
@@ -328,6 +358,21 @@ class Suite(SuiteModel):
     sources: Several[str] = ()
     time_limit: Seconds | None = None
     experiments: Named[ExperimentSpec] = Field(min_length=1)
+
+    @field_validator("experiments")
+    @classmethod
+    def _one_for_each_size(cls, experiments: dict[str, ExperimentSpec]) -> dict[str, ExperimentSpec]:
+        """Put experiments of one size each in place of one with several: ``letter_250_rows``."""
+        found: dict[str, ExperimentSpec] = {}
+        for name, spec in experiments.items():
+            sizes = [(key, size) for key in SIZES for size in getattr(spec, key)]
+            for key, size in sizes or [("", 0)]:
+                alone = f"{name}_{size}_{SIZES[key]}" if size else name
+                if alone in found or (size and alone in experiments):
+                    raise ValueError(f"{alone!r} is a size of the experiment {name!r}, too: rename one")
+                title = f"{spec.title}: {size:,} {SIZES[key]}" if size and spec.title else spec.title
+                found[alone] = spec.model_copy(update={"title": title, key: (size,)}) if size else spec
+        return found
 
     def model_post_init(self, context: Any) -> None:
         """Take the folder from the context of the validation."""
