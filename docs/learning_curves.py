@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from eigenbench.bench.jobs.plan import SuitePlan
+from eigenbench.bench.records.record import Record
+from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.comparison.learning_curves import (
     ADVANTAGE,
     Curve,
@@ -20,8 +24,10 @@ from eigenbench.comparison.learning_curves import (
     winners,
 )
 from eigenbench.reporting.display_names import dataset_name, method_name
-from eigenbench.reporting.formatting import ratio
-from eigenbench.reporting.reference_verdicts import reference_records, shipped_plans
+from eigenbench.reporting.formatting import metric_style, ratio
+from eigenbench.reporting.reference_results import records_of_results
+from eigenbench.reporting.reference_verdicts import shipped_plans
+from eigenbench.reproduction.reference import default_reference_folder
 
 PAGE = Path(__file__).resolve().parent / "learning_curves.md"
 SUITE = "learning_curves"
@@ -53,14 +59,8 @@ def curves(name: str) -> dict[tuple[str, str], dict[str, Curve]]:
 
     A method with another number of features than 1,200 has it in its name.
     """
-    plan = shipped_plan()
     found: dict[tuple[str, str], dict[str, dict[int, dict[int, float]]]] = {}
-    for record in reference_records(plan):
-        if record.status != "ok":
-            continue
-        spec = plan.suite.experiments[record.experiment]
-        if spec.protocol != "learning_curve":
-            continue
+    for record, spec in _records_of("learning_curve"):
         axis = _axis(spec.settings)
         width = f", {spec.n_features} features" if spec.n_features not in (None, FEATURES) else ""
         seeds = found.setdefault((record.dataset, axis), {}).setdefault(record.method + width, {})
@@ -138,7 +138,11 @@ def winners_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
             else:
                 cells += ["–"] * 6
             asked = planned(dataset, axis, size)
-            missing = [name for name in asked if name not in methods or not methods[name][size].notna().any()]
+            missing = [
+                name
+                for name in asked
+                if name not in methods or size not in methods[name].dropna(how="all", axis=1)
+            ]
             rows.append([*cells, f"{len(missing)} of {len(asked)}"])
     headings = ["data", "training set", "best of all", "error, %", "best embedding", "error, %"]
     return table(
@@ -284,6 +288,44 @@ def claims_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
     return table(headings, rows)
 
 
+def labels_table() -> str:
+    """List what each label embedding reaches by its dimension, and the seconds to train."""
+    found: dict[tuple[str, str], dict[str, list[Record]]] = {}
+    for record, spec in _records_of(None):
+        name, _, dimension = record.classifier.rpartition("_")
+        name, dimension = (name, dimension) if dimension.isdigit() else (record.classifier, "–")
+        heading = metric_style(spec.headline).heading
+        place = (f"{dataset_name(record.dataset)}, {heading}", label(name))
+        found.setdefault(place, {}).setdefault(dimension, []).append(record)
+    rows = []
+    for (data, name), by_dimension in found.items():
+        for dimension, records in by_dimension.items():
+            spec = shipped_plan().suite.experiments[records[0].experiment]
+            values = _mean([record.metrics[spec.headline] for record in records])
+            seconds = np.mean([record.train_seconds for record in records if record.train_seconds])
+            rows.append([data, name, dimension, values, f"{seconds:.1f}"])
+    return table(["data and metric", "label embedding", "dimensions", "value", "seconds"], rows)
+
+
+def _records_of(protocol: str | None) -> Iterator[tuple[Record, ExperimentSpec]]:
+    """Yield the finished records of a protocol, or of experiments with classifiers, and their experiments."""
+    plan = shipped_plan()
+    for record in records_of_results(plan, default_reference_folder() / SUITE):
+        spec = plan.suite.experiments[record.experiment]
+        if record.status == "ok" and spec.protocol == protocol:
+            yield record, spec
+
+
+def _mean(values: list[float]) -> str:
+    """Write the mean of shares in percent, with half of its 95 % interval over seeds that differ."""
+    if not values:
+        return "–"
+    if len(values) < 2 or len(set(values)) == 1:
+        return percent(float(np.mean(values)))
+    half = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
+    return f"{percent(float(np.mean(values)))} ± {100 * half:.1f}"
+
+
 def advice(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
     """Name for each dataset the best embedding at each size, and how many are tied with it."""
     lines = []
@@ -313,6 +355,7 @@ def blocks() -> dict[str, str]:
         "the claims": claims_table(errors),
         "the rows needed": efficiency_table(errors),
         "the seconds": seconds_table(errors),
+        "the labels": labels_table(),
     }
 
 

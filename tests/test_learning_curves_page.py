@@ -82,3 +82,12 @@ def test_missing_methods_are_counted(page, errors):
     del letter["svc"]
     assert "| 0 of 17 |" in page.winners_table({("letter", "rows"): errors["letter", "rows"]})
     assert "| 1 of 17 |" in page.winners_table({("letter", "rows"): letter})
+
+
+def test_no_label_embedding_is_better_than_one_against_all(page):
+    values = {}
+    for record, _ in page._records_of(None):
+        values.setdefault(record.classifier, []).append(record.metrics["test_micro_f1"])
+    best = max(np.mean(found) for name, found in values.items() if name != "one_against_all")
+    assert len(values) == 7
+    assert best <= np.mean(values["one_against_all"])

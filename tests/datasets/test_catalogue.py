@@ -85,7 +85,7 @@ def test_official_and_first_rows_are_counted_and_rows_only_known_about_are_not()
         ({"split": {"kind": "random", "test_fraction": 1.5}}, "less than 1"),
         ({"split": {"kind": "random", "test_fraction": 0.5, "max_train": 0}}, "greater than 0"),
         ({"split": {"kind": "sampled", "max_train": 2, "max_test": 2}}, "needs parts"),
-        ({"format": PRINTED}, "needs an official split"),
+        ({"format": PRINTED, "split": {"kind": "folds", "n_folds": 3}}, "needs an official or random split"),
     ],
 )
 def test_an_inconsistent_entry_is_refused(tmp_path, change, message):

@@ -178,8 +178,10 @@ class CatalogueEntry(StrictModel):
             raise ValueError(f"a {self.target} dataset can't be stratified")
         if (self.target == "regression") != (self.expect.classes == 1):
             raise ValueError("a regression has expect.classes 1, and other targets have more")
-        if isinstance(self.format, PrintedFormat) and self.split.kind != "official":
-            raise ValueError("format printed has the parts train and test: it needs an official split")
+        if isinstance(self.format, PrintedFormat) and self.split.kind not in ("official", "random"):
+            raise ValueError(
+                "format printed has the parts train and test: it needs an official or random split"
+            )
         return self
 
 

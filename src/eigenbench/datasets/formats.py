@@ -151,7 +151,7 @@ class PrintedFormat(StrictModel):
     Attributes
     ----------
     train, test : Alphabet
-        What each part shows.
+        What each part shows; with a random split, the characters of the one table.
     rotated : bool
         Rotate by an angle that is uniform on the circle.
     scaled : pair of float, optional

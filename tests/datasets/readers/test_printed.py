@@ -117,3 +117,11 @@ def test_letters_for_training_and_digits_for_testing(name, per_class):
     letters, digits = ({data.classes[code] for code in codes} for codes, _ in seen)
     assert digits == set("0123456789")
     assert not letters & digits
+
+
+def test_one_table_has_the_characters_of_both_parts():
+    alphabets = {"train": {"characters": "abc", "images": 2}, "test": {"characters": "78", "images": 3}}
+    rows = read_printed(FONT, options=style(rotated=True, **alphabets), part="all")
+    assert rows.labels.tolist() == list("aabbcc777888")
+    first = read_printed(FONT, options=style(rotated=True, **alphabets), part="train")
+    np.testing.assert_array_equal(rows.features[:6], first.features)

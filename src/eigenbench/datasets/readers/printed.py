@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw, ImageFont
 from scipy.ndimage import gaussian_filter
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.formats import Alphabet, PrintedFormat
+from eigenbench.datasets.formats import PrintedFormat
 from eigenbench.datasets.readers.raw_rows import RawRows
 
 _OVERSAMPLING = 4
@@ -18,8 +18,8 @@ _TRUNCATE = 3.0
 """Standard deviations after which the smoothing ends."""
 
 
-def read_printed(path: Path, *, options: PrintedFormat, part: Literal["train", "test"]) -> RawRows:
-    """Draw every character of a part's alphabet many times, from a TrueType or OpenType font.
+def read_printed(path: Path, *, options: PrintedFormat, part: Literal["train", "test", "all"]) -> RawRows:
+    """Draw every character of a part's alphabet, or of both, many times from a TrueType or OpenType font.
 
     A character is drawn once, large. Each image shows it rotated about its centre of mass and scaled, with
     that centre in the middle of the image: the drawing is resampled (bilinear) at four times the image's
@@ -33,7 +33,12 @@ def read_printed(path: Path, *, options: PrintedFormat, part: Literal["train", "
     The same Pillow and FreeType give the same bytes; another version may differ by one grey level where its
     rasteriser does.
     """
-    alphabet = options.train if part == "train" else options.test
+    images = {
+        character: alphabet.images
+        for name, alphabet in (("train", options.train), ("test", options.test))
+        for character in alphabet.characters
+        if part in (name, "all")
+    }
     # The size at which a capital is drawn about as large as its largest image.
     largest = options.scaled[1] if options.scaled else 1.0
     size = round(largest * options.extent * options.size * _OVERSAMPLING / 0.73)
@@ -43,11 +48,14 @@ def read_printed(path: Path, *, options: PrintedFormat, part: Literal["train", "
         raise MalformedData(path.name, "file", f"not a font ({error})") from error
     try:
         missing = _ink(font, "\uffff")
-        inks = {character: _ink(font, character) for character in alphabet.characters}
+        inks = {character: _ink(font, character) for character in images}
     except OSError as error:  # FreeType reads the outlines only now
         raise MalformedData(path.name, "outlines", f"not drawable ({error})") from error
-    blocks = [_draw_all(path, ink, options, alphabet, character, missing) for character, ink in inks.items()]
-    labels = np.repeat(np.array(list(alphabet.characters), dtype=np.str_), alphabet.images)
+    blocks = [
+        _draw_all(path, ink, options, images[character], character, missing)
+        for character, ink in inks.items()
+    ]
+    labels = np.repeat(np.array(list(images), dtype=np.str_), list(images.values()))
     return RawRows(np.concatenate(blocks), labels)
 
 
@@ -63,7 +71,7 @@ def _draw_all(
     path: Path,
     ink: Image.Image,
     options: PrintedFormat,
-    alphabet: Alphabet,
+    n_images: int,
     character: str,
     missing: Image.Image,
 ) -> np.ndarray:
@@ -79,7 +87,7 @@ def _draw_all(
     extent = max(int(np.ptp(axis)) + 1 for axis in inked)
     per_pixel = extent / (options.extent * options.size * _OVERSAMPLING)
     generator = np.random.default_rng([options.seed, ord(character)])
-    images = np.empty((alphabet.images, options.size, options.size), dtype=np.float32)
+    images = np.empty((n_images, options.size, options.size), dtype=np.float32)
     for image in images:
         angle = generator.uniform(0, 2 * np.pi) if options.rotated else 0.0
         scale = generator.uniform(*options.scaled) if options.scaled else 1.0
