@@ -16,6 +16,10 @@ FILES = {
     "R csv": (b'"b","kind"\n"1",2,"x"\n"3",4,"y"\n', ["", "b", "kind"], ROWS),
     "title": (b"My table\n\nmade, 2024\na,b,kind\n1,2,x\n3,4,y\n", HEADED, ROWS),
     "comments": (b"# hello, world, x, y\na,b,kind\n1,2,x\n#skip this\n3,4,y\n", HEADED, ROWS),
+    "comment of as many fields": (b"# x, y, z\na,b,kind\n1,2,x\n3,4,y\n", HEADED, ROWS),
+    "padded title": (b"My table,,\n,,\na,b,kind\n1,2,x\n3,4,y\n", HEADED, ROWS),
+    "header again": (b"a,b,kind\n1,2,x\na,b,kind\n3,4,y\n", HEADED, ROWS),
+    "R after a comment": (b'# by R\n"b","kind"\n"1",2,"x"\n"3",4,"y"\n', ["", "b", "kind"], ROWS),
     "declared": (b"sep=;\na;b;kind\n1;2;x\n3;4;y\n", HEADED, ROWS),
     "blanks": (b"a   b  kind\n1   2    x\n 3  4  y\n", HEADED, ROWS),
     "quoted": (b'a;b;kind\n1;2;"x;y"\n3;4;z\n', HEADED, [["1", "2", "x;y"], ["3", "4", "z"]]),
@@ -45,6 +49,7 @@ def test_compressed_text(tmp_path):
     (tmp_path / "data.csv.gz").write_bytes(gzip.compress(content))
     with zipfile.ZipFile(tmp_path / "data.csv.zip", "w") as archive:
         archive.writestr("inner.csv", content)
+        archive.writestr("__MACOSX/._inner.csv", b"\0")
     for name in ("data.csv.gz", "data.csv.zip"):
         assert read_table(tmp_path / name).to_numpy().tolist() == ROWS
 
@@ -75,6 +80,11 @@ def test_many_columns(tmp_path):
         (b"1,2,3\n4,5,6\n", "--no-header"),
         (b"a,a,b\n1,2,3\n", "two columns are named 'a'"),
         (b"", "empty"),
+        (
+            b'a,b\n1,"x\n2,y\n3,y\n4,x\n5,"z\n',
+            "a field that ends in line 6 holds whole rows: close the quote",
+        ),
+        ("a,b\n1,роза\n2,мак\n".encode("cp1251"), "neither UTF-8 nor Western European text"),
     ],
 )
 def test_what_cannot_be_a_table_is_one_sentence(tmp_path, content, told):

@@ -18,7 +18,7 @@ from eigenbench.bench.records.record import read_record
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets.plain_yaml import read_yaml, write_yaml
 from eigenbench.own_data.compared_methods import chosen_methods
-from eigenbench.own_data.comparison_run import _answer
+from eigenbench.own_data.comparison_run import _answer, rank
 from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.problem import make_problem
 from eigenbench.own_data.progress import FitsEnd, RunProgress
@@ -118,6 +118,13 @@ def test_the_report_stands_on_the_same_folds(done, tmp_path, monkeypatch):
     told = pd.read_csv("reports/leaderboard.csv")
     assert told["rank"].notna().all()
     assert told["mean"].to_numpy() == pytest.approx(outcome.board["mean"].to_numpy())
+
+
+def test_time_is_kept_to_report_and_to_fit_the_best_on_all_rows(done, tmp_path):
+    workspace, watch = done
+    to_report = RunProgress(workspace_of(tmp_path)).seconds_to_finish()
+    fit = rank(workspace)["seconds"].iloc[0]
+    assert watch.seconds_to_finish() - to_report == pytest.approx(fit * N_FOLDS / (N_FOLDS - 1))
 
 
 def test_before_any_run_is_done_the_answer_says_so(done, tmp_path):

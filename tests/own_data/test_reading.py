@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from PIL import Image
 from scipy.sparse import csr_array
@@ -13,7 +14,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.problem import make_problem, split_by_time
-from eigenbench.own_data.table import OwnDataError, split_columns
+from eigenbench.own_data.table import OwnDataError, split_columns, table_of
 
 TABLE = pd.DataFrame(
     {
@@ -255,6 +256,14 @@ def test_images_of_sixteen_bits_and_of_floats_keep_their_values(tmp_path):
     np.testing.assert_allclose(table.features, np.tile(values.reshape(-1), (3, 1)), atol=2e-5)
 
 
+def test_transparent_images_are_on_white(tmp_path):
+    pixels = np.zeros((2, 2, 4), np.uint8)
+    pixels[0, 0, 3] = 255
+    (tmp_path / "a").mkdir()
+    Image.fromarray(pixels).save(tmp_path / "a" / "1.png")
+    assert read_user_file(tmp_path).features.to_numpy().tolist() == [[0.0] * 3 + [1.0] * 9]
+
+
 def test_images_are_turned_as_their_exif_data_say(tmp_path):
     pixels = np.zeros((6, 8), np.uint8)
     pixels[0] = 255
@@ -312,6 +321,20 @@ def test_what_is_wrong_with_the_command_is_one_sentence(tmp_path):
         read_user_file(tmp_path / "absent.csv", ["kind"])
     with pytest.raises(OwnDataError, match="no images"):
         read_user_file(tmp_path)
+
+
+def test_the_columns_show_the_decimal_sign_of_the_target():
+    frame = pd.DataFrame({"a": ["1,5", "2,25"] * 10, "y": [f"{place}.500" for place in range(1, 21)]})
+    problem = make_problem(split_columns("data.csv", frame, ["y"], None), regression=True)
+    assert problem.target.labels[0] == 1500
+
+
+def test_tables_of_pyarrow_keep_their_names_and_other_shapes_are_refused():
+    table = pa.table({"a": [1, 2, 3, 4], "b": ["u", "v", "u", "v"]})
+    problem = make_problem(table_of("X", table, pa.array(["x", "y", "x", "y"])), n_folds=2)
+    assert problem.encoder.columns_ == ["a", "b"]
+    with pytest.raises(OwnDataError, match="X: Must pass 2-d input"):
+        table_of("X", np.zeros((4, 2, 2)), np.arange(4) % 2)
 
 
 def test_classes_that_no_training_row_has_are_said():

@@ -45,6 +45,28 @@ def test_columns_that_say_nothing_are_left_out_with_the_reason():
         TableEncoder().fit(table[["unit"]])
 
 
+@pytest.mark.parametrize("ids", [np.arange(40), 2 * np.arange(40) + 7, -np.arange(40.0)])
+def test_row_numbers_are_left_out_or_said(ids):
+    table = pd.DataFrame({"": ids, "id": ids, "x": np.arange(40) ** 2 % 11})
+    encoder = TableEncoder().fit(table)
+    assert encoder.left_out_ == {"": "row numbers"}
+    assert len(encoder.notes_) == 1
+    assert "'id' changes from row to row as a row number does" in encoder.notes_[0]
+
+
+@pytest.mark.parametrize(
+    ("table", "kinds", "told"),
+    [
+        (TABLE, {"sise": "number"}, "no column 'sise', whose kind is given"),
+        (TABLE, {"shop": "number"}, "'shop' holds no numbers"),
+        (TABLE.assign(tags=[[1, 2]] * 4), None, "'tags' holds no single values: leave it out"),
+    ],
+)
+def test_what_cannot_be_encoded_is_named(table, kinds, told):
+    with pytest.raises(ValueError, match=told):
+        TableEncoder(kinds=kinds).fit(table)
+
+
 def test_a_new_table_may_have_other_columns_and_new_categories():
     encoder = TableEncoder().fit(TABLE)
     new = TABLE.assign(shop="new", extra=1)[reversed([*TABLE.columns, "extra"])]

@@ -19,8 +19,11 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 #: Texts that stand for a missing number or date, in small letters.
 MISSING = frozenset(
     {
-        *("", "?", "-", "--", ".", "na", "n/a", "#n/a", "nan", "null", "nil", "none", "missing", "unknown"),
-        *(r"\n", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!"),
+        *("", "?", "-", "--", "–", "—", "*", ".", "..", "...", "x", "na", "n/a", "n.a.", "na.", "n.d.", "nd"),
+        *("nan", "-nan", "null", "(null)", "nil", "none", "missing", "unknown", "tbd", "blank", "(blank)"),
+        *("not available", "not applicable", "no data", "undefined", "<na>", r"\n", "#n/a", "#n/a n/a"),
+        *("#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!", "1.#ind", "-1.#ind", "1.#qnan"),
+        *("inf", "+inf", "-inf", "infinity", "-infinity", "0000-00-00", "0000-00-00 00:00:00"),
     }
 )
 
@@ -33,7 +36,7 @@ _GROUPS = {".": ",", ",": r"\."}
 _NUMBER = {
     sign: re.compile(
         rf"(?P<open>\()?(?P<minus>[-+−])?\s*{_CURRENCY}?\s*(?P<minus2>[-+−])?"
-        rf"(?P<digits>\d{{1,3}}(?:[{group}\s'’]\d{{3}})+(?:{re.escape(sign)}\d*)?"
+        rf"(?P<digits>[1-9]\d{{0,2}}(?:[{group}\s'’]\d{{3}})+(?:{re.escape(sign)}\d*)?"
         rf"|\d+{re.escape(sign)}?\d*|{re.escape(sign)}\d+)"
         rf"(?P<power>[eE][-+]?\d+)?\s*(?:%|{_CURRENCY})?\)?",
         re.IGNORECASE,
@@ -43,21 +46,30 @@ _NUMBER = {
 #: Codes rather than numbers: zeros in front, or more digits than float64 holds.
 _CODE = re.compile(r"^[-+]?(0\d+([.,]\d+)?|\d{16,})$", re.MULTILINE)
 
-#: Days and months in either order; with names of months; the year first is ISO's.
-_DAYS = [f"{order}".replace("-", sep) for sep in "/.-" for order in ("%d-%m-%Y", "%m-%d-%Y")]
+#: Days written as whole numbers, such as 20240229.
+_DAY_NUMBER, DAY_FORM = r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", "%Y%m%d"
+
+#: Days and months in either order; with names of months; the year first is ISO's if it has four digits.
+_ORDERS = ("%d-%m-%Y", "%m-%d-%Y", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d")
+_DAYS = [order.replace("-", sep) for sep in "/.-" for order in _ORDERS]
 _NAMED = ["%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y"]
 _TIMES = ["", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p"]
+_CLOCK = ["%H:%M", "%H:%M:%S", "%I:%M %p"]
 _ISO = "ISO8601"
 
 #: Different texts that a format is tried on before all are.
 _SAMPLE = 200
+
+#: So many numbers with three digits after a point, beside others without one, have thousands.
+_MANY = 30
 
 
 def infer_kind(column: pd.Series) -> tuple[Kind, list[str]]:
     """Find what a column holds, and in which forms it may be written.
 
     Texts are tried as numbers, then as dates: a form counts if at least 95 % of the values that are present
-    have it; other text is a category. Zeros in front, as in ``00042``, and more than 15 digits are codes.
+    have it; other text is a category. Zeros in front, as in ``00042``, and more than 15 digits are codes;
+    ``20240229`` is a date. Times of day are parts of a day.
 
     Returns
     -------
@@ -84,18 +96,20 @@ def infer_kind(column: pd.Series) -> tuple[Kind, list[str]]:
     joined = "\n".join(counts.index)
     if counts.empty or _CODE.search(joined):
         return "category", []
+    if _share(counts, counts.index.str.fullmatch(_DAY_NUMBER)):
+        return "date", [DAY_FORM]
     tried = list(_NUMBER) if "," in joined or "." in joined else ["."]
     signs = [sign for sign in tried if _fits(counts, partial(parse_numbers, decimal=sign))]
     if signs:
-        return "number", signs
+        return "number", [","] if len(signs) > 1 and _points_are_thousands(counts.index) else signs
     form = _date_format(counts)
     return ("date", [form]) if form else ("category", [])
 
 
-def decimal_sign(columns: Iterable[list[str]], default: str = ".") -> str:
-    """Return the decimal sign of a table, from the signs that each of its columns of numbers allows."""
-    only = {signs[0] for signs in columns if len(signs) == 1}
-    return only.pop() if len(only) == 1 else default
+def decimal_sign(columns: Iterable[tuple[Kind, list[str]]]) -> str:
+    """Return the decimal sign of a table, from what `infer_kind` finds of its columns; by default a point."""
+    only = {forms[0] for kind, forms in columns if kind == "number" and len(forms) == 1}
+    return only.pop() if len(only) == 1 else "."
 
 
 def parse_numbers(texts: Iterable[str], decimal: str) -> pd.Series:
@@ -120,7 +134,7 @@ def parse_dates(column: pd.Series, form: str) -> pd.Series:
         return (column / pd.Timedelta(days=1)).astype("float64")
     values = as_texts(column) if form and not pd.api.types.is_datetime64_any_dtype(column) else column
     dates = pd.to_datetime(values, format=form or None, errors="coerce", utc=True)
-    return ((dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).astype("float64")
+    return ((dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)).astype("float64")
 
 
 def as_texts(column: pd.Series) -> pd.Series:
@@ -147,16 +161,27 @@ def _number(text: str, decimal: str) -> float:
 
 def _fits(counts: pd.Series, parse: Callable[[pd.Index], pd.Series]) -> bool:
     """Return whether enough rows have a value; a few different texts are tried before all are."""
-    for some in (counts.iloc[:_SAMPLE], counts)[len(counts) <= _SAMPLE :]:
-        if some.to_numpy()[parse(some.index).notna().to_numpy()].sum() < SHARE * some.sum():
-            return False
-    return True
+    tried = (counts.iloc[:_SAMPLE], counts)[len(counts) <= _SAMPLE :]
+    return all(_share(some, parse(some.index).notna().to_numpy()) for some in tried)
+
+
+def _share(counts: pd.Series, fits: np.ndarray) -> bool:
+    return bool(counts.to_numpy()[fits].sum() >= SHARE * counts.sum())
+
+
+def _points_are_thousands(texts: pd.Index) -> bool:
+    """Return whether the only signs are points, and numbers below 1,000 have none."""
+    whole = [text for text in texts if "." not in text]
+    short = [len(text) <= 3 for text in whole]
+    return "," not in "".join(texts) and len(texts) - len(whole) >= _MANY and any(short) and all(short)
 
 
 def _date_format(counts: pd.Series) -> str | None:
     """Return the only format that the dates have; None where there is none, or day and month may swap."""
-    forms = [_ISO, *(day + time for day in (*_DAYS, *_NAMED) for time in _TIMES)]
-    fitting = [form for form in forms if _fits(counts, partial(_parsed, form=form))]
+    forms = [_ISO, *(day + time for day in (*_DAYS, *_NAMED) for time in _TIMES), *_CLOCK]
+    signs = set("".join(counts.index))
+    possible = [form for form in forms if form == _ISO or signs.issuperset(re.sub("%.", "", form))]
+    fitting = [form for form in possible if _fits(counts, partial(_parsed, form=form))]
     if fitting and (len(fitting) == 1 or fitting[0] == _ISO or "%b" in fitting[0]):
         return fitting[0]
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import signal
 import time
 from pathlib import Path
@@ -13,7 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from eigenbench.own_data.column_values import Kind
-    from eigenbench.own_data.comparison_run import ComparisonResult, Options
+    from eigenbench.own_data.comparison_run import ComparisonResult
     from eigenbench.own_data.problem import Problem
 
 _TABLE = "The comparison"
@@ -143,13 +142,15 @@ def compare(
     problem = make_problem(
         table, tested, cv, time=time_column, decimal=decimal, kinds=_kinds(types), regression=regression
     )
-    for line in problem.describe():
+    chosen, ranked_by = choose(problem, options)
+    for line in [*problem.describe(), *([chosen.note] if chosen.note else [])]:
         typer.echo(line)
     if dry_run:
-        _say_plan(problem, options)
+        folds = f" on {problem.n_folds} folds" if problem.n_folds else ""
+        tried = f", each with up to {chosen.settings} settings" if chosen.searches else ""
+        names = ", ".join(chosen.names)
+        typer.echo(f"{chosen.count} methods{tried}{folds}, ranked by {ranked_by}: {names}")
         return
-    if note := choose(problem, options)[0].note:
-        typer.echo(note)
     # Asked to end, as by a batch system, it ends all that it started too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = out or Path(f"eigenbench-{file.resolve().stem}")
@@ -186,17 +187,6 @@ def _kinds(given: list[str] | None) -> dict[str, Kind]:
     return kinds
 
 
-def _say_plan(problem: Problem, options: Options) -> None:
-    from eigenbench.own_data.comparison_run import choose
-
-    methods, metric = choose(problem, options)
-    folds = f" on {problem.n_folds} folds" if problem.n_folds else ""
-    if methods.note:
-        typer.echo(methods.note)
-    tried = f", each with up to {methods.settings} settings" if methods.searches else ""
-    typer.echo(f"{methods.count} methods{tried}{folds}, ranked by {metric}: {', '.join(methods.names)}")
-
-
 def _say_end(outcome: ComparisonResult, problem: Problem, header: bool, started: float) -> None:
     from eigenbench.own_data.compared_methods import label
     from eigenbench.own_data.progress import FitsEnd
@@ -217,6 +207,4 @@ def _say_end(outcome: ComparisonResult, problem: Problem, header: bool, started:
     typer.echo(f"\nTable:      {workspace.leaderboard}")
     typer.echo(f"Report:     {workspace.folder / 'reports' / 'index.html'}")
     typer.echo(f"Dashboard:  cd {workspace.folder} && eigenbench ui")
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    spent = sum(one.ru_utime + one.ru_stime for one in used)
-    typer.echo(f"Time:       {time.monotonic() - started:.0f} s, {spent:.0f} s of processor time")
+    typer.echo(f"Time:       {time.monotonic() - started:.0f} s")

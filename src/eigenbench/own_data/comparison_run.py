@@ -25,7 +25,6 @@ from eigenbench.own_data.workspace import (
     EXPERIMENT,
     Workspace,
     add_curve,
-    check_suite_name,
     copy_suite,
     keep_folds,
     write_workspace,
@@ -201,8 +200,6 @@ def run_comparison(
     """
     started = time.monotonic() if started is None else started
     methods, metric = choose(problem, options)
-    if options.suite is not None:
-        check_suite_name(options.suite)
     share = options.seconds * options.cores / methods.count
     limit = round(min(options.seconds, max(1.0, _SHARE * share)), 1)
     workspace = write_workspace(folder, problem, methods, metric=metric, seed=options.seed, time_limit=limit)

@@ -8,6 +8,7 @@ import csv
 import gzip
 import io
 import lzma
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -31,6 +32,9 @@ _BYTE_ORDER_MARKS = {
 }
 _CHUNK = 1 << 20
 
+#: Letters beyond ASCII in a row that Western European texts do not have.
+_NOT_WESTERN = re.compile(rb"[\xc0-\xff]{3}|[\xa4-\xff]{4}")
+
 #: Endings of compressed text; of a zip archive the only file is read.
 COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 
@@ -42,15 +46,16 @@ def read_delimited(path: Path, *, delimiters: str = _DELIMITERS, header: bool = 
     gives most lines the same number of fields, more than one; blanks are tried last, and a first line
     ``sep=;`` settles it. Without a header the names are 1, 2, ….
 
-    Every column is text; empty fields are missing. Lines before the header with another number of fields are
-    titles and left out, as are lines that begin with ``#``. Where every row has one field more than the
-    header, its first field names the row, as R writes it.
+    Every column is text; empty fields are missing. Lines before the header with another number of fields, or
+    one field that is not empty, are titles and left out, as are comments, which begin with ``#``, and
+    repetitions of the header. Where every row has one field more than the header, its first field names the
+    row, as R writes it.
 
     Raises
     ------
     OwnDataError
-        If the file is empty, a row has another number of fields (with its line), two columns have one name,
-        or a header seems to be missing.
+        If the file is empty or in another encoding, a row has another number of fields or a quote that is
+        not closed (with its line), two columns have one name, or a header seems to be missing.
     """
     encoding = _encoding(path)
     with _open(path, encoding) as stream:
@@ -60,25 +65,46 @@ def read_delimited(path: Path, *, delimiters: str = _DELIMITERS, header: bool = 
     declared = sample[0].lower().startswith("sep=")
     delimiter = sample[0][4:].strip()[:1] if declared else ""
     delimiter = delimiter or _delimiter(sample, delimiters)
-    width = _width([fields for _, fields in islice(_rows(sample, delimiter), int(declared), None)])
+    rows_of_sample = [fields for _, fields in islice(_rows(sample, delimiter), int(declared), None)]
+    width = _width(rows_of_sample)
+    first = int(declared) + _first_row(rows_of_sample, width, header)
     with _open(path, encoding) as stream:
-        rows = islice(_rows(stream, delimiter), int(declared), None)
-        return _table(path, rows, width, header)
+        return _table(path, islice(_rows(stream, delimiter), first, None), width, delimiter, header)
 
 
-def _table(path: Path, rows: Iterable[tuple[int, list[str]]], width: int, header: bool) -> pd.DataFrame:
-    """Leave titles and comments out, take the header, and check the length of every row."""
+def _first_row(rows: list[list[str]], width: int, header: bool) -> int:
+    """Return how many titles and comments are before the header, or without one before the first row."""
+    for place, fields in enumerate(rows):
+        comment = fields[0].startswith("#")
+        if header and len(fields) == width - 1 and all(row[0].startswith("#") for row in rows[:place]):
+            if not comment:
+                return place  # one field shorter, as R writes it
+        elif len(fields) == width and not header:
+            return place
+        elif len(fields) == width and (width < 3 or sum(bool(field.strip()) for field in fields) > 1):
+            # A comment may have as many fields by chance: the header is then between it and the numbers.
+            numbers = [any(map(_is_number, row)) for row in rows[place + 1 : place + 3]]
+            if not (comment and numbers == [False, True]):
+                return place
+    return len(rows)
+
+
+def _table(
+    path: Path, rows: Iterable[tuple[int, list[str]]], width: int, delimiter: str, header: bool
+) -> pd.DataFrame:
+    """Take the header, leave comments and its repetitions out, and check every row."""
     names = None if header else [str(place) for place in range(1, width + 1)]
+    first: list[str] | None = None
     kept: list[list[str | None]] = []
-    titles = False
     for line, fields in rows:
-        begun = bool(kept) or (header and names is not None)
-        # A header that is one field shorter, as R writes it, is the first row.
-        title = not begun and len(fields) != width and (titles or len(fields) != width - 1)
-        if title or (fields[0].startswith("#") and len(fields) != width):
-            titles = titles or title
-        elif names is None:
-            names = [name.strip() for name in fields]
+        if names is None:
+            first, names = fields, [name.strip() for name in fields]
+        elif fields == first or (fields[0].startswith("#") and len(fields) != width):
+            continue
+        elif any(_holds_rows(field, delimiter, width) for field in fields):
+            raise OwnDataError(
+                f"{path.name}: a field that ends in line {line} holds whole rows: close the quote before them"
+            )
         elif len(fields) == width:
             kept.append([field or None for field in fields])
         else:
@@ -104,6 +130,12 @@ def _check_names(path: Path, names: list[str], header: bool) -> None:
             f"{path.name}: its first row holds numbers only: if it is no header, add --no-header, and name "
             "columns by their numbers from 1"
         )
+
+
+def _holds_rows(field: str, delimiter: str, width: int) -> bool:
+    """Return whether a field holds several lines that are rows of the table."""
+    lines = field.splitlines()[1:-1] if "\n" in field else []
+    return len(lines) > 1 and all(line.count(delimiter) == width - 1 for line in lines)
 
 
 def _is_number(text: str) -> bool:
@@ -160,6 +192,10 @@ def _encoding(path: Path) -> str:
                 start = stream.read(_CHUNK)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
+            if _NOT_WESTERN.search(start):
+                raise OwnDataError(
+                    f"{path.name} is neither UTF-8 nor Western European text: save it as UTF-8"
+                ) from None
             return "cp1252"
     return "utf-8"
 
@@ -179,7 +215,8 @@ def open_bytes(path: Path) -> Any:
             return lzma.open(path, "rb")
         case ".zip":
             archive = zipfile.ZipFile(path)
-            members = [name for name in archive.namelist() if not name.endswith("/")]
+            names = [name for name in archive.namelist() if not name.endswith("/")]
+            members = [name for name in names if not name.startswith(("__MACOSX/", "."))]
             if len(members) != 1:
                 raise OwnDataError(f"{path.name} holds {len(members)} files: put one table into it")
             return archive.open(members[0])

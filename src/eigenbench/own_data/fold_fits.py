@@ -6,6 +6,7 @@ workflow of suites makes. Runs of the same data, settings and code that have a r
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -61,6 +62,7 @@ def fit_in_order(workspace: Workspace, cores: int) -> None:
         shutil.rmtree(workspace.results / run.folder, ignore_errors=True)
     for run in waiting:
         _remove_unused_embedding(contexts[_method(run)], run.seed)
+    gc.freeze()  # or each fork copies all memory that the collector visits, .2 s a run
     running: dict[Future[None], Run] = {}
     forks = get_context("fork")
     with ProcessPoolExecutor(cores, forks, initializer=end_with_parent, initargs=(os.getpid(),)) as pool:

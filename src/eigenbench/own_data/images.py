@@ -28,7 +28,8 @@ def read_image_folder(folder: str | Path) -> tuple[np.ndarray, np.ndarray]:
     -------
     X : ndarray of float32, shape (n, height * width * channels)
         Images of one size up to 64 × 64 as they are, else scaled to 32 × 32; grey if all are. Turned as
-        their EXIF data say; with 16 bits or floats, divided by the value of white.
+        their EXIF data say; on white where they are transparent; with 16 bits or floats, divided by the
+        value of white.
     y : ndarray of str, shape (n,)
         The names of their folders.
 
@@ -73,7 +74,10 @@ def _decoded(image: Any) -> Any:
         values = np.asarray(image, dtype=np.float32)
         decoded = Image.fromarray(values / _full_scale(image.mode, values))
     else:
-        decoded = image.convert("L" if image.mode in ("1", "L", "LA") else "RGB")
+        grey = image.mode in ("1", "L", "LA")
+        if image.has_transparency_data:
+            image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image.convert("RGBA"))
+        decoded = image.convert("L" if grey else "RGB")
     return decoded.resize((SIDE, SIDE)) if max(decoded.size) > _LARGEST_SIDE else decoded
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse
 
-from eigenbench.own_data.column_values import Kind
+from eigenbench.own_data.column_values import Kind, decimal_sign, infer_kind
 from eigenbench.own_data.table import OwnDataError, UserTable, unknown
 from eigenbench.own_data.table_encoder import TableEncoder
 from eigenbench.own_data.target import Target, TargetKind, infer_target
@@ -202,7 +202,7 @@ def make_problem(
     if time is not None:
         table, test = split_by_time(table, time)
     targets = table.targets if test is None else _stacked_targets(table, test)
-    target = infer_target(targets, regression)
+    target = infer_target(targets, regression, lambda: decimal or _sign_of(table))
     if test is not None and not target.present[: len(table)].any() > 0:
         raise OwnDataError(f"{table.name} has no row with a target")
     if test is not None and not target.present[len(table) :].any():
@@ -221,6 +221,11 @@ def make_problem(
         _check_training_classes(target.labels[: len(train)], cross_validated=test is None)
     first = table.first_column
     return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups, first)
+
+
+def _sign_of(table: UserTable) -> str:
+    features = table.features
+    return "." if issparse(features) else decimal_sign(infer_kind(features[name]) for name in features)
 
 
 def _stacked_targets(table: UserTable, test: UserTable) -> pd.DataFrame:

@@ -76,14 +76,17 @@ def split_columns(name: str, frame: pd.DataFrame, target: Sequence[str], group: 
 def table_of(name: str, X: Any, y: Any, groups: Any = None) -> UserTable:
     """Make a table of arrays, data frames or a sparse matrix.
 
-    Lengths that differ, and an X without rows or columns, are an `OwnDataError`.
+    Lengths that differ, an X without rows or columns, and arrays of another shape, are an `OwnDataError`.
     """
-    features = csr_array(X) if issparse(X) else pd.DataFrame(X).reset_index(drop=True)
+    try:
+        features = csr_array(X) if issparse(X) else _frame_of(X)
+        targets = _frame_of(y.toarray() if issparse(y) else y)
+    except ValueError as error:
+        raise OwnDataError(f"{name}: {error}") from error
     if not issparse(X):
         if features.columns.duplicated().any():
             raise OwnDataError(f"{name}: two columns have the same name: rename one")
         features.columns = [str(column) for column in features.columns]
-    targets = pd.DataFrame(y.toarray() if issparse(y) else y).reset_index(drop=True)
     lengths = {"X": features.shape[0], "y": len(targets)}
     if groups is not None:
         groups = pd.Series(groups).reset_index(drop=True)
@@ -96,3 +99,9 @@ def table_of(name: str, X: Any, y: Any, groups: Any = None) -> UserTable:
     names = [str(column) for column in targets.columns]
     targets.columns = ["target"] if names == ["0"] else names
     return UserTable(name, features, targets, groups)
+
+
+def _frame_of(data: Any) -> pd.DataFrame:
+    """Return a table of pandas, of one of polars or pyarrow, of an array or of a list."""
+    found = data.to_pandas() if hasattr(data, "to_pandas") else data
+    return pd.DataFrame(found).reset_index(drop=True)

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.own_data.column_values import (
+    DAY_FORM,
     MISSING,
     SHARE,
     Kind,
@@ -81,12 +82,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Find the kind of every column of a table, pandas' or polars'.
 
-        A table without a usable column, or a column without the kind that `kinds` asks for, is a ValueError.
+        A table without a usable column, a column of lists, and one that is not there or not of the kind that
+        `kinds` asks for, are a ValueError.
         """
         table = as_table(X)
+        if absent := [name for name in self.kinds or {} if name not in table.columns]:
+            raise ValueError(f"the table has no column {absent[0]!r}, whose kind is given")
         found = {name: self._kind_and_forms(table[name]) for name in table.columns}
-        signs = [forms for kind, forms in found.values() if kind == "number" and forms]
-        sign = self.decimal or decimal_sign(signs)
+        sign = self.decimal or decimal_sign(found.values())
         self.columns_, self.kinds_, self.forms_, self.categories_ = [], [], [], []
         self.origins_, self.units_, self.left_out_ = [], [], {}
         self.notes_: list[str] = []
@@ -166,10 +169,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return lines + self.notes_
 
     def _kind_and_forms(self, column: pd.Series) -> tuple[Kind, list[str]]:
-        kind, forms = infer_kind(column)
+        try:
+            kind, forms = infer_kind(column)
+        except TypeError as error:
+            raise ValueError(
+                f"column {column.name!r} holds no single values: leave it out ({error})"
+            ) from None
         wanted = (self.kinds or {}).get(str(column.name), kind)
         if wanted == "category":
             return wanted, []
+        if wanted == "number" and kind == "date" and forms == [DAY_FORM]:
+            return wanted, ["."]
         if wanted != kind:
             raise ValueError(f"column {column.name!r} holds no {wanted}s, but is to be of that kind")
         if kind == "number" and forms and self.decimal is not None and self.decimal not in forms:
@@ -184,7 +194,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.notes_.append(f"{name!r}: {lost:,} texts that are no {kind} count as missing")
         if kind == "number" and len(values) > _FEW_VALUES and _numbers_the_rows(values):
             self.notes_.append(
-                f"{name!r} rises by one from row to row, as a row number does: if it is one, --drop it"
+                f"{name!r} changes from row to row as a row number does: if it is one, --drop it"
             )
 
 
@@ -216,6 +226,11 @@ def _numbers(column: pd.Series, form: str) -> pd.Series:
         return numbers.where(np.isfinite(numbers))
     if not form:
         return pd.to_numeric(column, errors="coerce").astype("float64").replace([np.inf, -np.inf], np.nan)
+    if form == ".":
+        try:
+            return pd.to_numeric(column).astype("float64").replace([np.inf, -np.inf], np.nan)
+        except (ValueError, TypeError):  # other forms than Python's
+            pass
     codes, distinct = pd.factorize(column)
     texts = as_texts(pd.Series(distinct, dtype=object))
     values = np.append(parse_numbers(texts, form).to_numpy(), np.nan)[codes]
@@ -236,8 +251,10 @@ def _reason_to_leave_out(name: str, values: pd.Series, kind: Kind) -> str | None
 
 
 def _numbers_the_rows(values: pd.Series) -> bool:
-    """Return whether whole numbers rise by one from row to row."""
-    return len(values) > 1 and bool((np.diff(values.to_numpy(dtype=np.float64)) == 1).all())
+    """Return whether whole numbers rise from row to row, or all fall."""
+    numbers = values.to_numpy(dtype=np.float64)
+    steps = np.diff(numbers)
+    return len(steps) > 0 and bool((numbers % 1 == 0).all() and ((steps > 0).all() or (steps < 0).all()))
 
 
 def _origin_and_unit(numbers: pd.Series) -> tuple[float, float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,7 +24,7 @@ _IMBALANCED = 0.2
 #: Whole numbers with more different values, and fewer rows of each, are measurements.
 _DISTINCT_NUMBERS, _ROWS_OF_EACH = 100, 10
 
-_TRUE, _FALSE = {"1", "true", "yes", "y", "t"}, {"0", "false", "no", "n", "f"}
+_TRUE, _FALSE = {"1", "true", "yes", "y", "t", "x"}, {"0", "false", "no", "n", "f"}
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,13 @@ class Target:
     description: str
 
 
-def infer_target(targets: pd.DataFrame, regression: bool = False) -> Target:
+def infer_target(
+    targets: pd.DataFrame, regression: bool = False, decimal: Callable[[], str] = lambda: "."
+) -> Target:
     """Say what the target columns hold: one column of classes or numbers, or several of labels.
 
     Fractions, and many different whole numbers, are a regression; with ``regression`` all numbers are.
+    ``decimal`` returns the sign of texts that allow both.
 
     Raises
     ------
@@ -68,25 +73,27 @@ def infer_target(targets: pd.DataFrame, regression: bool = False) -> Target:
     values = column[present]
     if values.empty:
         raise OwnDataError(f"target {column.name!r} has no value in any row")
-    numbers = _numbers(values)
+    numbers = _numbers(values, decimal)
     if regression and numbers is None:
         raise OwnDataError(f"target {column.name!r} does not hold numbers: leave --regression out")
-    if numbers is not None and (regression or _are_measured(numbers)):
+    if numbers is not None and (regression or _are_measured(numbers.dropna())):
+        if numbers.isna().any():
+            raise OwnDataError(
+                f"target {column.name!r} holds numbers, and in {numbers.isna().sum():,} rows other texts "
+                f"such as {_shown(values[numbers.isna()].iloc[0])}: make these fields empty"
+            )
         return _regression(numbers, present)
     return _classes(values, present)
 
 
-def _numbers(values: pd.Series) -> pd.Series | None:
-    """Return float64 where every value is a number; codes such as ``007`` are none."""
+def _numbers(values: pd.Series, decimal: Callable[[], str]) -> pd.Series | None:
+    """Return float64 where values are numbers, NaN for few others; codes such as ``007`` are none."""
     kind, forms = infer_kind(values)
     if kind != "number" or pd.api.types.is_bool_dtype(values):
         return None
-    numbers = (
-        parse_numbers(as_texts(values), "." if "." in forms else forms[0])
-        if forms
-        else values.astype("float64")
-    )
-    return None if numbers.isna().any() else numbers
+    if not forms:
+        return values.astype("float64")
+    return parse_numbers(as_texts(values), forms[0] if len(forms) == 1 else decimal())
 
 
 def _are_measured(numbers: pd.Series) -> bool:
@@ -119,9 +126,9 @@ def _classes(values: pd.Series, present: np.ndarray) -> Target:
             f"target {name!r} has one class, {_shown(classes[0])}, so there is nothing to predict"
         )
     if c > _MOST_CLASSES or 2 * c > n > 4:
+        remedy = "add --regression, or name another column" if labels.dtype.kind == "i" else "name another"
         raise OwnDataError(
-            f"target {name!r} has {c:,} different values in {n:,} rows, too many for classes: "
-            "is it the right column?"
+            f"target {name!r} has {c:,} different values in {n:,} rows, too many for classes: {remedy}"
         )
     if counts.max() == 1:
         raise OwnDataError(f"each class of target {name!r} has a single row: none is left to test on")
@@ -135,10 +142,19 @@ def _classes(values: pd.Series, present: np.ndarray) -> Target:
         words += f", imbalanced (the rarest, {name}, has {rarest:,} of {n:,} rows)"
     if single:
         words += f"; {single:,} of a single row, which is an error where it is tested"
-    alike = pd.Series(classes).astype(str).groupby(lambda place: str(classes[place]).strip().casefold())
+    alike = pd.Series(classes).astype(str).groupby(lambda place: _spelling(str(classes[place])))
     if near := [names for _, names in alike if len(names) > 1]:
-        words += f"; labels {', '.join(map(_shown, near[0]))} differ by blanks or capitals only"
+        words += f"; labels {', '.join(map(_shown, near[0]))} differ by spelling only"
     return Target("multiclass", imbalanced, labels, (), present, words + _left_out(present))
+
+
+def _spelling(label: str) -> str:
+    """Return what labels have in common that differ by blanks, capitals, accents' forms or zeros only."""
+    text = " ".join(unicodedata.normalize("NFKC", label).casefold().split())
+    try:
+        return repr(float(text))
+    except ValueError:
+        return text
 
 
 def _class_labels(values: pd.Series) -> np.ndarray:

@@ -97,18 +97,14 @@ def add_curve(workspace: Workspace, lines: Mapping[str, tuple[str, str]], sizes:
     _write_yaml(workspace.suite, suite)
 
 
-def check_suite_name(path: Path) -> None:
-    """Raise `OwnDataError` if a path can't be that of a suite file."""
-    if path.suffix != ".yaml" or path.name == OWN_CATALOGUE:
-        raise OwnDataError(f"--suite {path} is not the name of a suite's file, such as mine.yaml")
-
-
 def copy_suite(workspace: Workspace, path: Path) -> None:
     """Write the suite to a file, and its catalogue and data beside it, so that it runs from there.
 
-    A suite of that name is replaced; another catalogue, or other data, beside it is an `OwnDataError`.
+    A suite of that name is replaced; another catalogue, or other data, beside it is an `OwnDataError`, as is
+    a name that is not a suite file's.
     """
-    check_suite_name(path)
+    if path.suffix != ".yaml" or path.name == OWN_CATALOGUE:
+        raise OwnDataError(f"--suite {path} is not the name of a suite's file, such as mine.yaml")
     entries = load_catalogue(workspace.suites / OWN_CATALOGUE).datasets.values()
     contents = {path: workspace.suite.read_bytes()}
     for name in (OWN_CATALOGUE, *(file for entry in entries for file in entry.files)):
