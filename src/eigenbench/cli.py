@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -130,7 +129,6 @@ def cite(suite: str, suites_dir: SuitesDir = None) -> None:
 @app.command()
 def verify(
     suite: Annotated[str, typer.Argument(help="The suite.")] = "quick",
-    run: Annotated[bool, typer.Option("--run", help="Run the suite first, with snakemake.")] = False,
     results_dir: ResultsDir = Path("results"),
     receipts_dir: Annotated[Path, typer.Option(help="Folder of the receipt.")] = Path("reports/receipts"),
     reference_dir: Annotated[
@@ -152,19 +150,13 @@ def verify(
 
     plan = load_plan(_suite_path(suite, suites_dir))
     reference = load_reference(suite, reference_dir)
-    if run:
-        settings = [f"results_dir={results_dir}", f"suites=[{suite}]"]
-        settings += [f"suites_dir={suites_dir}"] if suites_dir else []
-        done = subprocess.run([*snakemake_command(), "--config", *settings, "--", suite], check=False)
-        if done.returncode:
-            raise ReproductionError(f"snakemake {suite} ended with {done.returncode}; the cause is above")
     receipts, problems = read_receipts(reference_dir)
     for problem in problems:
         typer.echo(f"left out: {problem}", err=True)
     receipt = compare_with_reference(plan, results_dir, reference, receipts)
     if not receipt.environments:
         raise ReproductionError(
-            f"no record of {suite} in {results_dir}: run snakemake {suite}, add --run, or name --results-dir"
+            f"no record of {suite} in {results_dir}: run snakemake {suite}, or name --results-dir"
         )
     remove_unfinished(receipts_dir)
     print_receipt(receipt, write_receipt(receipt, receipts_dir))

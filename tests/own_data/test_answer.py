@@ -111,7 +111,7 @@ def test_names_are_never_broken(width):
     lines[["balanced_error", "log_loss", "peak_rss_mb"]] = [0.11, 1.2, 200.0]
     console = Console(width=width)
     with console.capture() as printed:
-        console.print(comparison_table(lines))
+        console.print(comparison_table(lines, width))
     text = printed.get()
     assert re.search("HistGradientBoostingClassifier +10.00", text)
     assert max(map(len, text.splitlines())) <= width

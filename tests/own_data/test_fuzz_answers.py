@@ -93,7 +93,7 @@ def check_board(board):
     columns_of(board).to_csv(os.devnull)
     console = Console(width=200)
     with console.capture() as printed:
-        console.print(comparison_table(board))
+        console.print(comparison_table(board, 200))
     assert "Traceback" not in printed.get()
     raw = board[
         (board["method"] == INPUTS) & board["classifier"].isin(["LogisticRegression", "OneVsRestLogistic"])

@@ -6,11 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
-from eigenbench.cli import app
 from eigenbench.reproduction.receipt import read_receipt
-from eigenbench.reproduction.reference import ReproductionError
 
 pytestmark = pytest.mark.workflow
 
@@ -51,17 +48,3 @@ def test_nothing_to_compare_is_an_error_that_says_what_to_do(verify, suite, tmp_
     assert not (tmp_path / "reports").exists()
     done = verify("--reference-dir", str(tmp_path / "suites"))
     assert (done.returncode, "no reference results of suite 'small'" in done.stderr) == (1, True)
-
-
-def test_a_workflow_that_fails_ends_the_command(monkeypatch, suite, reference_dir, tmp_path):
-    commands = []
-
-    def failing(command, check):
-        commands.append(command)
-        return subprocess.CompletedProcess(command, 7)
-
-    monkeypatch.setattr("eigenbench.cli.subprocess.run", failing)
-    command = ["verify", "small", "--run", "--suites-dir", str(tmp_path / "suites")]
-    with pytest.raises(ReproductionError, match="snakemake small ended with 7"):
-        CliRunner().invoke(app, [*command, "--reference-dir", str(reference_dir)], catch_exceptions=False)
-    assert commands[0][-2:] == ["--", "small"]

@@ -6,9 +6,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
+from rich.table import Table
 from rich.text import Text
 
 from eigenbench.bench.suites.parts import REGRESSION_METRICS
@@ -23,58 +24,55 @@ if TYPE_CHECKING:
     from eigenbench.own_data.comparison_run import ComparisonResult
     from eigenbench.own_data.progress import Done, RunProgress
 
-#: Shown last, if there is room; the first column always is.
-_FURTHER, _FEWEST = {"balanced_error": "balanced", "log_loss": "log loss", "r2": "R²"}, 1
+#: Shown last, if there is room.
+_FURTHER = {"balanced_error": "balanced", "log_loss": "log loss", "r2": "R²"}
 _OF_NUMBERS = tuple(f"test_{name}" for name in REGRESSION_METRICS)
 
 
-def comparison_table(board: pd.DataFrame) -> RenderableType:
+def comparison_table(board: pd.DataFrame, width: int) -> RenderableType:
     """Lay a leaderboard out: the table, what its marks mean, which methods failed and why, the advice."""
-    metric = str(board["metric"].iloc[0])
-    table = _Lines(board, metric)
+    heading = metric_style(str(board["metric"].iloc[0])).heading
     notes = (Text(note) for note in leaderboard_notes(board))
-    return Group(Text(sentence(metric_style(metric).heading)), table, *notes, *map(Text, answer(board)))
+    return Group(Text(sentence(heading)), _table(board, width), *notes, *map(Text, answer(board)))
 
 
-class _Lines:
-    """The lines of a leaderboard, with as many columns as go beside unbroken names."""
+def _table(board: pd.DataFrame, width: int) -> Table:
+    """Return the lines of a leaderboard, with as many columns as go beside unbroken names."""
+    lines = board.to_dict("records")
+    cells: dict[str, list[Text]] = {
+        "#": rank_texts(board),
+        "method": [Text(label(line), style="bold" if line["tied"] is True else "") for line in lines],
+    }
+    for heading, texts in _cells(board, lines).items():
+        wider = [*cells.items(), (heading, list(map(Text, texts)))]
+        if len(cells) > 2 and sum(1 + max(map(len, [name, *column])) for name, column in wider) > width:
+            break
+        cells = dict(wider)
+    table = text_table()
+    for heading in cells:
+        table.add_column(heading, justify="left" if heading == "method" else "right", no_wrap=True)
+    for row in zip(*cells.values(), strict=True):
+        table.add_row(*row)
+    return table
 
-    def __init__(self, board: pd.DataFrame, metric: str):
-        style = metric_style(metric)
-        lines = board.to_dict("records")
-        cells = {
-            "mean": ["none" if pd.isna(line["mean"]) else style.measured(line["mean"]) for line in lines],
-            "95 % interval": [
-                style.interval(_number(line["ci_low"]), _number(line["ci_high"])) for line in lines
-            ],
-            "to best": [_difference(line, style) for line in lines],
-            "s": [seconds(_number(line["seconds"])) for line in lines],
-            "MB": ["" if pd.isna(line["peak_rss_mb"]) else f"{line['peak_rss_mb']:.0f}" for line in lines],
-        }
-        for name, heading in _FURTHER.items():
-            if f"test_{name}" != metric and name in board and board[name].notna().any():
-                further = metric_style(f"test_{name}")
-                cells[heading] = [further.measured(_number(line[name])) for line in lines]
-        self._cells, self._ranks = cells, rank_texts(board)
-        self._names = [
-            Text(label(line), style="bold" if line["tied"] is True else "", no_wrap=True) for line in lines
-        ]
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        shown = list(self._cells)
-        while len(shown) > _FEWEST and self._width(shown) > options.max_width:
-            shown.pop()
-        table = text_table()
-        for heading in ("#", "method", *shown):
-            table.add_column(heading, justify="left" if heading == "method" else "right", no_wrap=True)
-        for place, (rank, name) in enumerate(zip(self._ranks, self._names, strict=True)):
-            table.add_row(rank, name, *(Text(self._cells[heading][place]) for heading in shown))
-        yield table
-
-    def _width(self, shown: list[str]) -> int:
-        columns = [["#", *map(str, self._ranks)], ["method", *map(str, self._names)]]
-        columns += [[heading, *self._cells[heading]] for heading in shown]
-        return sum(1 + max(map(len, column)) for column in columns)
+def _cells(board: pd.DataFrame, lines: list[dict[str, Any]]) -> dict[str, list[str]]:
+    metric = str(board["metric"].iloc[0])
+    style = metric_style(metric)
+    cells = {
+        "mean": ["none" if pd.isna(line["mean"]) else style.measured(line["mean"]) for line in lines],
+        "95 % interval": [
+            style.interval(_number(line["ci_low"]), _number(line["ci_high"])) for line in lines
+        ],
+        "to best": [_difference(line, style) for line in lines],
+        "s": [seconds(_number(line["seconds"])) for line in lines],
+        "MB": ["" if pd.isna(line["peak_rss_mb"]) else f"{line['peak_rss_mb']:.0f}" for line in lines],
+    }
+    for name, heading in _FURTHER.items():
+        if f"test_{name}" != metric and name in board and board[name].notna().any():
+            further = metric_style(f"test_{name}")
+            cells[heading] = [further.measured(_number(line[name])) for line in lines]
+    return cells
 
 
 def answer(board: pd.DataFrame) -> list[str]:
@@ -193,7 +191,7 @@ class Progress:
         """Show the leaderboard."""
         self._bar.stop()
         self._console.print()
-        self._console.print(comparison_table(outcome.board))
+        self._console.print(comparison_table(outcome.board, self._console.width))
         if outcome.note:
             self._console.print(outcome.note, highlight=False)
 
