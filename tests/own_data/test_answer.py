@@ -88,6 +88,10 @@ def test_an_embedding_that_ties_with_the_raw_inputs_is_said_to():
             "Take raw: it is the simplest of those that tie with the best (gem, SVC).",
         ),
         (
+            [("LinearSVC", 0.1, 1, True), ("raw", 0.11, 2, True)],
+            "Take LinearSVC: it is the simplest of those that tie with the best (raw).",
+        ),
+        (
             [("gem_and_fourier", 0.1, 1, True), ("gem", 0.11, 2, True), ("raw", 0.2, 3, False)],
             "Take gem: it is the simplest of those that tie with the best (gem_and_fourier).",
         ),

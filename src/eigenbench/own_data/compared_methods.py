@@ -33,13 +33,16 @@ _SVD, _SVD_COMPONENTS = "svd", 100
 #: The classifier of every embedding: of classes, of several labels, and of numbers.
 LINEAR = ("LogisticRegression", "OneVsRestLogistic", "RidgeCV")
 
+#: Linear classifiers that get sparse rows too.
+LINEAR_OF_SPARSE = ("LinearSVC", "RidgeClassifier")
+
 #: Predicts the most frequent class; compared unless it is excluded, so that "no better than guessing" shows.
 DUMMY = "Dummy"
 
 #: Classifiers that get the raw inputs alone.
 RIVALS = (
     DUMMY,
-    "LinearSVC",
+    *LINEAR_OF_SPARSE,
     "HistGradientBoostingClassifier",
     "RandomForestClassifier",
     "SVC",
@@ -55,7 +58,7 @@ _CONTRACTED = "contracted_gem"
 #: Of the rivals, those for dense rows only, for sparse rows only, and without weights of classes.
 _DENSE, _SPARSE, _UNWEIGHTED = (
     ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
-    ("LinearSVC",),
+    LINEAR_OF_SPARSE,
     (DUMMY, "KNeighborsClassifier"),
 )
 
@@ -76,6 +79,7 @@ GRIDS: dict[str, Grid] = {
     LINEAR[0]: {"C": [0.01, 0.1, 1.0, 10.0]},
     "OneVsRestLogistic": {"C": [0.1, 0.3, 1.0, 10.0]},
     "LinearSVC": {"C": [0.01, 0.1, 1.0, 10.0]},
+    "RidgeClassifier": {"alpha": [0.1, 1.0, 10.0]},
     "SVC": {"C": [1.0, 10.0, 100.0], "gamma": [3.0e-4, 3.0e-3, 3.0e-2, 3.0e-1]},
     "KNeighborsClassifier": {"n_neighbors": [1, 3, 5, 9, 15, 25]},
     "RandomForestClassifier": {"max_features": ["sqrt", 0.3], "min_samples_leaf": [1, 3]},

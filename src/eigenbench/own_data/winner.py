@@ -18,7 +18,7 @@ from eigenbench.bench.jobs.search import fit_classifier, with_candidate
 from eigenbench.bench.records.record import read_record
 from eigenbench.bench.suites.steps import Params
 from eigenbench.methods.model_file import save_model
-from eigenbench.own_data.compared_methods import DUMMY, INPUTS, LINEAR
+from eigenbench.own_data.compared_methods import DUMMY, INPUTS, LINEAR, LINEAR_OF_SPARSE
 from eigenbench.own_data.delimited_text import COMPRESSED
 from eigenbench.own_data.problem import Problem
 from eigenbench.own_data.workspace import EXPERIMENT, Workspace
@@ -27,7 +27,7 @@ from eigenbench.own_data.workspace import EXPERIMENT, Workspace
 def advised(board: pd.DataFrame) -> tuple[pd.Series | None, pd.DataFrame]:
     """Return the simplest of the lines that tie with the best, or None, and the other lines that tie.
 
-    The simplest is the linear classifier on the raw inputs, else what is fastest to fit; where ties are
+    The simplest is the best linear classifier on the raw inputs, else what is fastest to fit; where ties are
     unknown it is the best. A guess is never advised beside another. It is None where no method has a rank.
     """
     ranked = board[board["rank"].notna()]
@@ -37,7 +37,7 @@ def advised(board: pd.DataFrame) -> tuple[pd.Series | None, pd.DataFrame]:
     tied = ranked[ranked["tied"].fillna(False)]
     if tied.empty:
         return ranked.iloc[0], tied
-    linear = tied["method"].eq(INPUTS) & tied["classifier"].isin(LINEAR)
+    linear = tied["method"].eq(INPUTS) & tied["classifier"].isin((*LINEAR, *LINEAR_OF_SPARSE))
     chosen = linear.idxmax() if linear.any() else tied["seconds"].idxmin()
     return tied.loc[chosen], tied.drop(index=chosen)
 
