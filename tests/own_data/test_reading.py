@@ -39,16 +39,28 @@ def written(folder, kind):
             TABLE.to_parquet(path)
         case "feather":
             TABLE.to_feather(path)
+        case "xlsx":
+            TABLE.to_excel(path, index=False)
     return path
 
 
-@pytest.mark.parametrize("kind", ["csv", "csv.gz", "csv.bz2", "csv.xz", "txt", "tsv", "parquet", "feather"])
+@pytest.mark.parametrize(
+    "kind", ["csv", "csv.gz", "csv.bz2", "csv.xz", "txt", "tsv", "parquet", "feather", "xlsx"]
+)
 def test_every_format_of_tables_gives_the_same_rows(tmp_path, kind):
     table = read_user_file(written(tmp_path, kind), ["kind"])
     assert list(table.features.columns) == ["größe", "shop", "day"]
     assert table.targets["kind"].tolist() == TABLE["kind"].tolist()
     np.testing.assert_allclose(pd.to_numeric(table.features["größe"]), TABLE["größe"])
     assert table.features["shop"].fillna("-").tolist() == ["a", "b", "-", "a", "b", "a"]
+
+
+def test_cells_of_excel_keep_zeros_and_words(tmp_path):
+    cells = {"zip": ["01001", "02139", None, "02139"], "kind": ["None", "Mild", "NA", "Mild"]}
+    pd.DataFrame(cells).to_excel(tmp_path / "data.xlsx", index=False)
+    table = read_user_file(tmp_path / "data.xlsx", ["kind"])
+    assert table.features["zip"].fillna("-").tolist() == ["01001", "02139", "-", "02139"]
+    assert table.targets["kind"].tolist() == ["None", "Mild", "NA", "Mild"]
 
 
 def arff(folder, *lines):

@@ -139,7 +139,7 @@ def _read_npz(path: Path) -> tuple[Any, Any]:
 _TABLES: dict[str, Callable[[Path], pd.DataFrame]] = {
     "parquet": pd.read_parquet,
     "feather": pd.read_feather,
-    "xlsx": partial(pd.read_excel, dtype=object),
+    "xlsx": partial(pd.read_excel, dtype=object, keep_default_na=False, na_values=[""]),
     "jsonl": partial(pd.read_json, lines=True, dtype=False, convert_dates=False),
     "arff": read_arff_table,
 }

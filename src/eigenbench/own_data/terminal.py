@@ -44,10 +44,11 @@ def _table(board: pd.DataFrame, width: int) -> Table:
         "method": [Text(label(line), style="bold" if line["tied"] is True else "") for line in lines],
     }
     for heading, texts in _cells(board, lines).items():
-        wider = [*cells.items(), (heading, list(map(Text, texts)))]
-        if len(cells) > 2 and sum(1 + max(map(len, [name, *column])) for name, column in wider) > width:
+        wider = cells | {heading: [Text(text) for text in texts]}
+        widths = [max(len(name), *(len(cell) for cell in column)) for name, column in wider.items()]
+        if len(cells) > 2 and sum(widths) + len(widths) > width:
             break
-        cells = dict(wider)
+        cells = wider
     table = text_table()
     for heading in cells:
         table.add_column(heading, justify="left" if heading == "method" else "right", no_wrap=True)
