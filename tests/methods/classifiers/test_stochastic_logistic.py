@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
-from threadpoolctl import threadpool_limits
 
 from eigenbench import GEM, RandomFourierFeatures, StochasticLogistic
 from eigenbench.methods.classifiers.logistic_decoder import (
@@ -18,7 +17,6 @@ from eigenbench.methods.classifiers.logistic_decoder import (
 )
 from eigenbench.methods.classifiers.preconditioned_features import PreconditionedFeatures
 from eigenbench.methods.classifiers.streamed import hold_out
-from eigenbench.methods.linalg.row_blocks import RowThreads
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +59,7 @@ def test_operators_are_the_whitened_rows(noisy, dtype, n_products):
     system = second_moment(X, identity, 1e-3)
     rows = np.arange(5, 1005)
     whitened = WhitenedFeatures(X[rows], identity, system, cache_size=100)
-    operators = PreconditionedFeatures(
-        X, identity, system, RowThreads(1, map), rows, cache_size=10, n_products=n_products
-    )
+    operators = PreconditionedFeatures(X, identity, system, rows, cache_size=10, n_products=n_products)
     batch = np.array([3, 999, 17, 0])
     rng = np.random.RandomState(0)
     weights, residual = rng.randn(9, 3).astype(dtype), rng.randn(4, 3).astype(dtype)
@@ -80,7 +76,7 @@ def test_steps_are_those_on_whitened_rows(noisy):
     ends = []
     for features in (
         WhitenedFeatures(X, identity, system, cache_size=100),
-        PreconditionedFeatures(X, identity, system, RowThreads(1, map), np.arange(len(y)), cache_size=0),
+        PreconditionedFeatures(X, identity, system, np.arange(len(y)), cache_size=0),
     ):
         descent = StochasticDescent(multinomial_loss, 0.01, 256, 2, np.zeros((9, 3), dtype=np.float32))
         losses = list(descent.epochs(features, Targets(labels), np.random.RandomState(0)))
@@ -99,17 +95,6 @@ def test_the_cache_changes_nothing(digits):
     )
     assert_allclose(some.predict_proba(V), none.predict_proba(V), atol=1e-5)
     assert_allclose(all_.predict_proba(V), none.predict_proba(V), atol=1e-5)
-
-
-@pytest.mark.parametrize("cache_size", [0.0, 1.0])
-def test_threads_change_nothing(digits, cache_size):
-    X, y, V, _ = digits
-    features = RandomFourierFeatures(n_components=300, random_state=0)
-    model = StochasticLogistic(3, batch_size=512, feature_map=features, cache_size=cache_size, random_state=0)
-    with threadpool_limits(1, user_api="blas"):
-        alone = model.fit(X, y).predict_proba(V)
-    with threadpool_limits(3, user_api="blas"):
-        assert_allclose(model.fit(X, y).predict_proba(V), alone, atol=1e-5)
 
 
 def test_the_weights_kept_are_the_best_on_held_out_rows():

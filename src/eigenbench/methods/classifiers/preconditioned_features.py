@@ -9,10 +9,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
-from eigenbench.methods.linalg.row_blocks import BLOCK_BYTES, RowThreads, dense_block, row_slices
-
-#: Fewer rows than this are not worth a thread.
-SMALLEST_SHARE = 128
+from eigenbench.methods.linalg.row_blocks import dense_block, row_slices
 
 #: Places in a minibatch and the features of the rows there.
 _Parts = list[tuple[np.ndarray, np.ndarray]]
@@ -36,14 +33,12 @@ class PreconditionedFeatures:
         X: Any,
         feature_map: Any,
         system: RidgeSystem,
-        threads: RowThreads,
         rows: np.ndarray,
         *,
         cache_size: float,
         n_products: float = 0.0,
     ) -> None:
         self._X, self._rows, self._feature_map, self.system = X, rows, feature_map, system
-        self._threads = threads
         first = mapped_rows(X[rows[:1]], feature_map)
         self.n_rows, self.n_features, self.dtype = len(rows), first.shape[1], first.dtype
         self._with_intercept = system.fit_intercept
@@ -51,24 +46,19 @@ class PreconditionedFeatures:
         self._whitened = n_products > 1 and room == self.n_rows
         n_kept = room if self._whitened or feature_map is not None else 0
         self._kept = np.empty((n_kept, self.n_features + self._whitened), dtype=self.dtype)
-        slices = row_slices(n_kept, first.nbytes, BLOCK_BYTES // threads.n_threads)
-        for _ in threads.map(self._keep, slices):
-            pass
+        for here in row_slices(n_kept, first.nbytes):
+            made = mapped_rows(X[rows[here]], feature_map)
+            if self._whitened:
+                self._kept[here, :-1], self._kept[here, -1] = system.whiten(made), self._with_intercept
+            else:
+                self._kept[here] = made
         self.kept_megabytes = self._kept.nbytes / 2**20
-
-    def _keep(self, here: slice) -> None:
-        made = self._made(np.arange(here.start, here.stop))
-        if self._whitened:
-            self._kept[here, :-1], self._kept[here, -1] = self.system.whiten(made), self._with_intercept
-        else:
-            self._kept[here] = made
-
-    def _made(self, positions: np.ndarray) -> np.ndarray:
-        return mapped_rows(self._X[self._rows[positions]], self._feature_map)
 
     def _part(self, positions: np.ndarray) -> np.ndarray:
         """Return the features at some positions, all of them kept or none."""
-        return self._kept[positions] if positions[0] < len(self._kept) else self._made(positions)
+        if positions[0] < len(self._kept):
+            return self._kept[positions]
+        return mapped_rows(self._X[self._rows[positions]], self._feature_map)
 
     def __getitem__(self, positions: Any) -> LinearOperator | np.ndarray:
         """Return the matrix or operator (b, D + 1) of the rows at some positions."""
@@ -77,10 +67,8 @@ class PreconditionedFeatures:
         if isinstance(positions, slice):
             positions = np.arange(self.n_rows)[positions]
         kept = positions < len(self._kept)
-        groups = np.flatnonzero(kept), np.flatnonzero(~kept)
-        places = [share for group in groups for share in self._threads.shares(group, SMALLEST_SHARE)]
-        features = self._threads.map(self._part, (positions[place] for place in places))
-        parts = list(zip(places, features, strict=True))
+        places = [place for place in (np.flatnonzero(kept), np.flatnonzero(~kept)) if len(place)]
+        parts = [(place, self._part(positions[place])) for place in places]
         return LinearOperator(
             (len(positions), self.n_features + 1),
             matvec=partial(self._logits, parts),
@@ -93,15 +81,14 @@ class PreconditionedFeatures:
         coef, shift = self.system.unwhiten(weights[:-1])
         coef = coef.astype(self.dtype, copy=False)
         logits = np.empty((sum(len(place) for place, _ in parts), *coef.shape[1:]), dtype=self.dtype)
-        products = self._threads.map(lambda part: part[1] @ coef, parts)
-        for (place, _), product in zip(parts, products, strict=True):
-            logits[place] = product
+        for place, features in parts:
+            logits[place] = features @ coef
         logits += (shift + weights[-1]).astype(self.dtype)
         return logits
 
     def _gradient(self, parts: _Parts, residual: np.ndarray) -> np.ndarray:
         total = residual.sum(axis=0)
-        cross = sum(self._threads.map(lambda part: part[1].T @ residual[part[0]], parts))
+        cross = sum(features.T @ residual[place] for place, features in parts)
         cross = self.system.whitened_cross(cross, total)
         constant = total if self._with_intercept else np.zeros_like(total)
         return np.vstack([cross, constant]).astype(self.dtype, copy=False)

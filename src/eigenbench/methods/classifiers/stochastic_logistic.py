@@ -35,7 +35,7 @@ from eigenbench.methods.classifiers.partitioned_fit import (
 from eigenbench.methods.classifiers.preconditioned_features import PreconditionedFeatures, mapped_rows
 from eigenbench.methods.classifiers.streamed import EarlyStopping, StreamedClassifier
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
-from eigenbench.methods.linalg.row_blocks import RowThreads, row_slices, row_threads
+from eigenbench.methods.linalg.row_blocks import row_slices
 
 #: Rows of a minibatch for many rows: enough for the two triangular solves of a step to cost little.
 LARGEST_BATCH = 2048
@@ -131,8 +131,7 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
 
     ``fit_partitions`` reads the partitions in random order, and puts as many rows into random order as
     ``cache_size`` holds; of files that are sorted by class, that should be rows of many. A pass is one
-    reading, with held-out rows two, in this process; features are not kept. Features are made in as many
-    threads as BLAS may have, each with a share of the rows and with one thread of BLAS.
+    reading, with held-out rows two, in this process; features are not kept.
 
     See Also
     --------
@@ -202,17 +201,16 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         targets = Targets(class_targets(codes, len(self.classes_)).labels, weights)
         megabytes = self._cache_megabytes()
         n_products = 4 * len(self.classes_) * self.max_iter / self._rows_at_once(len(rows))
-        with row_threads() as threads:
-            whitened = partial(PreconditionedFeatures, X, self.feature_map_, system, threads)
-            features = whitened(rows, cache_size=megabytes, n_products=n_products)
-            watched = None
-            if held_out.any():
-                unseen = np.flatnonzero(held_out)
-                kept = max(0.0, megabytes - features.kept_megabytes)
-                held_out_features = whitened(unseen, cache_size=kept, n_products=n_products)
-                watched = held_out_features, targets[unseen].normalised()
-            descended = partial(self._descended, features, targets[rows].normalised(), watched, rng)
-            self._descend(descended, system, len(rows), watched=watched is not None)
+        whitened = partial(PreconditionedFeatures, X, self.feature_map_, system)
+        features = whitened(rows, cache_size=megabytes, n_products=n_products)
+        watched = None
+        if held_out.any():
+            unseen = np.flatnonzero(held_out)
+            kept = max(0.0, megabytes - features.kept_megabytes)
+            held_out_features = whitened(unseen, cache_size=kept, n_products=n_products)
+            watched = held_out_features, targets[unseen].normalised()
+        descended = partial(self._descended, features, targets[rows].normalised(), watched, rng)
+        self._descend(descended, system, len(rows), watched=watched is not None)
 
     def _fit_sums(self, rows: PartitionedRows) -> None:
         rng = check_random_state(self.random_state)
@@ -222,11 +220,8 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         found = rows.sum(start, label=f"Gram matrix ({rows.n_features} features)", held_out=held_out)
         n_rows = int(found.counts.sum())
         system = self._factored(found.system, n_rows)
-        with row_threads() as threads:
-            descended = partial(
-                self._descended_in_partitions, rows, held_out, system, found.counts, threads, rng
-            )
-            self._descend(descended, system, n_rows, watched=n_rows < rows.n_rows)
+        descended = partial(self._descended_in_partitions, rows, held_out, system, found.counts, rng)
+        self._descend(descended, system, n_rows, watched=n_rows < rows.n_rows)
 
     def _preconditioner(
         self, X: Any, rows: np.ndarray, weights: np.ndarray | None, rng: np.random.RandomState
@@ -315,7 +310,6 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         held_out: HeldOut,
         system: RidgeSystem,
         counts: np.ndarray,
-        threads: RowThreads,
         rng: np.random.RandomState,
         length: float,
     ) -> Descended:
@@ -328,7 +322,7 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
             chunks = shuffled_chunks(rows, held_out, descent.batch_size, self._cache_megabytes(), rng)
             for X, codes, places in chunks:
                 every = np.arange(len(codes))
-                features = PreconditionedFeatures(X, rows.feature_map, system, threads, every, cache_size=0)
+                features = PreconditionedFeatures(X, rows.feature_map, system, every, cache_size=0)
                 for start in range(0, len(places), descent.batch_size):
                     batch = places[start : start + descent.batch_size]
                     yield features[batch], class_targets(codes[batch], n_classes)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas
 
 from eigenbench.methods.linalg.row_products import GramProducts, LabelledRows
 
@@ -82,13 +82,15 @@ class RidgeSystem:
         unit = float(diagonal.mean(dtype=np.float64)) / self.n_rows
         self.penalty = max(ridge * unit + absolute, float(np.finfo(self._dtype).tiny))
         diagonal += rounding + self.penalty
-        potrf = lapack.spotrf if self._dtype == np.float32 else lapack.dpotrf
-        self._matrix, info = potrf(self._matrix, lower=1, overwrite_a=True, clean=False)
-        if info > 0:
+        try:
+            self._matrix, _ = linalg.cho_factor(
+                self._matrix, lower=True, overwrite_a=True, check_finite=False
+            )
+        except linalg.LinAlgError as error:
             raise ValueError(
                 f"the Gram matrix of the {size} features is not positive definite with penalty "
                 f"{self.penalty:.3g}: use a stronger penalty, or float64 features."
-            )
+            ) from error
         logger.info("Gram matrix factored (%d features, %s)", size, self._dtype)
         return self
 
@@ -98,8 +100,7 @@ class RidgeSystem:
 
     def apply_inverse(self, right: np.ndarray) -> np.ndarray:
         """Return (G + λI)⁻¹ · right in float64, for ``right`` of shape (D, k)."""
-        potrs = lapack.spotrs if self._dtype == np.float32 else lapack.dpotrs
-        solution, _ = potrs(self._matrix, right.astype(self._dtype), lower=1)
+        solution = linalg.cho_solve((self._matrix, True), right.astype(self._dtype), check_finite=False)
         return solution.astype(np.float64)
 
     def whiten(self, block: np.ndarray) -> np.ndarray:
@@ -108,24 +109,24 @@ class RidgeSystem:
         Without a penalty the result has unit second moment over the rows that were added. (b, D) → (b, D), in
         the type of the matrix.
         """
-        trtrs = lapack.strtrs if self._dtype == np.float32 else lapack.dtrtrs
         centred = np.subtract(block, self.mean, dtype=self._dtype) * self._dtype.type(np.sqrt(self.n_rows))
-        return trtrs(self._matrix, centred.T, lower=1, overwrite_b=True)[0].T
+        return self._triangular(centred.T).T
 
     def whitened_cross(self, cross: np.ndarray, total: np.ndarray) -> np.ndarray:
         """Return ``whiten(F).T @ T`` for a target T, given F^T T (D, k) and the column sums of T (k,)."""
-        trtrs = lapack.strtrs if self._dtype == np.float32 else lapack.dtrtrs
-        centred = (cross - np.outer(self.mean, total)).astype(self._dtype) * self._dtype.type(
-            np.sqrt(self.n_rows)
-        )
-        return trtrs(self._matrix, centred, lower=1)[0]
+        centred = (cross - np.outer(self.mean, total)).astype(self._dtype)
+        return self._triangular(centred * self._dtype.type(np.sqrt(self.n_rows)))
 
     def unwhiten(self, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return weights (D, k) and intercepts (k,) for features as ``coef`` is for whitened ones."""
-        trtrs = lapack.strtrs if self._dtype == np.float32 else lapack.dtrtrs
-        weights = trtrs(self._matrix, coef.astype(self._dtype), lower=1, trans=1)[0]
+        weights = self._triangular(coef.astype(self._dtype), trans="T")
         weights *= self._dtype.type(np.sqrt(self.n_rows))
         return weights, -(self.mean @ weights)
+
+    def _triangular(self, right: np.ndarray, trans: str = "N") -> np.ndarray:
+        return linalg.solve_triangular(
+            self._matrix, right, lower=True, trans=trans, overwrite_b=True, check_finite=False
+        )
 
     def whitened_coef(self, coef: np.ndarray) -> np.ndarray:
         """Return the coefficients for whitened features that ``unwhiten`` turns into ``coef``, (D, k)."""

@@ -1,13 +1,9 @@
-"""Rows in blocks of bounded size, mapped to features and kept within a budget, or in shares for threads."""
+"""Rows in blocks of bounded size, mapped to features and kept within a budget."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache, partial
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -90,43 +86,7 @@ class FeatureBlocks:
             yield rows, block
 
 
-@dataclass(frozen=True)
-class RowThreads:
-    """Threads that each work on a share of the rows; ``map`` yields results in order."""
-
-    n_threads: int
-    map: Callable[..., Iterable[Any]]
-
-    def shares(self, rows: np.ndarray, smallest: int) -> list[np.ndarray]:
-        """Cut rows into a share for each thread, or fewer of ``smallest`` rows; no rows have no share."""
-        if not len(rows):
-            return []
-        return np.array_split(rows, max(1, min(self.n_threads, len(rows) // smallest)))
-
-
-@contextmanager
-def row_threads() -> Iterator[RowThreads]:
-    """Use as many threads as BLAS may have, and let BLAS have one in each of them.
-
-    Elementwise work, for which numpy has one thread, is then shared as matrix products are, and products
-    with few columns, which wait for memory, are not slowed by threads of BLAS that wait for work.
-    """
-    blas, n_threads = _blas(), blas_threads()
-    if n_threads == 1:
-        yield RowThreads(1, map)
-        return
-    from sklearn import get_config, set_config
-
-    same_settings = partial(set_config, **get_config())
-    with blas.limit(limits=1), ThreadPoolExecutor(n_threads, initializer=same_settings) as pool:
-        yield RowThreads(n_threads, pool.map)
-
-
 def blas_threads() -> int:
     """Return how many threads BLAS may have."""
-    return max((library["num_threads"] for library in _blas().info()), default=1)
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController().select(user_api="blas")
+    libraries = ThreadpoolController().select(user_api="blas").info()
+    return max((library["num_threads"] for library in libraries), default=1)

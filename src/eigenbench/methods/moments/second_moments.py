@@ -44,12 +44,10 @@ def unpacked(triangle: np.ndarray) -> np.ndarray:
     """Return the symmetric matrix (d, d), float64, of a triangle (d(d + 1)/2,)."""
     order = int((np.sqrt(8 * len(triangle) + 1) - 1) / 2)
     matrix, _ = lapack.dtfttr(order, triangle.astype(np.float64, copy=False))
-    matrix = matrix.T
-    _mirror_lower(matrix)
-    return matrix
+    return mirrored(matrix.T)
 
 
-def _mirror_lower(matrix: np.ndarray) -> None:
+def mirrored(matrix: np.ndarray) -> np.ndarray:
     """Copy the lower triangle of a square matrix to its upper triangle, in tiles that fit in cache."""
     size, tile = len(matrix), 256
     for start in range(0, size, tile):
@@ -57,6 +55,7 @@ def _mirror_lower(matrix: np.ndarray) -> None:
         corner = matrix[start:stop, start:stop]
         corner[:] = np.tril(corner) + np.tril(corner, -1).T
         matrix[start:stop, stop:] = matrix[stop:, start:stop].T
+    return matrix
 
 
 #: A feature of float32 rows whose mean is larger than this, in standard deviations, has rows shifted first.

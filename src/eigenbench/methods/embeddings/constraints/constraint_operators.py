@@ -12,6 +12,7 @@ from sklearn.utils import check_array, column_or_1d
 
 from eigenbench.methods.linalg.row_blocks import dense_block, row_slices
 from eigenbench.methods.moments import ClassMoments
+from eigenbench.methods.moments.second_moments import mirrored
 
 
 def largest_distance(G: np.ndarray) -> float:
@@ -105,8 +106,8 @@ class ConstraintOperators:
             if not equal:
                 block *= np.sqrt(counts[codes[rows]], dtype=block.dtype)[:, None]
                 _add_gram(weighted, block)
-        within = _full(within)
-        weighted = counts[0] * within if equal else _full(weighted)
+        within = mirrored(within)
+        weighted = counts[0] * within if equal else mirrored(weighted)
         return cls._from_scatters(within, weighted, means, counts, balanced)
 
     @classmethod
@@ -153,7 +154,7 @@ class ConstraintOperators:
             if incidence is None:
                 gram = np.zeros((X.shape[1],) * 2, order="F")
                 _add_gram(gram, X[chosen] * np.sqrt(weight))
-                operators.append(_full(gram))
+                operators.append(mirrored(gram))
                 continue
             edges = incidence[chosen]
             product = X.T @ ((weight * (edges.T @ edges)) @ X)
@@ -197,8 +198,3 @@ def _add_gram(total: np.ndarray, block: np.ndarray) -> None:
         blas.dsyrk(1.0, block.T, beta=1.0, c=total, overwrite_c=True, lower=True)
     else:
         total += blas.ssyrk(1.0, block.T, lower=True)
-
-
-def _full(lower: np.ndarray) -> np.ndarray:
-    """Return the symmetric matrix of a lower triangle."""
-    return np.tril(lower) + np.tril(lower, -1).T
