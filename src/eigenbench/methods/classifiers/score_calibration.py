@@ -68,13 +68,6 @@ def fit_calibration(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray |
     are smoothed, or the loss of rows that are all classified rightly would fall for ever: of n rows each has
     the target 1 - 1/(n + 2) for its class. Counts by class in place of n smooth too much where each of many
     classes has few rows.
-
-    Examples
-    --------
-    >>> scores = np.array([[0.9, 0.1], [0.6, 0.4], [0.5, 0.5], [0.4, 0.6]])
-    >>> fitted = fit_calibration(scores, np.array([0, 0, 1, 1]), None)
-    >>> fitted.logits(scores).argmax(axis=1).tolist()
-    [0, 0, 0, 1]
     """
     columns = np.ascontiguousarray(scores.T)
 
@@ -91,12 +84,6 @@ def fit_temperature(logits: np.ndarray, codes: np.ndarray) -> float:
     """Return the temperature of least log loss for logits (n, c) of rows that they were not fitted on.
 
     Targets are smoothed as for `fit_calibration`.
-
-    Examples
-    --------
-    >>> logits = np.array([[3.0, 0.0], [0.0, 3.0], [3.0, 0.0], [0.0, 3.0]])
-    >>> fit_temperature(logits, np.array([0, 1, 0, 0])) > 2
-    True
     """
 
     def loss(log: float) -> float:

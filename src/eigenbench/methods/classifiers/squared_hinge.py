@@ -23,17 +23,11 @@ class SquaredHinge:
 
     For each column t of signs (n, c) it is :math:`\frac12 \|w\|^2 + C \sum_i \max(0, 1 - t_i w^\top (z_i,
     1))^2`: the intercept is the weight of a constant feature and is penalised, as there. It is minimised by
-    generalised Newton steps [1]_ with exact line search. The steps are found by conjugate gradients [2]_,
-    preconditioned by the second moment of m = 1,000 rows; all machines share every pass over the features,
-    which are never copied. A pass costs 4·n·D·c flops and a fit takes some tens; the preconditioner 2·m²·D
-    flops once and 4·m·D·c in every pass. ``LinearSVC`` makes 16 bytes of every value of the features instead.
-
-    References
-    ----------
-    .. [1] S. S. Keerthi and D. DeCoste, "A modified finite Newton method for fast solution of large scale
-       linear SVMs", JMLR 6, 2005.
-    .. [2] R.-E. Fan, K.-W. Chang, C.-J. Hsieh, X.-R. Wang and C.-J. Lin, "LIBLINEAR: a library for large
-       linear classification", JMLR 9, 2008.
+    generalised Newton steps with exact line search (S. S. Keerthi and D. DeCoste, "A modified finite Newton
+    method for fast solution of large scale linear SVMs", JMLR 6, 2005). The steps are found by conjugate
+    gradients, preconditioned by the second moment of m = 1,000 rows; all machines share every pass over the
+    features, which are never copied. A pass costs 4·n·D·c flops and a fit takes some tens; the preconditioner
+    2·m²·D flops once and 4·m·D·c in every pass. ``LinearSVC`` makes 16 bytes of every value instead.
     """
 
     def __init__(self, features: np.ndarray, signs: np.ndarray) -> None:

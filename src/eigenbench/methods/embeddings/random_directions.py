@@ -80,7 +80,6 @@ class RandomDirections(LinearEmbedding):
         rng = check_random_state(self.random_state)
         directions = rng.standard_normal((self.n_components, X.shape[1]))
         self.components_ = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-        self._n_features_out = self.n_components
         return self
 
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import spatial
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from eigenbench.methods.linalg.row_blocks import FLOAT_TYPES, validated
+from eigenbench.methods.linalg.row_blocks import FLOAT_TYPES, ROW_TYPES, validated
 from eigenbench.methods.moments import AnyMoments
 
 #: Rows between which the median distance is taken.
@@ -33,9 +33,14 @@ class RowTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         return validated(self, X, accept_sparse="csr", dtype=self._row_types, reset=False)
 
+    def _needs_targets(self) -> bool:
+        """Return whether ``fit`` needs a target of each row."""
+        return False
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.target_tags.required = self._needs_targets()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -43,11 +48,13 @@ class RowTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, RowTransformer):
     """Base of transformers whose output is a linear function of each row."""
 
-    _n_features_out: int
-
     @abstractmethod
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the matrix (d, m), and what is added to the products (m,), None for nothing."""
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._linear_map()[0].shape[1]
 
     def transform(self, X: Any) -> np.ndarray:
         """Map the rows of X linearly, by the directions and offsets found in ``fit``.
@@ -69,6 +76,58 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         if offset is not None:
             outputs += offset.astype(dtype)
         return outputs
+
+
+class LabelledFit(LinearEmbedding):
+    """Base of linear embeddings that are found from rows, their labels and weights."""
+
+    _row_types: ClassVar[list[Any]] = ROW_TYPES
+
+    @abstractmethod
+    def _fit_rows(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        """Set the fitted attributes from valid rows, labels and weights."""
+
+    def _needs_targets(self) -> bool:
+        return True
+
+    def _groups(self, y: Any, sample_weight: Any) -> Any:
+        """Return what rows are grouped by."""
+        return y
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, d)
+            Training rows; uint8, float32 and float64 are used without a copy of the whole.
+        y : array-like of shape (n_samples,)
+            Class labels, at least two different ones; may be left out where classes play no part.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights ≥ 0: a row of weight 2 counts as two rows, one of weight 0 as none.
+
+        Returns
+        -------
+        object
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the data hold NaN or infinity, if classes are compared and there is one only, if a matrix that
+            has to be inverted is singular, or if no direction is left.
+        """
+        self._validate_params()
+        if self._needs_targets():
+            X, y = self._training_rows(X, y)
+            groups = self._groups(y, sample_weight)
+        else:
+            X = self._training_rows(X)
+            groups = np.zeros(X.shape[0], dtype=np.int64)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        self._fit_rows(X, groups, sample_weight)
+        return self
 
 
 class MomentFit(metaclass=ABCMeta):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 import numpy as np
 from scipy import linalg
@@ -137,36 +138,49 @@ def block_krylov(
     tol: float = 1e-8,
     max_iter: int = 300,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the largest eigenpairs of a symmetric operator from products with blocks of vectors.
+    """Return the largest eigenvalues, descending, and vectors of a symmetric operator, see `krylov_pairs`.
 
-    A block Krylov (Lanczos) iteration with full orthogonalisation, Rayleigh–Ritz and thick restarts: the
-    basis is extended by the residuals of the wanted Ritz vectors, and cut back to them when it is full.
-    Eigenvalues descend. Raises `scipy.linalg.LinAlgError` if residual norms are not below ``tol`` times the
-    largest eigenvalue after ``max_iter`` blocks.
+    Raises `scipy.linalg.LinAlgError` if residual norms are not below ``tol`` times the largest eigenvalue
+    after ``max_iter`` blocks.
     """
-    width = n_vectors + 4
-    capacity = min(size, 8 * width)
-    basis = linalg.qr(rng.standard_normal((size, width)), mode="economic")[0]
+    start = rng.standard_normal((size, n_vectors + 4))
+    for values, vectors, norms in islice(krylov_pairs(apply, start, 0.1 * tol), max_iter):
+        if norms[:n_vectors].max() <= tol * abs(values[0]):
+            return values[:n_vectors], vectors[:, :n_vectors]
+    raise linalg.LinAlgError(
+        f"no convergence to {tol:g} in {max_iter} iterations (residual {norms.max():g})."
+    )
+
+
+def krylov_pairs(
+    apply: Callable[[np.ndarray], np.ndarray], start: np.ndarray, tol: float
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield estimates of the largest eigenpairs of a symmetric operator, and their residual norms.
+
+    A block Krylov (Lanczos) iteration from a block of vectors (size, w) with full orthogonalisation,
+    Rayleigh–Ritz and thick restarts: the basis is extended by the residuals of the w Ritz vectors, and cut
+    back to them when it is full. It ends when no residual exceeds ``tol`` times the largest eigenvalue.
+    """
+    size, width = start.shape
+    basis = linalg.qr(start, mode="economic", check_finite=False)[0]
     image = apply(basis)
-    for _ in range(max_iter):
+    while True:
         values, rotation = linalg.eigh(basis.T @ image)
         values, rotation = values[: -width - 1 : -1], rotation[:, : -width - 1 : -1]
         ritz, ritz_image = basis @ rotation, image @ rotation
         residual = ritz_image - ritz * values
         norms = np.linalg.norm(residual, axis=0)
-        if norms[:n_vectors].max() <= tol * abs(values[0]):
-            return values[:n_vectors], ritz[:, :n_vectors]
-        if basis.shape[1] + width > capacity:
+        yield values, ritz, norms
+        residual = residual[:, norms > tol * abs(values[0])]
+        if residual.shape[1] == 0:
+            return
+        if basis.shape[1] + width > min(size, 8 * width):
             basis, image = ritz, ritz_image
-        active = residual[:, norms > 0.1 * tol * abs(values[0])]
         for _ in range(2):
-            active -= basis @ (basis.T @ active)
-            active = linalg.qr(active, mode="economic", check_finite=False)[0]
-        basis = np.hstack([basis, active])
-        image = np.hstack([image, apply(active)])
-    raise linalg.LinAlgError(
-        f"no convergence to {tol:g} in {max_iter} iterations (residual {norms.max():g})."
-    )
+            residual -= basis @ (basis.T @ residual)
+            residual = linalg.qr(residual, mode="economic", check_finite=False)[0]
+        basis = np.hstack([basis, residual])
+        image = np.hstack([image, apply(residual)])
 
 
 class LowRankDenominator:

@@ -115,11 +115,8 @@ def file_readers(folder: str | os.PathLike[str], target: Any) -> Sequence[Parque
 
 
 def readers_of(files: Sequence[str], target: Any) -> Sequence[ParquetFile | ArrayFile]:
-    """Return readers of Parquet or .npy files, with what the first one says of all.
+    """Return readers of Parquet or .npy files, at least one, which have to be as the first one.
 
-    ``files``: paths, or URLs that fsspec knows; at least one.
-    ``target``: column of the labels: a name in Parquet, a number in .npy files, where the last is the
-    default.
     Raises `PartitionError` if they are of both kinds, or of another, or if the first has no such target.
     """
     kinds = {PurePosixPath(name).suffix for name in files}

@@ -121,13 +121,7 @@ class Partitions:
         return Partitions(self._readers[some])
 
     def mapped(self, feature_map: Any) -> Partitions:
-        """Return the partitions with the features of their rows, which are made when they are read.
-
-        Parameters
-        ----------
-        feature_map : transformer or None
-            Fitted; acts on each row alone. None stands for the identity.
-        """
+        """Return the partitions with features in place of rows, which are made when they are read."""
         if feature_map is None:
             return self
         return Partitions([_Mapped(reader, feature_map) for reader in self._readers])
@@ -139,28 +133,13 @@ class Partitions:
         *,
         label: str = "",
     ) -> Sum:
-        """Return ``start()`` after it has been given all rows once.
+        """Return ``start()``, an accumulator, after it has been given all rows once.
 
-        Parameters
-        ----------
-        start : callable
-            Returns an empty accumulator; can be pickled, as can the accumulator.
-        prepare : callable, optional
-            Maps rows, labels and the place of a block (number of the partition, number in it) to arguments
-            for calls of the accumulator's ``add``; one call with (X, y) by default. Can be pickled.
-        label : str
-            Name of the sum, for the progress lines; none are logged without it.
-
-        Returns
-        -------
-        Accumulator
-            Merged in the order of the partitions.
-
-        Raises
-        ------
-        PartitionError
-            If a partition is missing, damaged or of another kind than the first, or if two workers of Dask
-            died that read it; the message names it. No sum is returned then.
+        ``prepare`` maps rows, labels and the place of a block (number of the partition, number in it) to
+        arguments for calls of ``add``; one call with (X, y) by default. Both, and the accumulator, can be
+        pickled. Sums are merged in the order of the partitions; without a ``label`` no progress is logged.
+        Raises `PartitionError`, naming the partition, if one is missing, damaged or of another kind than the
+        first, or if two workers of Dask died that read it.
         """
         workers = min(effective_n_jobs(None), len(self))
         if workers > 1:

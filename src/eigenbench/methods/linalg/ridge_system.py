@@ -166,18 +166,14 @@ def conjugate_gradients(
     tol: float,
     max_iter: int,
 ) -> tuple[np.ndarray, int, float]:
-    """Solve A Z = right (d, w): block conjugate gradients with an orthonormal basis of the residuals [1]_.
+    """Solve A Z = right (d, w): block conjugate gradients with an orthonormal basis of the residuals.
 
     Returns of each column the iterate of smallest residual, the number of iterations, and the largest
     relative residual. ``apply`` multiplies A, symmetric positive definite, with C-contiguous (d, w);
     ``preconditioner`` (d,) is a diagonal approximate inverse, and entries of Z where it is zero stay zero. A
     column is done when its residual, in the norm of the preconditioner, is ``tol`` of its right-hand side.
-    Right-hand sides may depend on each other. An iteration costs 12·d·w² flops beside its product.
-
-    References
-    ----------
-    .. [1] A. A. Dubrulle, "Retooling the method of block conjugate gradients", Electronic Transactions on
-       Numerical Analysis 12 (2001).
+    Right-hand sides may depend on each other. An iteration costs 12·d·w² flops beside its product (A. A.
+    Dubrulle, "Retooling the method of block conjugate gradients", ETNA 12, 2001).
     """
     scaling = np.sqrt(preconditioner).astype(right.dtype)[:, None]
     basis, factor = _orthonormal(np.asfortranarray(right * scaling))

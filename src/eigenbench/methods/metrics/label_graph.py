@@ -37,12 +37,6 @@ def sibling_fraction(embedding: ArrayLike, parents: csr_array, *, metric: str = 
     Siblings have a parent in common; of several nearest neighbours one is taken. 2 c² k flops, in blocks (P.
     Mineiro and N. Karampatziakis, "Fast Label Embeddings via Randomized Linear Algebra", ECML PKDD 2015,
     section 4.3.1).
-
-    Examples
-    --------
-    >>> parents = parent_matrix([(0, 4), (1, 4), (2, 0), (3, 0)], 4)
-    >>> sibling_fraction([[0.0], [0.1], [1.0], [1.1]], parents)
-    1.0
     """
     embedding = np.asarray(embedding)
     search = NearestNeighbors(n_neighbors=1, algorithm="brute", metric=metric).fit(embedding)
@@ -72,11 +66,6 @@ def rcv1_edges(codes: list[str]) -> list[tuple[int, int]]:
     top topic of its letter (``C151`` below ``C15`` below ``CCAT``); codes of letters that begin with G are
     below ``GCAT``. A parent that is not among the codes is passed over for its own. Raises `ValueError` if a
     name is no such code; some copies of the data number the topics and do not say which is which.
-
-    Examples
-    --------
-    >>> rcv1_edges(["CCAT", "C15", "C1511"])
-    [(0, 3), (1, 0), (2, 1)]
     """
     if odd := [code for code in codes if not _TOPIC.fullmatch(code)]:
         raise ValueError(

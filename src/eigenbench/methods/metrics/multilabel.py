@@ -81,12 +81,8 @@ class DecisionScores:
         """Return for each metric the threshold that is best for it, the lowest of several.
 
         Those of ``macro_f1_by_label`` have the largest expected F1 by the scores alone, taken as
-        probabilities [1]_: what single labels of few rows would call for is mostly noise.
-
-        References
-        ----------
-        .. [1] Z. C. Lipton, C. Elkan and B. Naryanaswamy, "Optimal thresholding of classifiers to maximize F1
-           measure", ECML PKDD 2014.
+        probabilities (Z. C. Lipton, C. Elkan and B. Naryanaswamy, "Optimal thresholding of classifiers to
+        maximize F1 measure", ECML PKDD 2014): what single labels of few rows would call for is mostly noise.
         """
         return {
             **{

@@ -20,14 +20,9 @@ _MOST_ROWS_AT_ONCE = 4096
 
 @dataclass(frozen=True)
 class TopK:
-    """Labels of some rows, the best first.
+    """Column numbers of the labels of some rows (n, k), the best first, and their scores.
 
-    Attributes
-    ----------
-    labels : ndarray of int, shape (n, k)
-        Column numbers; -1 fills rows for which a model named fewer labels.
-    scores : ndarray of float, shape (n, k)
-        Falling along each row.
+    -1 fills rows for which a model named fewer labels.
     """
 
     labels: NDArray[np.int64]
@@ -35,10 +30,7 @@ class TopK:
 
 
 def top_k(scores: NDArray[np.floating], k: int) -> TopK:
-    """Return the k largest scores of each row; among equal ones the lower column comes first.
-
-    Costs O(n c + n k log k) time.
-    """
+    """Return the k largest scores of each row; among equal ones the lower column comes first."""
     n_labels = scores.shape[1]
     k = min(k, n_labels)
     if k < n_labels:
@@ -113,10 +105,7 @@ def inverse_propensities(
 
 
 def hits(truth: csr_array, labels: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Return for each label (n, k) whether its row of the indicator matrix (n, c) has it.
-
-    Costs O((n k + nnz) log nnz) time, no dense n x c array.
-    """
+    """Return for each label (n, k) whether its row of the indicator matrix (n, c) has it."""
     n_rows, n_labels = truth.shape
     rows = np.repeat(np.arange(n_rows), np.diff(truth.indptr))
     true = np.sort(rows * np.int64(n_labels) + truth.indices)

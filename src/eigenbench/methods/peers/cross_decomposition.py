@@ -54,16 +54,17 @@ class _CrossDecomposition(LinearEmbedding):
         scales = X.std(axis=0, ddof=1, dtype=np.float64)
         self.components_ = model.x_rotations_.T / np.where(scales > 0, scales, 1)
         self.mean_ = X.mean(axis=0, dtype=np.float64)
-        self._n_features_out = len(self.components_)
         return self
 
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
         return self.components_.T, -(self.components_ @ self.mean_)
 
+    def _needs_targets(self) -> bool:
+        return True
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
-        tags.target_tags.required = True
         return tags
 
 

@@ -64,17 +64,10 @@ class ConstraintOperators:
     Balanced weights make each one half of the mean over its pairs; otherwise all weights are one over the
     number of pairs. A kind without pairs raises `ValueError`.
 
-    Notes
-    -----
     For all pairs of m labelled rows with class sizes n_y both follow from two scatter matrices: S of all rows
     about their mean, and :math:`S_n = \sum_y n_y W_y` with the scatter W_y of class y about its own mean. The
-    sums over ordered pairs are :math:`2 S_n` for equal labels and :math:`2 (m S - S_n)` for different ones.
-    That is :math:`X^\top A X` with the matrix A of [1]_, section 6, which is constant on the blocks of equal
-    labels up to its diagonal and is never formed.
-
-    References
-    ----------
-    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", 2005.
+    sums over ordered pairs are :math:`2 S_n` for equal labels and :math:`2 (m S - S_n)` for different ones:
+    :math:`X^\top A X` with the matrix A of Maurer 2005, section 6, which is never formed.
     """
 
     negative: np.ndarray

@@ -367,7 +367,5 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         complexity = 2 * (np.sqrt(self.n_components) + 1) / self.margin + np.sqrt(np.log(1 / delta) / 2)
         return float(self.risk_ + complexity / np.sqrt(self.n_constraints_))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+    def _needs_targets(self) -> bool:
+        return True

@@ -16,17 +16,13 @@ class PairDistances:
     r"""Squared distances of positive and negative pairs, ready for the risk at any threshold.
 
     A pair is positive when its labels are equal and negative when they differ. With threshold c a pair at
-    distance D is called positive if D < c; the empirical margin risk of [1]_, section 4, is the weighted mean
-    over pairs of :math:`f_\gamma(r (c^2 - D^2))`, where r = ±1 and :math:`f_\gamma(t)` is 1 for t ≤ 0, 0 for
-    t ≥ γ and linear between. Margin 0 stands for the plain error rate; D = c is an error there.
+    distance D is called positive if D < c; the empirical margin risk (Maurer 2005, section 4) is the weighted
+    mean over pairs of :math:`f_\gamma(r (c^2 - D^2))`, where r = ±1 and :math:`f_\gamma(t)` is 1 for t ≤ 0,
+    0 for t ≥ γ and linear between. Margin 0 stands for the plain error rate; D = c is an error there.
 
-    Balanced, both kinds have total weight 1/2 (the risk with respect to :math:`\bar\rho` of [1]_, section 3);
-    otherwise every pair weighs the same. Raises `ValueError` if one kind has no pair, or a distance is not
-    finite. Sorting n pairs costs O(n log n) once, a risk then O(log n); 32 bytes a pair.
-
-    References
-    ----------
-    .. [1] A. Maurer, "Generalization Bounds for Subspace Selection and Hyperbolic PCA", 2005.
+    Balanced, both kinds have total weight 1/2; otherwise every pair weighs the same. Raises `ValueError` if
+    one kind has no pair, or a distance is not finite. Sorting n pairs costs O(n log n) once, a risk then
+    O(log n); 32 bytes a pair.
     """
 
     def __init__(self, positive: Any, negative: Any, *, balanced: bool = True) -> None:

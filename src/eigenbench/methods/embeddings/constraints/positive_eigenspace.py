@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +14,7 @@ from scipy.sparse.linalg import eigsh
 
 from eigenbench.methods.embeddings.constraints.constraint_operators import ConstraintOperators
 from eigenbench.methods.embeddings.constraints.margin_risk import eta_from_threshold
+from eigenbench.methods.linalg.eigenproblems import krylov_pairs
 
 logger = logging.getLogger(__name__)
 
@@ -24,16 +27,13 @@ _EXTRA_VECTORS, _MAX_BLOCKS, _MIN_BLOCKS = 6, 200, 4
 class PositiveEigenspaces:
     """Solver for the leading eigenpairs of T̂(η) = η·negative − positive, called with one η after the other.
 
-    At most ``n_components`` pairs of positive eigenvalues are kept. The paper's feature space has infinite
-    dimension, so that below them come eigenvectors with eigenvalue zero, on which all training differences
-    vanish: leaving them out changes no projected training distance.
-
-    Notes ----- Below order 1,000, or for more than k/80 vectors, a dense solver, 4k³/3 flops for each η. Else
-    block Krylov iteration on (σI − T̂)⁻¹ with σ just above the spectrum: the many large negative eigenvalues,
-    which would slow down an iteration on T̂ itself, are mapped near zero. One Cholesky factorisation, k³/3
-    flops, and O(k²d) for each step, until one raises the sum of the positive eigenvalues by less than ``tol``
-    of it. An iteration starts from the vectors of the one before. λ_max(T̂(η))/η does not fall with η, so a
-    result bounds the spectrum for every smaller η: a falling sequence is the fastest.
+    At most ``n_components`` pairs of positive eigenvalues are kept: on eigenvectors of eigenvalue zero all
+    training differences vanish. Below order 1,000, or for more than k/80 vectors, a dense solver, 4k³/3 flops
+    for each η. Else block Krylov iteration on (σI − T̂)⁻¹ with σ just above the spectrum, which maps the many
+    large negative eigenvalues near zero: one Cholesky factorisation, k³/3 flops, and O(k²d) for each step,
+    until one raises the sum of the positive eigenvalues by less than ``tol`` of it. An iteration starts from
+    the vectors of the one before. λ_max(T̂(η))/η does not fall with η, so a result bounds the spectrum for
+    every smaller η: a falling sequence is the fastest.
     """
 
     def __init__(self, operators: ConstraintOperators, n_components: int, *, tol: float = 1e-12) -> None:
@@ -99,30 +99,15 @@ def _shift_invert(
     shift: float, factor: np.ndarray, n_vectors: int, start: np.ndarray, tol: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return leading eigenpairs of T, a few more than wanted, given the Cholesky factor of σI − T."""
-    width = start.shape[1]
-    basis = linalg.qr(start, mode="economic", check_finite=False)[0]
-    image = linalg.cho_solve((factor, True), basis, check_finite=False)
+    solve = partial(linalg.cho_solve, (factor, True), check_finite=False)
     objective = 0.0
-    for block in range(_MAX_BLOCKS):
-        inverse, rotation = linalg.eigh(basis.T @ image)
-        inverse, rotation = inverse[: -width - 1 : -1], rotation[:, : -width - 1 : -1]
+    for block, pairs in enumerate(islice(krylov_pairs(solve, start, 1e-13), _MAX_BLOCKS)):
+        inverse, vectors, _ = pairs
         values = shift - 1 / inverse
-        ritz, ritz_image = basis @ rotation, image @ rotation
         previous, objective = objective, np.maximum(values[:n_vectors], 0).sum()
-        residual = ritz_image - ritz * inverse
-        residual = residual[:, np.linalg.norm(residual, axis=0) > 1e-13 * inverse[0]]
-        stalled = block >= _MIN_BLOCKS and objective - previous <= tol * objective
-        if stalled or residual.shape[1] == 0:
+        if block >= _MIN_BLOCKS and objective - previous <= tol * objective:
             break
-        if basis.shape[1] + width > 8 * width:
-            basis, image = ritz, ritz_image
-        for _ in range(2):
-            residual -= basis @ (basis.T @ residual)
-            residual = linalg.qr(residual, mode="economic", check_finite=False)[0]
-        basis = np.hstack([basis, residual])
-        image = np.hstack([image, linalg.cho_solve((factor, True), residual, check_finite=False)])
-    logger.debug("hyperbolic PCA: %d blocks, objective %.6g", block + 1, objective)
-    return values, ritz
+    return values, vectors
 
 
 #: How near two thresholds in turn end the alternation, and how many subspaces it tries at most.

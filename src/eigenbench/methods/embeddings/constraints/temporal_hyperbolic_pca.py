@@ -127,10 +127,8 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
         self.fit_pairs(X, np.concatenate([positive, negative]), r)
         return self
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
-        return tags
+    def _needs_targets(self) -> bool:
+        return False
 
 
 def _near_pairs(n_rows: int, lag: int) -> np.ndarray:

@@ -221,13 +221,9 @@ class ContractedGEM(DetectorEmbedding):
         n_problems = sum(len(one.classes) * (len(one.classes) - 1) for one in moments)
         top, limit = self._numbers(n_problems, self.n_features_in_)
         parts = [GEM(self.gamma, top=top).fit_moments(contracted) for contracted in moments]
-        values = np.concatenate([part.eigenvalues_ for part in parts])
-        kept = self._first(values, top, limit)
+        kept = self._keep([(part.eigenvalues_, part.detectors_) for part in parts], top, limit)
         owner = np.repeat(np.arange(len(parts)), [len(part.eigenvalues_) for part in parts])
-        self.eigenvalues_ = values[kept]
-        self.detectors_ = np.hstack([part.detectors_ for part in parts])[:, kept]
         self.pairs_ = np.column_stack([owner, np.concatenate([part.pairs_ for part in parts])])[kept]
-        self._n_features_out = self.eigenvalues_.size
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
-from eigenbench.methods.embeddings.row_transformer import LinearEmbedding, MomentFit
+from eigenbench.methods.embeddings.row_transformer import LabelledFit, LinearEmbedding, MomentFit
 from eigenbench.methods.linalg.row_blocks import ROW_TYPES
 from eigenbench.methods.moments import AnyMoments
 from eigenbench.methods.moments.streamed_moments import moments_within_memory
@@ -23,7 +23,6 @@ DETECTORS_PER_INPUT = 20
 #: The largest number by default for any number of inputs: expanded by `SignedPowers` they make 11,520
 #: features, whose Gram matrix takes 1 GB.
 MOST_DETECTORS = 1920
-
 
 #: Features that `SignedPowers` makes of each detector by default.
 FEATURES_PER_DETECTOR = 6
@@ -76,73 +75,39 @@ class DetectorEmbedding(LinearEmbedding):
         limit = limit or self._given_limit()
         return top if limit is None else min(top, -(-limit // n_problems)), limit
 
-    def _first(self, values: np.ndarray, top: int, limit: int | None) -> np.ndarray:
-        """Return which eigenvalues, ``top`` of every problem in turn, are kept, (m,).
+    def _keep(
+        self, found: Sequence[tuple[np.ndarray, np.ndarray]], top: int, limit: int | None
+    ) -> np.ndarray:
+        """Set the detectors from the ``top`` eigenvalues and vectors of every problem; return which are kept.
 
         They reach ``theta`` and are among the first ``limit``: the largest of every problem, then the second
         of every problem and so on, and of the last round those of largest λ.
         """
-        first = np.zeros(values.size, dtype=bool)
-        first[np.lexsort((-values, np.arange(values.size) % top))[:limit]] = True
-        return first & self._reaching_theta(values)
-
-    def _reaching_theta(self, eigenvalues: np.ndarray) -> np.ndarray:
-        """Return which detectors are kept, (m,); at least one has to be."""
-        kept = eigenvalues >= self.theta
-        if not kept.any():
+        values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
+        kept = np.zeros(values.size, dtype=bool)
+        kept[np.lexsort((-values, np.arange(values.size) % top))[:limit]] = True
+        if values.max() < self.theta:
             raise ValueError(
-                f"no detector has λ ≥ theta={self.theta}: the largest is {eigenvalues.max():.4g}."
-                " Lower theta."
+                f"no detector has λ ≥ theta={self.theta}: the largest is {values.max():.4g}. Lower theta."
             )
+        kept &= values >= self.theta
+        self.detectors_ = np.ascontiguousarray(vectors[:, kept])
+        self.eigenvalues_ = values[kept]
         return kept
 
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
         return self.detectors_, None
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+    def _needs_targets(self) -> bool:
+        return True
 
 
-class LabelDetectors(DetectorEmbedding):
+class LabelDetectors(DetectorEmbedding, LabelledFit):
     """Base of those that are found from rows and the labels of at least two classes."""
 
-    @abstractmethod
-    def _fit_rows(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        """Set the fitted attributes from valid rows, labels and weights."""
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Find the detectors.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            Training rows; uint8, float32 and float64 are used without a copy of the whole.
-        y : array-like of shape (n_samples,)
-            Class labels, at least two different ones.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights ≥ 0: a row of weight 2 counts as two rows, one of weight 0 as none.
-
-        Returns
-        -------
-        object
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If there is one class only, if a matrix that has to be inverted is singular, or if no detector
-            reaches ``theta``.
-        """
-        self._validate_params()
-        X, y = self._training_rows(X, y)
+    def _groups(self, y: Any, sample_weight: Any) -> Any:
         check_classification_targets(y)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        self._fit_rows(X, y, sample_weight)
-        self._n_features_out = self.detectors_.shape[1]
-        return self
+        return y
 
     def _check_number(self, n_classes: int) -> None:
         if n_classes < 2:
@@ -165,4 +130,3 @@ class ClassDetectors(MomentFit, LabelDetectors):
         self._check_number(len(moments.classes))
         self._find(moments)
         self.classes_ = moments.classes
-        self._n_features_out = self.detectors_.shape[1]

@@ -179,12 +179,8 @@ class GEM(ClassDetectors):
 
     def _find(self, moments: AnyMoments) -> None:
         pairs, top, limit = self._select_pairs(moments)
-        found = self._solve_pairs(moments, pairs, top)
-        values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
+        kept = self._keep(self._solve_pairs(moments, pairs, top), top, limit)
         owner = np.repeat(pairs, top, axis=0)
-        kept = self._first(values, top, limit)
-        self.detectors_ = np.ascontiguousarray(vectors[:, kept])
-        self.eigenvalues_ = values[kept]
         self.pairs_ = moments.classes[owner[kept]]
         self.offsets_ = np.zeros(self.eigenvalues_.size)
         if self.denominator == "covariance":
@@ -279,14 +275,9 @@ def _affordable_pairs(n_inputs: int) -> int:
 def class_denominator(
     moments: SecondMoments, j: int, gamma: float, kind: str = "second_moment", *, absolute: bool = False
 ) -> SharedDenominator:
-    """Return the factored denominator of a class.
+    """Return the factored second moment, or covariance, of the j-th class with γ times its mean eigenvalue.
 
-    ``moments``: of k classes in d dimensions, with that of class j at hand.
-    ``j``: position of the class.
-    ``gamma``: added to the diagonal, as a multiple of the mean eigenvalue.
-    ``kind`` in {"second_moment", "covariance"}: which matrix of the class.
-    ``absolute``: add γ itself.
-    Raises `ValueError` if the matrix is zero, or singular with γ.
+    Raises `ValueError` if the matrix is zero, or singular with γ, which ``absolute`` adds as it is.
     """
     matrix = moments.conditional(j) if kind == "second_moment" else moments.covariance(j)
     trace = float(np.trace(matrix))

@@ -7,11 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
-from sklearn.utils.validation import _check_sample_weight
 
-from eigenbench.methods.embeddings.row_transformer import LinearEmbedding, MomentFit
+from eigenbench.methods.embeddings.row_transformer import LabelledFit, MomentFit
 from eigenbench.methods.linalg.eigenproblems import SharedDenominator, make_peaks_positive
-from eigenbench.methods.linalg.row_blocks import ROW_TYPES
 from eigenbench.methods.moments import AnyMoments, PooledMoments
 from eigenbench.methods.moments.streamed_moments import moments_within_memory
 
@@ -22,13 +20,11 @@ _ROUNDING = 1e-13
 RANK_TOLERANCE = 1e-7
 
 
-class MomentEmbedding(MomentFit, LinearEmbedding):
+class MomentEmbedding(MomentFit, LabelledFit):
     """Base of embeddings that maximise a ratio vᵀSv / vᵀNv of two sums of class moments."""
 
     components_: np.ndarray
     eigenvalues_: np.ndarray
-
-    _row_types: ClassVar[list[Any]] = ROW_TYPES
 
     #: Whether counts and sums of classes and the second moment of all rows together are all that is needed.
     _pooled_suffice: ClassVar[bool] = False
@@ -37,63 +33,16 @@ class MomentEmbedding(MomentFit, LinearEmbedding):
     def _directions(self, moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return eigenvalues (k,), vectors as columns (d, k), and the point (d,) that maps to zero."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Find the directions in one pass over the rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            Training rows; uint8, float32 and float64 are used without a copy of the whole.
-        y : array-like of shape (n_samples,)
-            Labels; may be left out where classes play no part.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights ≥ 0: a row of weight 2 counts as two rows, one of weight 0 as none.
-
-        Returns
-        -------
-        object
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If the data hold NaN or infinity, or a matrix that has to be inverted is singular.
-        """
-        self._validate_params()
-        if self._needs_labels():
-            X, y = self._training_rows(X, y)
-            groups = self._groups(y, sample_weight)
-        else:
-            X = self._training_rows(X)
-            groups = np.zeros(X.shape[0], dtype=np.int64)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        self._fit_rows(X, groups, sample_weight)
-        return self
-
     def _fit_rows(self, X: Any, groups: Any, sample_weight: np.ndarray | None) -> None:
         gather = PooledMoments.of if self._pooled_suffice else moments_within_memory
         self._solve(gather(X, groups, sample_weight=sample_weight))
 
-    def _needs_labels(self) -> bool:
-        return True
-
-    def _groups(self, y: Any, sample_weight: Any) -> Any:
-        """Return what rows are grouped by."""
-        return y
-
     def _solve(self, moments: AnyMoments) -> None:
         self.eigenvalues_, vectors, self.mean_ = self._directions(moments)
         self.components_ = np.ascontiguousarray(make_peaks_positive(vectors).T)
-        self._n_features_out = len(self.components_)
 
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
         return self.components_.T, -(self.components_ @ self.mean_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = self._needs_labels()
-        return tags
 
 
 def top_generalized(

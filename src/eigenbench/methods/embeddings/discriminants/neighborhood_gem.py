@@ -117,12 +117,8 @@ class NeighborhoodGEM(ClassDetectors):
             for j in problems.tolist():
                 found[j] = self._detectors(held, j, neighbors[j], top)
                 logger.info("NeighborhoodGEM: class %d/%d", len(found), len(neighbors))
-        in_order = [found[j] for j in range(len(neighbors))]
-        values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*in_order, strict=True))
-        kept = self._first(values, top, limit)
+        kept = self._keep([found[j] for j in range(len(neighbors))], top, limit)
         self.neighbors_ = moments.classes[neighbors]
-        self.detectors_ = np.ascontiguousarray(vectors[:, kept])
-        self.eigenvalues_ = values[kept]
         self.denominators_ = np.repeat(moments.classes, top)[kept]
 
     def _detectors(

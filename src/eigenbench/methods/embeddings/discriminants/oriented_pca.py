@@ -81,7 +81,7 @@ class OrientedPCA(MomentEmbedding):
         self.noise_label = noise_label
         self.gamma = gamma
 
-    def _needs_labels(self) -> bool:
+    def _needs_targets(self) -> bool:
         return self.noise_label is not None
 
     def _directions(self, moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -148,7 +148,6 @@ class RecursiveFeatureMachine(LinearEmbedding):
         self.eigenvalues_ = np.sum(root**2, axis=0)
         self.components_ = np.ascontiguousarray(make_peaks_positive(root).T[: self.n_components])
         self.eigenvalues_ = self.eigenvalues_[: self.n_components]
-        self._n_features_out = len(self.components_)
         return self
 
     def _next_root(self, X: Any, targets: np.ndarray, centers: np.ndarray, root: np.ndarray) -> np.ndarray:
@@ -196,7 +195,5 @@ class RecursiveFeatureMachine(LinearEmbedding):
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
         return self.components_.T, None
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+    def _needs_targets(self) -> bool:
+        return True

@@ -101,12 +101,9 @@ class SIR(MomentEmbedding):
 
 
 def slice_codes(y: np.ndarray, n_slices: int, sample_weight: Any = None) -> np.ndarray:
-    """Return the slice of each value of a continuous target: near-equal counts, equal values together.
+    """Return the slice of each value of a continuous target (n,), 0 for the smallest.
 
-    ``y`` (n,): the target.
-    ``n_slices``: how many; fewer when values repeat.
-    ``sample_weight`` (n,): weights ≥ 0: a value of weight 2 counts as two.
-    Result of shape (n,), int: 0 for the smallest values.
+    Slices have near-equal counts, equal values together: fewer slices where values repeat.
     """
     shares = np.arange(1, n_slices) / n_slices
     if sample_weight is None:

@@ -135,12 +135,8 @@ class SubclassGEM(LabelDetectors):
                 found.append(_top(denominators[j], held, s, top))
                 owners.append((i, j, s))
             logger.info("SubclassGEM: class %d/%d, subclass %d", i + 1, len(self.classes_), s)
-        values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
-        values = np.maximum(values, 0)
-        kept = self._first(values, top, limit)
+        kept = self._keep([(np.maximum(values, 0), vectors) for values, vectors in found], top, limit)
         owner = np.repeat(owners, top, axis=0)[kept]
-        self.detectors_ = np.ascontiguousarray(vectors[:, kept])
-        self.eigenvalues_ = values[kept]
         self.pairs_, self.subclasses_ = self.classes_[owner[:, :2]], owner[:, 2]
 
     def _select_pairs(self, moments: ClassMoments) -> tuple[np.ndarray, int, int | None]:

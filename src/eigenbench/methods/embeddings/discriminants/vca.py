@@ -65,7 +65,7 @@ class VCA(MomentEmbedding):
     def __init__(self, n_components: int = 2) -> None:
         self.n_components = n_components
 
-    def _needs_labels(self) -> bool:
+    def _needs_targets(self) -> bool:
         return False
 
     def _directions(self, moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

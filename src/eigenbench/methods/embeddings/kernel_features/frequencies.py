@@ -46,14 +46,9 @@ class SubsampledHadamard:
 
     A row z of width E, padded with zeros to a power of two E', becomes
     :math:`\sqrt{E'/D}\, S H \Delta z`: random signs Δ, the orthonormal Walsh-Hadamard transform H and D ≤ E'
-    coordinates S drawn without replacement [1]_. The expected inner product of two results is the inner
-    product of the rows; with D = E' the map is orthogonal.
-
-    References
-    ----------
-    .. [1] N. Ailon and B. Chazelle, "The Fast Johnson-Lindenstrauss Transform and Approximate Nearest
-       Neighbors", SIAM J. Comput. 39 (2009); J. A. Tropp, "Improved Analysis of the Subsampled Randomized
-       Hadamard Transform", Adv. Adapt. Data Anal. 3 (2011).
+    coordinates S drawn without replacement (J. A. Tropp, "Improved Analysis of the Subsampled Randomized
+    Hadamard Transform", Adv. Adapt. Data Anal. 3, 2011). The expected inner product of two results is the
+    inner product of the rows; with D = E' the map is orthogonal.
     """
 
     def __init__(self, n_inputs: int, n_components: int, rng: np.random.RandomState) -> None:

@@ -253,7 +253,6 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
         self.embedding_ = embedding.astype(products.dtype, copy=False)
         self.coef_ = weights.T.astype(products.dtype, copy=False)
         self.intercept_ = products.label_mean @ embedding - self.coef_ @ products.feature_mean
-        self._n_features_out = k
 
     def _report(self, solve: ColumnMap) -> None:
         """Keep the iterations of a streamed solver and warn if they did not suffice."""
@@ -273,9 +272,11 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
         return self.coef_.T, self.intercept_
 
+    def _needs_targets(self) -> bool:
+        return True
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
 
