@@ -149,28 +149,13 @@ def test_a_class_of_the_user_is_refused_without_being_imported(tmp_path, monkeyp
         load_model(tmp_path / "model.skops")
 
 
-def forged_tree(classifier):
-    state = (tree := classifier.tree_).__getstate__()
-    state["nodes"]["left_child"][0] = 10**6
-    tree.__setstate__(state)
+def forged_tree(field, value):
+    def forge(classifier):
+        state = (tree := classifier.tree_).__getstate__()
+        state["nodes"][field][0] = value
+        tree.__setstate__(state)
 
-
-def no_leaf(classifier):
-    state = (tree := classifier.tree_).__getstate__()
-    state["nodes"]["left_child"][0] = -5
-    tree.__setstate__(state)
-
-
-def looping_tree(classifier):
-    state = (tree := classifier.tree_).__getstate__()
-    state["nodes"]["right_child"][0] = 0
-    tree.__setstate__(state)
-
-
-def forged_feature(classifier):
-    state = (tree := classifier.tree_).__getstate__()
-    state["nodes"]["feature"][0] = 5
-    tree.__setstate__(state)
+    return forge
 
 
 def forged_predictor(classifier):
@@ -188,10 +173,10 @@ def forged_rows(classifier):
 @pytest.mark.parametrize(
     ("model", "forged", "said"),
     [
-        (DecisionTreeClassifier(), forged_tree, "a Tree in it has an index out of bounds"),
-        (DecisionTreeClassifier(), no_leaf, "a Tree in it has an index out of bounds"),
-        (DecisionTreeClassifier(), looping_tree, "a Tree in it has an index out of bounds"),
-        (DecisionTreeClassifier(), forged_feature, "a Tree in it has an index out of bounds"),
+        (DecisionTreeClassifier(), forged_tree("left_child", 10**6), "a Tree in it has an index"),
+        (DecisionTreeClassifier(), forged_tree("left_child", -5), "a Tree in it has an index"),
+        (DecisionTreeClassifier(), forged_tree("right_child", 0), "a Tree in it has an index"),
+        (DecisionTreeClassifier(), forged_tree("feature", 5), "a Tree in it has an index out of bounds"),
         (
             HistGradientBoostingClassifier(max_iter=1, min_samples_leaf=1),
             forged_predictor,

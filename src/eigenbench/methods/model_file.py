@@ -149,11 +149,7 @@ def _check_indices(path: Path, model: Any) -> None:
         kind = type(part).__name__
         if kind == "Tree":
             sound = _sound_nodes(
-                part.children_left,
-                part.children_right,
-                part.feature,
-                part.children_left == -1,
-                n_features,
+                part.children_left, part.children_right, part.feature, part.children_left == -1, n_features
             )
         elif kind == "TreePredictor":
             nodes = part.nodes

@@ -140,19 +140,6 @@ def test_every_embedding_and_random_map_classifies(embedding, kernel, digits):
     assert model.fit(X, y).score(V, v) > 0.8
 
 
-def test_repeatable_and_seeded(digits):
-    X, y, V, _ = digits
-    options = {"feature_map": RandomFourierFeatures(n_components=20), "max_iter": 2}
-    a, b, c = (
-        LabelEmbeddingClassifier(CompressedSensing(5), random_state=seed, **options)
-        .fit(X, y)
-        .predict_proba(V)
-        for seed in (0, 0, 1)
-    )
-    assert_array_equal(a, b)
-    assert not np.allclose(a, c)
-
-
 def test_a_frozen_embedding_is_used_as_it_is(digits):
     X, y, V, v = digits
     fitted = Rembrandt(9, random_state=0).fit(X[:600], y[:600])

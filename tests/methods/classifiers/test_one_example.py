@@ -5,9 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_iris
 from sklearn.metrics import pairwise_distances
-from sklearn.neighbors import KNeighborsClassifier
 
 from eigenbench.methods.classifiers import one_example
 from eigenbench.methods.classifiers.one_example import OneExampleNearestNeighbour
@@ -57,20 +55,6 @@ def test_expected_error_on_queries(levels):
     model = OneExampleNearestNeighbour().fit(X, LABELS)
     assert model.expected_error(queries, labels) == pytest.approx(expected, abs=1e-12)
     np.testing.assert_allclose(model.predict_proba(queries).sum(axis=1), 1, atol=1e-12)
-
-
-def test_agrees_with_sampled_choices():
-    X, y = load_iris(return_X_y=True)
-    X = X + 1e-6 * np.random.RandomState(0).standard_normal(X.shape)
-    exact = OneExampleNearestNeighbour().fit(X, y).leave_rest_out_error()
-    rng = np.random.RandomState(0)
-    rates = []
-    for _ in range(400):
-        chosen = np.array([rng.choice(np.flatnonzero(y == label)) for label in range(3)])
-        rest = np.setdiff1d(np.arange(len(y)), chosen)
-        nearest = KNeighborsClassifier(1).fit(X[chosen], y[chosen])
-        rates.append(1 - nearest.score(X[rest], y[rest]))
-    assert exact == pytest.approx(np.mean(rates), abs=4 * np.std(rates) / 20)
 
 
 def test_blocks_do_not_change_the_result(monkeypatch):

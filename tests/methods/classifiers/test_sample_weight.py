@@ -29,27 +29,12 @@ from eigenbench.methods.peers.one_vs_rest import OneVsRestLogistic
 
 MAP = make_pipeline(StandardScaler(), GEM(top=1), SignedPowers())
 EXACT = [
-    CalibratedLeastSquares(),
-    CalibratedLeastSquares(10.0),
-    CalibratedLeastSquares(10.0, fit_intercept=False, n_rounds=2),
     CalibratedLeastSquares(10.0, feature_map=MAP),
     CalibratedLeastSquares(10.0, class_weight="balanced"),
-    SecondOrderLogistic(1.0, early_stopping=False),
     SecondOrderLogistic(1.0, early_stopping=False, feature_map=GEM(top=1), class_weight={"a": 2.5}),
     GeometricMeanEnsemble(SecondOrderLogistic(1.0, early_stopping=False), n_estimators=2, random_state=0),
     GeometricMeanEnsemble(make_pipeline(MAP, LogisticRegression()), n_estimators=2, random_state=0),
 ]
-
-
-@pytest.fixture(scope="module")
-def weighted():
-    """Rows of four classes that overlap, with weights from 0 to 3, one class of weight 0, and repetitions."""
-    rng = np.random.RandomState(0)
-    y = np.array(list("abcd"))[np.arange(240) % 4]
-    X = rng.randn(240, 6) @ rng.randn(6, 6) + 1.5 * (y[:, None] == np.array(list("abcdab")))
-    w = rng.randint(0, 4, size=240)
-    w[y == "d"] = 0
-    return X, y, w, np.repeat(X, w, axis=0), np.repeat(y, w)
 
 
 @pytest.mark.parametrize("form", [np.float64, np.float32, "sparse"])

@@ -23,17 +23,6 @@ def test_rows_are_the_nearest_probabilities(scores):
         assert_allclose(point, np.maximum(row - tau, 0), atol=1e-9)
 
 
-@settings(deadline=None)
-@given(ROWS)
-def test_probabilities_stay_and_order_is_kept(scores):
-    projected = project_rows_to_simplex(scores.copy())
-    assert_allclose(projected.sum(axis=1), 1)
-    assert projected.min() >= 0
-    assert_allclose(project_rows_to_simplex(projected.copy()), projected, atol=1e-12)
-    best = projected[np.arange(len(scores)), scores.argmax(axis=1)]
-    assert_allclose(best, projected.max(axis=1))
-
-
 def test_float32_is_projected_in_place():
     scores = np.random.RandomState(0).randn(100, 10).astype(np.float32)
     expected = project_rows_to_simplex(scores.astype(float))

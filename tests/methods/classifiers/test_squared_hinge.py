@@ -1,4 +1,4 @@
-"""The solver reaches the optimum of LinearSVC."""
+"""The solvers, of weights and in the span of the rows, reach the optimum of LinearSVC."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,13 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from eigenbench.methods.classifiers.squared_hinge import SquaredHinge, decision_values
+from eigenbench.methods.classifiers import squared_hinge
+from eigenbench.methods.classifiers.squared_hinge import (
+    SquaredHinge,
+    SquaredHingeDual,
+    decision_values,
+    inner_products,
+)
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +64,81 @@ def test_a_start_saves_passes_and_does_not_change_the_result(digits, monkeypatch
 
 def test_too_few_steps_are_a_warning(digits):
     X, y, _, _ = digits
-    with pytest.warns(ConvergenceWarning, match="C=100"):
-        SquaredHinge(X, signs(y)).minimise(100.0, tol=1e-8, max_iter=1)
+    for problem in (SquaredHinge(X, signs(y)), SquaredHingeDual(inner_products(X[:400]), signs(y[:400]))):
+        with pytest.warns(ConvergenceWarning, match="C=100"):
+            problem.minimise(100.0, tol=1e-12, max_iter=1)
 
 
 def test_features_of_zeros_leave_the_intercept():
     problem = SquaredHinge(np.zeros((4, 3)), np.array([[1.0], [1.0], [1.0], [-1.0]]))
     # ½b² + 3(1 − b)² + (1 + b)² is least at b = 4/9.
     assert_allclose(problem.minimise(1.0, tol=1e-10), [[0.0], [0.0], [0.0], [4 / 9]], atol=1e-6)
+
+
+def weights_of(X, coefficients):
+    return np.vstack([X.T @ coefficients, coefficients.sum(axis=0)])
+
+
+@pytest.fixture(scope="module")
+def wide(digits):
+    """400 rows of 600 features."""
+    X, y, _, _ = digits
+    directions = np.random.default_rng(0).normal(size=(X.shape[1], 600))
+    return np.cos(X[:400] @ directions / 4), y[:400]
+
+
+def test_inner_products_have_the_constant(wide):
+    X, _ = wide
+    with_constant = np.column_stack([X, np.ones(len(X))])
+    assert_allclose(inner_products(X), with_constant @ with_constant.T, rtol=1e-12)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_the_optimum_of_the_dual_is_that_of_linear_svc(wide, C, monkeypatch):
+    X, y = wide
+    peer = LinearSVC(C=C, dual=True, tol=1e-10, max_iter=1_000_000).fit(X, y)
+    for few_rows in (30, 1000):
+        monkeypatch.setattr(squared_hinge, "_FEW_ROWS", few_rows)
+        assert_same_machines(X, y, C, peer)
+
+
+def assert_same_machines(X, y, C, peer):
+    found = weights_of(X, SquaredHingeDual(inner_products(X), signs(y)).minimise(C, tol=1e-10))
+    size = np.abs(peer.coef_).max()
+    assert_allclose(found[:-1].T, peer.coef_, atol=1e-4 * size)
+    assert_allclose(found[-1], peer.intercept_, atol=1e-4 * size)
+
+
+def test_more_rows_than_features_give_the_result_of_the_primal(digits):
+    X, y, _, _ = digits
+    primal = SquaredHinge(X, signs(y)).minimise(1.0, tol=1e-9)
+    found = weights_of(X, SquaredHingeDual(inner_products(X), signs(y)).minimise(1.0, tol=1e-9))
+    assert_allclose(found, primal, atol=1e-4 * np.abs(primal).max())
+
+
+def test_single_precision_keeps_the_tolerance_of_the_objective(wide):
+    X, y = wide
+
+    def objective(coefficients):
+        w = weights_of(X, coefficients.astype(np.float64))
+        margins = 1 - signs(y) * (X @ w[:-1] + w[-1])
+        return 0.5 * np.sum(w**2, axis=0) + 10.0 * np.sum(np.maximum(margins, 0) ** 2, axis=0)
+
+    exact = SquaredHingeDual(inner_products(X), signs(y)).minimise(10.0, tol=1e-10)
+    single = SquaredHingeDual(inner_products(X.astype(np.float32)), signs(y)).minimise(10.0, tol=1e-2)
+    assert single.dtype == np.float32
+    assert (objective(single) < 1.01 * objective(exact)).all()
+
+
+def test_the_start_of_the_dual_does_not_change_the_result(wide):
+    X, y = wide
+    problem = SquaredHingeDual(inner_products(X), signs(y))
+    cold = problem.minimise(10.0, tol=1e-10)
+    warm = problem.minimise(10.0, start=problem.minimise(0.1), tol=1e-10)
+    assert_allclose(warm, cold, atol=1e-6 * np.abs(cold).max())
+
+
+def test_equal_rows_share_their_weight():
+    X = np.array([[1.0], [1.0], [-1.0]])
+    found = SquaredHingeDual(inner_products(X), np.array([[1.0], [1.0], [-1.0]])).minimise(1.0, tol=1e-12)
+    assert_allclose(found[0], found[1])

@@ -30,34 +30,6 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(row_blocks, "row_slices", lambda n, *_: [s for s in slices if s.start < n])
 
 
-def test_labels_of_any_type(classifier, digits):
-    X, y, V, v = digits
-    names = np.array([f"digit {label}" for label in range(10)])
-    numbers, strings = clone(classifier).fit(X, y), clone(classifier).fit(X, names[y])
-    assert numbers.score(V, v) > 0.88
-    assert_array_equal(names[numbers.predict(V)], strings.predict(V))
-
-
-def test_outputs_agree_with_each_other(classifier, digits):
-    X, y, V, _ = digits
-    model = classifier.fit(X, y)
-    scores, probabilities = model.decision_function(V), model.predict_proba(V)
-    assert scores.shape == probabilities.shape == (len(V), 10)
-    assert_allclose(probabilities.sum(axis=1), 1)
-    assert probabilities.min() >= 0
-    assert_array_equal(model.classes_[scores.argmax(axis=1)], model.predict(V))
-    assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(V))
-
-
-def test_two_classes(classifier, digits):
-    X, y, V, v = digits
-    model = classifier.fit(X, np.where(y == 3, "three", "other"))
-    scores = model.decision_function(V)
-    assert scores.shape == (len(V),)
-    assert_array_equal(model.predict(V), np.where(scores > 0, "three", "other"))
-    assert (model.predict(V) == np.where(v == 3, "three", "other")).mean() > 0.95
-
-
 @pytest.mark.parametrize("cache_size", [0, 2.0, 1000])
 def test_streaming_equals_features_in_memory(classifier, digits, small_blocks, cache_size):
     X, y, V, _ = digits
@@ -93,13 +65,6 @@ def test_a_map_is_cloned_and_fitted(classifier, digits):
     assert model.score(V, v) > 0.85
 
 
-def test_a_frozen_map_is_used_as_it_is(classifier, digits):
-    X, y, _, _ = digits
-    gem = GEM(top=1).fit(X[:600], y[:600])
-    model = classifier.set_params(feature_map=FrozenEstimator(gem)).fit(X, y)
-    assert model.feature_map_.estimator is gem
-
-
 def test_sparse_equals_dense(classifier, digits):
     X, y, V, _ = digits
     dense, from_sparse = clone(classifier).fit(X, y), clone(classifier).fit(sparse.csr_matrix(X), y)
@@ -111,26 +76,6 @@ def test_other_types(classifier, digits, dtype):
     X, y, V, v = digits
     model = classifier.fit((16 * X).astype(dtype), y)
     assert model.score((16 * V).astype(dtype), v) > 0.88
-
-
-def test_fitting_twice_gives_the_same(classifier, digits):
-    X, y, _, _ = digits
-    first, second = clone(classifier).fit(X, y), clone(classifier).fit(X, y)
-    assert_array_equal(first.coef_, second.coef_)
-    assert_array_equal(first.loss_curve_, second.loss_curve_)
-
-
-def test_bad_input(classifier, digits):
-    X, y, _, _ = digits
-    with pytest.raises(ValueError, match="one class only"):
-        classifier.fit(X, np.zeros(len(X)))
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        classifier.fit(X, y[:-1])
-    for bad in (np.nan, np.inf):
-        damaged = X.copy()
-        damaged[3, 3] = bad
-        with pytest.raises(ValueError, match=r"(?i)nan|infinity"):
-            classifier.fit(damaged, y)
 
 
 def test_progress_is_logged(classifier, digits, caplog):

@@ -1,11 +1,9 @@
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_array
 from sklearn.metrics import f1_score, hamming_loss, ndcg_score
 
 from eigenbench.methods.metrics import multilabel
@@ -147,28 +145,6 @@ def test_rankings_follow_their_definitions():
         expected = plain_ranking(truth, scores, weights, k)
         names = (f"precision_at_{k}", f"ps_precision_at_{k}", f"ps_ndcg_at_{k}")
         np.testing.assert_allclose([found[name] for name in names], expected)
-
-
-def test_rankings_and_propensities_are_those_of_napkinxc():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        peer = pytest.importorskip("napkinxc.metrics", reason="napkinxc is not installed: eigenbench[peers]")
-    truth, scores = problem(seed=2)
-    weights = inverse_propensities(truth.sum(axis=0), len(truth), 0.5, 0.4)
-    np.testing.assert_allclose(weights, peer.Jain_et_al_inverse_propensity(csr_matrix(truth), 0.5, 0.4))
-    ranking = RankingScores(tuple(range(1, 6)), weights)
-    ranking.update(csr_array(truth), top_k(scores, 5))
-    found = ranking.metrics()
-    rows = [list(np.flatnonzero(y)) for y in truth]
-    order = [list(np.argsort(-s)[:5]) for s in scores]
-    expected = {
-        "precision": peer.precision_at_k(rows, order),
-        "ndcg": peer.ndcg_at_k(rows, order),
-        "ps_precision": peer.psprecision_at_k(rows, order, weights),
-        "ps_ndcg": peer.psndcg_at_k(rows, order, weights),
-    }
-    for name, values in expected.items():
-        np.testing.assert_allclose([found[f"{name}_at_{k}"] for k in range(1, 6)], values)
 
 
 def test_blocks_change_nothing(monkeypatch):

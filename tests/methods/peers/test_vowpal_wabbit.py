@@ -1,7 +1,5 @@
 """Skipped without the extra ``peers``."""
 
-import pickle
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -53,13 +51,6 @@ def test_a_tree_that_never_moves_a_leaf_is_another_one(digits):
     assert (fixed != moving).any()
 
 
-def test_a_saved_model_predicts_the_same(digits):
-    X_train, X_test, y_train, _ = digits
-    learner = VowpalWabbitOAA(random_state=0).fit(X_train, y_train)
-    again = pickle.loads(pickle.dumps(learner))
-    np.testing.assert_array_equal(again.predict(X_test), learner.predict(X_test))
-
-
 def test_nothing_is_left_in_the_temporary_folder(digits, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     X_train, X_test, y_train, _ = digits
@@ -76,13 +67,6 @@ def test_the_loss_reaches_the_learner_and_is_squared_by_default(digits, kind):
     )
     np.testing.assert_array_equal(default, squared)
     assert (squared != logistic).any()
-
-
-def test_an_unknown_loss_is_refused_before_anything_is_written(digits, tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with pytest.raises(ValueError, match="'loss' parameter"):
-        VowpalWabbitOAA(loss="absolute").fit(*digits[::2])
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_weights_move_noisy_labels_and_class_weights_multiply_them(digits):

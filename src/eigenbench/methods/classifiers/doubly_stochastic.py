@@ -15,14 +15,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.multiclass import check_classification_targets
 
-from eigenbench.methods.classifiers.row_weights import (
-    CLASS_WEIGHTS,
-    checked_weights,
-    mean_one,
-    with_class_weights,
-)
+from eigenbench.methods.classifiers.row_weights import CLASS_WEIGHTS, mean_one, with_class_weights
 from eigenbench.methods.classifiers.score_classifier import OneLabelClassifier
-from eigenbench.methods.linalg.row_blocks import FLOAT_TYPES, row_slices, validated
+from eigenbench.methods.linalg.row_blocks import FLOAT_TYPES, checked_weights, row_slices, validated
 
 _MAX_SEED = np.iinfo(np.int32).max
 
@@ -242,7 +237,7 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         chosen = self._next_block()
         scores = np.zeros((len(codes), len(self.classes_)), dtype=X.dtype)
         for block, coef in enumerate(self.coefs_):
-            mapped = self._features(block, X)
+            mapped = self._map(block).transform(X)
             scores += mapped @ coef
             if block == chosen:
                 features = mapped
@@ -289,9 +284,6 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         prototype = RBFSampler(gamma="scale") if self.feature_map is None else clone(self.feature_map)
         prototype.set_params(n_components=self.block_size, random_state=seed)
         return prototype.fit(self._reference)
-
-    def _features(self, block: int, X: Any) -> np.ndarray:
-        return self._map(block).transform(X)
 
     def _map(self, block: int) -> Any:
         return self._maps[block] if self.keep_maps else self._draw(self.seeds_[block])

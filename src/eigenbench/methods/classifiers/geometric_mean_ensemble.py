@@ -76,11 +76,7 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, OneLabelClassifier):
     """
 
     # What members take is theirs to check.
-    _row_checks: ClassVar[dict[str, Any]] = {
-        "accept_sparse": True,
-        "dtype": None,
-        "ensure_all_finite": False,
-    }
+    _row_checks: ClassVar[dict[str, Any]] = {"accept_sparse": True, "dtype": None, "ensure_all_finite": False}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict_proba"])],

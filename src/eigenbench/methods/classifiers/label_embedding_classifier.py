@@ -29,13 +29,11 @@ from eigenbench.methods.classifiers.logistic_decoder import (
 from eigenbench.methods.classifiers.many_labels import ManyLabelClassifier
 from eigenbench.methods.classifiers.row_weights import (
     CLASS_WEIGHTS,
-    checked_weights,
     nested_fit_arguments,
     routing_to,
     with_class_weights,
 )
 from eigenbench.methods.classifiers.score_calibration import fit_temperature
-from eigenbench.methods.classifiers.score_classifier import rows_that_count
 from eigenbench.methods.classifiers.streamed import EarlyStopping
 from eigenbench.methods.embeddings.labels.rembrandt import Rembrandt
 from eigenbench.methods.embeddings.labels.spectral_label_embedding import (
@@ -44,7 +42,7 @@ from eigenbench.methods.embeddings.labels.spectral_label_embedding import (
     label_matrix,
 )
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
-from eigenbench.methods.linalg.row_blocks import row_slices, validated
+from eigenbench.methods.linalg.row_blocks import checked_weights, row_slices, rows_that_count, validated
 
 #: Penalty of the whitening relative to the mean variance of a feature: directions of smaller variance are
 #: mostly noise, and are not blown up.

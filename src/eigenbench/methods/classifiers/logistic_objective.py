@@ -168,11 +168,7 @@ class _LossAndGradient:
         self.cross, self.total, self.losses = np.zeros(weights.shape), np.zeros(len(shift)), np.zeros(3)
 
     def add(
-        self,
-        block: np.ndarray,
-        codes: np.ndarray,
-        held_out: np.ndarray,
-        weights: np.ndarray | None = None,
+        self, block: np.ndarray, codes: np.ndarray, held_out: np.ndarray, weights: np.ndarray | None = None
     ) -> None:
         row_losses, uniform, residual = _log_losses(block @ self._weights + self._shift, codes)
         if weights is not None:

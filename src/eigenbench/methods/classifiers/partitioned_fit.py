@@ -150,34 +150,28 @@ class _LabelSurvey:
         self.n_rows = self.n_inputs = self.n_features = 0
         self.dtype = np.dtype(np.float32)
 
-    def add(self, labels: np.ndarray, n_rows: int, n_inputs: int, probe: np.ndarray) -> None:
-        part = _LabelSurvey()
-        part.classes, part.n_rows, part.n_inputs = labels, n_rows, n_inputs
-        part.n_features, part.dtype = probe.shape[1], probe.dtype
-        self.merge(part)
-
-    def merge(self, other: _LabelSurvey) -> None:
-        if not other.n_rows:
-            return
-        if self.n_rows and self.n_inputs != other.n_inputs:
-            raise ValueError(f"X has {other.n_inputs} features, but other partitions have {self.n_inputs}.")
-        if self.n_rows and (self.classes.dtype.kind in "US") != (other.classes.dtype.kind in "US"):
+    def add(self, labels: np.ndarray, n_rows: int, n_inputs: int, n_features: int, dtype: np.dtype) -> None:
+        if self.n_rows and self.n_inputs != n_inputs:
+            raise ValueError(f"X has {n_inputs} features, but other partitions have {self.n_inputs}.")
+        if self.n_rows and (self.classes.dtype.kind in "US") != (labels.dtype.kind in "US"):
             raise ValueError(
-                f"labels of type {other.classes.dtype} cannot be combined with labels of type"
+                f"labels of type {labels.dtype} cannot be combined with labels of type"
                 f" {self.classes.dtype}: use either strings or numbers throughout."
             )
-        self.classes = np.union1d(self.classes, other.classes) if self.n_rows else other.classes
-        self.n_rows += other.n_rows
-        self.n_inputs, self.n_features = other.n_inputs, other.n_features
-        self.dtype = np.result_type(self.dtype, other.dtype)
+        self.classes = np.union1d(self.classes, labels) if self.n_rows else labels
+        self.n_rows += n_rows
+        self.n_inputs, self.n_features = n_inputs, n_features
+        self.dtype = np.result_type(self.dtype, dtype)
+
+    def merge(self, other: _LabelSurvey) -> None:
+        if other.n_rows:
+            self.add(other.classes, other.n_rows, other.n_inputs, other.n_features, other.dtype)
 
 
-def _surveyed(
-    feature_map: Any, X: Any, y: Any, place: tuple[int, int]
-) -> Iterator[tuple[np.ndarray, int, int, np.ndarray]]:
+def _surveyed(feature_map: Any, X: Any, y: Any, place: tuple[int, int]) -> Iterator[tuple[Any, ...]]:
     X, labels = _checked(X, y)
     blocks = FeatureBlocks(X[:1], feature_map)
-    yield np.unique(labels), X.shape[0], X.shape[1], np.empty((0, blocks.n_features), blocks.dtype)
+    yield np.unique(labels), *X.shape, blocks.n_features, blocks.dtype
 
 
 def _checked(X: Any, y: Any) -> tuple[Any, np.ndarray]:

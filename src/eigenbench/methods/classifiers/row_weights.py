@@ -10,24 +10,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 #: What a parameter ``class_weight`` may be.
 CLASS_WEIGHTS: list[Any] = [dict, StrOptions({"balanced"}), None]
-
-
-def checked_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
-    """Return weights (n,) in float64, None where none are given.
-
-    Raises `ValueError` if a weight is negative or not finite, if all are zero, or if there is not one for
-    each row.
-    """
-    if sample_weight is None:
-        return None
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not weights.any():
-        raise ValueError("sample_weight: all weights are zero, so that no row is left.")
-    return weights
 
 
 def with_class_weights(

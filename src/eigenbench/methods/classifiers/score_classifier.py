@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from eigenbench.methods.classifiers.row_weights import checked_weights
-from eigenbench.methods.linalg.row_blocks import ROW_TYPES, validated
+from eigenbench.methods.linalg.row_blocks import ROW_TYPES, checked_weights, rows_that_count, validated
 
 
 class ScoreClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -141,11 +140,3 @@ class OneLabelClassifier(ScoreClassifier):
         if len(classes) < 2:
             raise ValueError(f"y holds one class only ({classes[0]}): a classifier needs at least two.")
         self.classes_ = classes
-
-
-def rows_that_count(X: Any, y: Any, weights: np.ndarray | None) -> tuple[Any, Any, Any]:
-    """Leave out the rows of weight zero."""
-    if weights is None or weights.all():
-        return X, y, weights
-    rows = np.flatnonzero(weights)
-    return X[rows], y[rows], weights[rows]

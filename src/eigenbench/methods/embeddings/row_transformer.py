@@ -9,9 +9,9 @@ import numpy as np
 from scipy import spatial
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from eigenbench.methods.linalg.row_blocks import FLOAT_TYPES, ROW_TYPES, validated
+from eigenbench.methods.linalg.row_blocks import FLOAT_TYPES, ROW_TYPES, checked_weights, validated
 from eigenbench.methods.moments import AnyMoments
 
 #: Rows between which the median distance is taken.
@@ -124,9 +124,7 @@ class LabelledFit(LinearEmbedding):
         else:
             X = self._training_rows(X)
             groups = np.zeros(X.shape[0], dtype=np.int64)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        self._fit_rows(X, groups, sample_weight)
+        self._fit_rows(X, groups, checked_weights(sample_weight, X))
         return self
 
 

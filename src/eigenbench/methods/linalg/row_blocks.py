@@ -50,6 +50,30 @@ def validated(estimator: Any, *data: Any, **checks: Any) -> Any:
         return validate_data(estimator, *data, **checks)
 
 
+def checked_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """Return weights (n,) in float64, None where none are given.
+
+    Raises `ValueError` if a weight is negative or not finite, if all are zero, or if there is not one for
+    each row.
+    """
+    from sklearn.utils.validation import _check_sample_weight
+
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("sample_weight: all weights are zero, so that no row is left.")
+    return weights
+
+
+def rows_that_count(X: Any, y: Any, weights: np.ndarray | None) -> tuple[Any, Any, Any]:
+    """Leave out the rows of weight zero."""
+    if weights is None or weights.all():
+        return X, y, weights
+    rows = np.flatnonzero(weights)
+    return X[rows], y[rows], weights[rows]
+
+
 class FeatureBlocks:
     """Iterate over ``feature_map.transform(X)`` in row blocks, any number of times.
 

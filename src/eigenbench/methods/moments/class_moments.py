@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -85,9 +85,6 @@ class ClassMoments(ClassSums, SecondMoments):
         self._triangles: list[np.ndarray] = []
         self._waiting: WaitingRows | None = None
         self._product: np.ndarray | None = None
-
-    def _empty(self) -> Self:
-        return type(self)(dtype=self._dtype)
 
     def second_moment(self, i: int) -> np.ndarray:
         """Return Σ x xᵀ over the rows of the i-th class, (d, d)."""
@@ -283,9 +280,6 @@ class PooledMoments(ClassSums):
     def __init__(self) -> None:
         super().__init__()
         self._triangle = np.zeros(0)
-
-    def _empty(self) -> Self:
-        return type(self)()
 
     def total(self) -> np.ndarray:
         """Return the second moment Σ x xᵀ over all rows, (d, d), undivided."""

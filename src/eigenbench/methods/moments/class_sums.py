@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
@@ -9,11 +10,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
-from sklearn.utils.validation import _check_sample_weight
 
 from eigenbench.methods.linalg.map_reduce import accumulate
 from eigenbench.methods.linalg.partitions import Partitions
-from eigenbench.methods.linalg.row_blocks import BLOCK_BYTES, ROW_TYPES, FeatureBlocks, row_slices
+from eigenbench.methods.linalg.row_blocks import (
+    BLOCK_BYTES,
+    ROW_TYPES,
+    FeatureBlocks,
+    checked_weights,
+    row_slices,
+    rows_that_count,
+)
 
 #: Rows of a class that are enough for one product: adding it to the sum then costs little beside it.
 ENOUGH_ROWS = 256
@@ -120,10 +127,6 @@ class ClassSums:
     def _merge_products(self, other: Any, position: np.ndarray) -> None:
         """Add what another sum has beside counts and sums; its classes stand at these positions here."""
 
-    @abstractmethod
-    def _empty(self) -> Self:
-        """Return such a sum without rows."""
-
     def _settle(self) -> None:
         """Add what has been put off."""
 
@@ -155,14 +158,9 @@ class ClassSums:
         y = label_array(y)
         check_consistent_length(X, y)
         self._check_width(X.shape[1])
-        weights = None
         if sample_weight is not None and not np.any(sample_weight):
             return self
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            counted = np.flatnonzero(weights)
-            if len(counted) < len(weights):
-                X, y, weights = X[counted], y[counted], weights[counted]
+        X, y, weights = rows_that_count(X, y, checked_weights(sample_weight, X))
         labels, codes = np.unique(y, return_inverse=True)
         self._admit(labels, X.shape[1])
         if weights is not None:
@@ -204,8 +202,7 @@ class ClassSums:
         """
         if not isinstance(other, type(self)):
             return NotImplemented
-        merged = self._empty()
-        merged.merge(self)
+        merged = copy.deepcopy(self)
         merged.merge(other)
         return merged
 
@@ -274,7 +271,7 @@ class ClassSums:
         check_consistent_length(X, y)
         rows = [y]
         if sample_weight is not None:
-            rows.append(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+            rows.append(checked_weights(sample_weight, X))
         total = accumulate(FeatureBlocks(X, feature_map), cls, *rows, label="moments")
         total._settle()
         return total

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from eigenbench.methods.linalg.eigenproblems import TooFewRows
-from eigenbench.methods.linalg.row_blocks import dense_block, row_slices
+from eigenbench.methods.linalg.row_blocks import dense_block, row_slices, rows_that_count
 from eigenbench.methods.moments.class_sums import class_runs, label_array
 
 logger = logging.getLogger(__name__)
@@ -158,8 +158,7 @@ class ClassRows(SecondMoments):
 
     def __init__(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None = None) -> None:
         y = label_array(y)
-        if sample_weight is not None:
-            X, y, sample_weight = (part[np.flatnonzero(sample_weight)] for part in (X, y, sample_weight))
+        X, y, sample_weight = rows_that_count(X, y, sample_weight)
         self.classes, codes = np.unique(y, return_inverse=True)
         self.n_features = X.shape[1]
         weights = np.ones(len(y), dtype=int) if sample_weight is None else sample_weight

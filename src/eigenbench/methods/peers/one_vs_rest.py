@@ -16,8 +16,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from eigenbench.methods.classifiers.row_weights import CLASS_WEIGHTS, checked_weights, with_class_weights
-from eigenbench.methods.linalg.row_blocks import validated
+from eigenbench.methods.classifiers.row_weights import CLASS_WEIGHTS, with_class_weights
+from eigenbench.methods.linalg.row_blocks import checked_weights, validated
 
 
 class OneVsRestLogistic(ClassifierMixin, BaseEstimator):

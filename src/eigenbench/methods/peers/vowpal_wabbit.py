@@ -22,8 +22,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from eigenbench.methods.classifiers.row_weights import CLASS_WEIGHTS, checked_weights, with_class_weights
-from eigenbench.methods.linalg.row_blocks import validated
+from eigenbench.methods.classifiers.row_weights import CLASS_WEIGHTS, with_class_weights
+from eigenbench.methods.linalg.row_blocks import checked_weights, validated
 
 _DTYPES = [np.float32, np.float64]
 

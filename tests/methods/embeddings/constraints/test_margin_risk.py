@@ -5,10 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigenbench.methods.embeddings.constraints.margin_risk import (
-    PairDistances,
-    eta_from_threshold,
-)
+from eigenbench.methods.embeddings.constraints.margin_risk import PairDistances, eta_from_threshold
 
 squares = st.lists(st.floats(0, 1).map(lambda value: round(value, 3)), min_size=1, max_size=30)
 margins = st.sampled_from([0.0, 0.01, 0.1, 0.7])

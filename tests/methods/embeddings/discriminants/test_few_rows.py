@@ -112,15 +112,6 @@ def test_components_of_a_class(few_rows, weighted, request):
     np.testing.assert_allclose(found.components_, moments.components_, atol=1e-8)
 
 
-@pytest.mark.parametrize("kind", [str, object])
-def test_labels_are_those_of_the_moments(few_rows, kind):
-    X, y = few_rows
-    found = PerClassPCA(1).fit(X, y.astype(kind)).component_classes_
-    moments = PerClassPCA(1).fit_moments(ClassMoments.of(X, y.astype(kind))).component_classes_
-    assert found.dtype == moments.dtype
-    np.testing.assert_array_equal(found, moments)
-
-
 def test_more_components_than_a_class_has_rows(few_rows):
     X, y = few_rows
     found = PerClassPCA(20).fit(X, y)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import linalg, sparse
+from scipy import linalg
 
 from eigenbench import GEM, NeighborhoodGEM
 
@@ -72,25 +72,10 @@ def test_every_class_counts_the_same_however_many_rows_it_has(gaussians):
     assert_allclose(NeighborhoodGEM(top=2, n_neighbors=6).fit(*twice).detectors_, once.detectors_, rtol=1e-6)
 
 
-def test_types_sparse_rows_and_feature_names(gaussians):
-    X, y = gaussians
-    whole = NeighborhoodGEM(top=1).fit(X, y)
-    single = NeighborhoodGEM(top=1).fit(X.astype(np.float32), y)
-    assert single.transform(X.astype(np.float32)).dtype == np.float32
-    assert_allclose(single.detectors_, whole.detectors_, rtol=1e-3, atol=1e-5)
-    assert_allclose(NeighborhoodGEM(top=1).fit(sparse.csr_matrix(X), y).detectors_, whole.detectors_)
-    frame = NeighborhoodGEM(top=1).set_output(transform="pandas").fit_transform(X, y)
-    assert list(frame.columns) == [f"neighborhoodgem{i}" for i in range(7)]
-
-
 def test_bad_input(gaussians):
     X, y = gaussians
-    with pytest.raises(ValueError, match="needs at least two, got 1 class"):
-        NeighborhoodGEM().fit(X, np.zeros(len(X), dtype=int))
     with pytest.raises(ValueError, match=r"no detector has λ ≥ theta=1000\.0"):
         NeighborhoodGEM(theta=1000.0).fit(X, y)
     few = np.delete(np.arange(len(X)), np.flatnonzero(y == "a")[3:])
     with pytest.raises(ValueError, match=r"class 'a' .* is singular with gamma=0: increase gamma"):
         NeighborhoodGEM(0).fit(X[few], y[few])
-    with pytest.raises(ValueError, match="n_neighbors"):
-        NeighborhoodGEM(n_neighbors=0).fit(X, y)

@@ -78,6 +78,3 @@ def test_bad_input():
         RandomFourierFeatures("laplacian", orthogonal=True).fit(np.eye(3))
     with pytest.raises(ValueError, match=r"n_samples = 3\) are alike. Give a length_scale"):
         RandomFourierFeatures().fit(np.ones((3, 2)))
-    for params in ({"length_scale": 0.0}, {"nu": -1.0}, {"kernel": "cubic"}):
-        with pytest.raises(ValueError, match=next(iter(params))):
-            RandomFourierFeatures(**params).fit(np.eye(3))

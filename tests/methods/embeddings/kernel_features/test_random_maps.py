@@ -102,21 +102,6 @@ def test_a_zero_row_has_zero_features_or_is_refused(model):
         configured(model, rows="check").fit(X)
 
 
-@pytest.mark.parametrize("model", ON_THE_SPHERE, ids=str)
-def test_bad_parameters(model):
-    X = unit(np.random.default_rng(0), 4, 5)
-    for params, name in [
-        ({"a": 1.9}, "'a'"),
-        ({"degree": 0}, "'degree'"),
-        ({"n_components": 0}, "'n_components'"),
-    ]:
-        with pytest.raises(ValueError, match=name):
-            configured(model, **params).fit(X)
-    if not isinstance(model, SphericalRandomFeatures):
-        with pytest.raises(ValueError, match=r"'degree'.*must be an int"):
-            configured(model, degree=2.5).fit(X)
-
-
 @pytest.mark.parametrize("model", UNBIASED, ids=str)
 def test_the_mean_over_seeds_is_the_exact_kernel(model):
     rng = np.random.default_rng(1)

@@ -119,14 +119,6 @@ def test_a_sample_of_distances_improves_the_fit_where_the_rows_are():
         SphericalRandomFeatures(distances="sample").fit(X[:1])
 
 
-def test_attributes_describe_the_fit():
-    model = SphericalRandomFeatures(2.5, 3.0, n_gaussians=6, n_starts=1, random_state=0).fit(np.eye(8))
-    assert_allclose(model.kernel_values_, spherical_polynomial(model.kernel_grid_, 2.5, 3.0))
-    assert model.coefficients_.shape == model.sigmas_.shape == (6,)
-    assert (np.diff(model.sigmas_) >= 0).all()
-    assert model.fit_error_ < 1e-4
-
-
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [

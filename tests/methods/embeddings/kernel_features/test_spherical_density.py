@@ -103,10 +103,3 @@ def test_an_indefinite_kernel_is_approximated_from_the_nonnegative_side():
 def test_a_kernel_that_no_density_comes_near_is_refused():
     with pytest.raises(ValueError, match="no non-negative density"):
         fit(-np.ones_like(Z), 10)
-
-
-def test_the_seed_decides_and_more_starts_are_no_worse():
-    target = spherical_polynomial(Z, 7, 4.0)
-    first, again = fit(target, 10, seed=3), fit(target, 10, seed=3)
-    assert_allclose(first.masses, again.masses, rtol=0)
-    assert first.error <= fit(target, 10, n_starts=1, seed=3).error

@@ -22,10 +22,7 @@ from eigenbench.methods.embeddings.constraints.constraint_operators import (
     incidence_matrix,
     longest_difference,
 )
-from eigenbench.methods.embeddings.constraints.margin_risk import (
-    PairDistances,
-    eta_from_threshold,
-)
+from eigenbench.methods.embeddings.constraints.margin_risk import PairDistances, eta_from_threshold
 from eigenbench.methods.embeddings.constraints.positive_eigenspace import (
     PositiveEigenspaces,
     Subspace,

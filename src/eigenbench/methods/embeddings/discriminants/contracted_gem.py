@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import linalg
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_array
+from sklearn.utils.validation import check_array
 
 from eigenbench.methods.embeddings.discriminants.detector_embedding import DetectorEmbedding
 from eigenbench.methods.embeddings.discriminants.gem import GEM
 from eigenbench.methods.embeddings.discriminants.sir import slice_codes
 from eigenbench.methods.linalg.eigenproblems import make_peaks_positive
 from eigenbench.methods.linalg.map_reduce import accumulate
-from eigenbench.methods.linalg.row_blocks import FeatureBlocks
+from eigenbench.methods.linalg.row_blocks import FeatureBlocks, checked_weights, rows_that_count
 from eigenbench.methods.moments import ClassMoments
 
 #: What is smaller than this, relative to the target, is taken for zero.
@@ -157,10 +157,8 @@ class ContractedGEM(DetectorEmbedding):
         """
         self._validate_params()
         X, y = self._training_rows(X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
-        rows = np.ones(X.shape[0])
-        if sample_weight is not None:
-            rows = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            X, y, rows = (part[np.flatnonzero(rows)] for part in (X, y, rows))
+        X, y, rows = rows_that_count(X, y, checked_weights(sample_weight, X))
+        rows = np.ones(X.shape[0]) if rows is None else rows
         contracted = self._contract(y, rows)
         groups, weights = self._groups(contracted, rows)
         start = partial(_WeightedMoments, len(self.contractions_))

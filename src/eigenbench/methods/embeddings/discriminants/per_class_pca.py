@@ -61,7 +61,7 @@ class PerClassPCA(MomentEmbedding):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")]
     }
 
     def __init__(self, n_components: int = 5) -> None:

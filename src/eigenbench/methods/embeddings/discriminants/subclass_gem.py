@@ -17,6 +17,7 @@ from eigenbench.methods.embeddings.discriminants.detector_embedding import Label
 from eigenbench.methods.embeddings.discriminants.gem import class_denominator
 from eigenbench.methods.embeddings.discriminants.pairs import all_pairs, nearest_pairs
 from eigenbench.methods.linalg.eigenproblems import SharedDenominator, TooFewRows
+from eigenbench.methods.linalg.row_blocks import rows_that_count
 from eigenbench.methods.moments import ClassMoments
 from eigenbench.methods.moments.second_moments import ClassRows
 
@@ -121,8 +122,7 @@ class SubclassGEM(LabelDetectors):
         return params["n_subclasses"] > 1
 
     def _fit_rows(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        if sample_weight is not None:
-            X, y, sample_weight = (part[np.flatnonzero(sample_weight)] for part in (X, y, sample_weight))
+        X, y, sample_weight = rows_that_count(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self._check_number(len(self.classes_))
         moments = ClassMoments.of(X, y, sample_weight=sample_weight)

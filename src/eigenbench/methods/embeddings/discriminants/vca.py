@@ -59,7 +59,7 @@ class VCA(MomentEmbedding):
     _pooled_suffice: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")]
     }
 
     def __init__(self, n_components: int = 2) -> None:

@@ -15,13 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
 from eigenbench.methods.embeddings.row_transformer import LinearEmbedding, MomentFit
 from eigenbench.methods.linalg.eigenproblems import leading_eigenpairs
 from eigenbench.methods.linalg.map_reduce import accumulate
 from eigenbench.methods.linalg.ridge_system import DOUBLE_PRECISION_LIMIT, RidgeSystem, StreamedRidge
-from eigenbench.methods.linalg.row_blocks import ROW_TYPES, FeatureBlocks
+from eigenbench.methods.linalg.row_blocks import ROW_TYPES, FeatureBlocks, checked_weights, rows_that_count
 from eigenbench.methods.linalg.row_products import LabelledRows
 from eigenbench.methods.moments import AnyMoments
 
@@ -194,7 +193,7 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
         """
         self._validate_params()
         X, Y = self._training_rows(X, y, multi_output=True)
-        X, Y, weights = _counted_rows(X, Y, sample_weight)
+        X, Y, weights = rows_that_count(X, Y, checked_weights(sample_weight, X))
         if sparse.issparse(X) and X.dtype == np.uint8:
             X = X.astype(np.float32)
         dtype = np.float64 if X.dtype == np.float64 else np.float32
@@ -279,19 +278,6 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def _counted_rows(X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray | None]:
-    """Return the rows and targets whose weight is above 0, with the weights."""
-    if sample_weight is None:
-        return X, Y, None
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not weights.any():
-        raise ValueError("sample_weight: all weights are zero, so that no row is left.")
-    if weights.all():
-        return X, Y, weights
-    counted = np.flatnonzero(weights)
-    return X[counted], Y[counted], weights[counted]
 
 
 class SpectralLabelEmbedding(LabelEmbedding):
