@@ -220,6 +220,7 @@ class ContractedGEM(DetectorEmbedding):
         top, limit = self._numbers(n_problems, self.n_features_in_)
         parts = [GEM(self.gamma, top=top).fit_moments(contracted) for contracted in moments]
         kept = self._keep([(part.eigenvalues_, part.detectors_) for part in parts], top, limit)
+        self.detectors_ = np.asfortranarray(self.detectors_)  # products round as in recorded runs
         owner = np.repeat(np.arange(len(parts)), [len(part.eigenvalues_) for part in parts])
         self.pairs_ = np.column_stack([owner, np.concatenate([part.pairs_ for part in parts])])[kept]
 
