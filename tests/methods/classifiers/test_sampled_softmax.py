@@ -64,18 +64,6 @@ def test_as_many_as_there_are_is_all(planted):
     assert_allclose(sampled.coef_, every.coef_, rtol=1e-3, atol=1e-5)
 
 
-def test_labels_that_are_not_seen_keep_their_weights():
-    rng = np.random.RandomState(0)
-    weights = np.zeros((10, 4), dtype=np.float32).T
-    descent = SampledDescent(multinomial_loss, 0.1, 3, 1, weights, 2, np.full(10, 0.1))
-    F, codes = rng.standard_normal((3, 4)).astype(np.float32), np.array([1, 1, 4])
-    descent._rng, descent._log_chances = np.random.RandomState(1), descent._log_chances_of(3)
-    drawn = np.random.RandomState(1).permutation(10)[:2]
-    descent._step_on(F, class_targets(codes, 10), 0.1)
-    changed = np.flatnonzero(weights.any(axis=0))
-    assert changed.tolist() == np.union1d(codes, drawn).tolist()
-
-
 def test_several_labels_a_row_are_refused():
     X, Y = np.eye(4), np.eye(4, dtype=int)
     with pytest.raises(ValueError, match="sampled_labels is for the softmax"):

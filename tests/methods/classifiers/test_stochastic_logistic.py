@@ -3,16 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
 
 from eigenbench import GEM, RandomFourierFeatures, StochasticLogistic
 from eigenbench.methods.classifiers.logistic_decoder import (
-    StochasticDescent,
-    Targets,
     WhitenedFeatures,
-    multinomial_loss,
     second_moment,
 )
 from eigenbench.methods.classifiers.preconditioned_features import PreconditionedFeatures
@@ -66,23 +62,6 @@ def test_operators_are_the_whitened_rows(noisy, dtype, n_products):
     tolerance = {"rtol": 1e-3, "atol": 1e-3}
     assert_allclose(operators[batch] @ weights, whitened[batch] @ weights, **tolerance)
     assert_allclose(operators[batch].T @ residual, whitened[batch].T @ residual, **tolerance)
-
-
-def test_steps_are_those_on_whitened_rows(noisy):
-    X, y = noisy
-    identity = FunctionTransformer().fit(X)
-    system = second_moment(X, identity, 1e-3)
-    labels = sparse.csr_array(np.eye(3, dtype=np.float32)[y])
-    ends = []
-    for features in (
-        WhitenedFeatures(X, identity, system, cache_size=100),
-        PreconditionedFeatures(X, identity, system, np.arange(len(y)), cache_size=0),
-    ):
-        descent = StochasticDescent(multinomial_loss, 0.01, 256, 2, np.zeros((9, 3), dtype=np.float32))
-        losses = list(descent.epochs(features, Targets(labels), np.random.RandomState(0)))
-        ends.append((losses, descent.weights))
-    assert_allclose(ends[0][0], ends[1][0], rtol=1e-4)
-    assert_allclose(ends[0][1], ends[1][1], atol=2e-3)
 
 
 def test_the_cache_changes_nothing(digits):

@@ -46,24 +46,6 @@ def test_quadrature_has_the_moments_of_the_sphere(d):
     assert_allclose(weights @ nodes**4 * d * (d + 2), 3)
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 10, 123, 256, 784, 1000, 5000, 10_000])
-def test_without_clipping_the_transform_is_a_sum_of_gaussians(d):
-    mixture = _Mixture(Z, spherical_polynomial(Z, 7, 4.0), UNIFORM, d)
-    log_sigma = np.log([0.1, 0.5, 1.2])
-    gaussians, _ = mixture.gaussians(log_sigma)
-    c = np.array([0.6, -0.2, 0.3])
-    expected = c @ np.exp(-np.exp(2 * log_sigma)[:, None] * Z**2)
-    assert_allclose(mixture.waves @ (c @ gaussians), expected, atol=1e-8)
-
-
-@pytest.mark.parametrize("d", [2, 256])
-def test_the_gradient_is_that_of_the_loss(d):
-    mixture = _Mixture(Z, spherical_polynomial(Z, 7, 4.0), UNIFORM, d)
-    point = np.concatenate([[0.6, -0.2, 0.3], np.log([0.2, 0.5, 0.9])])
-    error = optimize.check_grad(lambda x: mixture.loss(x)[0], lambda x: mixture.loss(x)[1], point)
-    assert error < 1e-6
-
-
 @pytest.mark.parametrize(("d", "degree"), [(123, 3), (256, 7), (256, 20), (5000, 7)])
 def test_the_fit_is_close_to_the_best_of_all_densities(d, degree):
     """Non-negative least squares over point masses bounds the error of every non-negative density."""
