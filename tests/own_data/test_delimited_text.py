@@ -26,6 +26,7 @@ FILES = {
     "spaced": (b"a, b, kind\n1, 2, x\n3, 4, y\n", HEADED, ROWS),
     "UTF-16": ("größe\tb\tkind\n1\t2\tx\n3\t4\ty\n".encode("utf-16"), ["größe", "b", "kind"], ROWS),
     "Windows": ("größe,b,kind\n1,2,x\n3,4,y\n".encode("cp1252"), ["größe", "b", "kind"], ROWS),
+    "letters of Windows": ("äöüß,b,kind\n1,2,x\n3,4,y\n".encode("cp1252"), ["äöüß", "b", "kind"], ROWS),
     "two lines": (b'a,b,kind\n1,2,"x\ny"\n\n#c\n3,4,z\n', HEADED, [["1", "2", "x\ny"], ["3", "4", "z"]]),
     "carriage returns": (b"a,b,kind\r1,2,x\r3,4,y\r", HEADED, ROWS),
     "error in a cell": (b"a,b,kind\n#DIV/0!,2,x\n3,4,y\n", HEADED, [["#DIV/0!", "2", "x"], ["3", "4", "y"]]),
@@ -84,7 +85,7 @@ def test_many_columns(tmp_path):
             b'a,b\n1,"x\n2,y\n3,y\n4,x\n5,"z\n',
             "a field that ends in line 6 holds whole rows: close the quote",
         ),
-        ("a,b\n1,роза\n2,мак\n".encode("cp1251"), "neither UTF-8 nor Western European text"),
+        ("a,b\n1,роза\n2,мак\n3,ирис\n".encode("cp1251"), "neither UTF-8 nor Western European text"),
     ],
 )
 def test_what_cannot_be_a_table_is_one_sentence(tmp_path, content, told):

@@ -32,8 +32,8 @@ _BYTE_ORDER_MARKS = {
 }
 _CHUNK = 1 << 20
 
-#: Letters beyond ASCII in a row that Western European texts do not have.
-_NOT_WESTERN = re.compile(rb"[\xc0-\xff]{3}|[\xa4-\xff]{4}")
+#: Bytes beyond ASCII, without signs of currencies.
+_LETTERS = re.compile(rb"[\xa4-\xff]+")
 
 #: Endings of compressed text; of a zip archive the only file is read.
 COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
@@ -133,9 +133,9 @@ def _check_names(path: Path, names: list[str], header: bool) -> None:
 
 
 def _holds_rows(field: str, delimiter: str, width: int) -> bool:
-    """Return whether a field holds several lines that are rows of the table."""
+    """Return whether a field holds three lines or more, all of them rows of the table."""
     lines = field.splitlines()[1:-1] if "\n" in field else []
-    return len(lines) > 1 and all(line.count(delimiter) == width - 1 for line in lines)
+    return len(lines) > 2 and all(line.count(delimiter) == width - 1 for line in lines)
 
 
 def _is_number(text: str) -> bool:
@@ -192,7 +192,9 @@ def _encoding(path: Path) -> str:
                 start = stream.read(_CHUNK)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
-            if _NOT_WESTERN.search(start):
+            words = set(_LETTERS.findall(start))
+            long = [word for word in words if len(word) > 2]
+            if len(long) > max(2, len(words) / 2):  # in Western texts most such letters are single
                 raise OwnDataError(
                     f"{path.name} is neither UTF-8 nor Western European text: save it as UTF-8"
                 ) from None
