@@ -24,13 +24,8 @@ def read_arff_table(path: str | Path) -> pd.DataFrame:
     """Read a file whose attributes are numbers, dates, texts or one of listed values.
 
     UTF-8; ``%`` starts a comment line, and ``?`` is a missing value, as ``NaN`` is among numbers. Columns are
-    float64, datetimes in the form that the file declares, and texts.
-
-    Raises
-    ------
-    MalformedData
-        An attribute that is none of these, a row of another length or with a weight, or a value that is no
-        number or not of the form of the dates, with the line or attribute where it stands.
+    float64, datetimes in the form that the file declares, and texts. Another attribute, a row of another
+    length or with a weight, and a value of another kind or form are `MalformedData`, with their place.
     """
     path = Path(path)
     with path.open(encoding="utf-8-sig") as text:

@@ -71,13 +71,8 @@ def infer_kind(column: pd.Series) -> tuple[Kind, list[str]]:
     have it; other text is a category. Zeros in front, as in ``00042``, and more than 15 digits are codes;
     ``20240229`` is a date. Times of day are parts of a day.
 
-    Returns
-    -------
-    kind : {"number", "date", "category"}
-        What it holds.
-    forms : list of str
-        Of numbers written as text the possible decimal signs, ``.`` and ``,``; of dates written as text one
-        format of `pandas.to_datetime`; else empty.
+    Forms are, of numbers written as text, the possible decimal signs, ``.`` and ``,``; of dates written as
+    text one format of `pandas.to_datetime`; else there are none.
     """
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
         return "date", []

@@ -131,18 +131,10 @@ def label(line: Any) -> str:
 
 @dataclass(frozen=True)
 class Methods:
-    """Methods and settings of a comparison.
+    """Methods and settings of a comparison, in the form of a suite file.
 
-    Attributes
-    ----------
-    steps : dict
-        Of each embedding by name, in the form of a suite file.
-    classifiers : dict
-        In the form of a suite file: one for every embedding, and those that get the raw inputs alone.
-    grids : dict
-        What a search tries of each embedding; empty without a search.
-    note : str
-        Which of the usual methods is left out, and why; empty if none is.
+    The first classifier is for every embedding, the others get the raw inputs alone. There are grids with a
+    search only. The note says which of the usual methods is left out, and why.
     """
 
     steps: dict[str, list[Any]]
@@ -200,12 +192,8 @@ def chosen_methods(
 
     By default a selection that is quick; ``all`` names all recipes, rivals, and components of installed
     packages. ``balanced`` weights each class by the inverse of its share of the rows, as the balanced error
-    does; ``search`` chooses settings on held-out training rows.
-
-    Raises
-    ------
-    OwnDataError
-        For an unknown name, one that needs an extra that is not installed, or if the raw inputs are excluded.
+    does; ``search`` chooses settings on held-out training rows. An unknown name, one that needs an extra that
+    is not installed, and the exclusion of the raw inputs are an `OwnDataError`.
     """
     known = known_methods(target, sparse)
     _check_names(known, methods, exclude)

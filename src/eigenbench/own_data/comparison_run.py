@@ -84,16 +84,9 @@ class Options:
 class ComparisonResult:
     """The leaderboard, and where all of it is.
 
-    Attributes
-    ----------
-    winner : Series or None
-        The advised line of the leaderboard; None where no method has a result.
-    saved : bool
-        Whether the winner was fitted on all rows and saved.
-    note : str
-        What the table stands on if it is not all that was asked for.
-    curve : list of str
-        Whether more rows would help, in sentences; empty unless it was asked for.
+    The winner is the advised line, None where no method has a result, and saved if it was fitted on all rows.
+    The note says what the table stands on if it is not all that was asked for. The sentences of the curve say
+    whether more rows would help.
     """
 
     board: pd.DataFrame
@@ -146,10 +139,7 @@ def _check_curve(problem: Problem, options: Options) -> None:
 def check_held_out(problem: Problem, seed: int) -> None:
     """Draw the held-out rows of every fold, as the runs will; the seed chooses a repetition of the folds.
 
-    Raises
-    ------
-    OwnDataError
-        If some fold has no rows to hold out, or holding them out leaves one class to fit on.
+    A fold without rows to hold out, or with one class left to fit on, is an `OwnDataError`.
     """
     y, groups = problem.codes, problem.groups
     for fold in range(problem.n_folds or 1):
@@ -191,12 +181,8 @@ def run_comparison(
     """Compare methods on a problem, in a folder for all that is written.
 
     The time began at ``started``, by `time.monotonic`. ``seen`` gets the runs and those that are done, while
-    they are made; ``ranked`` gets the answer before report and MLflow have it.
-
-    Raises
-    ------
-    OwnDataError
-        In one sentence, what can't be done.
+    they are made; ``ranked`` gets the answer before report and MLflow have it. What can't be done is an
+    `OwnDataError`.
     """
     started = time.monotonic() if started is None else started
     methods, metric = choose(problem, options)

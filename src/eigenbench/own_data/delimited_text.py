@@ -51,11 +51,8 @@ def read_delimited(path: Path, *, delimiters: str = _DELIMITERS, header: bool = 
     repetitions of the header. Where every row has one field more than the header, its first field names the
     row, as R writes it.
 
-    Raises
-    ------
-    OwnDataError
-        If the file is empty or in another encoding, a row has another number of fields or a quote that is
-        not closed (with its line), two columns have one name, or a header seems to be missing.
+    An `OwnDataError` names what is wrong, with its line: an empty file, another encoding, a row with another
+    number of fields, a quote that is not closed, two columns with one name, or a header that is missing.
     """
     encoding = _encoding(path)
     with _open(path, encoding) as stream:

@@ -66,12 +66,8 @@ def read_user_file(
 
     Beside tables (see `read_table`), whose columns ``target``, ``group`` and ``drop`` name: npz (with ``X``
     and ``y``), svmlight, or a folder with a folder of images for each class, which say themselves what is to
-    be predicted. A svmlight file of test rows has the columns of the training rows, ``like``.
-
-    Raises
-    ------
-    OwnDataError
-        In one sentence, what is wrong with the file or the options.
+    be predicted. A svmlight file of test rows has the columns of the training rows, ``like``. What is wrong
+    with the file or the options is an `OwnDataError` of one sentence.
     """
     kind = _kind_of(path)
     if kind in _SVMLIGHT or kind in _LABELLED or path.is_dir():

@@ -15,13 +15,7 @@ METHODS, _SIZES, _FEWEST = 3, 4, 10
 
 
 def curve_sizes(n_train: int) -> list[int]:
-    """Return four sizes of a training set, up to all of its rows.
-
-    Raises
-    ------
-    OwnDataError
-        If the smallest would have less than ten rows.
-    """
+    """Return four sizes of a training set, up to all of its rows; less than ten are an `OwnDataError`."""
     sizes = [n_train // 2**place for place in reversed(range(_SIZES))]
     if sizes[0] < _FEWEST:
         needed = _FEWEST * 2 ** (_SIZES - 1)

@@ -24,22 +24,11 @@ _LAST = 5
 
 @dataclass(frozen=True)
 class Problem:
-    """Data of a comparison.
+    """Data of a comparison, by the name of the file.
 
-    Attributes
-    ----------
-    name : str
-        Of the file.
-    target : Target
-        Of all rows, those of a test file last.
-    matrix : ndarray or csr_array of float32, shape (n, d)
-        Features of the same rows, NaN where a value is missing.
-    encoder : TableEncoder or None
-        What made it of the table; None for sparse rows.
-    n_train : int
-        The number of rows that are not those of a test file.
-    n_folds : int
-        Of the cross-validation; 0 with a test file.
+    Target and matrix, float32 and (n, d), NaN where a value is missing, are of all rows; those of a test file
+    come last, after ``n_train`` others, and there are then 0 folds. The encoder made the matrix of the table;
+    sparse rows have none.
     """
 
     name: str
@@ -187,12 +176,7 @@ def make_problem(
 
     There are five folds by default, or three of more than 20,000 rows. ``time`` names a column whose last
     fifth of rows is tested; ``decimal`` and ``kinds`` are parameters of `TableEncoder`; with ``regression``
-    numbers are no classes, even if few differ.
-
-    Raises
-    ------
-    OwnDataError
-        In one sentence, why it can't be done.
+    numbers are no classes, even if few differ. What can't be done is an `OwnDataError`.
     """
     if test is not None and time is not None:
         raise OwnDataError("--test and --time both choose the test rows: leave one out")

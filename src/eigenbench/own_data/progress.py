@@ -100,12 +100,7 @@ def run_fits(
     """Fit until all is done, only the time to finish is left, or the user interrupts.
 
     The deadline, by `time.monotonic`, is that of the answer, report and model included. ``seen`` gets the
-    runs that are done, again and again.
-
-    Raises
-    ------
-    OwnDataError
-        If it fails for another reason than a method that fails.
+    runs that are done, again and again. A failure that is not a method's is an `OwnDataError`.
     """
     with _started(workspace, "eigenbench.own_data.fold_fits", ".", str(cores)) as process:
         try:

@@ -29,18 +29,10 @@ _TRUE, _FALSE = {"1", "true", "yes", "y", "t", "x"}, {"0", "false", "no", "n", "
 
 @dataclass(frozen=True)
 class Target:
-    """Target of each row.
+    """Target of each row; imbalanced if some class is rare.
 
-    Attributes
-    ----------
-    imbalanced : bool
-        Whether some class is rare.
-    labels : ndarray of shape (n,), or (n, c) of uint8
-        Class labels, whole numbers or texts, or an indicator; float64 of a regression.
-    names : tuple of str
-        Of the indicator's columns; empty for classes.
-    present : ndarray of bool, shape (n,)
-        Rows of the table that have a target; the labels are those of these.
+    ``present`` are the rows of the table that have a target, and ``labels`` those of these: classes as whole
+    numbers or texts, float64 of a regression, or an indicator of uint8, whose columns ``names`` name.
     """
 
     kind: TargetKind
@@ -57,12 +49,8 @@ def infer_target(
     """Say what the target columns hold: one column of classes or numbers, or several of labels.
 
     Fractions, and many different whole numbers, are a regression; with ``regression`` all numbers are.
-    ``decimal`` returns the sign of texts that allow both.
-
-    Raises
-    ------
-    OwnDataError
-        If it is nothing that can be scored; the sentence says what to do.
+    ``decimal`` returns the sign of texts that allow both. What can't be scored is an `OwnDataError` that says
+    what to do.
     """
     if targets.shape[1] > 1:
         if regression:

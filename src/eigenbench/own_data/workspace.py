@@ -45,12 +45,7 @@ def write_workspace(
     """Write data, catalogue and suite; what is there already and the same stays valid.
 
     The metric is without ``test_``, the seed chooses a repetition of the folds, and the limit is that of one
-    fit in seconds.
-
-    Raises
-    ------
-    OwnDataError
-        If the folder holds something else, or the seed is too large.
+    fit in seconds. A folder that holds something else, and a seed that is too large, are an `OwnDataError`.
     """
     workspace = Workspace(folder)
     if folder.exists() and any(folder.iterdir()) and not workspace.suite.exists():
