@@ -65,12 +65,6 @@ def test_an_edited_template_plans_the_report(finished, source):
     assert finished[0].planned(PYTHONPATH=str(source.parent)) == {"report reports/"}
 
 
-def test_another_comment_plans_nothing(finished, source):
-    for path in source.glob("bench/jobs/*.py"):
-        path.write_text(path.read_text() + "\n# A comment.\n")
-    assert finished[0].planned(PYTHONPATH=str(source.parent)) == set()
-
-
 def test_whatever_is_removed_is_planned_again(copied):
     results = copied.folder / "results" / "tiny"
     (results / "grid/gem/seed-0/LogisticRegression/model.skops").unlink()
