@@ -118,6 +118,13 @@ def test_probabilities_hold_and_are_never_zero(digits):
     assert abs(P.max(axis=1).mean() - model.score(V, v)) < 0.04
 
 
+def test_rows_far_from_those_of_training_have_probabilities(digits):
+    X, y, V, _ = digits
+    model = CalibratedLeastSquares().fit(X.astype(np.float32), y)
+    P = model.predict_proba(V.astype(np.float32) * np.float32(1e14))
+    assert_allclose(P.sum(axis=1), 1)
+
+
 def test_many_classes_are_linear_and_small():
     rng = np.random.RandomState(0)
     y = np.arange(4800) % 80

@@ -21,6 +21,9 @@ logger = logging.getLogger(__name__)
 #: GEM features, 91 instead of 80 on the digits (five folds).
 LINK_RIDGE = 1e-3
 
+#: The scores whose powers enter a link, at most, positive or negative: s⁴ in float32 ends at 4·10⁹.
+LARGEST_SCORE = 1e8
+
 #: Bytes of the powers of scores that are made at a time: they stay in a cache.
 POWER_BYTES = 2**22
 
@@ -292,7 +295,11 @@ class _Residuals(_Pass):
 
 
 def link_powers(scores: np.ndarray, axis: int = 1) -> np.ndarray:
-    """Return [s, s²/2, s³/6, s⁴/24], one after the other along the axis of classes."""
+    """Return [s, s²/2, s³/6, s⁴/24], one after the other along the axis of classes.
+
+    Scores of rows far from those of training are cut, so that float32 holds their powers.
+    """
+    scores = np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE)
     powers = [scores]
     for power in (2, 3, 4):
         powers.append(powers[-1] * scores)
