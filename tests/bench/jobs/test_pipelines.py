@@ -80,6 +80,20 @@ def test_a_classifier_never_stops_by_rows_whose_labels_its_map_has_seen(
     assert same is not (supervised and early_stopping)
 
 
+@pytest.mark.parametrize(
+    "classifier", ["CalibratedLeastSquares", "SecondOrderLogistic", "StochasticLogistic"]
+)
+def test_missing_values_are_replaced_before_any_classifier(digits, classifier):
+    X, y = digits
+    X = X.astype(np.float32)
+    X[::3, 20] = np.nan
+    steps = ["SimpleImputer", "StandardScaler"]
+    spec = plan_of(methods={"filled": {"steps": steps}}, classifiers={classifier: {}}).spec
+    features = fit_features(spec, spec.steps, X, y, seed=0)
+    model, _ = fit_classifier(spec, Step(component=classifier), features, X, y, 0)
+    assert model.score(X, y) > 0.95
+
+
 def test_a_list_that_holds_no_steps_stays_a_list():
     spec = job({"SignedPowers": {"powers": [0.5, 2]}})
     assert build(spec, spec.steps[0], seed=None).powers == [0.5, 2]

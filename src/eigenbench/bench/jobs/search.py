@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
@@ -39,9 +40,10 @@ def with_candidate(spec: JobSpec, classifier: str, params: Params) -> tuple[tupl
 def fit_classifier(spec: JobSpec, step: Step, features: Any, X: Any, y: Any, seed: int) -> tuple[Any, Any]:
     """Fit a classifier on features of rows; return the model, from raw inputs to labels, and the classifier.
 
-    One that makes its features block by block gets the fitted map; others get the features of all rows. One
-    that stops early gets a map that learns from labels unfitted, and fits it on the rows that it does not
-    hold out: by rows whose labels the map has seen it would stop late.
+    One that makes its features block by block gets the fitted map, unless values are missing, which it would
+    refuse; others get the features of all rows. One that stops early gets a map that learns from labels
+    unfitted, and fits it on the rows that it does not hold out: by rows whose labels the map has seen it
+    would stop late.
     """
     classifier = build(spec, step, seed)
     if isinstance(X, Partitions):
@@ -51,7 +53,7 @@ def fit_classifier(spec: JobSpec, step: Step, features: Any, X: Any, y: Any, see
     if features is None:
         model = classifier.fit(X, y)
         return model, model
-    if takes_feature_map(type(classifier)):
+    if takes_feature_map(type(classifier)) and not np.isnan(X.sum()):
         unseen = getattr(classifier, "early_stopping", False) and learns_from_labels(features)
         feature_map = clone(features) if unseen else FrozenEstimator(features)
         model = classifier.set_params(feature_map=feature_map).fit(X, y)
