@@ -140,6 +140,12 @@ def test_every_embedding_and_random_map_classifies(embedding, kernel, digits):
     assert model.fit(X, y).score(V, v) > 0.8
 
 
+def test_no_probability_of_a_class_is_zero(digits):
+    X, y, V, _ = digits
+    model = LabelEmbeddingClassifier(random_state=0, max_iter=5).fit(X, y)
+    assert model.predict_proba(1e3 * V).min() > 0
+
+
 def test_a_frozen_embedding_is_used_as_it_is(digits):
     X, y, V, v = digits
     fitted = Rembrandt(9, random_state=0).fit(X[:600], y[:600])

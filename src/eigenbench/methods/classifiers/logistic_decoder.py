@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, softmax
+from scipy.special import expit
 
 from eigenbench.methods.classifiers.row_weights import mean_one
 from eigenbench.methods.linalg.map_reduce import accumulate
@@ -90,11 +90,6 @@ def _scale(gradient: np.ndarray, weights: np.ndarray) -> None:
 
 
 LOSSES: dict[str, LabelLoss] = {"multinomial": multinomial_loss, "independent": independent_loss}
-
-PROBABILITIES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "multinomial": partial(softmax, axis=1),
-    "independent": expit,
-}
 
 
 class Features(Protocol):

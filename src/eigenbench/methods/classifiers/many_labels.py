@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit
 
-from eigenbench.methods.classifiers.logistic_decoder import PROBABILITIES, Targets
+from eigenbench.methods.classifiers.logistic_decoder import Targets
 from eigenbench.methods.classifiers.score_classifier import ScoreClassifier
 from eigenbench.methods.metrics.ranking import top_k
 
@@ -71,7 +72,7 @@ class ManyLabelClassifier(ScoreClassifier):
         return choose_threshold(blocks, str(self.threshold))
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
-        return PROBABILITIES[self.loss_](scores)
+        return expit(scores) if self.loss_ == "independent" else super()._probabilities(scores)
 
     def _gives_one_column(self) -> bool:
         return len(self.classes_) == 2 and not self._multilabel
