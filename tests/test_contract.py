@@ -45,6 +45,8 @@ VARIANTS = {
     "CalibratedLeastSquares": [{}, {"ridge": 1.0, "fit_intercept": False}],
     "SecondOrderLogistic": [{}, {"C": 1.0}, {"C": 1.0, "early_stopping": False}],
     "StochasticLogistic": [{}, {"early_stopping": False, "fit_intercept": False}],
+    # It has no defaults, and fits no data but its own.
+    "BayesRule": [],
     "VowpalWabbitOAA": [{"bits": 12}],
     "VowpalWabbitLOMTree": [{"bits": 12}],
     "NapkinXCPLT": [{"random_state": 0}],

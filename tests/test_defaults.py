@@ -55,8 +55,8 @@ def many_classes():
 #: Their leaves need twenty rows, of which a wide table has too few.
 BOOSTERS = {"HistGradientBoostingClassifier", "LGBMClassifier"}
 
-#: Classes of metric-learn and umap-learn, what has no defaults, and the control that guesses.
-FOREIGN = {"LFDA", "NCA", "MMC_Supervised", "UMAP", "FeatureUnion", "DummyClassifier"}
+#: Classes of metric-learn and umap-learn, what has no defaults, and the controls.
+FOREIGN = {"LFDA", "NCA", "MMC_Supervised", "UMAP", "FeatureUnion", "DummyClassifier", "BayesRule"}
 
 SETS = {make.__name__: cache(make) for make in (images, table, counts, wide, two_classes, many_classes)}
 

@@ -26,6 +26,7 @@ from eigenbench.methods.classifiers.streamed import StreamedClassifier
 FAST = {
     "RandomTreesEmbedding": {"sparse_output": False},
     "FeatureUnion": {"transformer_list": [("pca", PCA(2, random_state=0))]},
+    "BayesRule": {"centers": [[0.0], [0.1], [0.2], [0.3], [0.4]]},
     "FisherLDA": {"gamma": 0.1},
     "MMC_Supervised": {"n_constraints": 20, "max_iter": 2, "max_proj": 50},
     "NCA": {"max_iter": 5},

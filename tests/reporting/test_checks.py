@@ -1,5 +1,7 @@
 """Automatic checks: each planted fault is found and can be silenced, a clean experiment has no finding."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -87,8 +89,21 @@ def test_a_clean_experiment_has_no_finding(clean):
 
 
 def test_permuted_labels_that_give_guesses_are_no_finding(group):
-    guesses = group("gem", [324, 320, 327, 330, 322])
+    edge = search([0.1, 1.0, 10.0], 10.0)
+    guesses = group("gem", [324, 320, 327, 330, 322], search=edge)
     assert check_results(spec(permute_labels=True), [guesses]) == []
+
+
+def test_clusters_with_a_right_name_by_chance_are_no_leak(group):
+    """All rows of a class are predicted alike: that the names of three of ten are right is chance."""
+    records = []
+    for record in group("gem", [324, 324]).records:
+        matrix = 36 * np.roll(np.eye(10, dtype=int), 1, axis=1)
+        matrix[[0, 1, 2]] = 36 * np.eye(10, dtype=int)[[0, 1, 2]]
+        named = Confusion(labels=list("0123456789"), matrix=matrix.tolist())
+        records.append(record.model_copy(update={"confusion": named, "metrics": {"test_error": 0.7}}))
+    found = RunGroup("gem", CLASSIFIER, tuple(records), 2)
+    assert check_results(spec(permute_labels=True), [found]) == []
 
 
 @pytest.mark.parametrize(
@@ -121,6 +136,9 @@ def test_a_planted_fault_is_found_and_can_be_silenced(clean, group, code, wrong,
 def test_guessing_is_the_control_that_ran_or_the_best_constant_prediction(clean):
     assert control_error(spec(), clean) == pytest.approx(0.9)
     assert control_error(spec(), clean[:1]) == pytest.approx(0.9)
+    records = tuple(record.model_copy(update={"confusion": None}) for record in clean[0].records)
+    many_classes = dataclasses.replace(clean[0], records=records)
+    assert control_error(spec(), [many_classes]) == pytest.approx(0.9)
 
 
 def test_scores_lie_between_guessing_and_the_best(clean):
@@ -129,6 +147,18 @@ def test_scores_lie_between_guessing_and_the_best(clean):
     assert scores["identity + DummyClassifier"] == 0
     expected = (0.9 - np.mean([30, 33, 28, 31, 35]) / N_TEST) / (0.9 - np.mean(CLEAN) / N_TEST)
     assert scores[f"pca + {CLASSIFIER}"] == pytest.approx(expected)
+
+
+def test_with_a_bayes_rule_it_is_the_ceiling(clean, group):
+    rule = {"params": {"centers": [[0.0]]}, "methods": ["identity"]}
+    given = spec(
+        classifiers={CLASSIFIER: {}, "DummyClassifier": {"methods": ["identity"]}, "BayesRule": rule}
+    )
+    groups = [*clean, group("identity", [27] * 5, classifier="BayesRule", draw=4)]
+    scores = scaled_scores(given, groups)
+    assert scores["identity + DummyClassifier"] == 0
+    assert scores[f"pca + {CLASSIFIER}"] < scores["identity + BayesRule"] == 1 < scores[f"gem + {CLASSIFIER}"]
+    assert check_results(given, groups) == []
 
 
 def test_a_code_that_no_check_has_is_refused():

@@ -64,6 +64,7 @@ _REGISTERED: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
     ("classifier", "sklearn.ensemble", ("HistGradientBoostingClassifier", "RandomForestClassifier")),
     ("classifier", "lightgbm", ("LGBMClassifier",)),
     ("control", "sklearn.dummy", ("DummyClassifier",)),
+    ("control", f"{_PEERS}.bayes_rule", ("BayesRule",)),
     ("classifier", f"{_PEERS}.one_vs_rest", ("OneVsRestLogistic",)),
     ("classifier", f"{_PEERS}.subsampled_svc", ("SubsampledSVC",)),
     ("classifier", f"{_PEERS}.vowpal_wabbit", ("VowpalWabbitOAA", "VowpalWabbitLOMTree")),

@@ -20,6 +20,8 @@ from eigenbench.reporting.parameters import chosen_values
 from eigenbench.reporting.replicates import RunGroup, total_seconds
 from eigenbench.reporting.row_metrics import open_predictions
 
+_BAYES_RULE = "BayesRule"
+
 #: An error is better than guessing where it is so many standard errors lower: 5 %, one-sided.
 _BETTER = 1.645
 #: A leak, and twice that a seed far from the others, are so many standard errors away.
@@ -44,8 +46,8 @@ def check_results(spec: ExperimentSpec, groups: Sequence[RunGroup]) -> list[Chec
     ``guessing``: no better than the most frequent class. ``leak``: better than that with permuted training
     labels. ``one_class``: one class predicted for all test rows. ``identical``: the predictions of another
     method. ``outlying_seed``: a seed far from the others. ``grid_edge``: every seed chose the same end of a
-    grid of three values or more. ``slow_search``: discarded candidates took most of the time. Empty for
-    protocols and multilabel data.
+    grid of three values or more. ``slow_search``: discarded candidates took most of the time. Permuted labels
+    are checked for leaks and identical predictions only. Empty for protocols and multilabel data.
     """
     if spec.protocol is not None or spec.validation.multilabel:
         return []
@@ -57,36 +59,52 @@ def check_results(spec: ExperimentSpec, groups: Sequence[RunGroup]) -> list[Chec
 
 
 def is_control(spec: ExperimentSpec, group: RunGroup) -> bool:
-    """Say whether a group is a control, such as the most frequent class."""
-    classifier = spec.classifiers.get(group.classifier)
-    known = COMPONENTS.get(classifier.component) if classifier else None
+    """Say whether a group is a control: the most frequent class, or the Bayes rule."""
+    known = COMPONENTS.get(_component(spec, group))
     return known is not None and known.kind == "control"
+
+
+def _component(spec: ExperimentSpec, group: RunGroup) -> str:
+    classifier = spec.classifiers.get(group.classifier)
+    return classifier.component if classifier else ""
 
 
 def control_error(spec: ExperimentSpec, groups: Sequence[RunGroup]) -> float | None:
     """Return the error of guessing: of the control that ran, else of the best constant prediction.
 
-    The latter follows from the confusion matrix of any run; None where there is neither.
+    The latter follows from the test rows of any run; None where there is neither.
     """
-    controls = [group for group in groups if is_control(spec, group)]
+    controls = [
+        group for group in groups if is_control(spec, group) and _component(spec, group) != _BAYES_RULE
+    ]
     errors = [found.mean for group in controls if (found := group.estimate("test_error"))]
     if errors:
         return min(errors)
-    constant = [
-        1 - rows.max() / rows.sum()
-        for group in groups
-        for record in group.finished
-        if record.confusion and (rows := np.sum(record.confusion.matrix, axis=1)).sum()
-    ]
+    counts = [_class_counts(group, record) for group in groups for record in group.finished]
+    constant = [1 - rows.max() / rows.sum() for rows in counts if rows.sum()]
     return float(np.mean(constant)) if constant else None
 
 
+def _class_counts(group: RunGroup, record: Record) -> np.ndarray:
+    """Count the test rows of each class; many classes have no confusion matrix."""
+    if record.confusion is not None:
+        return np.sum(record.confusion.matrix, axis=1)
+    if group.results_dir is None:
+        return np.zeros(1)
+    with open_predictions(group.results_dir, record) as arrays:
+        return np.bincount(arrays["truth"]) if "truth" in arrays else np.zeros(1)
+
+
 def scaled_scores(spec: ExperimentSpec, groups: Sequence[RunGroup]) -> dict[str, float]:
-    """Scale errors between guessing (0) and the best method (1), by the label of each group."""
+    """Scale errors between guessing (0) and the Bayes rule or, without it, the best method (1), by label.
+
+    A method that has fewer errors on the test rows than the Bayes rule has a score above 1.
+    """
     control = control_error(spec, groups)
     errors = {group.label: group.mean(lambda record: record.metrics.get("test_error")) for group in groups}
     found = {label: error for label, error in errors.items() if error is not None}
-    best = min(found.values(), default=None)
+    rule = {group.label for group in groups if _component(spec, group) == _BAYES_RULE} & set(found)
+    best = min((found[label] for label in rule or found), default=None)
     if spec.validation.multilabel or control is None or best is None or best >= control:
         return {}
     return {label: (control - error) / (control - best) for label, error in found.items()}
@@ -97,7 +115,7 @@ def _of_group(spec: ExperimentSpec, group: RunGroup, control: float | None) -> I
     error, n_test = group.mean(lambda record: record.metrics.get("test_error")), _n_test(records)
     if control is not None and error is not None and n_test:
         one = math.sqrt(max(control * (1 - control), 1 / n_test) / n_test)
-        if spec.permute_labels and error < control - _FAR * one:
+        if spec.permute_labels and error < control - _FAR * math.hypot(one, _spread_of_names(records)):
             yield Check(
                 "leak",
                 group.label,
@@ -113,7 +131,22 @@ def _of_group(spec: ExperimentSpec, group: RunGroup, control: float | None) -> I
         if single:
             yield Check("one_class", group.label, f"one class for all test rows (seed {_listed(single)})")
         yield from _outlying_seeds(group, n_test)
-    yield from _searches(group)
+        yield from _searches(group)
+
+
+def _spread_of_names(records: Sequence[Record]) -> float:
+    """Return the standard deviation of the mean error if each run's predicted classes had random names.
+
+    Rows of a cluster are predicted alike, so that errors on permuted labels are no independent guesses. The
+    variance over all permutations of the names is Hoeffding's (1951), of the matrix without its means.
+    """
+    variances = []
+    for record in records:
+        if record.confusion is not None:
+            share = np.array(record.confusion.matrix) / np.sum(record.confusion.matrix)
+            share = share - share.mean(axis=0) - share.mean(axis=1, keepdims=True) + share.mean()
+            variances.append((share**2).sum() / (len(share) - 1))
+    return math.sqrt(np.mean(variances) / len(variances)) if variances else 0.0
 
 
 def _n_test(records: Sequence[Record]) -> int:

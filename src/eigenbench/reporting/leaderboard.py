@@ -102,7 +102,7 @@ def leaderboard(
         operations of float32 matrix products on the same machine;
         ``on_front`` says whether nothing with a rank is both faster and better.
         ``without_result`` says which seeds have none, and why. ``scaled_score`` is 0 for guessing and 1 for
-        the best; ``checks`` are the findings of `eigenbench.reporting.checks`.
+        the Bayes rule or, without it, the best; ``checks`` are the findings of `eigenbench.reporting.checks`.
     """
     groups = group_runs([plan], records, results_dir=results_dir)[plan.suite.name, experiment]
     return leaderboard_of_groups(plan.suite, experiment, groups)

@@ -110,7 +110,7 @@ def _extra_cells(line: dict[Any, Any], group: RunGroup, trained: bool) -> dict[s
         cells |= {
             "Balanced error (%)": metric_style("test_error").measured(line["balanced_error"]),
             "Log loss": metric_style("test_log_loss").measured(line["log_loss"]),
-            "Score, 0 guessing to 1 best": NONE if score is None else f"{score:.3f}",
+            "Score, 0 guessing to 1 best or Bayes rule": NONE if score is None else f"{score:.3f}",
         }
     cells["Features"] = count(costs["dimension"])
     times = {"Embedding (s)": "fit", "Training (s)": "train", "Prediction (s)": "predict"}

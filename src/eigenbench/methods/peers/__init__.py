@@ -1,1 +1,1 @@
-"""Methods of other packages to compare with; each needs the extra ``peers``."""
+"""Methods and controls to compare with; those of other packages need an extra."""
