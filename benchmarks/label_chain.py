@@ -18,7 +18,6 @@ import json
 import logging
 import os
 import resource
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +31,6 @@ from sklearn.frozen import FrozenEstimator
 
 from eigenbench import LabelEmbeddingClassifier, Rembrandt
 from eigenbench.datasets.planted_labels import PlantedLabels, captured_energy, recipe_of
-from eigenbench.datasets.storage import make_folder, resolve_data_dir
 from eigenbench.methods.metrics.ranking import RankingScores, TopK, inverse_propensities
 
 RIDGE = 10.0
@@ -74,8 +72,7 @@ def chain(options: argparse.Namespace) -> dict[str, Any]:
     sampled = max(256, round(4096 * options.scale)) if options.sampled is None else options.sampled
     stages: dict[str, dict[str, float]] = {}
     with _stage(stages, "data"):
-        with tempfile.TemporaryDirectory(dir=make_folder(resolve_data_dir())) as folder:
-            X, Y = recipe.write(Path(folder), n_jobs=options.threads)
+        X, Y = recipe.make(options.threads)
         X_test, Y_test = _test_rows(recipe, options.test_rows)
     with _stage(stages, "embedding"):
         embedding = Rembrandt(k, ridge=RIDGE, solver="cg", n_jobs=options.threads, random_state=0).fit(X, Y)

@@ -18,7 +18,6 @@ import json
 import logging
 import os
 import resource
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -34,7 +33,6 @@ from sklearn.decomposition import TruncatedSVD
 
 from eigenbench.datasets import load
 from eigenbench.datasets.planted_labels import PlantedLabels, canonical_angles, captured_energy, recipe_of
-from eigenbench.datasets.storage import make_folder, resolve_data_dir
 from eigenbench.methods.embeddings.labels.compressed_sensing import CompressedSensing
 from eigenbench.methods.embeddings.labels.plst import PLST
 from eigenbench.methods.embeddings.labels.rembrandt import Rembrandt
@@ -283,13 +281,12 @@ def peers(options: argparse.Namespace) -> None:
 
 
 def shape(options: argparse.Namespace) -> None:
-    """Make the data on disk, embed the labels, print a JSON record."""
+    """Make the data, embed the labels, print a JSON record."""
     data = recipe_of(f"synthetic_{options.name}").scaled(options.scale)
     changes = {"n_rows": options.rows or data.n_rows, "column_order": options.order}
     data = PlantedLabels(**{**data.model_dump(), **changes})
     started = time.perf_counter()
-    with tempfile.TemporaryDirectory(dir=make_folder(resolve_data_dir())) as folder:
-        X, Y = data.write(Path(folder), n_jobs=options.threads)
+    X, Y = data.make(options.threads)
     made = time.perf_counter() - started
     method = Rembrandt(options.components, ridge=RIDGE, solver="cg", n_jobs=options.threads, random_state=0)
     record = {

@@ -8,17 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from eigenbench.datasets.sources import url as url_module
-
 sys.path.insert(0, str(Path(__file__).parent))  # where the tests find small_table
 
 
 @pytest.fixture(autouse=True)
 def isolated(monkeypatch, tmp_path):
-    """No mirror, no data folder and no remembered host from outside the test."""
+    """No mirror and no data folder from outside the test."""
     monkeypatch.delenv("EIGENBENCH_MIRROR", raising=False)
     monkeypatch.setenv("EIGENBENCH_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(url_module, "_unreachable_hosts", {})
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def test_digits_are_scikit_learn_digits():
 
 def test_load_prepares_once_and_then_needs_nothing_else(monkeypatch):
     first = load("digits", split_seed=3)
-    monkeypatch.setattr("eigenbench.datasets.preparing.prepare", None)
+    monkeypatch.setattr("eigenbench.datasets.preparing.fetch", None)
     again = load("digits", split_seed=3)
     np.testing.assert_array_equal(first.X_test, again.X_test)
 

@@ -25,7 +25,7 @@ N_TRAIN, N_TEST, D = 240, 80, 4
 def rows():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, N_TRAIN + N_TEST)
-    y[:5] = 9  # a class that only the first partition has
+    y[:5] = 9
     return (rng.normal(size=(len(y), D)) + np.eye(10, D)[y]).astype(np.float32), y
 
 
@@ -203,13 +203,6 @@ def test_a_damaged_file_is_named(tables):
     (tables.rows / "train-5.parquet").write_bytes(b"PAR1 not really")
     with pytest.raises(MalformedData, match=r"train-5\.parquet cannot be read as Parquet"):
         tables.prepare()
-
-
-def test_a_class_of_one_partition_is_named_in_the_log(arrays, caplog):
-    caplog.set_level("INFO")
-    arrays.prepare()
-    assert "class 9 occurs in one training partition only" in caplog.text
-    assert "train-0.npy" in caplog.text
 
 
 def test_a_file_in_both_parts_is_refused(arrays):

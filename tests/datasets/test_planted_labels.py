@@ -1,4 +1,4 @@
-"""SYNTHETIC documents: their laws, what they depend on, and the files they are kept in."""
+"""SYNTHETIC documents: their laws, what they depend on, and their recipes."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from scipy import sparse
 
 from eigenbench.datasets import load_catalogue
-from eigenbench.datasets.errors import MalformedData, StorageError
+from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.planted_labels import PlantedLabels, recipe_of
 from eigenbench.datasets.readers.planted import read_planted_labels
 
@@ -73,8 +73,7 @@ def test_columns_are_in_order_of_frequency_when_asked_for():
 
 
 def test_the_seed_and_not_the_number_of_threads_determines_the_rows(small):
-    blocks = list(SMALL.chunks(n_jobs=2))
-    assert_same(small, [sparse.vstack(part, format="csr") for part in zip(*blocks, strict=True)])
+    assert_same(small, SMALL.make(n_jobs=2))
     assert (variant(seed=1).make()[0] != small[0]).nnz > 0
 
 
@@ -137,39 +136,12 @@ def test_impossible_data_are_refused(changes, word):
         variant(**changes)
 
 
-# Files ------------------------------------------------------------------------------------------------
-
-
-def is_mapped(array):
-    return array is not None and (isinstance(array, np.memmap) or is_mapped(array.base))
-
-
-def test_files_hold_the_same_rows(small, tmp_path):
-    mapped = SMALL.write(tmp_path)
-    assert_same(mapped, small)
-    assert all(is_mapped(getattr(matrix, piece)) for matrix in mapped for piece in ("data", "indices"))
-    for path in tmp_path.iterdir():
-        path.unlink()
-    assert_same(mapped, small)
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path):
-    file = tmp_path / "file"
-    file.touch()
-    with pytest.raises(StorageError, match="file"):
-        SMALL.write(file)
-
-
-# Recipes ----------------------------------------------------------------------------------------------
-
-
 def test_the_reader_makes_the_rows_of_a_recipe(small, tmp_path):
     path = tmp_path / "recipe.json"
     path.write_text(SMALL.model_dump_json())
     rows = read_planted_labels(path)
     assert_same((rows.features, rows.labels), small)
     assert rows.labels.dtype == np.uint8
-    assert [file.name for file in tmp_path.iterdir()] == ["recipe.json"]
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"n_rows": "many"}'])

@@ -9,7 +9,7 @@ from small_table import TABLE, catalogue_of, sha256, table_entry
 
 from eigenbench.datasets import DatasetUnavailable, SourceWarning, fetch
 from eigenbench.datasets.archives import pack_tar
-from eigenbench.datasets.sources.sdist import index_urls
+from eigenbench.datasets.sources.remote import index_urls
 from eigenbench.datasets.storage import raw_folder, resolve_data_dir
 
 pytestmark = pytest.mark.workflow

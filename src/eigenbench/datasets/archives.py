@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from eigenbench.datasets.errors import FETCH_AGAIN, DatasetError, MalformedData
-from eigenbench.datasets.storage import CHUNK, HashingWriter, atomic_writer
+from eigenbench.datasets.storage import atomic_writer
 
 _TAR_LIMIT = 1 << 30
 """Most bytes of all members of a compressed tar up to the one that is wanted."""
@@ -107,17 +107,6 @@ def zip_members(path: Path, pattern: str, limit: int) -> Iterator[tuple[str, byt
             with zip_errors(path.name, f"member {info.filename!r}"):
                 content = archive.read(info.filename)  # never more than the size that it declares
             yield info.filename, content
-
-
-def copy_zip_member(path: Path, member: str, sink: HashingWriter) -> bool:
-    """Write one member of a zip file into a sink; return False when there is none of that name."""
-    with zip_errors(path.name, "zip directory"), zipfile.ZipFile(path) as archive:
-        if member not in archive.namelist():
-            return False
-        with zip_errors(path.name, f"member {member!r}"), archive.open(member) as stream:
-            while chunk := stream.read(CHUNK):
-                sink.write(chunk)
-    return True
 
 
 @contextmanager

@@ -60,30 +60,11 @@ class Expectation(StrictModel):
 class CatalogueEntry(StrictModel):
     """One dataset.
 
-    Attributes
-    ----------
-    licence, citation, homepage : str
-        Optional for data that stay with their owner.
-    dtype : {"float32", "uint8"}
-        Type of the prepared features.
-    scale : float, optional
-        With uint8 features: ``load`` divides by it and gives float32.
-    sparse : bool
-        Prepare the features as CSR instead of dense.
-    missing : bool
-        Keep missing values, as NaN, for a step of the pipelines that replaces them; else they are an error.
-    format : model
-        Which reader, with its options.
-    parts : dict
-        Files, in the reader's order, of ``train`` and ``test``, or of ``all`` rows.
-    expect : Expectation
-        Checked when the data is prepared.
-    files : dict
-        Raw files by name.
-    supplied : str, optional
-        How the user gets the files of a dataset that can't be fetched, by its licence or for want of known
-        sums; such files come from the mirror or from the raw folder. One that was edited since is noticed,
-        and the dataset prepared from it again.
+    Features of ``dtype`` uint8 are divided by ``scale`` when they are loaded; with ``sparse`` they are CSR.
+    With ``missing``, missing values are kept as NaN for a step of the pipelines that replaces them; else they
+    are an error. ``parts`` are the files of ``train`` and ``test``, or of ``all`` rows, in their order.
+    ``supplied`` says how the user gets files that can't be fetched, by their licence or for want of known
+    sums; they come from the mirror or from the raw folder.
     """
 
     title: Text

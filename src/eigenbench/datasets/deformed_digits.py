@@ -77,24 +77,19 @@ def _blocks(
     images: np.ndarray, labels: np.ndarray, n: int, block: int, seed: int, warp: "_Warp"
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Cut the chunks, which have streams of their own, into blocks."""
-    X_block = np.empty((min(block, n), images.shape[1]), dtype=np.float32)
-    y_block = np.empty(min(block, n), dtype=labels.dtype)
-    filled = 0
-    for number in range(-(-n // _CHUNK)):
-        generator = np.random.default_rng([seed, number])
-        rows = generator.integers(len(images), size=_CHUNK)
-        made = warp(images[rows], generator)
-        start, end = 0, min(_CHUNK, n - number * _CHUNK)
-        while start < end:
-            taken = min(end - start, len(y_block) - filled)
-            X_block[filled : filled + taken] = made[start : start + taken]
-            y_block[filled : filled + taken] = labels[rows[start : start + taken]]
-            start, filled = start + taken, filled + taken
-            if filled == len(y_block):
-                yield X_block, y_block
-                left = n - number * _CHUNK - start
-                X_block, y_block = np.empty_like(X_block[:left]), np.empty_like(y_block[:left])
-                filled = 0
+    for start in range(0, n, block):
+        end, first = min(start + block, n), start // _CHUNK
+        chunks = (_chunk(images, labels, [seed, number], warp) for number in range(first, -(-end // _CHUNK)))
+        X, y = (np.concatenate(part) for part in zip(*chunks, strict=True))
+        yield X[start - first * _CHUNK :][: end - start], y[start - first * _CHUNK :][: end - start]
+
+
+def _chunk(
+    images: np.ndarray, labels: np.ndarray, seed: list[int], warp: "_Warp"
+) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    rows = generator.integers(len(images), size=_CHUNK)
+    return warp(images[rows], generator), labels[rows]
 
 
 class _Warp:

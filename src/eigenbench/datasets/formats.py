@@ -8,16 +8,7 @@ from eigenbench.datasets.strict_model import StrictModel
 
 
 class PlainFormat(StrictModel):
-    """A format without options.
-
-    Files of numbers: idx (``emnist``: compressed, with transposed images), svmlight, R data, pickled arrays,
-    a matrix beside its labels. Sparse text with lists of
-    labels: ``xmc``, that of the extreme classification repository, and ``lshtc``, that of Kaggle's LSHTC4.
-    Sparse ARFF whose last attributes, as many as there are classes, are 0/1 labels; ARFF with a hierarchy of
-    labels (``hmc``), several files for one part. ``planted_labels``: a recipe of
-    SYNTHETIC documents. Pictures of letters: a parquet table of pixels and the strokes of a pen, in this
-    order. ``arrays``: NumPy's npz.
-    """
+    """A format without options; its reader describes the files."""
 
     reader: Literal[
         "arff",
@@ -146,24 +137,11 @@ class Alphabet(StrictModel):
 
 
 class PrintedFormat(StrictModel):
-    """Images of the characters of a font, rotated or scaled at random.
+    """Images of the characters of a font, rotated by any angle or scaled by a factor between two at random.
 
-    Attributes
-    ----------
-    train, test : Alphabet
-        What each part shows; with a random split, the characters of the one table.
-    rotated : bool
-        Rotate by an angle that is uniform on the circle.
-    scaled : pair of float, optional
-        Scale by a factor that is uniform between the two.
-    size : int
-        Height and width of an image in pixels.
-    extent : float
-        Larger side of the character's bounding box at scale 1, as a share of the image's.
-    blur : float
-        Standard deviation of the Gaussian smoothing, in pixels.
-    seed : int
-        Of all draws.
+    ``train`` and ``test`` are what each part shows; with a random split, the characters of the one table.
+    ``size`` is height and width in pixels, ``extent`` the larger side of a character's bounding box at scale
+    1 as a share of them, ``blur`` the standard deviation of the Gaussian smoothing in pixels.
     """
 
     reader: Literal["printed"]

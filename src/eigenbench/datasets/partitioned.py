@@ -68,18 +68,14 @@ def _named(name: str) -> Iterator[None]:
 
 def _surveyed(readers: Any) -> tuple[int, Collection[Any]]:
     """Return the number of rows, and their labels."""
-    n_rows, files_of = 0, dict[Any, set[str]]()
+    n_rows, labels = 0, set[Any]()
     for number, reader in enumerate(readers, 1):
         for X, y in labelled_blocks(reader):
             n_rows += len(X)
-            for label in np.unique(y).tolist():
-                files_of.setdefault(label, set()).add(reader.name)
+            labels.update(np.unique(y).tolist())
         if number % 20 == 0 or number == len(readers):
-            logger.info("partition %d/%d: %d rows, %d classes", number, len(readers), n_rows, len(files_of))
-    for label, files in files_of.items():
-        if len(files) == 1 < len(readers):
-            logger.info("class %s occurs in one training partition only: %s", label, *files)
-    return n_rows, files_of.keys()
+            logger.info("partition %d/%d: %d rows, %d classes", number, len(readers), n_rows, len(labels))
+    return n_rows, labels
 
 
 def _ordered(name: str, entry: CatalogueEntry, found: Collection[Any]) -> tuple[int, ...] | tuple[str, ...]:

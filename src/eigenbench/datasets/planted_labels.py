@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -14,7 +13,6 @@ from scipy import linalg
 from scipy.optimize import brentq
 from scipy.sparse import csr_array, vstack
 
-from eigenbench.datasets.storage import storage_errors
 from eigenbench.datasets.strict_model import StrictModel
 
 _CHUNK = 4096
@@ -39,23 +37,10 @@ class PlantedLabels(StrictModel):
     find. The labels themselves have no such structure where rows have one label each: their second moment is
     diagonal. X holds 1 + ln(count), rows scaled to unit length.
 
-    Parameters
-    ----------
-    n_rows, n_features, n_labels : int
-        n, d and c. Rows do not depend on how many there are.
-    first_row : int, default=0
-        Number of the first row, a multiple of 4096; later rows are a test set for earlier ones.
-    rank : int
-        Number of topics.
-    nonzeros_per_row : float
-        Expected number of different words in a row; row lengths are log-normal.
-    labels_per_row : float, default=1
-        Expected number of different labels. 1 gives every row exactly one (multiclass).
-    topic_share : float, default=0.3
-        Share of words that come from the topic.
-    column_order : {"random", "frequency"}, default="random"
-        How columns are numbered: at random, or by falling expected frequency.
-    seed : int, default=0
+    Rows do not depend on how many there are; those from ``first_row`` on, a multiple of 4096, are a test set
+    for earlier ones. ``nonzeros_per_row`` and ``labels_per_row`` are expected numbers of different words and
+    labels; row lengths are log-normal, and 1 label gives every row exactly one. Columns are numbered at
+    random or by falling expected ``frequency``.
 
     Examples
     --------
@@ -167,20 +152,17 @@ class PlantedLabels(StrictModel):
         generator = np.random.default_rng([self.seed, 0, int(what == "labels")])
         return generator.permutation(size).astype(np.int32)
 
-    def make(self) -> tuple[csr_array, csr_array]:
-        """Return X (n, d) and the indicator matrix Y (n, c), both float32, in memory."""
-        chunks = list(self.chunks())
-        X, Y = (csr_array(vstack(parts, format="csr")) for parts in zip(*chunks, strict=True))
-        return X, Y
+    def make(self, n_jobs: int | None = None) -> tuple[csr_array, csr_array]:
+        """Return X (n, d) and the indicator matrix Y (n, c), both float32, made by ``n_jobs`` threads.
 
-    def chunks(self, n_jobs: int | None = None) -> Iterator[tuple[csr_array, csr_array]]:
-        """Yield X and Y in blocks of 4096 rows, made by ``n_jobs`` threads; a few are in memory at a time."""
+        Needs 16 bytes of memory for each nonzero, and about 0.2 µs a word and thread.
+        """
         _, _ = self._mean_length, self._extra_labels
         columns = self._numbering("words", self.n_features), self._numbering("labels", self.n_labels)
         jobs = (delayed(self._chunk)(number, *columns) for number in range(-(-self.n_rows // _CHUNK)))
-        yield from Parallel(
-            n_jobs=n_jobs, prefer="threads", return_as="generator", pre_dispatch="2*n_jobs", batch_size=1
-        )(jobs)
+        chunks = Parallel(n_jobs=n_jobs, prefer="threads", batch_size=1)(jobs)
+        X, Y = (csr_array(vstack(parts, format="csr")) for parts in zip(*chunks, strict=True))
+        return X, Y
 
     def _chunk(self, number: int, word: np.ndarray, label: np.ndarray) -> tuple[csr_array, csr_array]:
         generator = np.random.default_rng([self.seed, 1, self.first_row // _CHUNK + number])
@@ -213,59 +195,6 @@ class PlantedLabels(StrictModel):
         Y = _counted(rows, label[place * self.rank + topic], self.n_labels)
         Y.data[:] = 1
         return Y
-
-    def write(self, folder: Path, n_jobs: int | None = None) -> tuple[csr_array, csr_array]:
-        """Make X and Y in files of an existing folder, block by block, and return them memory-mapped.
-
-        Once the folder is removed, the rows stay there as long as they are referred to. Takes 8 bytes on disk
-        for each nonzero and about 0.2 µs a word and thread; memory 4(d + c) bytes and a few chunks. Raises
-        `StorageError` if the files can't be written.
-        """
-        with storage_errors(folder), _CSRFile(folder, "X") as X, _CSRFile(folder, "Y") as Y:
-            for X_chunk, Y_chunk in self.chunks(n_jobs):
-                X.append(X_chunk)
-                Y.append(Y_chunk)
-        return X.mapped(self.n_features), Y.mapped(self.n_labels)
-
-
-class _CSRFile:
-    """A CSR matrix of float32 values and int32 indices, whose rows are appended to files and then mapped.
-
-    Only the row pointers stay in memory. Both index arrays are int32, because scipy would copy the one to the
-    type of the other; that allows 2³¹ - 1 stored values.
-    """
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self._paths = folder / f"{name}.values", folder / f"{name}.columns"
-        self._files = [path.open("wb") for path in self._paths]
-        self._pointers = [np.zeros(1, dtype=np.int32)]
-        self.n_rows = self._n_stored = 0
-
-    def __enter__(self) -> _CSRFile:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for file in self._files:
-            file.close()
-
-    def append(self, block: csr_array) -> None:
-        if self._n_stored + block.nnz > np.iinfo(np.int32).max:
-            raise ValueError("more stored values than 32 bits can number: make the data set smaller")
-        for file, values, dtype in zip(
-            self._files, (block.data, block.indices), (np.float32, np.int32), strict=True
-        ):
-            file.write(np.ascontiguousarray(values, dtype=dtype).data)
-        self._pointers.append((block.indptr[1:] + self._n_stored).astype(np.int32))
-        self._n_stored += block.nnz
-        self.n_rows += block.shape[0]
-
-    def mapped(self, n_columns: int) -> csr_array:
-        values, columns = (
-            np.memmap(path, dtype, "r")
-            for path, dtype in zip(self._paths, (np.float32, np.int32), strict=True)
-        )
-        pieces = (values, columns, np.concatenate(self._pointers))
-        return csr_array(pieces, shape=(self.n_rows, n_columns), copy=False)
 
 
 def recipe_of(dataset: str) -> PlantedLabels:

@@ -148,8 +148,7 @@ def load(name: str, *, data_dir: str | os.PathLike[str] | None = None, split_see
     >>> load("digits")
     Dataset('digits', train (1347, 64), test (450, 64), 10 classes)
     """
-    if not is_current(name, data_dir, remember=True):
-        prepare(name, data_dir=data_dir)
+    prepare(name, data_dir=data_dir)
     return open_prepared(prepared_folder(resolve_data_dir(data_dir), name), split_seed=split_seed)
 
 

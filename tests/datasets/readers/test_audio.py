@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 from sounds import riff, sphere
 
 from eigenbench.datasets import MalformedData
-from eigenbench.datasets.readers.audio import (
+from eigenbench.datasets.readers.speech_corpus import (
     Phone,
     frame_centres,
     mel_cepstra,

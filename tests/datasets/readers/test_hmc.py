@@ -4,7 +4,7 @@ from damage import damaged, read_bytes, reads_or_complains
 from hypothesis import given
 
 from eigenbench.datasets import MalformedData
-from eigenbench.datasets.readers.hmc import read_hmc
+from eigenbench.datasets.readers.arff import read_hmc
 
 HEADER = (
     b"@RELATION 'x'\n\n% a comment\n@ATTRIBUTE a numeric\n@ATTRIBUTE b {w, c}\n@ATTRIBUTE class hierarchical "

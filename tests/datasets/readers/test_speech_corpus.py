@@ -10,8 +10,7 @@ from sounds import riff, sphere
 
 from eigenbench.datasets import MalformedData
 from eigenbench.datasets.archives import pack_tar
-from eigenbench.datasets.readers.audio import mel_cepstra, with_derivatives
-from eigenbench.datasets.readers.speech_corpus import read_speech_corpus
+from eigenbench.datasets.readers.speech_corpus import mel_cepstra, read_speech_corpus, with_derivatives
 
 READ = partial(read_speech_corpus, test_speakers="core_test")
 RATE = 16000

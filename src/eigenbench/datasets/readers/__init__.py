@@ -5,11 +5,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from eigenbench.datasets.catalogue import CatalogueEntry, Part
-from eigenbench.datasets.readers.arff import read_arff
+from eigenbench.datasets.readers.arff import read_arff, read_hmc
 from eigenbench.datasets.readers.arrays import read_arrays
 from eigenbench.datasets.readers.delimited import read_matrix_and_labels, read_table
 from eigenbench.datasets.readers.gisette import read_gisette_rebuilt
-from eigenbench.datasets.readers.hmc import read_hmc
 from eigenbench.datasets.readers.idx import read_emnist, read_idx
 from eigenbench.datasets.readers.letters import read_handwritten_letters
 from eigenbench.datasets.readers.matlab import read_mat

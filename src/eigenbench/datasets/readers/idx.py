@@ -13,20 +13,36 @@ from eigenbench.datasets.readers.raw_rows import RawRows, read_expanded
 _UINT8 = 0x08
 
 
+_LARGEST_IDX = 1 << 30
+"""Most bytes that a compressed file may expand to; the largest of EMNIST has 547 MB."""
+
+
 def read_idx(images: Path, labels: Path) -> RawRows:
     """Read uncompressed idx files of unsigned bytes: images of 2 or more dimensions, and their labels.
 
     Raises `MalformedData` for a wrong header, a file shorter or longer than its header says, or not as many
     labels as images.
     """
-    pixels, codes = read_idx_array(images), read_idx_array(labels)
-    if pixels.ndim < 2 or codes.ndim != 1:
-        raise MalformedData(
-            images.name, "header", f"images have {pixels.ndim} dimensions and labels {codes.ndim}"
-        )
-    if len(pixels) != len(codes):
-        raise MalformedData(labels.name, "header", f"{len(codes)} labels for {len(pixels)} images")
-    return RawRows(pixels.reshape(len(pixels), prod(pixels.shape[1:])), codes.astype(np.int64))
+    return _labelled(labels, read_idx_array(images), read_idx_array(labels))
+
+
+def read_emnist(images: Path, labels: Path) -> RawRows:
+    """Read gzip-compressed idx files of EMNIST, whose images are transposed, and turn the images upright.
+
+    Raises `MalformedData` as `read_idx`, and for damaged compression.
+    """
+    pixels, codes = (
+        parse_idx(path.name, read_expanded(path, gzip.open, _LARGEST_IDX)) for path in (images, labels)
+    )
+    return _labelled(labels, pixels, codes, transposed=True)
+
+
+def _labelled(path: Path, images: np.ndarray, labels: np.ndarray, transposed: bool = False) -> RawRows:
+    if images.ndim < 2 or labels.ndim != 1 or len(images) != len(labels):
+        problem = f"labels of shape {labels.shape} for images of shape {images.shape}"
+        raise MalformedData(path.name, "header", problem)
+    upright = np.ascontiguousarray(images.swapaxes(1, -1)) if transposed else images
+    return RawRows(upright.reshape(len(images), prod(images.shape[1:])), labels.astype(np.int64))
 
 
 def read_idx_array(path: Path) -> np.ndarray:
@@ -51,23 +67,3 @@ def parse_idx(name: str, data: bytes) -> np.ndarray:
         return np.frombuffer(data, dtype=np.uint8, offset=start).reshape(shape)
     except ValueError as error:  # more dimensions than numpy has, or sizes that only fit with a zero
         raise MalformedData(name, "header", str(error)) from error
-
-
-_LARGEST_IDX = 1 << 30
-"""Most bytes that a compressed file may expand to; the largest of EMNIST has 547 MB."""
-
-
-def read_emnist(images: Path, labels: Path) -> RawRows:
-    """Read gzip-compressed idx files of EMNIST, whose images are transposed, and turn the images upright.
-
-    Raises `MalformedData` as `read_idx`, and for damaged compression or images that aren't matrices.
-    """
-    pixels, codes = (
-        parse_idx(path.name, read_expanded(path, gzip.open, _LARGEST_IDX)) for path in (images, labels)
-    )
-    if pixels.ndim != 3 or codes.ndim != 1 or len(pixels) != len(codes):
-        raise MalformedData(
-            labels.name, "header", f"labels of shape {codes.shape} for images of shape {pixels.shape}"
-        )
-    upright = np.ascontiguousarray(pixels.transpose(0, 2, 1))
-    return RawRows(upright.reshape(len(pixels), prod(pixels.shape[1:])), codes.astype(np.int64))

@@ -1,6 +1,5 @@
 """SYNTHETIC documents with planted labels, made from a recipe."""
 
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -9,21 +8,18 @@ from pydantic import ValidationError
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.planted_labels import PlantedLabels
 from eigenbench.datasets.readers.raw_rows import RawRows
-from eigenbench.datasets.storage import TEMPORARY_PREFIX
 
 
 def read_planted_labels(path: Path) -> RawRows:
     """Make the rows of a recipe, which is JSON with the parameters of `PlantedLabels`.
 
-    The float32 features are in memory-mapped files that are already deleted, so that they take no memory and
-    vanish with the last reference. Labels are a uint8 indicator, also where rows have one label each. Raises
-    `MalformedData` if the file isn't a recipe.
+    Labels are a uint8 indicator, also where rows have one label each. Raises `MalformedData` if the file
+    isn't a recipe.
     """
     try:
         recipe = PlantedLabels.model_validate_json(path.read_bytes())
     except ValidationError as error:
         problem = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
         raise MalformedData(path.name, "recipe", problem) from error
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=TEMPORARY_PREFIX) as folder:
-        X, Y = recipe.write(Path(folder))
-        return RawRows(X, Y.astype(np.uint8))
+    X, Y = recipe.make()
+    return RawRows(X, Y.astype(np.uint8))

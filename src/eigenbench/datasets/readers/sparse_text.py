@@ -7,7 +7,6 @@ VW or XMC.
 
 import re
 from array import array
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,6 @@ PAIRS = rb"((?:\s+\d{1,9}:" + NUMBER + rb")*)\s*"
 _SVMLIGHT = re.compile(rb"(" + NUMBER + rb")" + PAIRS)
 _VW = re.compile(rb"(" + NUMBER + rb")\s+\|((?:\s+\d{1,9}(?::" + NUMBER + rb")?)*)\s*")
 _WITHOUT_VALUE = re.compile(rb"(\s\d+)(?=\s|$)")
-_LINES_PER_BLOCK = 1 << 14
 _XMC_HEADER = re.compile(rb"\s*(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})\s*")
 _XMC = re.compile(rb"((?:\d{1,9}(?:,\d{1,9})*)?)" + PAIRS)
 _LSHTC = re.compile(rb"(\d{1,9}(?:, ?\d{1,9})*)" + PAIRS)
@@ -29,71 +27,60 @@ _LSHTC_HEADER = re.compile(rb"[A-Za-z\", ]+\s*")
 _LARGEST_ID = 10**9
 
 
-class PairLines:
-    """Index:value pairs of one line after the other, gathered into a CSR matrix of 8 bytes a pair.
+class _Rows:
+    """Rows of a text file, gathered into a CSR matrix of 8 bytes a value.
 
-    ``first_index`` is the index of the first column; ``ascending`` says whether the format wants the indices
-    of a line in this order, else they may come in any.
+    ``first`` is the index of the first column, ``what`` the columns in messages; ``ascending`` says whether
+    the format wants the indices of a line in this order, else they may come in any.
     """
 
-    def __init__(self, path: Path, *, n_columns: int, first_index: int, ascending: bool = False):
-        self._path, self._n_columns, self._first, self._ascending = path, n_columns, first_index, ascending
-        self._lengths: list[int] = []
-        self._columns: list[np.ndarray] = []
-        self._values: list[np.ndarray] = []
-        self._lines: list[tuple[np.ndarray, np.ndarray]] = []
+    def __init__(
+        self, path: Path, n_columns: int, *, first: int = 0, ascending: bool = False, what: str = "indices"
+    ):
+        self._path, self._n_columns, self._first = path, n_columns, first
+        self._ascending, self._what = ascending, what
+        self._columns, self._values, self._ends = array("i"), array("f"), array("q", [0])
 
     def __len__(self) -> int:
-        return len(self._lengths)
+        return len(self._ends) - 1
 
-    def add(self, number: int, line: bytes, pairs: bytes) -> None:
-        """Take the ``pairs`` of a line, already known to be of that form.
-
-        Raises `MalformedData` for an index twice, out of range or, where that matters, out of order.
-        """
+    def add_pairs(self, number: int, line: bytes, pairs: bytes) -> None:
+        """Take the pairs ``index:value …`` of a line, already known to be of that form."""
         numbers = np.array(pairs.replace(b":", b" ").split(), dtype=np.float64)
-        columns = numbers[::2].astype(np.int64) - self._first
-        values = numbers[1::2]
-        if not self._ascending and (np.diff(columns) < 0).any():
+        self.add(number, line, numbers[::2].astype(np.int64), numbers[1::2])
+
+    def add_labels(self, number: int, line: bytes, labels: bytes) -> None:
+        """Take the labels ``l,l…`` of a line, each with the value 1."""
+        columns = np.array(labels.split(b",") if labels else [], dtype=np.int64)
+        self.add(number, line, columns, np.ones(len(columns)))
+
+    def add(self, number: int, line: bytes, indices: np.ndarray, values: np.ndarray) -> None:
+        """Add a row; raise `MalformedData` for an index twice, out of range or not ascending as it should."""
+        columns = indices - self._first
+        if not self._ascending:
             order = np.argsort(columns, kind="stable")
             columns, values = columns[order], values[order]
-        if len(columns):
-            self._check(number, line, columns)
-        with np.errstate(over="ignore"):
-            self._lines.append((columns.astype(np.int32), values.astype(np.float32)))
-        self._lengths.append(len(columns))
-        if len(self._lines) == _LINES_PER_BLOCK:
-            self._pack()
-
-    def matrix(self) -> csr_array:
-        """Return all lines as float32 rows of shape (n, n_columns)."""
-        self._pack()
-        ends = np.cumsum([0, *self._lengths])
-        values, columns = np.concatenate(self._values), np.concatenate(self._columns)
-        return csr_array((values, columns, ends), shape=(len(self), self._n_columns))
-
-    def _check(self, number: int, line: bytes, columns: np.ndarray) -> None:
-        if columns[0] < 0 or columns[-1] >= self._n_columns or (np.diff(columns) <= 0).any():
+        if len(columns) and (
+            columns[0] < 0 or columns[-1] >= self._n_columns or (np.diff(columns) <= 0).any()
+        ):
             rule = "ascend" if self._ascending else "differ and be"
             allowed = f"from {self._first} to {self._first + self._n_columns - 1}"
-            raise MalformedData(
-                self._path.name, f"line {number}", f"indices must {rule} {allowed}: {line[:60]!r}"
-            )
+            problem = f"{self._what} must {rule} {allowed}: {line[:60]!r}"
+            raise MalformedData(self._path.name, f"line {number}", problem)
+        with np.errstate(over="ignore"):
+            self._values.frombytes(values.astype(np.float32).tobytes())
+        self._columns.frombytes(columns.astype(np.int32).tobytes())
+        self._ends.append(len(self._columns))
 
-    def _pack(self) -> None:
-        columns, values = zip(*self._lines, strict=True) if self._lines else ((), ())
-        self._columns.append(_joined(columns, np.int32))
-        self._values.append(_joined(values, np.float32))
-        self._lines.clear()
-
-
-def _joined(arrays: Sequence[np.ndarray], dtype: type) -> np.ndarray:
-    return np.concatenate([np.empty(0, dtype), *arrays])
+    def matrix(self) -> csr_array:
+        """Return all rows as float32 of shape (n, n_columns)."""
+        values, columns = np.array(self._values), np.array(self._columns)
+        return csr_array((values, columns, np.array(self._ends)), shape=(len(self), self._n_columns))
 
 
 def read_svmlight(path: Path, *, n_features: int) -> RawRows:
     """Read svmlight text with ascending indices from 1; see `_read` for the rest."""
-    return _read(path, _SVMLIGHT, PairLines(path, n_columns=n_features, first_index=1, ascending=True))
+    return _read(path, _SVMLIGHT, _Rows(path, n_features, first=1, ascending=True))
 
 
 def read_vw(path: Path, *, n_features: int, first_index: int) -> RawRows:
@@ -101,10 +88,10 @@ def read_vw(path: Path, *, n_features: int, first_index: int) -> RawRows:
 
     Indices may come in any order, and one without a value has the value 1.
     """
-    return _read(path, _VW, PairLines(path, n_columns=n_features, first_index=first_index))
+    return _read(path, _VW, _Rows(path, n_features, first=first_index))
 
 
-def _read(path: Path, pattern: re.Pattern[bytes], pairs: PairLines) -> RawRows:
+def _read(path: Path, pattern: re.Pattern[bytes], pairs: _Rows) -> RawRows:
     """Read one example per line, whose groups are the label and the index:value pairs.
 
     Returns float32 CSR features and int64 labels. Raises `MalformedData` with the number of a line of another
@@ -119,7 +106,9 @@ def _read(path: Path, pattern: re.Pattern[bytes], pairs: PairLines) -> RawRows:
                     path.name, f"line {number}", f"{line[:60]!r} is not 'label index:value …'"
                 )
             labels.append(float(match[1]))
-            pairs.add(number, line, _WITHOUT_VALUE.sub(rb"\1:1", match[2]) if pattern is _VW else match[2])
+            pairs.add_pairs(
+                number, line, _WITHOUT_VALUE.sub(rb"\1:1", match[2]) if pattern is _VW else match[2]
+            )
     if not labels:
         raise MalformedData(path.name, "line 1", "the file is empty")
     return RawRows(pairs.matrix(), integer_labels(path, np.array(labels)))
@@ -139,19 +128,18 @@ def read_xmc(path: Path) -> RawRows:
         if header is None:
             raise MalformedData(path.name, "line 1", f"{first[:60]!r} is not 'rows features labels'")
         n_rows, n_features, n_labels = (int(group) for group in header.groups())
-        pairs = PairLines(path, n_columns=n_features, first_index=0)
-        labels = _LabelLists(path, n_labels)
+        pairs, labels = _Rows(path, n_features), _Rows(path, n_labels, what="labels")
         for number, line in enumerate(lines, start=2):
             match = _XMC.fullmatch(line)
             if match is None or not line.strip():
                 raise MalformedData(path.name, f"line {number}", f"{line[:60]!r} is not 'l,l… i:v i:v …'")
             if len(pairs) == n_rows:
                 raise MalformedData(path.name, f"line {number}", f"more rows than the {n_rows} of line 1")
-            labels.add(number, line, match[1])
-            pairs.add(number, line, match[2])
+            labels.add_labels(number, line, match[1])
+            pairs.add_pairs(number, line, match[2])
     if len(pairs) < n_rows or not n_rows:
         raise MalformedData(path.name, "end of file", f"{len(pairs)} rows, line 1 says {n_rows}")
-    return RawRows(pairs.matrix(), labels.indicator())
+    return RawRows(pairs.matrix(), labels.matrix().astype(np.uint8))
 
 
 def read_lshtc(path: Path) -> RawRows:
@@ -162,8 +150,7 @@ def read_lshtc(path: Path) -> RawRows:
     named by theirs. Raises `MalformedData` with the line for another form, an id or label there twice, or no
     rows.
     """
-    pairs = PairLines(path, n_columns=_LARGEST_ID, first_index=0)
-    labels = _LabelLists(path, _LARGEST_ID)
+    pairs, labels = _Rows(path, _LARGEST_ID), _Rows(path, _LARGEST_ID, what="labels")
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             match = _LSHTC.fullmatch(line)
@@ -171,35 +158,12 @@ def read_lshtc(path: Path) -> RawRows:
                 if number == 1 and _LSHTC_HEADER.fullmatch(line):
                     continue
                 raise MalformedData(path.name, f"line {number}", f"{line[:60]!r} is not 'l, l… i:v i:v …'")
-            labels.add(number, line, match[1])
-            pairs.add(number, line, match[2])
+            labels.add_labels(number, line, match[1])
+            pairs.add_pairs(number, line, match[2])
     if not len(pairs):
         raise MalformedData(path.name, "line 1", "no rows")
-    indicator, names = _without_gaps(labels.indicator())
+    indicator, names = _without_gaps(labels.matrix().astype(np.uint8))
     return RawRows(_without_gaps(pairs.matrix())[0], indicator, tuple(map(str, names)))
-
-
-class _LabelLists:
-    """Lists of labels, one a line, gathered into an indicator."""
-
-    def __init__(self, path: Path, n_labels: int):
-        self._path, self._n_labels = path, n_labels
-        self._columns, self._ends = array("i"), array("q", [0])
-
-    def add(self, number: int, line: bytes, text: bytes) -> None:
-        """Take the labels of a line; raise `MalformedData` for one that is there twice or out of range."""
-        labels = sorted(map(int, text.split(b","))) if text else []
-        if len(set(labels)) < len(labels) or (labels and labels[-1] >= self._n_labels):
-            problem = f"labels must differ and be from 0 to {self._n_labels - 1}: {line[:60]!r}"
-            raise MalformedData(self._path.name, f"line {number}", problem)
-        self._columns.extend(labels)
-        self._ends.append(len(self._columns))
-
-    def indicator(self) -> csr_array:
-        """Return the uint8 indicator of shape (n, n_labels)."""
-        columns, ends = np.asarray(self._columns, dtype=np.int32), np.asarray(self._ends)
-        shape = (len(ends) - 1, self._n_labels)
-        return csr_array((np.ones(len(columns), np.uint8), columns, ends), shape=shape)
 
 
 def _without_gaps(matrix: csr_array) -> tuple[csr_array, np.ndarray]:

@@ -1,25 +1,27 @@
-"""A corpus of read speech in the layout of TIMIT, as frames of cepstra with phone states."""
+"""Read speech in the layout of TIMIT, as frames of mel-frequency cepstra with phone states.
+
+Recordings are RIFF ``.wav`` or NIST SPHERE, which is parsed here because libsndfile (soundfile) takes a
+truncated recording for a shorter one; cepstra are computed here because librosa and python_speech_features
+define filters, window or logarithm differently.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+import re
+import struct
+import wave
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.fft import dct, rfft
 
 from eigenbench.datasets.archives import tar_members
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.audio import (
-    frame_centres,
-    mel_cepstra,
-    parse_phones,
-    parse_recording,
-    phone_states,
-    with_context,
-    with_derivatives,
-)
 from eigenbench.datasets.readers.raw_rows import RawRows
 
 #: Eleven frames: this one and five on either side.
@@ -42,6 +44,22 @@ _TEST_SPEAKERS = {"core_test": frozenset(_CORE_TEST.split()), "development": fro
 
 _LARGEST_CORPUS = 1 << 34
 _LOWEST_RATE = 8000
+
+_SPHERE_MAGIC = b"NIST_1A\n"
+_SPHERE_FIELD = re.compile(r"(\w+) -(?:i ([+-]?\d{1,18})|r (\S+)|s\d{1,4} (.*))", re.ASCII)
+_LARGEST_HEADER = 1 << 16
+_CONVERT = "convert it, for example with 'sph2pipe -f wav', and put the result in its place"
+_N_STATES = 3
+
+WINDOW_SECONDS = 0.025
+HOP_SECONDS = 0.010
+_PRE_EMPHASIS = 0.97
+_N_FILTERS = 26
+_DERIVATIVE_RADIUS = 2
+
+#: Energies of a filter below this, in units of squared 16-bit steps, count as silence.
+_ENERGY_FLOOR = 1.0
+_PHONE = re.compile(rb"(\d{1,12})[ \t]+(\d{1,12})[ \t]+([!-~]{1,20})\s*")
 
 
 def read_speech_corpus(
@@ -125,3 +143,204 @@ def _frames(
     cepstra = mel_cepstra(recording.samples, recording.rate)
     labels, covered = phone_states(phones, frame_centres(len(recording.samples), recording.rate))
     return with_derivatives(cepstra).astype(np.float32), labels, covered, recording.rate
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One channel of sound: int16 samples of shape (n,), and how many make a second."""
+
+    samples: np.ndarray
+    rate: int
+
+
+@dataclass(frozen=True)
+class Phone:
+    """A phone and its first sample and the one after its last."""
+
+    start: int
+    end: int
+    label: str
+
+
+def parse_recording(name: str, content: bytes) -> Recording:
+    """Read a recording in whichever of the two formats its first bytes show; TIMIT's ``.wav`` are SPHERE.
+
+    Raises `MalformedData` for another format or coding, several channels, or fewer samples than the header
+    says; for a compressed file with the way to convert it.
+    """
+    stream = io.BytesIO(content)
+    if content.startswith(_SPHERE_MAGIC):
+        return _read_sphere(name, stream)
+    if content.startswith(b"RIFF"):
+        return _read_riff(name, stream)
+    magic = content[: len(_SPHERE_MAGIC)]
+    raise MalformedData(name, "byte 0", f"{magic!r} starts neither a RIFF nor a NIST SPHERE file")
+
+
+def parse_phones(name: str, content: bytes) -> tuple[Phone, ...]:
+    """Read a ``.phn`` file: lines ``start end phone``, in samples, in order of time; there can be gaps.
+
+    Raises `MalformedData` with the line's number for another form, an empty or overlapping phone, or no
+    phones.
+    """
+    phones: list[Phone] = []
+    for number, line in enumerate(io.BytesIO(content), start=1):
+        match = _PHONE.fullmatch(line)
+        if match is None:
+            raise MalformedData(name, f"line {number}", f"{line[:60]!r} is not 'start end phone'")
+        phone = Phone(int(match[1]), int(match[2]), match[3].decode("ascii"))
+        before = phones[-1].end if phones else 0
+        if not before <= phone.start < phone.end:
+            problem = f"{line[:60]!r} must start at {before} or later and end after its start"
+            raise MalformedData(name, f"line {number}", problem)
+        phones.append(phone)
+    if not phones:
+        raise MalformedData(name, "line 1", "no phones")
+    return tuple(phones)
+
+
+def phone_states(
+    phones: Sequence[Phone], moments: NDArray[np.int64]
+) -> tuple[NDArray[np.str_], NDArray[np.bool_]]:
+    """Label moments, which are sample numbers, with phone and third of the phone: ``"aa_1"`` to ``"aa_3"``.
+
+    Hidden Markov models give phones three states, begin, middle and end. Here they are thirds of equal
+    length, since no alignment comes with the data. The second array says whether a phone covers the moment;
+    where none does, its label is arbitrary. ``phones`` are in order of time, at least one.
+    """
+    starts = np.array([phone.start for phone in phones])
+    ends = np.array([phone.end for phone in phones])
+    names = np.array([f"{phone.label}_{state + 1}" for phone in phones for state in range(_N_STATES)])
+    phone = np.maximum(np.searchsorted(starts, moments, side="right") - 1, 0)
+    third = _N_STATES * (moments - starts[phone]) // (ends[phone] - starts[phone])
+    labels = names[_N_STATES * phone + np.clip(third, 0, _N_STATES - 1)]
+    return labels, (moments >= starts[phone]) & (moments < ends[phone])
+
+
+def _read_riff(name: str, stream: io.BytesIO) -> Recording:
+    try:
+        with wave.open(stream) as sound:
+            width, channels, n = sound.getsampwidth(), sound.getnchannels(), sound.getnframes()
+            rate = sound.getframerate()
+            if (width, channels) != (2, 1) or rate == 0:
+                problem = f"{channels} channels of {8 * width} bits at {rate} Hz instead of one of 16"
+                raise MalformedData(name, "header", problem)
+            data = sound.readframes(min(n, stream.getbuffer().nbytes))
+    except (wave.Error, EOFError, RuntimeError, ValueError, struct.error, OverflowError) as error:
+        raise MalformedData(name, "header", str(error) or type(error).__name__) from error
+    return Recording(_samples(name, data, n, "<i2"), rate)
+
+
+def _read_sphere(name: str, stream: io.BytesIO) -> Recording:
+    fields = _sphere_header(name, stream)
+    coding = fields.get("sample_coding", "pcm")
+    if coding != "pcm":
+        raise MalformedData(name, "header", f"sample_coding is {coding!r} instead of 'pcm'", _CONVERT)
+    wanted = {"channel_count": 1, "sample_n_bytes": 2}
+    for field, value in wanted.items():
+        if fields.get(field, value) != value:
+            raise MalformedData(name, "header", f"{field} is {fields[field]!r} instead of {value}")
+    order = {"01": "<i2", "10": ">i2"}.get(str(fields.get("sample_byte_format")))
+    n, rate = fields.get("sample_count"), fields.get("sample_rate")
+    if order is None or not isinstance(n, int) or not isinstance(rate, int) or n < 0 or rate <= 0:
+        needed = ("sample_byte_format", "sample_count", "sample_rate")
+        problem = ", ".join(f"{field} is {fields.get(field)!r}" for field in needed)
+        raise MalformedData(name, "header", problem)
+    return Recording(_samples(name, stream.read(), n, order), rate)
+
+
+def _sphere_header(name: str, stream: io.BytesIO) -> dict[str, int | str]:
+    """Return the fields of the header, reals as text, and leave the stream at the first sample."""
+    stream.seek(len(_SPHERE_MAGIC))
+    line = stream.readline(32)
+    length = int(line) if re.fullmatch(rb" *\d{1,7}\n", line) else 0
+    if not len(_SPHERE_MAGIC) + len(line) < length <= _LARGEST_HEADER:
+        raise MalformedData(name, "line 2", f"{line!r} is no length of a header")
+    rest = stream.read(length - stream.tell())
+    text, end, _ = rest.decode("latin-1").partition("\nend_head")
+    if not end or stream.tell() != length:
+        raise MalformedData(name, "header", f"no 'end_head' within {length} bytes")
+    fields: dict[str, int | str] = {}
+    for number, entry in enumerate(text.split("\n"), start=3):
+        if not entry.strip() or entry.startswith(";"):
+            continue
+        match = _SPHERE_FIELD.fullmatch(entry.rstrip())
+        if match is None:
+            raise MalformedData(name, f"line {number}", f"{entry[:60]!r} is not 'name -type value'")
+        field, whole, real, characters = match.groups()
+        fields[field] = int(whole) if whole is not None else real if real is not None else characters
+    return fields
+
+
+def _samples(name: str, data: bytes, n: int, dtype: str) -> np.ndarray:
+    if len(data) < 2 * n:
+        raise MalformedData(name, "samples", f"{len(data) // 2} of {n} that the header announces")
+    return np.frombuffer(data, dtype=dtype, count=n).astype(np.int16)
+
+
+def frame_centres(n_samples: int, rate: int) -> NDArray[np.int64]:
+    """Return the sample at the middle of every frame; only whole windows make a frame."""
+    window, hop = round(WINDOW_SECONDS * rate), round(HOP_SECONDS * rate)
+    n_frames = max(0, 1 + (n_samples - window) // hop)
+    return np.arange(n_frames) * hop + window // 2
+
+
+def mel_cepstra(samples: NDArray[np.int16], rate: int, n_cepstra: int = 13) -> NDArray[np.float64]:
+    """Compute mel-frequency cepstral coefficients of a sound, one row a frame, the zeroth (loudness) first.
+
+    Windows of 25 ms every 10 ms, pre-emphasis 0.97, Hamming window, power spectrum, 26 triangular filters
+    whose corners are equally spaced on the mel scale between 0 and half the rate, logarithm, orthonormal
+    cosine transform. The definition is that of S. Davis and P. Mermelstein, "Comparison of parametric
+    representations for monosyllabic word recognition", IEEE Trans. ASSP, 1980. ``rate``: at least 8,000.
+    """
+    window, hop = round(WINDOW_SECONDS * rate), round(HOP_SECONDS * rate)
+    sound = samples.astype(np.float64)
+    sound[1:] -= _PRE_EMPHASIS * samples[:-1]
+    if len(sound) < window:
+        return np.empty((0, n_cepstra))
+    frames = np.lib.stride_tricks.sliding_window_view(sound, window)[::hop] * np.hamming(window)
+    size = 1 << (window - 1).bit_length()
+    power = np.abs(rfft(frames, size, axis=1)) ** 2 / size
+    energies = np.maximum(power @ mel_filters(size, rate).T, _ENERGY_FLOOR)
+    return dct(np.log(energies), norm="ortho", axis=1)[:, :n_cepstra]
+
+
+def mel_filters(size: int, rate: int) -> NDArray[np.float64]:
+    """Return the weights of the triangular filters over the bins of a spectrum, (26, size // 2 + 1)."""
+    highest = 2595 * np.log10(1 + rate / 2 / 700)
+    corners = 700 * (10 ** (np.linspace(0, highest, _N_FILTERS + 2) / 2595) - 1)
+    frequencies = np.arange(size // 2 + 1) * (rate / size)
+    rising = (frequencies - corners[:-2, None]) / np.diff(corners)[:-1, None]
+    falling = (corners[2:, None] - frequencies) / np.diff(corners)[1:, None]
+    return np.clip(np.minimum(rising, falling), 0, None)
+
+
+def with_derivatives(cepstra: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Append first and second derivatives in time, (n, c) → (n, 3c).
+
+    A derivative is the slope of a regression line over two frames on either side; the ends stand for those
+    beyond.
+    """
+    first = _slope(cepstra)
+    return np.hstack([cepstra, first, _slope(first)])
+
+
+def _slope(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    n, radius = len(values), _DERIVATIVE_RADIUS
+    if n == 0:
+        return values
+    padded = np.pad(values, ((radius, radius), (0, 0)), mode="edge")
+    steps = range(1, radius + 1)
+    sums = sum(t * (padded[radius + t : radius + t + n] - padded[radius - t : radius - t + n]) for t in steps)
+    return np.asarray(sums) / (2 * sum(t * t for t in steps))
+
+
+def with_context(frames: NDArray[np.floating], radius: int, out: NDArray[np.floating]) -> None:
+    """Write every frame with ``radius`` neighbours on either side, in order of time, into a row of ``out``.
+
+    The first and the last frame of the recording stand for those beyond.
+    """
+    n, width = frames.shape
+    padded = np.pad(frames, ((radius, radius), (0, 0)), mode="edge")
+    for position in range(2 * radius + 1):
+        out[:, position * width : (position + 1) * width] = padded[position : position + n]

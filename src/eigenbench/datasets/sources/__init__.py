@@ -4,12 +4,14 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Tag
 
-from eigenbench.datasets.sources.folder import FolderSource
-from eigenbench.datasets.sources.local_files import InstalledSource, MirrorSource, PathSource
-from eigenbench.datasets.sources.package import PackageSource
-from eigenbench.datasets.sources.partition_list import PartitionsSource
-from eigenbench.datasets.sources.sdist import SdistSource
-from eigenbench.datasets.sources.url import UrlSource
+from eigenbench.datasets.sources.local import (
+    FolderSource,
+    InstalledSource,
+    MirrorSource,
+    PartitionsSource,
+    PathSource,
+)
+from eigenbench.datasets.sources.remote import PackageSource, SdistSource, UrlSource
 
 __all__ = [
     "AnySource",

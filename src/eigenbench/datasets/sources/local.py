@@ -1,0 +1,211 @@
+"""Files that are on this machine already, or that partitions name: nothing is downloaded."""
+
+import hashlib
+import lzma
+import os
+import tarfile
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+from typing import Annotated, BinaryIO
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+
+from eigenbench.datasets.archives import copy_tar_member
+from eigenbench.datasets.card import PartitionList, PartitionRecord
+from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.sources.source import (
+    RelativePath,
+    Source,
+    SourceUnavailable,
+    StagingArea,
+    mirror_folder,
+    readable,
+)
+from eigenbench.datasets.storage import FileSums, filesystem_of, partition_sum, sha256_of, stamp_of
+
+
+class MirrorSource(Source):
+    """A file below the folder that ``EIGENBENCH_MIRROR`` names.
+
+    With ``member`` the file is a tar compressed by xz, and this the path inside it.
+    """
+
+    mirror: RelativePath
+    member: RelativePath | None = None
+
+    def __str__(self) -> str:
+        return f"mirror {self.mirror}" + (f" {self.member}" if self.member else "")
+
+    def obtain(self, staging: StagingArea, limit: int) -> Path:
+        """Return the file's path in the mirror, or that of a copy of the member of a tar there."""
+        path = readable(mirror_folder() / self.mirror)
+        if self.member is None:
+            return path
+        target = staging.folder / "member"
+        if not copy_tar_member(path, lzma.open, self.member, target, limit):
+            raise SourceUnavailable(f"{path} has no member {self.member}")
+        return target
+
+    def own_sum(self, sums: FileSums) -> str:
+        """Return the sum of the whole file."""
+        return sums.of_file(readable(mirror_folder() / self.mirror), name=str(self))
+
+
+class PathSource(Source):
+    """A file of the user's own, in the folder of the catalogue that names it."""
+
+    path: RelativePath
+
+    @field_validator("path")
+    @classmethod
+    def _beside_the_catalogue(cls, path: str, info: ValidationInfo) -> str:
+        return str((info.context or {}).get("folder", Path()) / path)
+
+    def __str__(self) -> str:
+        return f"path {self.path}"
+
+    def obtain(self, staging: StagingArea, limit: int) -> Path:
+        """Return the file's path."""
+        return readable(Path(self.path))
+
+    def own_sum(self, sums: FileSums) -> str:
+        """Return the sum of the file."""
+        return sums.of_file(readable(Path(self.path)), name=str(self))
+
+
+class InstalledSource(Source):
+    """A data file that an installed package ships; the package is not imported."""
+
+    installed: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.]+$")]
+    member: RelativePath
+
+    def __str__(self) -> str:
+        return f"installed {self.installed} {self.member}"
+
+    def obtain(self, staging: StagingArea, limit: int) -> Path:
+        """Return the file's path inside the package."""
+        spec = find_spec(self.installed.partition(".")[0])
+        if spec is None or not spec.submodule_search_locations:
+            raise SourceUnavailable(f"package {self.installed} is not installed")
+        return readable(Path(next(iter(spec.submodule_search_locations))) / self.member)
+
+
+class FolderSource(Source):
+    """A folder below the one that ``EIGENBENCH_MIRROR`` names, of which files are packed into one tar.
+
+    Names are relative to the folder and sorted; times, owners and modes are fixed, so that the same files
+    give the same bytes. Links are not followed. ``suffixes`` are ends of the names to take, in small letters;
+    capitals match as well.
+    """
+
+    folder: RelativePath
+    suffixes: Annotated[tuple[str, ...], Field(min_length=1)]
+
+    def __str__(self) -> str:
+        return f"folder {self.folder}"
+
+    def obtain(self, staging: StagingArea, limit: int) -> Path:
+        """Pack the files into a tar and return its path."""
+        folder, names = self._files()
+        size = sum((folder / name).stat().st_size for name in names)
+        if size > limit:
+            raise MalformedData(self.folder, "files", f"{size} bytes in all, more than {limit}")
+        packed = staging.folder / f"{folder.name}.tar"
+        staging.say(f"packing {len(names)} files of {folder}")
+        with packed.open("wb") as stream:
+            _write_tar(folder, names, stream)
+        return packed
+
+    def own_sum(self, sums: FileSums) -> str:
+        """Return the sum of the names and sums of the files; one that was touched has all read."""
+        folder, names = self._files()
+        stamp = _digest(f"{name} {stamp_of(folder / name)}\n" for name in names)
+        return sums.of(
+            str(self), stamp, lambda: _digest(f"{name} {sha256_of(folder / name)}\n" for name in names)
+        )
+
+    def _files(self) -> tuple[Path, list[str]]:
+        """Return the folder and the sorted names of its files, relative to it."""
+        folder = mirror_folder() / self.folder
+        if not folder.is_dir():
+            raise SourceUnavailable(f"no folder {folder}")
+        names = sorted(_names_below(str(folder), "", self.suffixes), key=lambda name: name.split("/"))
+        if not names:
+            raise SourceUnavailable(f"no file with suffix {' or '.join(self.suffixes)} below {folder}")
+        return folder, names
+
+
+def _digest(lines: Iterable[str]) -> str:
+    return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
+
+
+def _names_below(folder: str, prefix: str, suffixes: tuple[str, ...]) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _names_below(entry.path, f"{prefix}{entry.name}/", suffixes)
+            elif entry.is_file(follow_symlinks=False) and Path(entry.name).suffix.lower() in suffixes:
+                yield prefix + entry.name
+
+
+def _write_tar(folder: Path, names: list[str], stream: BinaryIO) -> None:
+    with tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as tar:
+        for name in names:
+            info = tarfile.TarInfo(name)
+            with (folder / name).open("rb") as content:
+                info.size = os.fstat(content.fileno()).st_size
+                tar.addfile(info, content)
+
+
+def _readable_place(pattern: str) -> str:
+    if "://" not in pattern and (not pattern or "\\" in pattern or ".." in PurePosixPath(pattern).parts):
+        raise ValueError(f"{pattern!r} is neither a path without '..' nor a URL")
+    return pattern
+
+
+class PartitionsSource(Source):
+    """Parquet or .npy files that stay where they are: the file made of them lists their sums.
+
+    ``partitions`` is their names with ``*`` and ``?``: a path, from the folder of the catalogue on unless it
+    is absolute, or a URL that fsspec knows.
+    """
+
+    partitions: Annotated[str, AfterValidator(_readable_place)]
+
+    @field_validator("partitions")
+    @classmethod
+    def _beside_the_catalogue(cls, pattern: str, info: ValidationInfo) -> str:
+        return pattern if "://" in pattern else str((info.context or {}).get("folder", Path()) / pattern)
+
+    def __str__(self) -> str:
+        return f"partitions {self.partitions}"
+
+    def obtain(self, staging: StagingArea, limit: int) -> Path:
+        """Write the list of the partitions and return its path."""
+        staging.say(f"reading the sums of {self.partitions}")
+        path = staging.folder / "listing.json"
+        path.write_bytes(self._list(staging.sums))
+        return path
+
+    def own_sum(self, sums: FileSums) -> str:
+        """Return the sum of the list of the partitions as they are now; only those that changed are read."""
+        return hashlib.sha256(self._list(sums)).hexdigest()
+
+    def _list(self, sums: FileSums) -> bytes:
+        try:
+            names = self._names()
+            records = tuple(PartitionRecord(name=name, sha256=partition_sum(name, sums)) for name in names)
+        except (OSError, ModuleNotFoundError) as error:
+            raise SourceUnavailable(f"{self.partitions}: {error}") from error
+        if not records:
+            raise SourceUnavailable(f"no file {self.partitions}")
+        return PartitionList(files=records).model_dump_json(indent=1).encode()
+
+    def _names(self) -> list[str]:
+        if "://" not in self.partitions:
+            root = Path(self.partitions).anchor
+            found = Path(root).glob(self.partitions.removeprefix(root))
+            return sorted(str(path) for path in found if path.is_file())
+        filesystem, path = filesystem_of(self.partitions)
+        return sorted(filesystem.unstrip_protocol(name) for name in filesystem.glob(path))
