@@ -10,11 +10,11 @@ from scipy import stats
 from simulation import table
 from statsmodels.stats.multitest import multipletests
 
+from eigenbench.comparison.rank_intervals import rank_intervals
 from eigenbench.comparison.ranks import (
     RefusedComparison,
     friedman,
     holm,
-    mean_ranks,
     wilcoxon_holm,
     win_tie_loss,
 )
@@ -23,13 +23,13 @@ coarse_tables = hnp.arrays(
     np.int64, st.tuples(st.integers(5, 8), st.integers(3, 4)), elements=st.integers(0, 4)
 ).map(lambda values: pd.DataFrame(values / 10))
 
-STATISTICS = [mean_ranks, friedman, wilcoxon_holm, win_tie_loss]
+STATISTICS = [rank_intervals, friedman, wilcoxon_holm, win_tie_loss]
 
 
 @given(coarse_tables)
 def test_ranks_and_friedman_are_those_of_scipy(errors):
     ranks = stats.rankdata(errors, axis=1).mean(axis=0)
-    found = mean_ranks(errors)
+    found = rank_intervals(errors)
     np.testing.assert_allclose(found["mean_rank"].sort_index(), ranks)
     assert found["mean_rank"].is_monotonic_increasing
     if (errors.nunique(axis=1) == 1).all():
@@ -68,23 +68,23 @@ def test_methods_that_tie_everywhere_do_not_differ():
     errors = pd.DataFrame(0.25, index=range(24), columns=["a", "b", "c"])
     assert (wilcoxon_holm(errors) == 1).all(axis=None)
     assert friedman(errors).p_value == 1
-    assert (mean_ranks(errors)["mean_rank"] == 2).all()
+    assert (rank_intervals(errors)["mean_rank"] == 2).all()
     assert (win_tie_loss(errors)["ties"] == 24).all()
 
 
 def test_rounding_of_means_breaks_no_tie():
     errors = pd.DataFrame({"a": [0.1 + 0.2] * 6, "b": [0.3] * 6})
     assert win_tie_loss(errors)["ties"].item() == 6
-    assert (mean_ranks(errors)["mean_rank"] == 1.5).all()
+    assert (rank_intervals(errors)["mean_rank"] == 1.5).all()
 
 
 def test_failed_runs_rank_last_and_are_counted():
     errors = table(6, 3)
     errors.iloc[0, 0] = errors.iloc[1, 0] = errors.iloc[1, 1] = np.inf
-    found = mean_ranks(errors)
+    found = rank_intervals(errors)
     assert found["n_failed"].to_dict() == {"m0": 2, "m1": 1, "m2": 0}
     worst = errors.replace(np.inf, 9.0)
-    assert found["mean_rank"].equals(mean_ranks(worst)["mean_rank"])
+    assert found["mean_rank"].equals(rank_intervals(worst)["mean_rank"])
     both_failed = errors.assign(m0=np.inf, m1=np.inf)
     assert wilcoxon_holm(both_failed)["p_value"].tolist() == [1, 0.03125, 0.03125]
     assert win_tie_loss(errors).equals(win_tie_loss(worst))

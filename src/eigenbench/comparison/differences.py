@@ -70,11 +70,6 @@ class MethodDifferences:
     basis: str
     refusal: str = ""
 
-    @property
-    def resolution(self) -> float:
-        """Smallest true difference to the best that this design finds in 80 %: the median over methods."""
-        return float(self.table["detectable"].median())
-
 
 def compare_methods(
     runs: Mapping[str, Mapping[int, RowMetric]],

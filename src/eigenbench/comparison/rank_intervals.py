@@ -16,9 +16,10 @@ LEVEL = 0.95
 def rank_intervals(errors: pd.DataFrame) -> pd.DataFrame:
     """Bound the mean rank and the place of each method by a bootstrap over datasets, best first.
 
-    Each of 2,000 resamples draws as many datasets as there are, with replacement, and ranks the methods by
-    their mean ranks on them; ``_low`` and ``_high`` hold 95 % of the resamples. ``place`` is 1 for the best.
-    Ranks hold for these methods alone: make them again for others.
+    Equal errors share the mean of their ranks, and failed runs rank last; ``n_failed`` counts the datasets on
+    which the method failed. Each of 2,000 resamples draws as many datasets as there are, with replacement,
+    and ranks the methods by their mean ranks on them; ``_low`` and ``_high`` hold 95 % of the resamples.
+    ``place`` is 1 for the best. Ranks hold for these methods alone: make them again for others.
 
     Examples
     --------
@@ -36,6 +37,7 @@ def rank_intervals(errors: pd.DataFrame) -> pd.DataFrame:
     ends = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     found = pd.DataFrame({"mean_rank": ranks.mean(axis=0)}, index=table.columns)
     found["rank_low"], found["rank_high"] = np.quantile(resampled, ends, axis=0)
+    found["n_failed"] = np.isinf(table).sum()
     found["place"] = found["mean_rank"].rank(method="min").astype(int)
     quantiles = np.quantile(places, ends, axis=0, method="nearest").astype(int)
     found["place_low"], found["place_high"] = quantiles

@@ -83,26 +83,6 @@ class Friedman:
     p_value: float
 
 
-def mean_ranks(errors: pd.DataFrame) -> pd.DataFrame:
-    """Rank the methods on each dataset and average over datasets: one line per method, best first.
-
-    ``mean_rank`` is 1 for the best; equal errors share the mean of their ranks, and failed runs rank last.
-    ``n_failed`` says on how many datasets the method failed.
-
-    Examples
-    --------
-    >>> errors = pd.DataFrame({"gem": [1, 1, 2, 1, 3], "pca": [2, 1, 1, 3, 4], "nca": [3, 4, 5, np.inf, 5]})
-    >>> mean_ranks(errors)
-         mean_rank  n_failed
-    gem        1.3         0
-    pca        1.7         0
-    nca        3.0         1
-    """
-    table = complete_table(errors, min_methods=1)
-    found = {"mean_rank": table.rank(axis=1).mean(), "n_failed": np.isinf(table).sum()}
-    return pd.DataFrame(found).sort_values("mean_rank", kind="stable")
-
-
 def friedman(errors: pd.DataFrame) -> Friedman:
     """Test whether all of three or more methods are equally good, by their ranks over datasets [1]_.
 

@@ -18,7 +18,6 @@ from eigenbench.comparison.ranks import (
     complete_table,
     friedman,
     least_holm_p,
-    mean_ranks,
     wilcoxon_holm,
     win_tie_loss,
 )
@@ -72,8 +71,7 @@ class SuiteRanks:
     @cached_property
     def ranks(self) -> pd.DataFrame:
         """Mean rank with interval, failures, geometric mean of seconds and Pareto front, best first."""
-        found = mean_ranks(self.errors)
-        found[["rank_low", "rank_high"]] = rank_intervals(self.errors)[["rank_low", "rank_high"]]
+        found = rank_intervals(self.errors)[["mean_rank", "rank_low", "rank_high", "n_failed"]].copy()
         seconds = self.seconds[found.index].where(np.isfinite(self.errors[found.index]))
         found["seconds"] = np.exp(np.log(seconds.where(seconds > 0)).mean())
         found["on_front"] = pareto_front(found[["seconds", "mean_rank"]].to_numpy())
