@@ -288,6 +288,20 @@ def claims_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
     return table(headings, rows)
 
 
+def transfer_table() -> str:
+    """List the error on new classes by the number of source classes and of examples of each."""
+    found: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for record, spec in _records_of("transfer"):
+        target = spec.settings["target"]
+        data = f"{dataset_name(spec.dataset)} to {dataset_name(target) if target else 'new classes'}"
+        size = f"{spec.settings['source_classes']} × {spec.settings['source_per_class']}"
+        errors = found.setdefault((data, size), {})
+        errors.setdefault(record.method, []).append(record.metrics["nn_error"])
+    methods = list(dict.fromkeys(name for errors in found.values() for name in errors))
+    rows = [[*place, *(_mean(errors.get(name, [])) for name in methods)] for place, errors in found.items()]
+    return table(["data", "source classes × examples", *map(label, methods)], rows)
+
+
 def labels_table() -> str:
     """List what each label embedding reaches by its dimension, and the seconds to train."""
     found: dict[tuple[str, str], dict[str, list[Record]]] = {}
@@ -355,6 +369,7 @@ def blocks() -> dict[str, str]:
         "the claims": claims_table(errors),
         "the rows needed": efficiency_table(errors),
         "the seconds": seconds_table(errors),
+        "the transfer": transfer_table(),
         "the labels": labels_table(),
     }
 

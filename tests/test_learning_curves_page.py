@@ -91,3 +91,14 @@ def test_no_label_embedding_is_better_than_one_against_all(page):
     best = max(np.mean(found) for name, found in values.items() if name != "one_against_all")
     assert len(values) == 7
     assert best <= np.mean(values["one_against_all"])
+
+
+def test_only_hyperbolic_pca_makes_as_few_errors_on_new_classes_as_the_inputs(page):
+    errors = {}
+    for record, spec in page._records_of("transfer"):
+        size = spec.settings["source_classes"], spec.settings["source_per_class"]
+        errors.setdefault(size, {}).setdefault(record.method, []).append(record.metrics["nn_error"])
+    assert len(errors) == 6
+    for size, by_method in errors.items():
+        means = {name: np.mean(found) for name, found in by_method.items()}
+        assert min(means, key=means.get) == ("hpca_linear" if size == (50, 20) else "pixels")
