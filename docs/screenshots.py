@@ -1,4 +1,4 @@
-"""Take the pictures of the dashboard in docs/images: python docs/screenshots.py, where snakemake has run.
+"""Take the pictures of report and dashboard: python docs/screenshots.py, where snakemake has run.
 
 Needs `pip install playwright` and a Chromium: the system's, or that of `playwright install chromium`.
 """
@@ -16,8 +16,9 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-IMAGES = Path(__file__).resolve().parent / "images"
+DOCS = Path(__file__).resolve().parent
 VIEWPORT = {"width": 1440, "height": 900}
+REPORT = {"width": 1200, "height": 900}
 PATIENCE_MS = 180_000
 # After the first data are there, to draw all of them.
 SETTLED_MS = 3000
@@ -26,25 +27,29 @@ ASSISTANT = "[data-component-id='mlflow.assistant.chat_panel.close']"
 
 
 def main() -> int:
-    """Serve the store, and photograph what `eigenbench ui` links to."""
+    """Photograph the report, then serve the store and photograph what `eigenbench ui` links to."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--suite", default="quick")
     parser.add_argument("--experiment", default="mnist")
-    parser.add_argument("--images", type=Path, default=IMAGES)
+    parser.add_argument("--report", type=Path, default=Path("reports") / "index.html")
+    parser.add_argument("--docs", type=Path, default=DOCS, help="folder of report.png and images")
+    parser.add_argument("--dashboard", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args()
-    options.images.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "eigenbench.cli", "ui"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            with sync_playwright() as tools:
-                links = _links(server)
-                browser = tools.chromium.launch(
-                    executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-                )
-                _photograph(browser, links[options.suite], options.experiment, options.images)
-                browser.close()
-        finally:
-            server.terminate()
+    images = options.docs / "images"
+    images.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport=REPORT)
+        page.goto(options.report.resolve().as_uri())
+        _photograph_page(page, options.docs / "report.png")
+        if options.dashboard:
+            command = [sys.executable, "-m", "eigenbench.cli", "ui"]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+                try:
+                    _photograph(browser, _links(server)[options.suite], options.experiment, images)
+                finally:
+                    server.terminate()
+        browser.close()
     return 0
 
 
