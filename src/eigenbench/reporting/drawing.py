@@ -37,6 +37,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
 INK = "#0a0b0c"
 
 _SVG = "http://www.w3.org/2000/svg"
+_DEFS = f"{{{_SVG}}}defs"
 ElementTree.register_namespace("", _SVG)
 ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
 
@@ -193,13 +194,20 @@ def tick_text(value: float) -> str:
 
 
 def _compact(text: str, width: str) -> str:
-    """Return the SVG element of a document of Matplotlib that looks the same, smaller, with hover texts."""
+    """Return the SVG element of a document of Matplotlib that looks the same, smaller, with hover texts.
+
+    All definitions stand together at its beginning.
+    """
     root = ElementTree.fromstring(text)
+    shared = [part for element in root.iter(_DEFS) for part in element if "id" in part.attrib]
     for element in reversed(list(root.iter())):  # what is inside first
         element.tail = None
         element.text = element.text if (element.text or "").strip() else None
         element[:] = [part for child in element for part in _kept(child)]
         _shorten_attributes(element)
+    defs = Element(_DEFS)
+    defs[:] = shared
+    root.insert(0, defs)
     for unused in ("height", "width", "version"):
         root.attrib.pop(unused, None)
     root.attrib |= {"aria-hidden": "true", "style": f"{width};{_INHERITED};{_FONT}"}
@@ -210,7 +218,7 @@ def _kept(element: Element) -> list[Element]:
     """Return what is drawn of an element: nothing, itself, or its content where the group adds nothing."""
     tag = element.tag.removeprefix(f"{{{_SVG}}}")
     unseen = tag == "path" and "id" not in element.attrib and element.get("style") == "fill:none"
-    if tag in ("metadata", "style") or unseen or (tag in ("g", "defs") and not len(element)):
+    if tag in ("metadata", "style", "defs") or unseen or (tag == "g" and not len(element)):
         return []
     return list(element) if tag == "g" and not element.attrib else [element]
 
