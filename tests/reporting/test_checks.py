@@ -119,7 +119,6 @@ def test_clusters_with_a_right_name_by_chance_are_no_leak(group):
         ),
         ("identical", [30, 33, 28, 31, 35], {"draw": 2}, {}),
         ("outlying_seed", [20, 22, 150, 24, 21], {}, {}),
-        ("grid_edge", CLEAN, {"search": search([0.1, 1.0, 10.0], 10.0)}, {}),
         ("slow_search", CLEAN, {"search": search([0.1, 1.0, 10.0], 1.0), "search_seconds": 1e5}, {}),
     ],
 )

@@ -15,7 +15,7 @@ from eigenbench.reporting import ReportError
 from eigenbench.reporting.display_names import method_name
 from eigenbench.reporting.export import export_suite
 from eigenbench.reporting.leaderboard import leaderboard
-from eigenbench.reporting.shown_table import Cell, Column, Row, ShownTable
+from eigenbench.reporting.shown_table import Cell, Row, ShownTable
 from eigenbench.reporting.site import render
 
 pytestmark = pytest.mark.workflow
@@ -37,8 +37,8 @@ def export(tmp_path, suite_path, results_dir):
 
 @pytest.fixture
 def hard() -> ShownTable:
-    rows = [Row((Cell("[x]"), Cell("1"))), Row((Cell(HARD, style="best"), Cell("2\n3")))]
-    return ShownTable("hard", f"{HARD}\n\nend", [Column(HARD), Column("%", numeric=True)], rows)
+    rows = [Row.of({HARD: "[x]", "%": "1"}), Row.of({HARD: Cell(HARD, style="best"), "%": "2\n3"})]
+    return ShownTable("hard", f"{HARD}\n\nend", rows, ("%",))
 
 
 def test_each_table_and_figure_is_a_file_in_each_format(export, tmp_path):
@@ -59,7 +59,9 @@ def test_each_table_and_figure_is_a_file_in_each_format(export, tmp_path):
     }
     expected = {f"{name}.{ending}" for name in tables for ending in ("tex", "md", "csv")}
     expected |= {f"{name}.{ending}" for name in figures for ending in ("svg", "png", "pdf")}
-    assert set(names) == expected
+    assert set(names) == expected | {"figures.md"}
+    captions = (tmp_path / "out" / "figures.md").read_text(encoding="utf-8").splitlines()
+    assert {line.split("`")[1] for line in captions[2:]} == figures
     begin = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<svg"}
     for path in (tmp_path / "out").iterdir():
         assert path.read_bytes().startswith(begin.get(path.suffix[1:], b""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from string import ascii_lowercase
 from xml.etree import ElementTree
@@ -15,6 +16,7 @@ from eigenbench.reporting.figures import error_against, forest_plot
 from eigenbench.reporting.leaderboard import leaderboard
 from eigenbench.reporting.published import compare_published
 from eigenbench.reporting.replicates import RunGroup, group_runs
+from eigenbench.reporting.size_curves import mean_curves
 
 # Names that end in a letter: those that differ in a number are one family.
 NAMES = ["".join(pair) for pair in product(ascii_lowercase[:6], ascii_lowercase[:10])]
@@ -48,25 +50,41 @@ def test_of_sixty_methods_the_front_is_named_and_every_point_says_its_name(recor
     assert not texts & {"Ac + any", "Ad + any"}
 
 
-def test_few_methods_have_a_colour_each(records):
-    root = svg_of(groups_of(NAMES[:8], records, range(1, 9)))
-    looks = {
-        one.attrib["data-method"]: str([mark.get("style") for mark in one.iter()])
-        for one in root.iter()
-        if one.find("{*}title") is not None
-    }
-    assert len(set(looks.values())) == 8
-
-
 def test_one_place_makes_no_chart(records):
     groups = groups_of(NAMES[:3], records, [1.0] * 3)
     assert error_against(groups, "test_error", lambda record: record.fit_seconds, "time (s)") is None
 
 
-def test_every_ranked_method_has_a_line_with_its_numbers(suite, few):
+def of_mnist(suite, few) -> list[RunGroup]:
+    return group_runs([plan_of(suite)], few)["quick", "mnist"]
+
+
+def colours_of(root) -> dict[str, set[str]]:
+    """Return the colours of the marks of each method, without those of intervals and published numbers."""
+    found: dict[str, set[str]] = {}
+    for mark in root.iter():
+        if mark.find("{*}title") is not None:
+            styles = " ".join(one.get("style", "") for one in mark.iter())
+            found.setdefault(mark.attrib["data-method"], set()).update(re.findall("#[0-9a-f]{6}", styles))
+    return found
+
+
+def test_a_method_has_one_colour_in_all_figures_of_an_experiment(suite, few):
+    groups = of_mnist(suite, few)
     board = leaderboard(plan_of(suite), "mnist", few)
-    published = compare_published(suite, "mnist", group_runs([plan_of(suite)], few)["quick", "mnist"])
-    root = ElementTree.fromstring(forest_plot(board, published).svg("k"))
+    seconds = error_against(groups, "test_errors", lambda record: record.fit_seconds, "time (s)")
+    drawings = [forest_plot(board, [], groups), seconds, mean_curves(groups, "loss_curve")]
+    forest, *others = [colours_of(ElementTree.fromstring(one.svg("k"))) for one in drawings]
+    assert all(len(colours) == 1 for colours in forest.values())
+    assert len(forest) == len(set(map(frozenset, forest.values()))) == 4
+    assert others == [forest, forest]
+
+
+def test_every_ranked_method_has_a_line_with_its_numbers(suite, few):
+    board, groups = leaderboard(plan_of(suite), "mnist", few), of_mnist(suite, few)
+    root = ElementTree.fromstring(
+        forest_plot(board, compare_published(suite, "mnist", groups), groups).svg("k")
+    )
     titles = [title.text for title in root.iterfind(".//{*}title")]
     assert [title.partition(":")[0] for title in titles] == [
         method_name(line.method) for line in board.itertuples()
@@ -76,11 +94,11 @@ def test_every_ranked_method_has_a_line_with_its_numbers(suite, few):
 
 
 def test_a_forest_holds_intervals_and_published_numbers(suite, few):
-    board = leaderboard(plan_of(suite), "mnist", few)
-    published = compare_published(suite, "mnist", group_runs([plan_of(suite)], few)["quick", "mnist"])
+    board, groups = leaderboard(plan_of(suite), "mnist", few), of_mnist(suite, few)
+    published = compare_published(suite, "mnist", groups)
     board.loc[0, "ci_high"] = 10 * board["mean"].max()
     figure = Figure()
-    forest_plot(board, published).draw(figure)
+    forest_plot(board, published, groups).draw(figure)
     (axes,) = figure.axes
     left, right = axes.get_xlim()
     drawn = np.concatenate([line.get_xdata() for line in axes.lines])
@@ -91,4 +109,4 @@ def test_a_forest_holds_intervals_and_published_numbers(suite, few):
 
 def test_one_method_is_no_forest(suite, few):
     board = leaderboard(plan_of(suite), "mnist", few)
-    assert forest_plot(board.head(1), []) is None
+    assert forest_plot(board.head(1), [], of_mnist(suite, few)) is None

@@ -96,8 +96,10 @@ def tables(suite, records, experiment):
 
 def bold(table) -> list[list[str]]:
     """Return the methods that are bold, column by column."""
-    places = range(1, len(table.columns))
-    return [[row.cells[0].text for row in table.rows if "best" in row.cells[place].style] for place in places]
+    first, *others = (column.heading for column in table.columns)
+    return [
+        [row.cells[first].text for row in table.rows if "best" in row.cells[name].style] for name in others
+    ]
 
 
 def test_sizes_are_columns_in_their_order_and_the_headline_comes_first(measured, runs):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-import statistics
 from pathlib import Path
 
 import pytest
@@ -82,17 +81,6 @@ def only(rows: list[PublishedComparison], experiment: str, method: str, source: 
         and source in row.number.source
     )
     return row
-
-
-def test_an_interval_over_seeds_is_students(rows):
-    found = values("gem_mnist", "mnist", "random", "CalibratedLeastSquares", metric="test_errors")
-    row = only(rows, "gem_mnist/mnist", "random", "Table 2")
-    assert len(found) == 5
-    # 2.776 is the 97.5 % quantile with 4 degrees of freedom.
-    half_width = 2.7764451 * statistics.stdev(found) / math.sqrt(5)
-    assert row.estimate.mean == pytest.approx(statistics.mean(found))
-    assert row.estimate.high - row.estimate.mean == pytest.approx(half_width)
-    assert row.verdict == "reproduced"
 
 
 def test_an_interval_over_rows_is_wilsons_with_the_rows_of_the_catalogue(rows):

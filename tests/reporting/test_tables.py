@@ -25,9 +25,13 @@ def rows_of(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
+def compared(suite, records) -> list[dict[str, str]]:
+    return rows_of(comparison_csv(compare_all_published([suite], group_runs([plan_of(suite)], records))))
+
+
 def test_results_have_a_row_per_run_and_metric(records):
     text = results_csv(records)
-    rows = list(csv.DictReader(io.StringIO(text)))
+    rows = rows_of(text)
     assert text.splitlines()[0] == RESULTS
     for record in records:
         own = [row for row in rows if row["run_key"] == record.run_key]
@@ -55,9 +59,7 @@ def test_names_that_need_quotes_survive(make_record):
 
 
 def test_comparison_has_a_row_per_published_number(suite, records):
-    text = comparison_csv(compare_all_published([suite], group_runs([plan_of(suite)], records)))
-    rows = list(csv.DictReader(io.StringIO(text)))
-    assert text.splitlines()[0] == COMPARISON
+    rows = compared(suite, records)
     numbers = [number for experiment in suite.experiments.values() for number in experiment.published]
     assert [float(row["published"]) for row in rows] == [number.value for number in numbers]
     verdicts = ["reproduced", "reproduced", "off", "not run (a neural network, only quoted)"]
@@ -73,7 +75,7 @@ def test_comparison_takes_the_mean_over_the_seeds_that_finished(suite, records):
         for record in records
         if (record.method, record.classifier) == ("pca", "LinearSVC")
     ]
-    row = rows_of(comparison_csv(compare_all_published([suite], group_runs([plan_of(suite)], records))))[5]
+    row = compared(suite, records)[5]
     assert float(row["measured"]) == pytest.approx(sum(chosen) / 3)
     assert float(row["ci_low"]) < float(row["measured"]) < float(row["ci_high"])
 
@@ -88,30 +90,25 @@ def test_comparison_takes_the_mean_over_the_seeds_that_finished(suite, records):
 def test_comparison_says_why_a_run_has_no_number(suite, make_record, broken, status, message, why):
     failure = Failure(stage="train", type="ValueError", message=message)
     record = make_record("mnist", "gem", "CalibratedLeastSquares", 0, **broken(status, failure))
-    row = rows_of(comparison_csv(compare_all_published([suite], group_runs([plan_of(suite)], [record]))))[1]
+    row = compared(suite, [record])[1]
     assert row["verdict"] == f"not run ({why})"
     assert row["measured"] == row["ci_low"] == row["ci_high"] == ""
 
 
 def test_comparison_names_a_metric_that_the_records_lack(suite, make_record):
     record = make_record("mnist", "gem", "CalibratedLeastSquares", 0, metrics={"test_error": 0.1})
-    row = rows_of(comparison_csv(compare_all_published([suite], group_runs([plan_of(suite)], [record]))))[1]
+    row = compared(suite, [record])[1]
     assert row["verdict"] == "not run (its records have no metric 'test_errors')"
 
 
 def test_records_of_another_experiment_do_not_count(suite, make_record):
     stray = make_record("mnist", "gem", "CalibratedLeastSquares", 0, experiment="other")
-    assert (
-        rows_of(comparison_csv(compare_all_published([suite], group_runs([plan_of(suite)], [stray]))))[1][
-            "verdict"
-        ]
-        == "not run (no record yet)"
-    )
+    assert compared(suite, [stray])[1]["verdict"] == "not run (no record yet)"
 
 
 def test_a_verdict_on_some_of_the_seeds_says_so(suite, make_record):
     runs = [make_record("digits", "pca", "LinearSVC", seed, metrics={"test_error": 0.02}) for seed in (0, 2)]
-    row = rows_of(comparison_csv(compare_all_published([suite], group_runs([plan_of(suite)], runs))))[5]
+    row = compared(suite, runs)[5]
     assert (row["verdict"], row["n_seeds"]) == ("reproduced (2 of 3 seeds)", "2")
 
 
@@ -123,12 +120,7 @@ def test_no_cell_is_a_formula(suite, make_record, text):
     number = suite.experiments["mnist"].published[1].model_copy(update={"source": text})
     experiment = suite.experiments["mnist"].model_copy(update={"published": [number]})
     changed = suite.model_copy(update={"experiments": {"mnist": experiment}})
-    assert (
-        rows_of(comparison_csv(compare_all_published([changed], group_runs([plan_of(changed)], []))))[0][
-            "source"
-        ]
-        == shown
-    )
+    assert compared(changed, [])[0]["source"] == shown
 
 
 @pytest.mark.parametrize("value", ["-1", "+1", "-1.5e-3", "a=b", "–", "1-NN", -1.0, 3])

@@ -13,7 +13,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from eigenbench.bench.exhibits import Exhibit
-from eigenbench.bench.records.record import Confusion, Record
+from eigenbench.bench.records.record import Confusion
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting import exhibit_plots
@@ -41,7 +41,8 @@ MAX_CONFUSION_CLASSES = 20
 class CaptionedFigure:
     """A drawing with its caption and a description for readers who cannot see it.
 
-    ``key`` begins every identifier in the SVG, is unique on the page, and names the picture's own file.
+    ``key`` begins every identifier in the SVG, is unique on the page, and names the picture's own file;
+    ``title`` is the method of an exhibit, to filter it by.
     """
 
     key: str
@@ -50,7 +51,6 @@ class CaptionedFigure:
     alt: str
     wide: bool
     title: str = ""
-    method: str = ""
 
     @cached_property
     def svg(self) -> Markup:
@@ -81,38 +81,25 @@ def experiment_figures(
 def ranking_figures(ranks: SuiteRanks, anchor: str) -> list[CaptionedFigure]:
     """Draw a comparison over datasets: ratios to the best, ranks with intervals, and rank against time."""
     in_table = "the numbers are in the table of this section."
+    ratios = (
+        f"Error as a ratio to the best of the dataset: dark is {LARGEST_RATIO:g} times or more; "
+        "a square marks ties with the best. Rows by mean rank."
+    )
+    over = f"Mean rank over {ranks.n_datasets} datasets with its 95 % interval, best first."
+    time = "Mean rank against the time to fit (geometric mean). The line joins the Pareto front."
     return [
-        *_drawn(
-            f"{anchor}-heat-map",
-            heat_map(ranks),
-            f"Error as a ratio to the best of the dataset: dark is {LARGEST_RATIO:g} times or more; "
-            "a square marks ties with the best. Rows by mean rank.",
-            f"Heat map of methods by datasets; {in_table}",
-            wide=True,
-        ),
-        *_drawn(
-            f"{anchor}-ranking",
-            ranking(ranks),
-            f"Mean rank over {ranks.n_datasets} datasets with its 95 % interval, best first.",
-            f"Forest plot of mean ranks; {in_table}",
-            wide=True,
-        ),
-        *_drawn(
-            f"{anchor}-time",
-            rank_against_seconds(ranks),
-            "Mean rank against the time to fit (geometric mean). The line joins the Pareto front.",
-            f"Scatter plot of mean rank against time; {in_table}",
-            wide=True,
-        ),
+        *_drawn(f"{anchor}-heat-map", heat_map(ranks), ratios, f"Heat map of ratios; {in_table}", wide=True),
+        *_drawn(f"{anchor}-ranking", ranking(ranks), over, f"Forest plot of ranks; {in_table}", wide=True),
+        *_drawn(f"{anchor}-time", rank_against_seconds(ranks), time, f"Rank by time; {in_table}", wide=True),
     ]
 
 
 def confusion_figures(groups: Sequence[RunGroup], board: pd.DataFrame, anchor: str) -> list[CaptionedFigure]:
     """Draw the confusion matrices of the two best methods, where these are small."""
-    by_label = {group.label: group for group in groups}
+    by_key = {group.key: group for group in groups}
     found: list[CaptionedFigure] = []
     for line in board[board["rank"].notna()].to_dict("records"):
-        group = by_label.get(" + ".join(filter(None, (line["method"], line["classifier"]))))
+        group = by_key.get((line["method"], line["classifier"]))
         matrix = group.finished[0].confusion if group and group.finished else None
         if group and matrix and 0 < len(matrix.labels) <= MAX_CONFUSION_CLASSES:
             found += _drawn(
@@ -178,6 +165,10 @@ def _partial_note(groups: Sequence[RunGroup]) -> str:
 _MEAN_CURVE = "means over seeds; shades are 95 % intervals, cut at the axes."
 _CURVES = {
     **dict.fromkeys(LEARNING, "first seed; a line that falls at its end was stopped early."),
+    "kernel_mse_by_features": "lower is better; shades are 95 % intervals. A straight line is a power of the "
+    "number of features.",
+    "effective_rank_by_features": "higher is better: the directions that the features use. Shades are 95 % "
+    "intervals.",
     "spectrum_by_component": "eigenvalues or singular values of the embedding, largest first; on a steep "
     "line few directions carry the signal.",
 }
@@ -204,28 +195,21 @@ def exhibit_groups(groups: Sequence[RunGroup], anchor: str) -> list[ExhibitGroup
 
     Of embeddings with a classifier, the first `MAX_EXHIBITS` of a title are drawn: give the best first.
     """
-    by_title: dict[str, list[tuple[RunGroup, Record, Exhibit]]] = {}
+    by_title: dict[str, list[tuple[RunGroup, int, Exhibit]]] = {}
     for group in groups:
         for record in [record for record in group.finished if record.exhibits][:1]:
             for exhibit in record.exhibits:
-                by_title.setdefault(exhibit.title, []).append((group, record, exhibit))
+                by_title.setdefault(exhibit.title, []).append((group, record.seed, exhibit))
     titled = []
     for number, (title, shown) in enumerate(by_title.items()):
-        pictures = [
-            picture
-            for place, (group, record, exhibit) in enumerate(shown)
-            if (group.classifier == NO_CLASSIFIER or place < MAX_EXHIBITS)
-            and (picture := _exhibit(group, record.seed, exhibit, f"{anchor}-exhibit-{number}-{place}"))
-        ]
+        pictures: list[CaptionedFigure] = []
+        for place, (group, seed, exhibit) in enumerate(shown):
+            drawing = exhibit_plots.drawing(exhibit)
+            if drawing and (group.classifier == NO_CLASSIFIER or place < MAX_EXHIBITS):
+                name, wide = group.filter_name, exhibit_plots.is_wide(drawing)
+                key, alt = f"{anchor}-exhibit-{number}-{place}", f"{name}: {exhibit.describe()}"
+                pictures.append(CaptionedFigure(key, drawing, f"seed {seed}", alt, wide, name))
         notes = dict.fromkeys(note for *_, exhibit in shown if (note := exhibit.legend()))
         if pictures:
             titled.append(ExhibitGroup(title, sentence("; ".join(notes)), pictures))
     return titled
-
-
-def _exhibit(group: RunGroup, seed: int, exhibit: Exhibit, key: str) -> CaptionedFigure | None:
-    drawing = exhibit_plots.drawing(exhibit)
-    if drawing is None:
-        return None
-    alt, wide = f"{group.filter_name}: {exhibit.describe()}", exhibit_plots.is_wide(drawing)
-    return CaptionedFigure(key, drawing, f"seed {seed}", alt, wide, group.filter_name, group.filter_name)

@@ -16,7 +16,6 @@ from eigenbench.bench.records.record import Record
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.parts import CheckCode
 from eigenbench.bench.suites.suite import ExperimentSpec
-from eigenbench.reporting.parameters import chosen_values
 from eigenbench.reporting.replicates import RunGroup, total_seconds
 from eigenbench.reporting.row_metrics import open_predictions
 
@@ -45,9 +44,9 @@ def check_results(spec: ExperimentSpec, groups: Sequence[RunGroup]) -> list[Chec
 
     ``guessing``: no better than the most frequent class. ``leak``: better than that with permuted training
     labels. ``one_class``: one class predicted for all test rows. ``identical``: the predictions of another
-    method. ``outlying_seed``: a seed far from the others. ``grid_edge``: every seed chose the same end of a
-    grid of three values or more. ``slow_search``: discarded candidates took most of the time. Permuted labels
-    are checked for leaks and identical predictions only. Empty for protocols and multilabel data.
+    method. ``outlying_seed``: a seed far from the others. ``slow_search``: discarded candidates took most of
+    the time. Permuted labels are checked for leaks and identical predictions only. Empty for protocols and
+    multilabel data.
     """
     if spec.protocol is not None or spec.validation.multilabel:
         return []
@@ -131,7 +130,7 @@ def _of_group(spec: ExperimentSpec, group: RunGroup, control: float | None) -> I
         if single:
             yield Check("one_class", group.label, f"one class for all test rows (seed {_listed(single)})")
         yield from _outlying_seeds(group, n_test)
-        yield from _searches(group)
+        yield from _slow_searches(group)
 
 
 def _spread_of_names(records: Sequence[Record]) -> float:
@@ -181,26 +180,13 @@ def _outlying_seeds(group: RunGroup, n_test: int) -> Iterator[Check]:
             )
 
 
-def _searches(group: RunGroup) -> Iterator[Check]:
-    searches = [
-        (record, record.search)
-        for record in group.finished
-        if record.search and record.search.selected is not None
-    ]
-    chosen: dict[tuple[str, float], int] = {}
-    for _, search in searches:
-        for name, value, low, high in chosen_values(search):
-            if len({one.params.get(name) for one in search.candidates}) > 2 and value in (low, high):
-                chosen[name, value] = chosen.get((name, value), 0) + 1
-    for (name, value), count in chosen.items():
-        if count == len(searches):
-            yield Check("grid_edge", group.label, f"every seed chose {name} = {value:g}, the end of its grid")
+def _slow_searches(group: RunGroup) -> Iterator[Check]:
     slow = [
         record.seed
-        for record, search in searches
-        if record.search_seconds is not None
-        and record.search_seconds
-        > max(_LEAST_SECONDS, _PACE * len(search.candidates) * (total_seconds(record) or math.inf))
+        for record in group.finished
+        if record.search and record.search_seconds is not None
+        if record.search_seconds
+        > max(_LEAST_SECONDS, _PACE * len(record.search.candidates) * (total_seconds(record) or math.inf))
     ]
     if slow:
         yield Check("slow_search", group.label, f"the search took most of the time (seed {_listed(slow)})")

@@ -21,11 +21,6 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
     Text that a spreadsheet would run as a formula gets an apostrophe in front, unless it is a number.
     Carriage returns become line feeds. None becomes an empty cell.
-
-    Examples
-    --------
-    >>> csv_text(["label", "count"], [["=1+1", 2], ["-1", None]])
-    "label,count\\n'=1+1,2\\n-1,\\n"
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")

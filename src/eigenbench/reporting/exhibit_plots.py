@@ -165,23 +165,22 @@ def _images(exhibit: Images) -> Drawing:
 
 def _mosaic(exhibit: Images, n_columns: int) -> NDArray[np.uint8]:
     """Lay out the images as grey pixels on a transparent ground, which compress well."""
-    height, width = exhibit.height + _GAP_PIXELS, exhibit.width + _GAP_PIXELS
-    mosaic = np.zeros(
-        (height * len(exhibit.rows) - _GAP_PIXELS, width * n_columns - _GAP_PIXELS, 4), np.uint8
-    )
-    for row, images in enumerate(exhibit.rows.values()):
-        for column, pixels in enumerate(images):
-            image = mosaic[row * height :, column * width :][: exhibit.height, : exhibit.width]
-            image[..., :3] = _grey(np.reshape(pixels, (exhibit.height, exhibit.width)))[..., np.newaxis]
-            image[..., 3] = 255
-    return mosaic
+    shape = (exhibit.height, exhibit.width)
+    gap = [(0, _GAP_PIXELS), (0, _GAP_PIXELS), (0, 0)]
+    empty = np.zeros((*shape, 4), np.uint8)
+    rows = []
+    for images in exhibit.rows.values():
+        tiles = [_grey(np.reshape(pixels, shape)) for pixels in images] + [empty] * (n_columns - len(images))
+        rows.append(np.hstack([np.pad(tile, gap) for tile in tiles]))
+    return np.vstack(rows)[:-_GAP_PIXELS, :-_GAP_PIXELS]
 
 
 def _grey(image: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Scale to black and white; an image that is all the same becomes a middle grey."""
+    """Return opaque pixels from black to white; an image that is all the same becomes a middle grey."""
     low, high = image.min(), image.max()
     scaled = (image - low) / (high - low) if high > low else np.full_like(image, 0.5)
-    return np.round(255 * scaled).astype(np.uint8)
+    grey = np.round(255 * scaled).astype(np.uint8)
+    return np.dstack([grey, grey, grey, np.full_like(grey, 255)])
 
 
 def _boxes(exhibit: Boxes) -> Drawing:

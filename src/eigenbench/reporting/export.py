@@ -6,22 +6,22 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from eigenbench.atomic_files import replacing_entries
-from eigenbench.reporting import ReportError, sections
+from eigenbench.reporting import ReportError
 from eigenbench.reporting.captioned_figures import CaptionedFigure
 from eigenbench.reporting.inputs import read_inputs
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
 from eigenbench.reporting.page_tables import published_table
 from eigenbench.reporting.published import comparison_csv
 from eigenbench.reporting.replicates import group_runs
-from eigenbench.reporting.sections import SuiteView
-from eigenbench.reporting.shown_table import ShownTable
+from eigenbench.reporting.sections import SuiteView, suite_view
+from eigenbench.reporting.shown_table import ShownTable, escape_markdown
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
 
 
 def paper_tables(view: SuiteView) -> Iterator[tuple[ShownTable, str]]:
     """Yield the tables of a suite, each with its raw numbers as CSV."""
     if view.comparisons:
-        shown = published_table(f"{view.suite.name}-published", view.comparisons, lambda row: "")
+        shown = published_table(f"{view.suite.name}-published", view.comparisons)
         yield shown, comparison_csv(view.comparisons)
     for experiment in view.experiments:
         yield experiment.leaderboard, leaderboard_csv([experiment.board])
@@ -55,7 +55,8 @@ def export_suite(
 ) -> list[str]:
     """Write the tables and figures of a suite, from its records and stored predictions; nothing is fitted.
 
-    Returns the names of the files, sorted. Files of the same names in ``out`` are replaced, others stay.
+    Returns the names of the files, sorted; ``figures.md`` has the captions. Files of the same names in
+    ``out`` are replaced, others stay.
     LaTeX needs the rules of booktabs; CSV is raw and unrounded. Raises `ReportError` for an unknown ending,
     and where the suite has no record. If the folder cannot be written it stays as it was.
     """
@@ -70,19 +71,18 @@ def export_suite(
             "or name --results-dir"
         )
     groups = group_runs(inputs.plans, inputs.records, results_dir=results_dir)
-    text = suite_path.read_text(encoding="utf-8")
-    (view,) = sections.suite_views(
-        [suite], groups, leaderboards([suite], groups), {suite.name: (suite_path.name, text)}
-    )
+    view = suite_view(suite, groups, leaderboards([suite], groups), suite_path)
     files = {
         f"{shown.name}.{ending}": TABLES[ending](shown, csv).encode()
         for shown, csv in paper_tables(view)
         for ending in tables
     } | {
-        f"{picture.key}.{ending}": FIGURES[ending](picture)
-        for _, picture in view.pictures
-        for ending in figures
+        f"{picture.key}.{ending}": FIGURES[ending](picture) for picture in view.pictures for ending in figures
     }
+    if figures:
+        texts = {picture.key: picture.alt if picture.title else picture.caption for picture in view.pictures}
+        lines = [f"- `{key}`: {escape_markdown(text)}" for key, text in texts.items()]
+        files["figures.md"] = "\n".join([f"# Figures of {suite.title}\n", *lines, ""]).encode()
     with replacing_entries(out) as folder:
         for name, content in files.items():
             (folder / name).write_bytes(content)

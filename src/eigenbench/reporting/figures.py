@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from eigenbench.bench.records.record import Record
-from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.comparison.pareto import pareto_front
 from eigenbench.reporting.display_names import classifier_name, dataset_name, label_name, method_name
 from eigenbench.reporting.drawing import (
@@ -36,7 +36,7 @@ from eigenbench.reporting.published import PublishedComparison
 from eigenbench.reporting.replicates import RunGroup
 from eigenbench.reporting.suite_ranks import SuiteRanks
 
-#: The look of all methods of a figure with more of them than colours.
+#: The look of all methods of a figure with more families of them than colours.
 _OTHERS = {"color": COLOURS[7], "alpha": 0.7}
 _FOREST_WIDTH = 7.0
 _LINE = 0.22
@@ -55,30 +55,40 @@ def error_against(
 ) -> Drawing | None:
     """Plot the mean of a metric, with its interval, against another number: one point per group.
 
-    Colours are methods, markers are classifiers. Groups of one family (method names that differ only in a
-    number at the end) and one classifier share a colour and are joined by a line. Of more methods than
-    colours only the Pareto front has a colour, and its names stand beside it. ``x`` takes a record and
+    Looks are those of `MethodLooks`. Points of one family of methods and one classifier are joined. Of more
+    methods than colours, those on the Pareto front are named beside their points. ``x`` takes a record and
     returns a positive number, drawn as a mean over seeds; groups without it or without the metric are left
     out. ``front`` joins the points that no other beats in both numbers. None where the points have fewer than
     two places to the right.
     """
-    looks = _Looks.of(groups)
-    curves = _curves(groups, metric, x, x_label, looks)
-    points = sorted(point for curve in curves.values() for point in curve)
+    looks = MethodLooks.of(groups)
+    points = _points(groups, metric, x, x_label)
     if len({point.x for point in points}) < 2:
         return None
     losses = np.array([(point.x, point.y if lower else -point.y) for point in points])
     best = [point for point, on_front in zip(points, pareto_front(losses), strict=True) if on_front]
+    families = _families(group.method for group in groups)
+    joined: dict[tuple[str, str], list[_Point]] = {}
+    for point in points:
+        joined.setdefault((families[point.group.method], point.group.classifier), []).append(point)
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         if front:
             line = ([point.x for point in best], [point.y for point in best])
             axes.plot(*line, color=INK, linewidth=1, alpha=0.5, drawstyle="steps-post")
-        for (family, classifier), curve in curves.items():
-            _error_curve(axes, sorted(curve), looks.marker_style(family, classifier))
-        if looks.many:
-            _name_points(axes, best)
+        for curve in joined.values() if not looks.many else ():
+            if len(curve) > 1:
+                colour = looks.style(curve[0].group.method)["color"]
+                axes.plot([one.x for one in curve], [one.y for one in curve], linewidth=1.0, color=colour)
+        for point in points:
+            gid = hover_id(point.group.filter_name, point.text)
+            look = looks.style(point.group.method, point.group.classifier)
+            places = (3 * [point.x], [point.low, point.y, point.high])
+            axes.plot(*places, linewidth=1.0, markersize=5.5, markevery=[1], clip_on=False, gid=gid, **look)
+        for point in best if looks.many else ():
+            axes.plot(point.x, point.y, "o", color=COLOURS[1], markersize=6)
+            _name_point(axes, point.x, point.y, point.group.title)
         log_if_wide(axes, "x", [point.x for point in points], least=4)
         log_if_wide(axes, "y", [point.y for point in points], least=8)
         axes.set_xlabel(x_label)
@@ -101,62 +111,67 @@ class _Point(NamedTuple):
     y: float
     low: float
     high: float
-    method: str
-    title: str
+    group: RunGroup
     text: str
 
 
 @dataclass(frozen=True)
-class _Looks:
-    """Colours for families of methods and markers for classifiers."""
+class MethodLooks:
+    """Colours for methods and markers for classifiers, the same in all figures of an experiment.
 
-    family_of: dict[str, str]
-    families: list[str]
+    Of more methods than colours, those of one family share a colour, and of more families all have one.
+    """
+
+    shown_as: dict[str, str]
     classifiers: list[str]
 
     @classmethod
-    def of(cls, groups: Sequence[RunGroup]) -> _Looks:
-        family_of = _families(group.method for group in groups)
-        classifiers = dict.fromkeys(group.classifier for group in groups)
-        return cls(family_of, list(dict.fromkeys(family_of.values())), list(classifiers))
+    def of(cls, groups: Sequence[RunGroup]) -> MethodLooks:
+        """Make the looks of the groups of an experiment, by their order."""
+        methods = list(dict.fromkeys(group.method for group in groups))
+        shown_as = {name: name for name in methods} if len(methods) <= len(COLOURS) else _families(methods)
+        return cls(shown_as, list(dict.fromkeys(group.classifier for group in groups)))
+
+    @property
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys(self.shown_as.values()))
 
     @property
     def many(self) -> bool:
-        """True for more families than colours."""
-        return len(self.families) > len(COLOURS)
+        """True for more methods or families than colours."""
+        return len(self._names) > len(COLOURS)
 
-    def marker_style(self, family: str, classifier: str | None = None) -> MarkerStyle:
+    def style(self, method: str, classifier: str | None = None) -> MarkerStyle:
         """Return colour and marker."""
         marker = MARKERS[self.classifiers.index(classifier) % len(MARKERS) if classifier else 0]
-        colour = _OTHERS if self.many else {"color": COLOURS[self.families.index(family)]}
-        return {"marker": marker, **colour}
+        if self.many:
+            return {"marker": marker, **_OTHERS}
+        return {"marker": marker, "color": COLOURS[self._names.index(self.shown_as[method])]}
 
     def height(self, width: float) -> float:
         """Return the inches that the names take in a figure of some width."""
-        return 0.1 + sum(names_height(list(names), width) for names in self._names())
+        return 0.1 + sum(names_height(list(names), width) for names in self._legends())
 
-    def _names(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the families and classifiers that are named, by display name."""
+    def _legends(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the methods or families and the classifiers that are named, by display name."""
         classifiers = {classifier_name(key): key for key in self.classifiers if len(self.classifiers) > 1}
-        families = {} if self.many else {method_name(key): key for key in self.families}
-        return families if len(families) > 1 else {}, classifiers
+        methods = {} if self.many else {method_name(key): key for key in self._names}
+        return methods if len(methods) > 1 else {}, classifiers
 
     def draw_names(self, figure: Figure) -> None:
-        """Name the markers (when there are several) above the axes and the families below."""
-        families, markers = self._names()
+        """Name the markers (when there are several) above the axes and the methods below."""
+        methods, markers = self._legends()
+        first = next(iter(self.shown_as))
         if markers:
-            styles = {
-                name: {**self.marker_style(self.families[0], key), "color": INK}
-                for name, key in markers.items()
-            }
+            styles = {name: {**self.style(first, key), "color": INK} for name, key in markers.items()}
             draw_names(figure, styles, "outside upper center")
-        if families:
-            members = {
-                name: ",".join(method_name(method) for method, own in self.family_of.items() if own == key)
-                for name, key in families.items()
-            }
-            styles = {name: self.marker_style(key) for name, key in families.items()}
-            draw_names(figure, styles, methods=members)
+        if methods:
+            members: dict[str, list[str]] = {}
+            for method, name in self.shown_as.items():
+                members.setdefault(method_name(name), []).append(method)
+            styles = {name: self.style(members[name][0]) for name in methods}
+            filters = {name: ",".join(map(method_name, members[name])) for name in methods}
+            draw_names(figure, styles, methods=filters)
 
 
 def _families(methods: Iterable[str]) -> dict[str, str]:
@@ -166,17 +181,12 @@ def _families(methods: Iterable[str]) -> dict[str, str]:
     return {method: stem if shared[stem] > 1 else method for method, stem in stems.items()}
 
 
-def _curves(
-    groups: Sequence[RunGroup],
-    metric: str,
-    x: Callable[[Record], float | None],
-    x_label: str,
-    looks: _Looks,
-) -> dict[tuple[str, str], list[_Point]]:
-    """Return the points of each family and classifier."""
+def _points(
+    groups: Sequence[RunGroup], metric: str, x: Callable[[Record], float | None], x_label: str
+) -> list[_Point]:
+    """Return the points of the groups that have both numbers, from left to right."""
     style = metric_style(metric)
-    scale = style.scale
-    curves: dict[tuple[str, str], list[_Point]] = {}
+    points = []
     for group in groups:
         found, at = group.estimate(metric), group.mean(x)
         if found is not None and math.isfinite(found.mean) and at:
@@ -184,84 +194,111 @@ def _curves(
             interval = style.interval(found.low, found.high)
             text = f"{group.title}: {style.measured(found.mean)} {interval}".strip()
             text += f" {style.unit}, {x_label} {tick_text(float(f'{at:.4g}'))}"
-            ends = (scale * low, scale * high, group.filter_name, group.title, text)
-            curves.setdefault((looks.family_of[group.method], group.classifier), []).append(
-                _Point(at, scale * found.mean, *ends)
-            )
-    return curves
+            scale = style.scale
+            points.append(_Point(at, scale * found.mean, scale * low, scale * high, group, text))
+    return sorted(points, key=attrgetter("x", "y"))
 
 
-def _error_curve(axes: Axes, curve: Sequence[_Point], look: MarkerStyle) -> None:
-    colour = look["color"]
-    if len(curve) > 1 and "alpha" not in look:
-        axes.plot([point.x for point in curve], [point.y for point in curve], linewidth=1.0, color=colour)
-    for point in curve:
-        gid = hover_id(point.method, point.text)
-        places = (3 * [point.x], [point.low, point.y, point.high])
-        axes.plot(*places, linewidth=1.0, markersize=5.5, markevery=[1], clip_on=False, gid=gid, **look)
+def _name_point(axes: Axes, x: float, y: float, name: str) -> None:
+    axes.annotate(name, (x, y), textcoords="offset points", xytext=(5, -9), fontsize=7.5)
 
 
-def _name_points(axes: Axes, points: Sequence[_Point]) -> None:
-    for point in points:
-        axes.plot(point.x, point.y, "o", color=COLOURS[1], markersize=6)
-        axes.annotate(
-            point.title, (point.x, point.y), textcoords="offset points", xytext=(5, -9), fontsize=7.5
+class _Bar(NamedTuple):
+    """A line of a forest plot: a mean with the ends of its interval."""
+
+    title: str
+    mean: float
+    low: float
+    high: float
+    colour: str
+    gid: str
+
+
+def _draw_bars(axes: Axes, bars: Sequence[_Bar]) -> None:
+    for place, bar in enumerate(bars):
+        axes.plot(
+            [bar.low, bar.mean, bar.high],
+            3 * [place],
+            "o-",
+            color=bar.colour,
+            linewidth=1.2,
+            markevery=[1],
+            clip_on=False,
+            gid=bar.gid,
         )
+    axes.set_yticks(range(len(bars)), [bar.title for bar in bars], fontsize=8)
+    axes.set_ylim(len(bars) - 0.4, -0.6)
+    axes.grid(False, axis="y")
 
 
-def forest_plot(board: pd.DataFrame, published: Iterable[PublishedComparison]) -> Drawing | None:
+def forest_plot(
+    board: pd.DataFrame, published: Iterable[PublishedComparison], groups: Sequence[RunGroup]
+) -> Drawing | None:
     """Draw the ranked methods of a leaderboard, best first, with the band of those tied with the best.
 
     Published numbers on the metric of the leaderboard are marked beside their method. None with fewer than
-    two ranked methods.
+    two ranked methods. ``groups`` are those of the board.
     """
     ranked = board[board["rank"].notna()]
-    lines, titles = ranked.to_dict("records"), line_titles(ranked) if len(ranked) else []
-    if len(lines) < 2:
+    if len(ranked) < 2:
         return None
-    metric = str(lines[0]["metric"])
+    metric = str(ranked["metric"].iloc[0])
+    style, looks = metric_style(metric), MethodLooks.of(groups)
     numbers = {
-        (
-            row.group.method,
-            "" if row.group.classifier == NO_CLASSIFIER else row.group.classifier,
-        ): row.number.value
+        row.group.key: row.number.value
         for row in published
         if row.group is not None and row.number.metric == metric
     }
-    style = metric_style(metric)
-    means = [style.scale * line["mean"] for line in lines]
-    ends = [style.scale * line[end] for line in lines for end in ("ci_low", "ci_high") if pd.notna(line[end])]
-    shown = [
-        style.scale * numbers[key]
-        for line in lines
-        if (key := (line["method"], line["classifier"])) in numbers
+    lines = [(line, numbers.get((line["method"], line["classifier"]))) for line in ranked.to_dict("records")]
+    means = [style.scale * line["mean"] for line, _ in lines]
+    ends = [
+        style.scale * line[end] for line, _ in lines for end in ("ci_low", "ci_high") if pd.notna(line[end])
     ]
+    shown = [style.scale * number for _, number in lines if number is not None]
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        several = sum(line["tied"] is True for line in lines) > 1
         is_log = log_if_wide(axes, "x", means, least=8)
         limits = (-np.inf, np.inf) if is_log else _forest_limits(means, ends, shown)
-        for place, line in enumerate(lines):
-            _forest_line(
-                axes,
-                place,
-                line,
-                titles[place],
-                style.scale,
-                numbers.get((line["method"], line["classifier"])),
-                limits,
-            )
-            if several and line["tied"] is True:
-                axes.axhspan(place - 0.5, place + 0.5, color=COLOURS[0], alpha=0.12, linewidth=0)
-        axes.set_yticks(range(len(lines)), titles, fontsize=8)
-        axes.set_ylim(len(lines) - 0.4, -0.6)
+        titles = line_titles(ranked)
+        bars = [
+            _bar(line, number, title, looks, limits)
+            for (line, number), title in zip(lines, titles, strict=True)
+        ]
+        _draw_bars(axes, bars)
+        tied = [place for place, (line, _) in enumerate(lines) if line["tied"] is True]
+        for place in tied if len(tied) > 1 else ():
+            axes.axhspan(place - 0.5, place + 0.5, color=COLOURS[0], alpha=0.12, linewidth=0)
+        for place, (line, number) in enumerate(lines):
+            if number is not None:
+                mark: MarkerStyle = {"color": INK, "fillstyle": "none", "clip_on": False}
+                axes.plot(style.scale * number, place, "D", gid=hover_id(method_name(line["method"])), **mark)
         if not is_log:
             axes.set_xlim(*limits)
         axes.set_xlabel(style.heading)
-        axes.grid(False, axis="y")
 
     return Drawing(draw, (_FOREST_WIDTH, 0.6 + _LINE * len(lines)))
+
+
+def _bar(
+    line: dict[Hashable, Any],
+    number: float | None,
+    title: str,
+    looks: MethodLooks,
+    limits: tuple[float, float],
+) -> _Bar:
+    """Return the line of a method, with its interval cut at the limits of the axis."""
+    style = metric_style(line["metric"])
+    ends = [None if pd.isna(line[end]) else line[end] for end in ("ci_low", "ci_high")]
+    text = f"{title}: {style.measured(line['mean'])} {style.interval(*ends)}".strip()
+    text += f", published {style.exact(number)}" if number is not None else ""
+    colour = looks.style(line["method"])["color"]
+    if looks.many and (line["rank"] == 1 or line["tied"] is True):
+        colour = COLOURS[0]
+    low, high = (line["mean"] if end is None else end for end in ends)
+    low, high = np.clip([style.scale * low, style.scale * high], *limits)
+    gid = hover_id(method_name(line["method"]), text)
+    return _Bar(title, style.scale * line["mean"], low, high, colour, gid)
 
 
 def _forest_limits(
@@ -276,46 +313,6 @@ def _forest_limits(
 
 def _widened(values: Sequence[float], margin: float) -> tuple[float, float]:
     return min(values) - margin, max(values) + margin
-
-
-def _forest_line(
-    axes: Any,
-    place: int,
-    line: dict[str, Any],
-    title: str,
-    scale: float,
-    number: float | None,
-    limits: tuple[float, float],
-) -> None:
-    style = metric_style(str(line["metric"]))
-    method = method_name(str(line["method"]))
-    ends = [None if pd.isna(line[end]) else line[end] for end in ("ci_low", "ci_high")]
-    interval = [scale * end for end in ends if end is not None]
-    if number is not None:
-        axes.plot(
-            scale * number,
-            place,
-            "D",
-            color=COLOURS[1],
-            fillstyle="none",
-            clip_on=False,
-            gid=hover_id(method),
-        )
-    text = f"{title}: {style.measured(line['mean'])} {style.interval(*ends)}".strip()
-    text += f", published {style.exact(number)}" if number is not None else ""
-    colour = COLOURS[0 if line["rank"] == 1 or line["tied"] is True else 7]
-    mean = scale * line["mean"]
-    low, high = np.clip(interval, *limits) if len(interval) == 2 else (mean, mean)
-    axes.plot(
-        [low, mean, high],
-        3 * [place],
-        "o-",
-        color=colour,
-        linewidth=1.2,
-        markevery=[1],
-        clip_on=False,
-        gid=hover_id(method, text),
-    )
 
 
 def heat_map(ranks: SuiteRanks) -> Drawing:
@@ -338,21 +335,17 @@ def heat_map(ranks: SuiteRanks) -> Drawing:
 
 def ranking(ranks: SuiteRanks) -> Drawing:
     """Draw mean ranks with their 95 % intervals over datasets, best first."""
-    lines = ranks.ranks
+    bars = [
+        _Bar(label_name(str(name)), line["mean_rank"], line["rank_low"], line["rank_high"], COLOURS[0], "")
+        for name, line in ranks.ranks.iterrows()
+    ]
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        for place, (_, line) in enumerate(lines.iterrows()):
-            axes.plot(
-                [line["rank_low"], line["rank_high"]], [place, place], color=INK, linewidth=1.0, alpha=0.6
-            )
-            axes.plot(line["mean_rank"], place, "o", color=COLOURS[0])
-        axes.set_yticks(range(len(lines)), [label_name(str(name)) for name in lines.index], fontsize=8)
-        axes.set_ylim(len(lines) - 0.4, -0.6)
+        _draw_bars(axes, bars)
         axes.set_xlabel("mean rank, 1 is best")
-        axes.grid(False, axis="y")
 
-    return Drawing(draw, (_FOREST_WIDTH, 0.6 + _LINE * len(lines)))
+    return Drawing(draw, (_FOREST_WIDTH, 0.6 + _LINE * len(bars)))
 
 
 def rank_against_seconds(ranks: SuiteRanks) -> Drawing | None:
@@ -374,13 +367,7 @@ def rank_against_seconds(ranks: SuiteRanks) -> Drawing | None:
             gid = hover_id(method_name(str(name).partition(" + ")[0]), text)
             axes.plot(line["seconds"], line["mean_rank"], "o", color=colour, markersize=size, gid=gid)
         for name, line in front.iterrows():
-            axes.annotate(
-                label_name(str(name)),
-                (line["seconds"], line["mean_rank"]),
-                textcoords="offset points",
-                xytext=(5, -9),
-                fontsize=7.5,
-            )
+            _name_point(axes, line["seconds"], line["mean_rank"], label_name(str(name)))
         log_if_wide(axes, "x", list(points["seconds"]), least=4)
         axes.set_xlabel("time to fit (s), geometric mean over datasets")
         axes.set_ylabel("mean rank")

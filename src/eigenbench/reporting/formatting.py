@@ -90,15 +90,7 @@ _HIGHER_IS_BETTER = (
 
 
 def metric_style(metric: str) -> MetricStyle:
-    """Return how a metric is shown; the parts, as ``test_``, and the sizes of one metric look the same.
-
-    Examples
-    --------
-    >>> metric_style("kernel_mse_at_4096").heading
-    'kernel MSE at 4,096'
-    >>> metric_style("test_error").measured(0.0108)
-    '1.08'
-    """
+    """Return how a metric is shown; the parts, as ``test_``, and the sizes of one metric look the same."""
     stem, size = split_size(metric)
     label = " ".join(_WORDS.get(word, word) for word in stem.split("_") if word)
     look: _Look = ("", 1.0, None)

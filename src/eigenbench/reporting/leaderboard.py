@@ -83,26 +83,19 @@ STANDINGS = ("rank", *COMPARED, "compared_over", "refusal")
 def leaderboard(
     plan: SuitePlan, experiment: str, records: Sequence[Record], results_dir: Path | None = None
 ) -> pd.DataFrame:
-    """Rank the methods of one experiment by its headline metric, from records and stored predictions.
+    """Rank the methods of one experiment by its headline metric: a line each, columns `COLUMNS`.
 
-    Without ``results_dir``, and where a run has no predictions there, methods are compared by the values of
-    the seeds alone.
-
-    Returns
-    -------
-    DataFrame
-        One line per method and classifier, columns `COLUMNS`: those with a result from every planned seed by
-        ascending rank, then those that lack some, which have no rank and are never tied with the best, then
-        those without any. ``tied`` (nullable) says whether the method is in the tie group of the best, and
-        ``compared_over`` what that rests on, ``refusal`` why there is no test; the columns between are those
-        of `eigenbench.comparison.differences.MethodDifferences`, in units of the metric.
-        ``seconds`` is the time to fit embedding and classifier, mean over seeds;
-        ``train_rows`` or ``classes`` is the size of the training set where the suite varies it.
-        ``search_seconds`` is the time of its search, and ``gemm_equivalents`` that of ``seconds`` in 10^9
-        operations of float32 matrix products on the same machine;
-        ``on_front`` says whether nothing with a rank is both faster and better.
-        ``without_result`` says which seeds have none, and why. ``scaled_score`` is 0 for guessing and 1 for
-        the Bayes rule or, without it, the best; ``checks`` are the findings of `eigenbench.reporting.checks`.
+    First come methods with a result from every planned seed, by rank, then those that lack some, which have
+    no rank and are never tied with the best, then those without any. ``tied`` (nullable) is membership in the
+    tie group of the best, ``compared_over`` the basis of the test, ``refusal`` the reason for none; the
+    columns between are those of `eigenbench.comparison.differences.MethodDifferences`. ``seconds`` is the
+    mean time to fit embedding and classifier, ``gemm_equivalents`` that time in 10^9 operations of float32
+    matrix products on the same machine, ``search_seconds`` the time of the search; ``train_rows`` or
+    ``classes`` is the size of the training set where the suite varies it. Nothing with a rank is faster and
+    better than a line ``on_front``.
+    ``scaled_score`` is 0 for guessing and 1 for the Bayes rule or, without it, the best; ``checks`` are findings of
+    `eigenbench.reporting.checks`. Without ``results_dir``, and where a run has no predictions there, methods
+    are compared by the values of the seeds alone.
     """
     groups = group_runs([plan], records, results_dir=results_dir)[plan.suite.name, experiment]
     return leaderboard_of_groups(plan.suite, experiment, groups)
@@ -184,14 +177,10 @@ def compare_groups(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> M
 
 
 def tied_with_best(groups: Sequence[RunGroup], board: pd.DataFrame) -> list[RunGroup]:
-    """Return the best group of a leaderboard, with those that cannot be distinguished from it."""
+    """Return the best group of a leaderboard, then those that tie with it, by rank."""
+    by_key = {group.key: group for group in groups}
     tied = board[board["tied"].fillna(board["rank"] == 1).fillna(False)]
-    names = set(zip(tied["method"], tied["classifier"], strict=True))
-    return [
-        group
-        for group in groups
-        if (group.method, "" if group.classifier == NO_CLASSIFIER else group.classifier) in names
-    ]
+    return [by_key[key] for key in zip(tied["method"], tied["classifier"], strict=True)]
 
 
 def tie_group_of(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> list[RunGroup]:
@@ -269,19 +258,23 @@ def leaderboards(suites: Sequence[Suite], groups: Groups) -> dict[tuple[str, str
     }
 
 
-def leaderboard_notes(board: pd.DataFrame, *, failures: bool = True) -> list[str]:
+def leaderboard_notes(board: pd.DataFrame) -> list[str]:
     """Explain tie marks, resolution, findings of checks, choices at the edge of a grid, and lacking seeds.
 
     What holds for several methods stands once.
     """
-    notes = comparison_notes(board) + check_notes(board)
+    notes = comparison_notes(board) + check_notes(board) + edge_notes(board)
     lacking: dict[str, list[str]] = {}
     for line in board.to_dict("records"):
-        label = ranked_label(line)
-        notes += [f"{label}: {line['grid_edge']}"] if line["grid_edge"] else []
-        if failures and line["without_result"]:
-            lacking.setdefault(line["without_result"], []).append(label)
+        if line["without_result"]:
+            lacking.setdefault(line["without_result"], []).append(ranked_label(line))
     return notes + [f"{', '.join(labels)}: {text}" for text, labels in lacking.items()]
+
+
+def edge_notes(board: pd.DataFrame) -> list[str]:
+    """Name the methods whose search chose a value at the edge of its grid."""
+    lines = board.to_dict("records")
+    return [f"{ranked_label(line)}: {line['grid_edge']}" for line in lines if line["grid_edge"]]
 
 
 def check_notes(board: pd.DataFrame) -> list[str]:
@@ -336,8 +329,7 @@ def _complete(groups: Sequence[RunGroup], metric: str) -> dict[str, RunGroup]:
 
 def _estimated(group: RunGroup, metric: str) -> dict[str, Any]:
     line: dict[str, Any] = {
-        "method": group.method,
-        "classifier": "" if group.classifier == NO_CLASSIFIER else group.classifier,
+        **dict(zip(("method", "classifier"), group.key, strict=True)),
         "n_seeds": 0,
         "n_planned": group.n_planned,
         "without_result": _without_result(group),

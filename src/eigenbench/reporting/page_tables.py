@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from eigenbench.bench.suites.suite import ExperimentSpec
-from eigenbench.reporting.display_names import (
-    classifier_name,
-    experiment_name,
-    label_name,
-    method_name,
-)
+from eigenbench.reporting.display_names import classifier_name, experiment_name, label_name
 from eigenbench.reporting.formatting import (
     MetricStyle,
     by_size,
@@ -28,10 +24,11 @@ from eigenbench.reporting.formatting import (
 )
 from eigenbench.reporting.leaderboard import TIED, line_titles, tie_group_of
 from eigenbench.reporting.parameters import parameters_of
-from eigenbench.reporting.published import PublishedComparison
+from eigenbench.reporting.published import PublishedComparison, machines_text
 from eigenbench.reporting.replicates import KINDS, RunGroup, headline_direction
-from eigenbench.reporting.shown_table import NONE, Cell, Column, Row, ShownTable, columns_of
+from eigenbench.reporting.shown_table import NONE, Cell, Row, ShownTable
 from eigenbench.reporting.suite_ranks import SuiteRanks
+from eigenbench.reproduction.receipt import MachineCounts
 
 _BOLD = "the best, and ties with it, are bold"
 
@@ -52,58 +49,46 @@ def leaderboard_table(
     common = {line["classifier"] for line in lines}
     trained = any(common)
     titles, mark = line_titles(board), TIED if board["tied"].fillna(False).sum() > 1 else ""
-    by_name = {(group.method, classifier_key(group)): group for group in groups}
+    heading = "Method and classifier" if any(" + " in title for title in titles) else "Method"
+    by_key = {group.key: group for group in groups}
     rows, extra = [], {}
     for shown, line in zip(titles, lines, strict=True):
-        group = by_name[line["method"], line["classifier"]]
+        group = by_key[line["method"], line["classifier"]]
         extra = _extra_cells(line, group, trained)
-        cells = _board_cells(line, shown, style, group, mark, runs_link(group))
-        rows.append(Row((*cells, *map(Cell, extra.values())), group.filter_name))
-    texts = ("Parameters of all seeds", "Parameters by seed")
-    columns = [
-        Column("Rank", True),
-        Column("Method and classifier" if any(" + " in title for title in titles) else "Method"),
-        Column(sentence(style.heading), True),
-        Column("Gap to the best", True),
-        Column("Time (s)", True),
-        Column("Memory (MiB)", True),
-        *(Column(heading, heading not in texts, extra=True) for heading in extra),
-    ]
+        partial = f"{line['n_seeds']} of {line['n_planned']} seeds" * (
+            0 < line["n_seeds"] < line["n_planned"]
+        )
+        best = "best" if line["tied"] or (line["tied"] is None and line["rank"] == 1) else ""
+        rank = NONE if line["rank"] is None else f"{line['rank']} {mark if line['tied'] else ''}".strip()
+        result, gap = Cell("no result", style="failed-text"), Cell()
+        if line["mean"] is not None:
+            interval = style.interval(line["ci_low"], line["ci_high"])
+            result = Cell(style.measured(line["mean"]), interval, style=best)
+            interval = style.interval(line["difference_low"], line["difference_high"])
+            gap = Cell(style.measured(line["difference"]), interval)
+        cells = {
+            "Rank": Cell(rank, style=best),
+            heading: Cell(shown, "; ".join(filter(None, (partial, group.doubt))), runs_link(group)),
+            sentence(style.heading): result,
+            "Gap to the best": gap,
+            "Time (s)": Cell(seconds(line["seconds"]), "◆" * bool(line["on_front"])),
+            "Memory (MiB)": count(line["peak_rss_mb"]),
+        }
+        rows.append(Row.of(cells | extra, group.filter_name))
+    numeric = {*rows[0].cells} - {heading, *_TEXTS}
     with_what = f" with {classifier_name(common.pop())}" if trained and len(common) == 1 else ""
     caption = f"{title}: {style.label}{with_what}, mean over seeds with its 95 % interval, best first."
     caption += f" {TIED} marks ties with the best (5 % level)." * bool(mark)
     caption += " ◆ marks the Pareto front of result and time."
-    return ShownTable(name, caption, columns, rows, header=1, title=f"{title}{with_what}")
+    return ShownTable(name, caption, rows, numeric, extra, header=1, title=f"{title}{with_what}")
 
 
-def _board_cells(
-    line: dict[Any, Any], title: str, style: MetricStyle, group: RunGroup, mark: str, link: str
-) -> list[Cell]:
-    """Return the cells of the columns that a leaderboard shows at first."""
-    best = "best" if line["tied"] or (line["tied"] is None and line["rank"] == 1) else ""
-    rank = NONE if line["rank"] is None else f"{line['rank']}{f' {mark}' if mark and line['tied'] else ''}"
-    partial = (
-        f"{line['n_seeds']} of {line['n_planned']} seeds" if 0 < line["n_seeds"] < line["n_planned"] else ""
-    )
-    result, gap = Cell("no result", style="failed-text"), Cell()
-    if line["mean"] is not None:
-        interval = style.interval(line["ci_low"], line["ci_high"])
-        result = Cell(style.measured(line["mean"]), interval, style=best)
-        interval = style.interval(line["difference_low"], line["difference_high"])
-        gap = Cell(style.measured(line["difference"]), interval)
-    return [
-        Cell(rank, style=best),
-        Cell(title, "; ".join(filter(None, (partial, group.doubt))), link),
-        result,
-        gap,
-        Cell(seconds(line["seconds"]), "◆" * bool(line["on_front"])),
-        Cell(count(line["peak_rss_mb"])),
-    ]
+_TEXTS = ("Parameters of all seeds", "Parameters by seed")
 
 
 def _extra_cells(line: dict[Any, Any], group: RunGroup, trained: bool) -> dict[str, str]:
     """Return the texts of the columns that a reader can choose, by heading."""
-    costs, found = group.costs, parameters_of(group.records)
+    costs = group.costs
     cells = {"p": probability(line["p_value"])}
     if trained:
         score = line["scaled_score"]
@@ -120,134 +105,116 @@ def _extra_cells(line: dict[Any, Any], group: RunGroup, trained: bool) -> dict[s
     if trained:
         cells["Model (kB)"] = count(costs["model_kb"])
         cells["Predictions per s"] = count(line["predictions_per_second"])
-    shared, differing = found.shared or NONE, found.differing or NONE
-    return cells | {"Parameters of all seeds": shared, "Parameters by seed": differing}
-
-
-def classifier_key(group: RunGroup) -> str:
-    """Return the key of the classifier in leaderboards; empty without a classifier."""
-    return group.classifier if classifier_name(group.classifier) else ""
+    found = (text or NONE for text in parameters_of(group.records))
+    return cells | dict(zip(_TEXTS, found, strict=True))
 
 
 def published_table(
-    name: str, rows: Sequence[PublishedComparison], machines: Callable[[Any], str]
+    name: str, numbers: Sequence[PublishedComparison], machines: MachineCounts | None = None
 ) -> ShownTable:
     """Describe published numbers beside measured ones, those of one source together."""
-    columns = [
-        Column("Method"),
-        Column("Metric"),
-        Column("Published", True),
-        Column("Measured", True),
-        Column("Seeds", True),
-        Column("Verdict"),
-        Column("Machines", extra=True),
-    ]
     caption = "Published beside measured: mean over seeds with its 95 % interval, and the verdict."
-    if any(row.uncertain for row in rows):
+    if any(row.uncertain for row in numbers):
         caption += " † The mean is outside the tolerance, but a single run could reach the published number."
-    anchors: dict[str, str] = {}
-    shown, heading = [], ""
-    for row in rows:
-        own = f"{row.number.source} · {experiment_name(row.experiment, row.dataset)}"
+    rows: list[Row] = []
+    anchors: set[str] = set()
+    heading = ""
+    for row in numbers:
+        group = f"{row.number.source} · {experiment_name(row.experiment, row.dataset)}"
         anchor = f"{row.suite}-{row.experiment}-published"
-        first = anchors.setdefault(row.experiment, own) == own and own != heading
-        shown.append(
-            Row(
-                _published_cells(row, machines),
-                row.group.filter_name if row.group else method_name(row.method),
-                anchor if first else "",
-                own if own != heading else "",
-            )
-        )
-        heading = own
-    return ShownTable(name, caption, columns, shown)
+        first = "" if anchor in anchors else anchor
+        anchors.add(anchor)
+        method = row.group.filter_name if row.group else row.label
+        cells = _published_cells(row) | {"Machines": machines_text(machines, row) if machines else NONE}
+        rows.append(Row.of(cells, method, first, "" if group == heading else group))
+        heading = group
+    return ShownTable(name, caption, rows, ("Published", "Measured", "Seeds"), ("Machines",))
 
 
-def _published_cells(row: PublishedComparison, machines: Callable[[Any], str]) -> tuple[Cell, ...]:
-    texts, style = row.cells, metric_style(row.number.metric)
+def _published_cells(row: PublishedComparison) -> dict[str, Cell | str]:
+    style, found = metric_style(row.number.metric), row.estimate
     title = row.group.title if row.group else ""
-    label = row.number.label or title or method_name(row.method)
-    verdict = Cell(row.outcome or "not run", "" if row.outcome else row.why, style="verdict")
+    seeds = row.seeds_note.removesuffix(" seeds") or str(found.n_seeds) if found else NONE
+    measured = Cell()
+    if found:
+        measured = Cell(style.measured(found.mean), style.interval(found.low, found.high) or "no interval")
     if row.outcome:
         note = " ".join(filter(None, (row.seeds_note and f"({row.seeds_note})", row.why_off)))
-        verdict = Cell(row.outcome + " †" * row.uncertain, note, style=f"verdict {row.outcome}")
-    elif row.estimate:
+        verdict = Cell(row.outcome + " †" * row.uncertain, note)
+    elif row.number.bound and found:
         verdict = Cell(row.verdict)
-    own = style.interval(*row.number.interval) if row.number.interval else ""
-    interval = texts["95 % interval"] if row.estimate else ""
-    return (
-        Cell(label, title if title != label else ""),
-        Cell(sentence(style.heading)),
-        Cell(style.exact(row.number.value), own),
-        Cell(texts["Measured"], interval.replace(NONE, "no interval")),
-        Cell(texts["Seeds"]),
-        verdict,
-        Cell(machines(row)),
-    )
+    else:
+        verdict = Cell("judged elsewhere" if row.repeats else "not run", row.repeats or row.why)
+    return {
+        "Method": Cell(row.label, title * (title.casefold() != row.label.casefold())),
+        "Metric": sentence(style.heading),
+        "Published": Cell(
+            style.exact(row.number.value), style.interval(*(row.number.interval or (None, None)))
+        ),
+        "Measured": measured,
+        "Seeds": seeds,
+        "Verdict": replace(verdict, style=f"verdict {row.outcome or ''}".strip()),
+    }
 
 
 def ranks_table(name: str, found: SuiteRanks, metric: MetricStyle) -> ShownTable:
     """Describe mean ranks over datasets, and each competitor against the one of the best rank."""
     best = str(found.ranks.index[0])
-    p_heading = "p (Holm)" if found.shows_holm else "p"
-    tested = ("Mean rank", "Wins / ties / losses of the best", p_heading, "Ratio of errors")
-    costs = ("Time (s)", "Failed on")
-    headings = ("Method and classifier", *tested, "Conclusion", *costs)
     rows = []
     for label, line in found.ranks.iterrows():
+        shown = label_name(str(label))
         pair = None if label == best else found.pairs.loc[(best, label)]
-        interval = f"[{line['rank_low']:.1f}, {line['rank_high']:.1f}]"
-        cells = [
-            Cell(label_name(str(label)) + " ◆" * bool(line["on_front"])),
-            Cell(f"{line['mean_rank']:.2f}", interval),
-        ]
-        if pair is None:
-            cells += [Cell()] * 4
-        else:
-            p = pair["p_holm"] if found.shows_holm else pair["p_value"]
-            conclusion = {"first better": "the best is better", "second better": "this one is better"}
-            cells += [
-                Cell(f"{pair['wins']:.0f} / {pair['ties']:.0f} / {pair['losses']:.0f}"),
-                Cell(probability(p)),
-                Cell(ratio(pair["ratio"]), ratio(pair["low"], pair["high"]).replace(NONE, "")),
-                Cell(conclusion.get(pair["conclusion"], pair["conclusion"])),
-            ]
-        time = None if pd.isna(line["seconds"]) else line["seconds"]
-        cells += [Cell(seconds(time)), Cell(f"{line['n_failed']:.0f}" if line["n_failed"] else "")]
-        rows.append(Row(tuple(cells), label_name(str(label))))
+        cells: dict[str, Cell | str] = {
+            "Method and classifier": shown + " ◆" * bool(line["on_front"]),
+            "Mean rank": Cell(
+                f"{line['mean_rank']:.2f}", f"[{line['rank_low']:.1f}, {line['rank_high']:.1f}]"
+            ),
+        }
+        conclusions = {"first better": "the best is better", "second better": "this one is better"}
+        tested = {} if pair is None else _tested_cells(pair, found.shows_holm)
+        cells["Wins / ties / losses of the best"] = (
+            NONE if pair is None else f"{pair['wins']:.0f} / {pair['ties']:.0f} / {pair['losses']:.0f}"
+        )
+        for heading in ("p (Holm)" if found.shows_holm else "p", "Ratio of errors", "Conclusion"):
+            cells[heading] = tested.get(heading, NONE)
+        if pair is not None:
+            cells["Conclusion"] = conclusions.get(pair["conclusion"], pair["conclusion"])
+        cells["Time (s)"] = seconds(None if pd.isna(line["seconds"]) else line["seconds"])
+        cells["Failed on"] = f"{line['n_failed']:.0f}" if line["n_failed"] else ""
+        rows.append(Row.of(cells, shown))
     caption = (
         f"Mean rank by {metric.label} over {found.n_datasets} datasets, with its 95 % interval; then the "
         f"best, {label_name(best)}, against each other: p of Wilcoxon's signed-rank test, geometric mean of "
         "the ratio of errors. Ratios within 10 % are equivalent. ◆ marks the Pareto front of rank and time."
     )
-    return ShownTable(name, caption, columns_of(*headings, numeric=(*tested, *costs)), rows)
+    return ShownTable(name, caption, rows, {*rows[0].cells} - {"Method and classifier", "Conclusion"})
 
 
 def pairs_table(name: str, found: SuiteRanks, metric: MetricStyle) -> ShownTable:
     """Describe the tests of all pairs of competitors."""
-    headings = ("Wins", "Ties", "Losses", "p", *(["p (Holm)"] if found.shows_holm else []), "Ratio of errors")
-    columns = columns_of("First", "Second", *headings, "Conclusion", numeric=headings)
-    rows = [
-        Row(
-            (
-                Cell(label_name(first)),
-                Cell(label_name(second)),
-                *(Cell(f"{pair[kind]:.0f}") for kind in ("wins", "ties", "losses")),
-                Cell(probability(pair["p_value"])),
-                *([Cell(probability(pair["p_holm"]))] if found.shows_holm else []),
-                Cell(ratio(pair["ratio"]), ratio(pair["low"], pair["high"]).replace(NONE, "")),
-                Cell(pair["conclusion"]),
-            ),
-            f"{label_name(first)},{label_name(second)}",
-        )
-        for (first, second), pair in found.pairs.iterrows()
-    ]
+    rows = []
+    for (first, second), pair in found.pairs.iterrows():
+        names = {"First": label_name(first), "Second": label_name(second)}
+        counts = {kind.capitalize(): f"{pair[kind]:.0f}" for kind in ("wins", "ties", "losses")}
+        cells = {
+            **names,
+            **counts,
+            "p": probability(pair["p_value"]),
+            **_tested_cells(pair, found.shows_holm),
+        }
+        rows.append(Row.of(cells, ",".join(names.values())))
     caption = (
         f"Pairs over {found.n_datasets} datasets by {metric.label}: datasets on which the first wins, ties "
         "and loses; p of Wilcoxon's signed-rank test; geometric mean of the ratio of errors, first to "
         "second. Pairs within 10 % are equivalent."
     )
-    return ShownTable(name, caption, columns, rows)
+    return ShownTable(name, caption, rows, {*rows[0].cells} - {"First", "Second", "Conclusion"})
+
+
+def _tested_cells(pair: pd.Series, shows_holm: bool) -> dict[str, Cell | str]:
+    p = {"p (Holm)": probability(pair["p_holm"])} if shows_holm else {"p": probability(pair["p_value"])}
+    interval = ratio(pair["low"], pair["high"]).replace(NONE, "")
+    return {**p, "Ratio of errors": Cell(ratio(pair["ratio"]), interval), "Conclusion": pair["conclusion"]}
 
 
 def measure_tables(spec: ExperimentSpec, groups: Sequence[RunGroup], name: str = "") -> list[ShownTable]:
@@ -290,18 +257,12 @@ def _measure_table(
         label = metric_style(spec.headline).label
         caption = f"Means over seeds{interval}" + f"; {better} {label} is better, {_BOLD}" * headline + "."
     best = {metric: tie_group_of(groups, metric, lower=lower) for metric in compared}
-    rows = [
-        Row(
-            (
-                Cell(group.filter_name),
-                *(_measured_cell(group, metric, group in best.get(metric, ())) for metric in metrics),
-            ),
-            group.filter_name,
-        )
-        for group in groups
-    ]
-    columns = columns_of("Method", *headings, numeric=headings)
-    return ShownTable(name, caption, columns, rows, title=title)
+    rows = []
+    for group in groups:
+        cells = [_measured_cell(group, metric, group in best.get(metric, ())) for metric in metrics]
+        named = dict(zip(headings, cells, strict=True))
+        rows.append(Row.of({"Method": group.filter_name} | named, group.filter_name))
+    return ShownTable(name, caption, rows, headings, title=title)
 
 
 def _measured_cell(group: RunGroup, metric: str, best: bool) -> Cell:

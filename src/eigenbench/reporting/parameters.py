@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from eigenbench.bench.records.record import Candidate, Record, Search
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.formatting import metric_style
 
 
-class Parameters(NamedTuple):
-    """The parameters of the runs of a method and classifier: those of all seeds, and those that differ."""
-
-    shared: str
-    differing: str
-
-
-def parameters_of(records: Sequence[Record]) -> Parameters:
-    """Return the parameters of some runs, by name; each value that not all have with its seeds."""
+def parameters_of(records: Sequence[Record]) -> tuple[str, str]:
+    """Return the parameters of some runs, by name: those of all, and those that differ with their seeds."""
     shared, differing = [], []
     for name in sorted({name for record in records for name in record.params}):
         seeds: dict[str, list[str]] = {}
@@ -29,9 +23,12 @@ def parameters_of(records: Sequence[Record]) -> Parameters:
         if len(seeds) == 1 and sum(map(len, seeds.values())) == len(records):
             shared.append(f"{name} = {next(iter(seeds))}")
         else:
-            values = "; ".join(f"{value} (seed {', '.join(having)})" for value, having in seeds.items())
-            differing.append(f"{name} = {values}")
-    return Parameters(", ".join(shared), ". ".join(differing))
+            differing.append(f"{name} = {_by_seed(seeds)}")
+    return ", ".join(shared), ". ".join(differing)
+
+
+def _by_seed(seeds: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(f"{text} (seed {', '.join(having)})" for text, having in seeds.items())
 
 
 def search_summary(searches: Mapping[int, Search]) -> tuple[str, str, str, str]:
@@ -51,7 +48,7 @@ def search_summary(searches: Mapping[int, Search]) -> tuple[str, str, str, str]:
         by_text.setdefault(_candidate_text(one), []).append(str(seed))
     return (
         f"{len(first.candidates)}" + (f" ({failed} of {len(tried)} failed)" if failed else ""),
-        "; ".join(f"{text} (seed {', '.join(seeds)})" for text, seeds in by_text.items()) or "–",
+        _by_seed(by_text) or "–",
         ", ".join(style.measured(one.score) for one in chosen.values()) or "–",
         f"{style.measured(min(scores))} to {style.measured(max(scores))}" if scores else "–",
     )
@@ -93,32 +90,23 @@ def edge_note(records: Iterable[Record]) -> str:
     Such as ``gem__gamma: best value at the grid's edge (10) (2 of 5 seeds)``; empty where there is none.
     """
     searches = [record.search for record in records if record.search and record.search.selected is not None]
-    found: dict[str, int] = {}
-    for search in searches:
-        for note in _edges(search):
-            found[note] = found.get(note, 0) + 1
+    found = Counter(
+        f"{name}: best value at the grid's edge ({chosen:g})"
+        for search in searches
+        for name, chosen, low, high in chosen_values(search)
+        if chosen in (low, high)
+    )
     return "; ".join(
         note if count == len(searches) else f"{note} ({count} of {len(searches)} seeds)"
         for note, count in found.items()
     )
 
 
-def _edges(search: Search) -> list[str]:
-    return [
-        f"{name}: best value at the grid's edge ({chosen:g})"
-        for name, chosen, low, high in chosen_values(search)
-        if chosen in (low, high)
-    ]
-
-
 def chosen_values(search: Search) -> Iterator[tuple[str, float, float, float]]:
     """Yield each numeric parameter that a finished search varied: name, value, least and greatest tried."""
     assert search.selected is not None
     for name, chosen in sorted(search.candidates[search.selected].params.items()):
-        values = {one.params[name] for one in search.candidates if _is_number(one.params.get(name))}
+        tried = (one.params.get(name) for one in search.candidates)
+        values = {one for one in tried if isinstance(one, int | float) and not isinstance(one, bool)}
         if len(values) > 1:
             yield name, chosen, min(values), max(values)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

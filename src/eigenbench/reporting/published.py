@@ -13,7 +13,7 @@ from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.display_names import experiment_name, method_name
 from eigenbench.reporting.formatting import metric_style
-from eigenbench.reporting.replicates import Estimate, Groups, RunGroup, find_group
+from eigenbench.reporting.replicates import Estimate, Groups, RunGroup
 from eigenbench.reproduction.receipt import MachineCounts
 
 COLUMNS = (
@@ -60,14 +60,6 @@ def judge(number: PublishedNumber, mean: float, prediction: tuple[float, float] 
 
     A ``two_sided`` number, which is neither better when less nor when more, is never bettered. Without a
     prediction interval nothing is claimed to be better: a mean on the better side counts as ``reproduced``.
-
-    Examples
-    --------
-    >>> number = PublishedNumber(source="paper", method="gem", metric="test_errors", value=108)
-    >>> judge(number, 111.0, (82.0, 149.0))
-    Judgement(verdict='reproduced', uncertain=False)
-    >>> judge(number, 120.0, (91.0, 158.0))
-    Judgement(verdict='reproduced', uncertain=True)
     """
     if not math.isfinite(mean):
         return Judgement("off")
@@ -106,6 +98,11 @@ class PublishedComparison:
         return self.number.method or self.number.label or ""
 
     @property
+    def label(self) -> str:
+        """The display name of what was published: the source's label, else the method and classifier."""
+        return self.number.label or (self.group.title if self.group else method_name(self.method))
+
+    @property
     def judgement(self) -> Judgement | None:
         """The verdict as computed; None without a measured number."""
         if self.estimate is None or self.group is None:
@@ -139,38 +136,19 @@ class PublishedComparison:
         found = self.judgement
         if found is None:
             return f"not run ({self.why})"
-        if self.number.bound:
-            return "within bound" if self._is_within_bound else "beyond bound"
+        if self.number.bound and self.estimate:
+            mean, bound = self.estimate.mean, self.number.value
+            within = mean <= bound if self.number.lower_is_better else mean >= bound
+            return "within bound" if within else "beyond bound"
         if self.repeats:
             return f"judged in {self.repeats}"
         return f"{found.verdict} ({self.seeds_note})" if self.seeds_note else found.verdict
-
-    @property
-    def _is_within_bound(self) -> bool:
-        mean = self.estimate.mean if self.estimate else math.nan
-        return mean <= self.number.value if self.number.lower_is_better else mean >= self.number.value
 
     @property
     def identity(self) -> tuple[object, ...]:
         """The key of the published number, whichever run on whichever data measures it."""
         number = self.number
         return number.source, number.metric.removesuffix("_by_label"), number.value, number.label
-
-    @property
-    def cells(self) -> dict[str, str]:
-        """The texts of a table: what was published, what was measured, and the verdict; – where none is."""
-        style, found = metric_style(self.number.metric), self.estimate
-        own = self.number.interval
-        published = style.exact(self.number.value)
-        return {
-            "Method": self.number.label or method_name(self.method),
-            "Metric": style.heading,
-            "Published": f"{published} {style.interval(*own)}" if own else published,
-            "Measured": style.measured(found.mean if found else None),
-            "95 % interval": style.interval(found.low, found.high) or "–" if found else "–",
-            "Seeds": self.seeds_note.removesuffix(" seeds") or str(found.n_seeds) if found else "–",
-            "Verdict": self.verdict + (" †" if self.uncertain else ""),
-        }
 
 
 def compare_published(suite: Suite, experiment: str, groups: Sequence[RunGroup]) -> list[PublishedComparison]:
@@ -182,17 +160,16 @@ def compare_published(suite: Suite, experiment: str, groups: Sequence[RunGroup])
 def _compare(
     suite: str, name: str, spec: ExperimentSpec, number: PublishedNumber, groups: Sequence[RunGroup]
 ) -> PublishedComparison:
-    group = find_group(groups, number.method, number.classifier) if number.method else None
+    asked = (one for one in groups if one.method == number.method)
+    group = next((one for one in asked if number.classifier in (None, one.classifier)), None)
     found = group.estimate(number.metric) if group else None
     why = ""
     if found is None:
         why = group.why_not(number.metric) if group else number.not_run or ""
     elif group is not None and group.synthetic:
         style = metric_style(number.metric)
-        why = (
-            f"synthetic data in place of the paper's, here {style.measured(found.mean)} {style.unit}".rstrip()
-        )
-        found = None
+        value = f"{style.measured(found.mean)} {style.unit}".rstrip()
+        why, found = f"synthetic data in place of the paper's, here {value}", None
     return PublishedComparison(suite, name, spec.dataset, number, group, found, why)
 
 
@@ -215,8 +192,8 @@ def judged_once(rows: Iterable[PublishedComparison]) -> list[PublishedComparison
             if place := first.get(row.identity):
                 row = replace(row, repeats=place)
             else:
-                title = row.group.title if row.group else method_name(row.method)
                 place = f"{experiment_name(row.experiment, row.dataset)} ({row.suite})"
+                title = row.group.title if row.group else row.label
                 first[row.identity] = f"{place}: {title}, {metric_style(row.number.metric).label}"
         found.append(row)
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
 
 from eigenbench.bench.jobs.plan import SuitePlan, load_plan
@@ -19,32 +19,21 @@ from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry
 from eigenbench.project_files import project_folder
 from eigenbench.reporting.display_names import experiment_name
 from eigenbench.reporting.formatting import metric_style
+from eigenbench.reporting.page_tables import published_table
 from eigenbench.reporting.published import (
     PublishedComparison,
     compare_all_published,
     comparison_csv,
-    machines_text,
     verdict_counts,
 )
 from eigenbench.reporting.replicates import group_runs
+from eigenbench.reporting.shown_table import escape_markdown
 from eigenbench.reproduction.receipt import MachineCounts
 from eigenbench.reproduction.reference import (
     ReferenceRun,
     ReproductionError,
     default_reference_folder,
     load_reference,
-)
-
-_HEADER = (
-    "experiment",
-    "method",
-    "metric",
-    "published",
-    "measured",
-    "95 % interval",
-    "seeds",
-    "verdict",
-    "machines",
 )
 
 
@@ -158,10 +147,7 @@ def verdicts_page(rows: Sequence[PublishedComparison], machines: MachineCounts) 
         parts.append(f"## {paper}\n")
         for table, numbers in tables.items():
             parts += [f"{table}\n"] if table else []
-            parts.append(_table([_HEADER, *(_cells(row, machines) for row in numbers)]))
-        if explained := [row for row in chain(*tables.values()) if row.why_off]:
-            lines = [(*_cells(row, machines)[:3], row.why_off) for row in explained]
-            parts += ["Why numbers are off\n", _table([(*_HEADER[:3], "explanation"), *lines])]
+            parts.append(_table(numbers, machines))
     return "\n".join(parts)
 
 
@@ -174,22 +160,16 @@ def _by_paper(rows: Sequence[PublishedComparison]) -> dict[str, dict[str, list[P
     return {paper: dict(sorted(tables.items())) for paper, tables in found.items()}
 
 
-def _cells(row: PublishedComparison, machines: MachineCounts) -> tuple[str, ...]:
-    cells = row.cells | ({"Method": row.group.title} if row.group else {})
-    if row.outcome == "off":
-        cells["Verdict"] = f"**{row.verdict}**"
-    experiment = experiment_name(row.experiment, row.dataset)
-    return (
-        f"{experiment} ({row.suite})",
-        *cells.values(),
-        machines_text(machines, row) if row.estimate else "",
-    )
-
-
-def _table(lines: Sequence[Sequence[str]]) -> str:
-    inert = [[" ".join(cell.replace("|", "\\|").split()) for cell in line] for line in lines]
-    inert.insert(1, ["---"] * len(inert[0]))
-    return "".join("| " + " | ".join(line) + " |\n" for line in inert)
+def _table(numbers: Sequence[PublishedComparison], machines: MachineCounts) -> str:
+    shown = published_table("", numbers, machines)
+    lines = [["Experiment", *shown.rows[0].cells], ["---"] * (1 + len(shown.columns))]
+    for number, row in zip(numbers, shown.rows, strict=True):
+        experiment = f"{experiment_name(number.experiment, number.dataset)} ({number.suite})"
+        texts = {heading: cell.line for heading, cell in row.cells.items()}
+        verdict = row.cells["Verdict"]
+        texts["Verdict"] = ": ".join(filter(None, (verdict.text, verdict.small)))
+        lines.append([escape_markdown(text) for text in (experiment, *texts.values())])
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def shipped_plans() -> Iterator[SuitePlan]:

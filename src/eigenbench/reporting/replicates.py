@@ -69,18 +69,10 @@ class Estimate:
 def estimate(metric: str, values: Sequence[float], *, deterministic: bool, n_test: int | None) -> Estimate:
     """Estimate a metric from one value per seed.
 
-    With at least two seeds that differ, the interval is Student's t for the mean over seeds: it covers the
-    randomness of the method (and of the split, where the seed draws it) for the data at hand. With one seed,
-    a deterministic method, or seeds that all agree, seeds say nothing about the error. Shares and counts of
-    wrong rows then get Wilson's score interval for a binomial proportion (JASA 22, 1927): it covers the draw
-    of the ``n_test`` test rows. Other metrics then have no interval. Ends are cut to the possible range of
-    the metric. No value at all raises `ValueError`.
-
-    Examples
-    --------
-    >>> found = estimate("test_errors", [108.0], deterministic=False, n_test=10_000)
-    >>> f"{found.mean:.0f} [{found.low:.1f}, {found.high:.1f}]"
-    '108 [89.5, 130.2]'
+    With two seeds that differ, the interval is Student's t for the mean over seeds. With one seed, a
+    deterministic method, or seeds that all agree, shares and counts of wrong rows get Wilson's score
+    interval for the draw of the ``n_test`` test rows (JASA 22, 1927), and other metrics none. Ends are cut to
+    the possible range of the metric. No value at all raises `ValueError`.
     """
     if not values:
         raise ValueError(f"no value of {metric!r} to estimate from")
@@ -90,11 +82,13 @@ def estimate(metric: str, values: Sequence[float], *, deterministic: bool, n_tes
         return Estimate(mean, None, None, n_seeds, "")
     largest = _BINOMIAL[metric](n_test) if metric in _BINOMIAL and n_test else None
     if len(set(values)) >= 2 and not deterministic:
-        low, high = within_range(metric, *_over_seeds(values, mean), n_test)
+        quantile = float(student_t.ppf((1 + LEVEL) / 2, n_seeds - 1))
+        half_width = quantile * statistics.stdev(values) / math.sqrt(n_seeds)
+        low, high = within_range(metric, mean - half_width, mean + half_width, n_test)
         return Estimate(mean, low, high, n_seeds, OVER_SEEDS)
     if largest is not None and n_test and 0 <= mean <= largest:
-        low, high = _over_rows(mean / largest, n_test)
-        return Estimate(mean, largest * low, largest * high, n_seeds, OVER_ROWS)
+        found = wilson(round(mean / largest * n_test), n_test, level=LEVEL)
+        return Estimate(mean, largest * found.low, largest * found.high, n_seeds, OVER_ROWS)
     return Estimate(mean, None, None, n_seeds, "")
 
 
@@ -103,15 +97,8 @@ def prediction_interval(
 ) -> tuple[float, float] | None:
     """Bound the value of one further run, at 95 %: a published number is the value of one run.
 
-    Of seeds that differ it is Student's t with ``s √(1 + 1/n)``, which is √(1 + n) times as wide as the
-    interval of their mean. Where seeds say nothing, it comes in the same way from the test rows of one run.
-    Ends are cut to the possible range of the metric. None where the values give no interval.
-
-    Examples
-    --------
-    >>> low, high = prediction_interval("nn_error", [0.10, 0.12, 0.14], deterministic=False, n_test=None)
-    >>> f"{low:.3f} {high:.3f}"
-    '0.021 0.219'
+    Of seeds that differ it is √(1 + n) times as wide as the interval of their mean, else √2 times as wide as
+    that over test rows. Ends are cut to the possible range of the metric. None without an interval.
     """
     found = estimate(metric, values, deterministic=deterministic, n_test=n_test)
     if found.low is None or found.high is None:
@@ -130,17 +117,6 @@ def within_range(metric: str, low: float, high: float, n_test: int | None) -> tu
     if name in _FROM_ZERO:
         return max(low, 0.0), high
     return (max(low, 0.0), min(high, 1.0)) if name in _SHARES else (low, high)
-
-
-def _over_seeds(values: Sequence[float], mean: float) -> tuple[float, float]:
-    quantile = float(student_t.ppf((1 + LEVEL) / 2, len(values) - 1))
-    half_width = quantile * statistics.stdev(values) / math.sqrt(len(values))
-    return mean - half_width, mean + half_width
-
-
-def _over_rows(share: float, n_test: int) -> tuple[float, float]:
-    found = wilson(round(share * n_test), n_test, level=LEVEL)
-    return found.low, found.high
 
 
 @dataclass(frozen=True)
@@ -167,6 +143,11 @@ class RunGroup:
     def finished(self) -> list[Record]:
         """The runs that have metrics."""
         return [record for record in self.records if record.status == "ok"]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Method and classifier as in leaderboards; the classifier is empty where there is none."""
+        return self.method, "" if self.classifier == NO_CLASSIFIER else self.classifier
 
     @property
     def label(self) -> str:
@@ -197,8 +178,7 @@ class RunGroup:
 
     def estimate(self, metric: str) -> Estimate | None:
         """Return mean and interval of a metric over the finished seeds; None when no seed has it."""
-        records = [record for record in self.finished if metric in record.metrics]
-        if not records:
+        if not (records := self._having(metric)):
             return None
         if (found := self.row_metrics(metric)) is not None:
             return _estimate_from_rows(found, records, metric)
@@ -206,7 +186,7 @@ class RunGroup:
 
     def prediction(self, metric: str) -> tuple[float, float] | None:
         """Return the interval of one further run, by the values of the finished seeds; None without any."""
-        records = [record for record in self.finished if metric in record.metrics]
+        records = self._having(metric)
         return prediction_interval(metric, **self._values(records, metric)) if records else None
 
     def _values(self, records: Sequence[Record], metric: str) -> dict[str, Any]:
@@ -217,30 +197,31 @@ class RunGroup:
             "n_test": self.n_tested or (info.n_test if info else None),
         }
 
+    def _having(self, metric: str) -> list[Record]:
+        return [record for record in self.finished if metric in record.metrics]
+
     def row_metrics(self, metric: str) -> RunMetrics | None:
         """Return what the test rows of each finished run contribute to a metric, from its predictions.
 
         None where a run has kept none, where they do not give the value in its record, or for other metrics.
         """
         if metric not in self._row_metrics:
-            records = [record for record in self.finished if metric in record.metrics]
-            self._row_metrics[metric] = None
+            records, found = self._having(metric), None
             if self.results_dir is not None and self.classifier != NO_CLASSIFIER and records:
-                self._row_metrics[metric] = read_run_metrics(self.results_dir, records, metric)
+                found = read_run_metrics(self.results_dir, records, metric)
+            self._row_metrics[metric] = found
         return self._row_metrics[metric]
 
     def seeds_note(self, metric: str) -> str:
         """Say how many of the planned seeds have a metric, as ``3 of 5 seeds``; empty for all or none."""
-        found = self.estimate(metric)
-        if found is None or found.n_seeds >= self.n_planned:
-            return ""
-        return f"{found.n_seeds} of {self.n_planned} seeds"
+        count = sum(metric in record.metrics for record in self.finished)
+        return f"{count} of {self.n_planned} seeds" if 0 < count < self.n_planned else ""
 
     @property
     def finished_note(self) -> str:
         """Count of finished seeds, as ``3 of 5 seeds``; empty when all have finished."""
-        finished = len(self.finished)
-        return f"{finished} of {self.n_planned} seeds" if finished < self.n_planned else ""
+        count = len(self.finished)
+        return f"{count} of {self.n_planned} seeds" if count < self.n_planned else ""
 
     def mean(self, value: Callable[[Record], float | None]) -> float | None:
         """Return the mean of a number over the finished seeds that have it."""
@@ -252,15 +233,13 @@ class RunGroup:
         """Means over the finished seeds: dimension, seconds, MiB of memory, kB of model."""
         names = ("dimension", "fit_seconds", "train_seconds", "predict_seconds", "peak_rss_mb")
         costs = {name: self.mean(attrgetter(name)) for name in names}
-        return {**costs, "model_kb": self.mean(_model_kb)}
+        return {**costs, "model_kb": self.mean(lambda run: run.model.bytes / 1000 if run.model else None)}
 
     def why_not(self, metric: str) -> str:
         """Say in one line why there is no value of a metric."""
         if self.finished:
             return f"its records have no metric {metric!r}"
-        if not self.records:
-            return "no record yet"
-        return reason(self.records[0])
+        return reason(self.records[0]) if self.records else "no record yet"
 
 
 def _estimate_from_rows(found: RunMetrics, records: list[Record], metric: str) -> Estimate:
@@ -274,10 +253,6 @@ def _estimate_from_rows(found: RunMetrics, records: list[Record], metric: str) -
     n_test = records[0].dataset_info.n_test if records[0].dataset_info else None
     low, high = within_range(metric, interval.low, interval.high, n_test)
     return Estimate(mean, low, high, n_seeds, kind)
-
-
-def _model_kb(record: Record) -> float | None:
-    return None if record.model is None else record.model.bytes / 1000
 
 
 def reason(record: Record, limit: int = 200) -> str:
@@ -362,14 +337,6 @@ def headline_direction(experiment: ExperimentSpec) -> bool:
         if number.metric == experiment.headline:
             return number.lower_is_better
     return lower_is_better(experiment.headline)
-
-
-def find_group(groups: Iterable[RunGroup], method: str, classifier: str | None) -> RunGroup | None:
-    """Return the group of a method and classifier; any classifier when none is named."""
-    for group in groups:
-        if group.method == method and classifier in (None, group.classifier):
-            return group
-    return None
 
 
 def status_counts(records: Iterable[Record]) -> dict[str, int]:

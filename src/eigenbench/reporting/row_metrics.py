@@ -57,11 +57,16 @@ def read_run_metrics(results_dir: Path, records: Iterable[Record], metric: str) 
     return RunMetrics(found, rows if len(found) > 1 else None, groups)
 
 
+def run_of(record: Record) -> Run:
+    """Return the run that a record is of."""
+    names = (record.suite, record.experiment, record.dataset, record.method, record.classifier)
+    return Run(*names, record.seed, record.run_key)
+
+
 @contextmanager
 def open_predictions(results_dir: Path, record: Record) -> Iterator[Arrays]:
     """Open the predictions of a run; each array is read when asked for. Empty where there are none."""
-    names = (record.suite, record.experiment, record.dataset, record.method, record.classifier, record.seed)
-    path = results_dir / Run(*names, record.run_key).folder / "predictions.npz"
+    path = results_dir / run_of(record).folder / "predictions.npz"
     try:
         stored = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):

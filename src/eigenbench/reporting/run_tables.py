@@ -1,42 +1,81 @@
-"""Tables of the page about runs, suites, machines and data, each described once."""
+"""Tables of the page about runs with their files, suites, machines and data, each described once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting.display_names import dataset_name
 from eigenbench.reporting.formatting import count, metric_style, seconds, sentence
+from eigenbench.reporting.leaderboard import best_name
 from eigenbench.reporting.parameters import search_summary
 from eigenbench.reporting.replicates import RunGroup, reason, total_seconds
-from eigenbench.reporting.shown_table import NONE, Cell, Row, ShownTable, columns_of
+from eigenbench.reporting.row_metrics import run_of
+from eigenbench.reporting.shown_table import NONE, Cell, Row, ShownTable
 
-Link = Callable[[Record], str]
+
+@dataclass(frozen=True)
+class RunFiles:
+    """The files of runs, seen from the folder of the page; without a folder of results nothing is linked."""
+
+    page_dir: Path
+    results_dir: Path | None = None
+    logs_dir: Path | None = None
+
+    def record(self, record: Record) -> str:
+        """Return the path of a run's record, which is what `snakemake` is given to make it."""
+        return (self.results_dir or Path("results")).joinpath(run_of(record).record).as_posix()
+
+    def record_link(self, record: Record) -> str:
+        """Return the address of a run's record; empty where the folder of the records is not known."""
+        return "" if self.results_dir is None else self._link(self.results_dir / run_of(record).record)
+
+    def log_link(self, record: Record) -> str:
+        """Return the address of the log of the job that made a run; empty where there is none."""
+        return next((self._link(path) for path in self._logs(record) if path.is_file()), "")
+
+    def _logs(self, record: Record) -> Iterator[Path]:
+        """Yield where the log can be: of the run's own job, else of one for a seed or for a method."""
+        if self.logs_dir is not None:
+            folder = self.logs_dir / run_of(record).folder
+            for place in (folder, *list(folder.parents)[:2]):
+                yield from (place / name for name in ("train.log", "measure.log", "fit.log"))
+
+    def _link(self, path: Path) -> str:
+        return quote(Path(os.path.relpath(path, self.page_dir)).as_posix())
 
 
-def problems_table(name: str, groups: Iterable[RunGroup], log_link: Link) -> ShownTable | None:
+def problems_table(name: str, groups: Iterable[RunGroup], files: RunFiles) -> ShownTable | None:
     """Describe the runs without a result, and those whose result is doubtful; None without any."""
-    columns = columns_of("Method and classifier", "Seed", "Status", "Reason", "Log")
     rows = []
+
+    def add(group: RunGroup, seed: str, status: str, why: str, log: Cell) -> None:
+        cells = {
+            "Method and classifier": group.title,
+            "Seed": seed,
+            "Status": Cell(status, style="failed-text"),
+        }
+        rows.append(Row.of(cells | {"Reason": why, "Log": log}, group.filter_name))
+
     for group in groups:
         for record in group.records:
+            name_of_log = record.failure.log if record.failure else None
+            log = Cell(name_of_log, href=files.log_link(record)) if name_of_log else Cell()
             for status, why in _problems(record):
-                log = record.failure.log if record.failure and record.failure.log else ""
-                cells = (
-                    Cell(group.title),
-                    Cell(str(record.seed)),
-                    Cell(status, style="failed-text"),
-                    Cell(why),
-                    Cell(log or NONE, href=log_link(record) if log else ""),
-                )
-                rows.append(Row(cells, group.filter_name))
+                add(group, str(record.seed), status, why, log)
         if lacking := group.n_planned - len(group.records):
             why = f"{lacking} of {group.n_planned} seeds have no record: run the same snakemake command again"
-            cells = (Cell(group.title), Cell(), Cell("no record", style="failed-text"), Cell(why), Cell())
-            rows.append(Row(cells, group.filter_name))
-    return ShownTable(name, "Runs without a result, and results to doubt.", columns, rows) if rows else None
+            add(group, NONE, "no record", why, Cell())
+    return ShownTable(name, "Runs without a result, and results to doubt.", rows) if rows else None
 
 
 def _problems(record: Record) -> Iterator[tuple[str, str]]:
@@ -48,136 +87,124 @@ def _problems(record: Record) -> Iterator[tuple[str, str]]:
 
 def searches_table(name: str, groups: Iterable[RunGroup]) -> ShownTable | None:
     """Describe the hyperparameter searches; None without any."""
-    numbers = ("Candidates", "Validation score", "Scores of all")
-    headings = ("Method and classifier", "Candidates", "Selected, by seed", *numbers[1:])
-    rows = [
-        Row((Cell(group.title), *map(Cell, search_summary(searches))), group.filter_name)
-        for group in groups
-        if (searches := {record.seed: record.search for record in group.records if record.search})
-    ]
+    headings = ("Candidates", "Selected, by seed", "Validation score", "Scores of all")
+    rows = []
+    for group in groups:
+        if searches := {record.seed: record.search for record in group.records if record.search}:
+            found = dict(zip(headings, search_summary(searches), strict=True))
+            rows.append(Row.of({"Method and classifier": group.title} | found, group.filter_name))
     caption = (
         "Hyperparameter searches on held-out training rows; the selected candidate was refitted on all "
         "training rows. Every candidate is in searches.csv."
     )
-    return ShownTable(name, caption, columns_of(*headings, numeric=numbers), rows) if rows else None
+    return ShownTable(name, caption, rows, {*headings} - {"Selected, by seed"}) if rows else None
 
 
-def runs_table(
-    name: str, headline: str, groups: Sequence[RunGroup], target: Link, record_link: Link, log_link: Link
-) -> ShownTable:
+def runs_table(name: str, headline: str, groups: Sequence[RunGroup], files: RunFiles) -> ShownTable:
     """Describe every run, with the command that makes it."""
-    style = metric_style(headline)
-    numbers = ("Seed", sentence(style.heading), "Time (s)")
-    headings = ("Method and classifier", "Seed", "Status", *numbers[1:], "Command")
-    rows = []
+    style, rows = metric_style(headline), []
+    heading = sentence(style.heading)
     for place, group in enumerate(groups):
         for number, record in enumerate(group.records):
-            cells = (
-                Cell(group.title),
-                Cell(str(record.seed), href=record_link(record)),
-                Cell(record.status.replace("_", " "), href=log_link(record)),
-                Cell(style.measured(record.metrics.get(headline))),
-                Cell(seconds(total_seconds(record))),
-                Cell(f"snakemake {target(record)}", style="command"),
-            )
-            rows.append(Row(cells, group.filter_name, f"{name}-{place}" if number == 0 else ""))
+            cells = {
+                "Method and classifier": group.title,
+                "Seed": Cell(str(record.seed), href=files.record_link(record)),
+                "Status": Cell(record.status.replace("_", " "), href=files.log_link(record)),
+                heading: style.measured(record.metrics.get(headline)),
+                "Time (s)": seconds(total_seconds(record)),
+                "Command": Cell(f"snakemake {files.record(record)}", style="command"),
+            }
+            rows.append(Row.of(cells, group.filter_name, f"{name}-{place}" if number == 0 else ""))
     caption = (
         "Every run, with the command that makes it. Seeds link to records, states to logs. All metrics and "
         "keys are in results.csv."
     )
-    return ShownTable(name, caption, columns_of(*headings, numeric=numbers), rows)
+    return ShownTable(name, caption, rows, ("Seed", heading, "Time (s)"))
 
 
-def experiments_table(views: Iterable[Any], *, several: bool) -> ShownTable:
-    """Describe the best of each experiment, and whether that is significant."""
-    headings = ("Dataset", "Best method", "Result", "Significant", "Reproduced")
-    columns = columns_of(*(["Suite"] if several else []), *headings)
+def experiments_table(views: Sequence[Any], *, several: bool) -> ShownTable:
+    """Describe the best of each experiment, with its runs, and whether that is significant."""
     rows = []
+    judged = any(view.reproduced for view in views)
     for view in views:
-        found = view.headline_results
-        result = Cell("no result")
-        if found["best"]:
-            style, mean = view.headline, view.board_lines[0]["mean"]
-            result = Cell(f"{style.measured(mean)} {style.unit}".strip(), style.label)
-        cells = [
-            Cell(view.short_title, href=f"#{view.anchor}"),
-            Cell(found["best"] or NONE),
-            result,
-            Cell(found["significant"] or NONE),
-            Cell(
-                found["reproduced"] or NONE, href=f"#{view.anchor}-published" if found["reproduced"] else ""
-            ),
-        ]
-        rows.append(Row((*([Cell(view.suite.title)] if several else []), *cells)))
+        cells = {"Suite": view.suite.title} if several else {}
+        cells |= {
+            "Dataset": Cell(view.short_title, href=f"#{view.anchor}"),
+            "Best method": Cell(),
+            "Result": "no result",
+            "Significant": view.significant or NONE,
+        }
+        if view.best:
+            cells["Best method"] = Cell(best_name(view.board), href=view.runs_link(view.best[0]))
+            cells["Result"] = Cell(view.result, metric_style(view.spec.headline).label)
+        if judged:
+            link = f"#{view.anchor}-published" if view.reproduced else ""
+            cells["Reproduced"] = Cell(view.reproduced or NONE, href=link)
+        rows.append(Row.of(cells))
     caption = "Best method of each experiment. Significant: whether it beats every other method (5 % level)."
-    if all(row.cells[-1].text == NONE for row in rows):
-        columns, rows = columns[:-1], [Row(row.cells[:-1]) for row in rows]
-    return ShownTable("experiments", caption, columns, rows, header=int(several))
+    return ShownTable("experiments", caption, rows, header=int(several))
 
 
 def suites_table(views: Iterable[Any]) -> ShownTable:
     """Describe the suites of a page: published numbers by verdict, and runs by status."""
     headings = ("Better", "Reproduced", "Off", "Not run", "Runs ok", "Failed", "Runs not made")
-    rows = [
-        Row(
-            (
-                Cell(view.suite.title, href=f"#suite-{view.suite.name}"),
-                *(Cell(count(number)) for number in (*view.verdicts.values(), *view.runs.values())),
-            )
-        )
-        for view in views
-    ]
-    columns = columns_of("Suite", *headings, numeric=headings)
-    return ShownTable("suites", "Suites: published numbers by verdict, and runs by status.", columns, rows)
+    rows = []
+    for view in views:
+        counts = map(count, (*view.verdicts.values(), *view.runs.values()))
+        title = Cell(view.suite.title, href=f"#suite-{view.suite.name}")
+        rows.append(Row.of({"Suite": title, **dict(zip(headings, counts, strict=True))}))
+    return ShownTable("suites", "Suites: published numbers by verdict, and runs by status.", rows, headings)
 
 
 def deviations_table(suite: Suite) -> ShownTable:
     """Describe what deviates from the paper, and why."""
-    rows = [Row((Cell(row.paper), Cell(row.here), Cell(row.why))) for row in suite.deviations]
-    columns = columns_of("Paper", "Here", "Why")
-    return ShownTable(f"{suite.name}-deviations", "Deviations from the paper.", columns, rows)
+    rows = [Row.of({"Paper": row.paper, "Here": row.here, "Why": row.why}) for row in suite.deviations]
+    return ShownTable(f"{suite.name}-deviations", "Deviations from the paper.", rows)
 
 
-def environments_table(environments: Iterable[tuple[dict[str, Any], int]]) -> ShownTable:
-    """Describe the machines and versions of the runs."""
-    headings = ("Python", "Platform", "Processor", "Threads", "Git commit", "Code hash", "Packages")
+def environments_table(records: Iterable[Record]) -> ShownTable | None:
+    """Describe the machines and versions of the runs, most frequent first; None without any."""
+    texts = Counter(
+        record.environment.model_dump_json(exclude={"gemm_gflops"})
+        for record in records
+        if record.environment
+    )
     rows = []
-    for found, number in environments:
-        dirty = " with uncommitted changes" if found["git_dirty"] else ""
-        cells = (
-            Cell(count(number)),
-            Cell(found["python"]),
-            Cell(found["platform"]),
-            Cell(found["cpu"], found["blas"] or ""),
-            Cell(str(found["threads"])),
-            Cell((found["git_commit"] or "unknown") + dirty, style="mono"),
-            Cell(found["code_hash"], style="mono"),
-            Cell(", ".join(f"{name} {version}" for name, version in sorted(found["packages"].items()))),
-        )
-        rows.append(Row(cells))
-    columns = columns_of("Runs", *headings, numeric=("Runs",))
-    return ShownTable("environments", "Environments of the runs.", columns, rows)
+    for text, number in sorted(texts.items(), key=lambda item: (-item[1], item[0])):
+        found = json.loads(text)
+        commit = (found["git_commit"] or "unknown") + " with uncommitted changes" * bool(found["git_dirty"])
+        cells = {
+            "Runs": count(number),
+            "Python": found["python"],
+            "Platform": found["platform"],
+            "Processor": Cell(found["cpu"], found["blas"] or ""),
+            "Threads": str(found["threads"]),
+            "Git commit": Cell(commit, style="mono"),
+            "Code hash": Cell(found["code_hash"], style="mono"),
+            "Packages": ", ".join(f"{name} {version}" for name, version in sorted(found["packages"].items())),
+        }
+        rows.append(Row.of(cells))
+    return ShownTable("environments", "Environments of the runs.", rows, ("Runs",)) if rows else None
 
 
-def datasets_table(infos: Iterable[dict[str, Any]]) -> ShownTable:
-    """Describe the data as used."""
-    counts = {
-        "Training rows": "n_train",
-        "Test rows": "n_test",
-        "Columns": "n_features",
-        "Classes": "n_classes",
-    }
+def datasets_table(records: Iterable[Record]) -> ShownTable | None:
+    """Describe the data as used, each version once, by name; None without any."""
+    infos = {record.dataset_info for record in records if record.dataset_info}
     rows = [
-        Row(
-            (
-                Cell(dataset_name(info["name"])),
-                *(Cell(count(info[key])) for key in counts.values()),
-                *(Cell(info[key]) for key in ("split", "source", "licence")),
-                Cell(info["sha256"], style="mono"),
-            )
+        Row.of(
+            {
+                "Dataset": dataset_name(info.name),
+                "Training rows": count(info.n_train),
+                "Test rows": count(info.n_test),
+                "Columns": count(info.n_features),
+                "Classes": count(info.n_classes),
+                "Split": info.split,
+                "Source": info.source,
+                "Licence": info.licence,
+                "SHA-256 of the prepared form": Cell(info.sha256, style="mono"),
+            }
         )
-        for info in infos
+        for info in sorted(infos, key=attrgetter("name", "sha256", "n_train"))
     ]
-    texts = ("Split", "Source", "Licence", "SHA-256 of the prepared form")
-    columns = columns_of("Dataset", *counts, *texts, numeric=counts)
-    return ShownTable("datasets", "Data as used.", columns, rows)
+    numeric = ("Training rows", "Test rows", "Columns", "Classes")
+    return ShownTable("datasets", "Data as used.", rows, numeric) if rows else None

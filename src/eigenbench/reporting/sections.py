@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from pathlib import Path
 
 import pandas as pd
 
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
-from eigenbench.reporting import page_tables, run_tables
+from eigenbench.reporting import page_tables
 from eigenbench.reporting.captioned_figures import (
     CaptionedFigure,
     ExhibitGroup,
@@ -29,7 +26,7 @@ from eigenbench.reporting.leaderboard import (
     best_name,
     check_notes,
     comparison_notes,
-    ranked_label,
+    edge_notes,
     significance,
     tied_with_best,
 )
@@ -59,74 +56,65 @@ class ExperimentView:
         return self.suite.experiments[self.name]
 
     @property
+    def short_title(self) -> str:
+        """The display name of the dataset, with the experiment's name where several are on the dataset."""
+        dataset = self.spec.dataset
+        alone = sum(one.dataset == dataset for one in self.suite.experiments.values()) == 1
+        shown = dataset_name(dataset)
+        return shown if alone or self.name == dataset else f"{shown}, {method_name(self.name)}"
+
+    @property
     def title(self) -> str:
         """The title from the suite file, else the display name of the dataset."""
         return self.spec.title or self.short_title
-
-    @property
-    def short_title(self) -> str:
-        """The display name of the dataset, with the experiment's name where that is another."""
-        dataset = dataset_name(self.spec.dataset)
-        same = (
-            self.name == self.spec.dataset
-            or sum(one.dataset == self.spec.dataset for one in self.suite.experiments.values()) == 1
-        )
-        return dataset if same else f"{dataset}, {method_name(self.name)}"
-
-    @property
-    def headline(self) -> MetricStyle:
-        """The style of the metric that ranks the methods."""
-        return metric_style(self.spec.headline)
 
     @cached_property
     def comparisons(self) -> list[PublishedComparison]:
         """The published numbers, each beside what was measured."""
         return compare_published(self.suite, self.name, self.groups)
 
+    @cached_property
+    def best(self) -> list[RunGroup]:
+        """The best group, then those that tie with it; empty where nothing has a rank."""
+        return tied_with_best(self.groups, self.board)
+
     @property
-    def headline_results(self) -> dict[str, str]:
-        """The best method, the significance of its lead, and the share of published numbers reproduced."""
-        share = reproduced_share(self.comparisons) if self.comparisons else ""
-        return {"best": best_name(self.board), "significant": significance(self.board), "reproduced": share}
+    def significant(self) -> str:
+        """The significance of the lead of the best."""
+        return significance(self.board)
+
+    @property
+    def result(self) -> str:
+        """The result of the best, with its unit."""
+        style = metric_style(self.spec.headline)
+        return f"{style.measured(self.board['mean'].iloc[0])} {style.unit}".strip()
+
+    @property
+    def reproduced(self) -> str:
+        """The share of the published numbers that are reproduced or bettered; empty where none is judged."""
+        counts = verdict_counts(self.comparisons)
+        measured = sum(counts.values()) - counts["not run"]
+        return f"{measured - counts['off']} of {measured}" if measured else ""
 
     @property
     def finding(self) -> str:
         """The result in a line: best method, its value, significance of its lead, published numbers."""
-        found = self.headline_results
-        if not found["best"]:
+        if not self.best:
             return "No method has a result from every planned seed yet."
-        style, first = self.headline, self.board.iloc[0]
+        style, metric, value = metric_style(self.spec.headline), self.spec.headline, self.result
         order = "lowest" if headline_direction(self.spec) else "highest"
-        value = f"{style.measured(first['mean'])} {style.unit}".strip()
-        info = next((record.dataset_info for record in self.best[0].finished), None) if self.best else None
-        if self.spec.headline == "test_errors" and info:
+        if metric == "test_errors" and (info := self.best[0].finished[0].dataset_info):
             order, value = "fewest", f"{value} of {info.n_test:,}"
-        answer, _, why = found["significant"].partition(": ")
-        lead = {
-            "yes": f" It is significantly {why}.",
-            "no": f" It {why}.",
-            "unknown": f" Significance unknown: {why}.",
-        }
-        published = [
-            f" Published {style.exact(row.number.value)}: {row.outcome}."
+        texts = [f"{best_name(self.board)} has the {order} {style.label}: {value}."]
+        lead = {"yes": "It is significantly", "no": "It", "unknown": "Significance unknown:"}
+        answer, _, why = self.significant.partition(": ")
+        texts += [f"{lead[answer]} {why}."] if answer else []
+        texts += [
+            f"Published {style.exact(row.number.value)}: {row.outcome}."
             for row in self.comparisons
-            if row.outcome and row.number.metric == self.spec.headline and row.group in self.best[:1]
+            if row.outcome and row.number.metric == metric and row.group is self.best[0]
         ]
-        return (
-            f"{found['best']} has the {order} {style.label}: {value}."
-            + lead.get(answer, "")
-            + "".join(published)
-        )
-
-    @cached_property
-    def best(self) -> list[RunGroup]:
-        """The best group and those that cannot be distinguished from it."""
-        return tied_with_best(self.groups, self.board)
-
-    @property
-    def board_lines(self) -> list[dict[str, Any]]:
-        """The lines of the leaderboard; None for what is missing."""
-        return self.board.astype(object).where(self.board.notna(), None).to_dict("records")
+        return " ".join(texts)
 
     @property
     def board_notes(self) -> list[str]:
@@ -136,21 +124,19 @@ class ExperimentView:
     @property
     def edge_notes(self) -> list[str]:
         """The methods whose search chose a value at the edge of its grid."""
-        return [
-            f"{ranked_label(line)}: {line['grid_edge']}" for line in self.board_lines if line["grid_edge"]
-        ]
+        return edge_notes(self.board)
 
     @cached_property
     def leaderboard(self) -> ShownTable:
         """The leaderboard."""
-        return page_tables.leaderboard_table(
-            f"{self.anchor}-leaderboard", self.title, self.board, self.groups, self._runs_link
-        )
+        name = f"{self.anchor}-leaderboard"
+        return page_tables.leaderboard_table(name, self.title, self.board, self.groups, self.runs_link)
 
-    def _runs_link(self, group: RunGroup) -> str:
+    def runs_link(self, group: RunGroup) -> str:
+        """Return the address of the runs of a group; empty where there is none."""
         return f"#{self.anchor}-runs-{self.groups.index(group)}" if group.records else ""
 
-    @cached_property
+    @property
     def measures(self) -> list[ShownTable]:
         """The tables of what a protocol measured."""
         return page_tables.measure_tables(self.spec, self.groups, self.anchor) if self.spec.protocol else []
@@ -166,35 +152,26 @@ class ExperimentView:
     @cached_property
     def forest(self) -> list[CaptionedFigure]:
         """The forest plot, alone in a list, or nothing with fewer than two ranked methods."""
-        drawing = forest_plot(self.board, self.comparisons)
-        if drawing is None:
-            return []
+        drawing = forest_plot(self.board, self.comparisons, self.groups)
         caption = "Means with 95 % intervals, best first."
         caption += " Shaded: ties with the best." * (len(self.best) > 1)
         caption += " ◇: published number." * bool(self.comparisons)
-        alt = f"Forest plot of {self.headline.label} by method; the numbers are in the leaderboard below."
-        return [CaptionedFigure(f"{self.anchor}-forest", drawing, caption, alt, True)]
+        label = metric_style(self.spec.headline).label
+        alt = f"Forest plot of {label} by method; the numbers are in the leaderboard below."
+        return [CaptionedFigure(f"{self.anchor}-forest", drawing, caption, alt, True)] if drawing else []
 
     @cached_property
     def exhibits(self) -> list[ExhibitGroup]:
-        """The figures of what runs exhibit."""
-        order = {(line["method"], line["classifier"]): place for place, line in enumerate(self.board_lines)}
-        by_rank = sorted(self.groups, key=lambda one: order[one.method, page_tables.classifier_key(one)])
-        return exhibit_groups(by_rank, self.anchor)
+        """The figures of what runs exhibit, those of the best methods first."""
+        by_key = {group.key: group for group in self.groups}
+        keys = zip(self.board["method"], self.board["classifier"], strict=True)
+        return exhibit_groups([by_key[key] for key in keys], self.anchor)
 
     @property
     def all_pictures(self) -> list[CaptionedFigure]:
         """The forest plot, the figures, then the exhibits."""
-        return [
-            *self.forest,
-            *self.pictures,
-            *(picture for group in self.exhibits for picture in group.pictures),
-        ]
-
-    @cached_property
-    def searches(self) -> ShownTable | None:
-        """The hyperparameter searches."""
-        return run_tables.searches_table(f"{self.anchor}-searches", self.groups)
+        exhibits = [picture for group in self.exhibits for picture in group.pictures]
+        return [*self.forest, *self.pictures, *exhibits]
 
     @property
     def runs(self) -> list[Record]:
@@ -224,7 +201,7 @@ class RanksView:
 
 @dataclass(frozen=True)
 class SuiteView:
-    """One suite: its experiments, what they say together, and its file."""
+    """One suite: its experiments, their comparison over datasets, and its file."""
 
     suite: Suite
     ranks: list[RanksView]
@@ -240,17 +217,15 @@ class SuiteView:
     @property
     def summary(self) -> tuple[str, str]:
         """The first sentence of the description, and the others."""
-        first, stop, rest = self.suite.description.partition(". ") if self.suite.description else ("", "", "")
+        first, stop, rest = (self.suite.description or "").partition(". ")
         return first + stop.strip(), rest
 
     @property
-    def pictures(self) -> list[tuple[str, CaptionedFigure]]:
-        """All pictures, each with the name of its experiment; empty for those over datasets."""
-        over_datasets = [("", picture) for ranks in self.ranks for picture in ranks.pictures]
-        return over_datasets + [
-            (experiment.name, picture)
-            for experiment in self.experiments
-            for picture in experiment.all_pictures
+    def pictures(self) -> list[CaptionedFigure]:
+        """All pictures, those over datasets first."""
+        return [
+            *(picture for ranks in self.ranks for picture in ranks.pictures),
+            *(picture for experiment in self.experiments for picture in experiment.all_pictures),
         ]
 
     @property
@@ -264,55 +239,17 @@ class SuiteView:
         return status_counts(record for experiment in self.experiments for record in experiment.runs)
 
 
-def suite_views(
-    suites: Sequence[Suite],
-    groups: Groups,
-    boards: dict[tuple[str, str], pd.DataFrame],
-    files: dict[str, tuple[str, str]],
-) -> list[SuiteView]:
-    """Compute the sections of all suites; ``files`` maps a suite to its file's name and text."""
-    return [
-        SuiteView(
-            suite,
-            [_ranks(found, place) for place, found in enumerate(suite_ranks(suite, groups, boards))],
-            [
-                ExperimentView(suite, name, groups[suite.name, name], boards[suite.name, name])
-                for name in suite.experiments
-            ],
-            *files[suite.name],
-        )
-        for suite in suites
+def suite_view(
+    suite: Suite, groups: Groups, boards: dict[tuple[str, str], pd.DataFrame], path: Path
+) -> SuiteView:
+    """Compute the sections of a suite; ``path`` is that of its file."""
+    ranks = []
+    for place, found in enumerate(suite_ranks(suite, groups, boards)):
+        anchor = f"{found.suite}-ranks-{place}"
+        pictures = [] if found.refusal else ranking_figures(found, anchor)
+        ranks.append(RanksView(anchor, metric_style(found.metric), found, pictures))
+    experiments = [
+        ExperimentView(suite, name, groups[suite.name, name], boards[suite.name, name])
+        for name in suite.experiments
     ]
-
-
-def _ranks(found: SuiteRanks, place: int) -> RanksView:
-    anchor = f"{found.suite}-ranks-{place}"
-    pictures = [] if found.refusal else ranking_figures(found, anchor)
-    return RanksView(anchor, metric_style(found.metric), found, pictures)
-
-
-def distinct_environments(records: Iterable[Record]) -> list[tuple[dict[str, Any], int]]:
-    """Return the environments of the runs, each once, with the number of its runs, most frequent first."""
-    texts = Counter(
-        record.environment.model_dump_json(exclude={"gemm_gflops"})
-        for record in records
-        if record.environment
-    )
-    ordered = sorted(texts.items(), key=lambda item: (-item[1], item[0]))
-    return [(json.loads(text), count) for text, count in ordered]
-
-
-def distinct_datasets(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """Return the datasets of the runs, each version once, by name."""
-    texts = {record.dataset_info.model_dump_json() for record in records if record.dataset_info}
-    return sorted(
-        (json.loads(text) for text in texts), key=lambda info: (info["name"], info["sha256"], info["n_train"])
-    )
-
-
-def reproduced_share(rows: Sequence[PublishedComparison]) -> str:
-    """Say how many of the published numbers that were measured are reproduced or bettered."""
-    counts = verdict_counts(rows)
-    reproduced = counts["better"] + counts["reproduced"]
-    measured = reproduced + counts["off"]
-    return f"{reproduced} of {measured}" if measured else ""
+    return SuiteView(suite, ranks, experiments, path.name, path.read_text(encoding="utf-8"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -32,18 +33,12 @@ _LATEX = str.maketrans(
 )
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A column: its heading, whether it holds numbers, and whether it is hidden until a reader chooses it."""
 
     heading: str
-    numeric: bool = False
-    extra: bool = False
-
-
-def columns_of(*headings: str, numeric: Collection[str] = ()) -> list[Column]:
-    """Return columns that are shown at first, of which some hold numbers."""
-    return [Column(heading, heading in numeric) for heading in headings]
+    numeric: bool
+    extra: bool
 
 
 @dataclass(frozen=True)
@@ -63,46 +58,61 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """One row: its cells, the method to filter it by, its identifier, and the group that it begins."""
+    """One row: its cells by heading, the method to filter it by, its identifier, the group that it begins."""
 
-    cells: tuple[Cell, ...]
+    cells: Mapping[str, Cell]
     method: str = ""
     id: str = ""
     group: str = ""
 
+    @classmethod
+    def of(cls, cells: Mapping[str, Any], method: str = "", id: str = "", group: str = "") -> Row:
+        """Make a row of cells and plain texts."""
+        return cls(
+            {name: Cell(cell) if isinstance(cell, str) else cell for name, cell in cells.items()},
+            method,
+            id,
+            group,
+        )
+
 
 @dataclass(frozen=True)
 class ShownTable:
-    """A table with a caption, and rows that have a cell for each column.
+    """A table with a caption, and at least one row; all have the same headings.
 
-    ``name`` is that of its files, without the ending; ``header`` the place of the column that names the rows;
+    ``name`` is that of its files, without the ending; ``numeric`` and ``extra`` are headings of columns that
+    hold numbers, and that are hidden at first; ``header`` is the place of the column that names the rows;
     ``title`` a few words in place of the caption.
     """
 
     name: str
     caption: str
-    columns: Sequence[Column]
     rows: Sequence[Row]
+    numeric: Collection[str] = ()
+    extra: Collection[str] = ()
     header: int = 0
     title: str = ""
 
+    @property
+    def columns(self) -> list[Column]:
+        """The columns, in the order of the cells."""
+        return [Column(name, name in self.numeric, name in self.extra) for name in self.rows[0].cells]
+
     def frame(self) -> pd.DataFrame:
         """Return the columns that are shown at first, as text; groups of rows make a column, ``Source``."""
-        places = [place for place, column in enumerate(self.columns) if not column.extra]
-        cells = [[row.cells[place].line for place in places] for row in self.rows]
-        found = pd.DataFrame(cells, columns=[self.columns[place].heading for place in places], dtype=str)
+        shown = [column.heading for column in self.columns if not column.extra]
+        found = pd.DataFrame([[row.cells[name].line for name in shown] for row in self.rows], columns=shown)
         if any(row.group for row in self.rows):
             groups = pd.Series([row.group or None for row in self.rows], dtype=object)
             found.insert(0, "Source", groups.ffill())
         return found
 
-    def _is_number(self, heading: str) -> bool:
-        return any(column.numeric for column in self.columns if column.heading == heading)
-
     def _strong(self) -> list[int]:
         """Return the places of the rows of the best, and of what cannot be distinguished from it."""
         return [
-            place for place, row in enumerate(self.rows) if any("best" in cell.style for cell in row.cells)
+            place
+            for place, row in enumerate(self.rows)
+            if any("best" in cell.style for cell in row.cells.values())
         ]
 
     def latex(self) -> str:
@@ -112,7 +122,7 @@ class ShownTable:
         bold.loc[self._strong()] = "textbf:--rwrap;"
         style = shown.style.hide(axis="index").format(escape_latex).format_index(escape_latex, axis=1)
         return style.apply(lambda _: bold, axis=None).to_latex(
-            column_format="".join("r" if self._is_number(heading) else "l" for heading in shown.columns),
+            column_format="".join("r" if heading in self.numeric else "l" for heading in shown.columns),
             hrules=True,
             position="htbp",
             position_float="centering",
@@ -123,7 +133,7 @@ class ShownTable:
     def markdown(self) -> str:
         """Return a table in the manner of GitHub, under its caption."""
         shown = self.frame().map(escape_markdown)
-        aligned = ["right" if self._is_number(heading) else "left" for heading in shown.columns]
+        aligned = ["right" if heading in self.numeric else "left" for heading in shown.columns]
         strong = self._strong()
         shown.loc[strong] = shown.loc[strong].map(lambda text: f"**{text}**")
         shown.columns = shown.columns.map(escape_markdown)
@@ -132,13 +142,7 @@ class ShownTable:
 
 
 def escape_latex(text: str) -> str:
-    r"""Return text that LaTeX sets as it stands, in one line; letters that it lacks become ``?``.
-
-    Examples
-    --------
-    >>> print(escape_latex("deep_gem & 95 %\n"), escape_latex("Ω"))
-    deep\_gem \& 95 \% $\Omega$
-    """
+    """Return text that LaTeX sets as it stands, in one line; letters that it lacks become ``?``."""
     known = "".join(
         character if ord(character) in _LATEX or ord(character) < 0x180 or character in "–—‘’“”…×·" else "?"
         for character in " ".join(text.split())
@@ -147,12 +151,6 @@ def escape_latex(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    r"""Return text that Markdown shows as it stands, in one line of a table.
-
-    Examples
-    --------
-    >>> print(escape_markdown("a|b\n*c*"))
-    a\|b \*c\*
-    """
+    """Return text that Markdown shows as it stands, in one line of a table."""
     line = " ".join(text.split())
     return "".join(f"\\{character}" if character in "\\`*_|<[" else character for character in line)

@@ -5,14 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import jinja2
 from markupsafe import Markup
@@ -20,13 +16,12 @@ from markupsafe import Markup
 from eigenbench.atomic_files import replacing_entries
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
-from eigenbench.bench.records.runs import Run
 from eigenbench.reporting import ReportError, display_names, formatting, page_tables, run_tables, sections
 from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.figures import LARGEST_RATIO
 from eigenbench.reporting.leaderboard import boards_at_sizes, leaderboard_csv, leaderboards
 from eigenbench.reporting.parameters import searches_csv
-from eigenbench.reporting.published import comparison_csv, machines_text, verdict_counts
+from eigenbench.reporting.published import comparison_csv, verdict_counts
 from eigenbench.reporting.replicates import group_runs, status_counts
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
 from eigenbench.reproduction.receipt import MachineCounts
@@ -60,14 +55,9 @@ def render(
         (record for record in records if (record.suite, record.experiment) in known),
         key=lambda record: (record.suite, record.experiment, record.seed, record.run_key),
     )
-    files = {
-        suite.name: (path.name, path.read_text(encoding="utf-8"))
-        for suite in suites
-        for path in (suite_paths[suite.name],)
-    }
     groups = group_runs(plans, records, results_dir=results_dir)
     boards = leaderboards(suites, groups)
-    views = sections.suite_views(suites, groups, boards, files)
+    views = [sections.suite_view(suite, groups, boards, suite_paths[suite.name]) for suite in suites]
     ranks = [one.found for view in views for one in view.ranks]
     texts = {
         "results.csv": results_csv(records),
@@ -77,9 +67,9 @@ def render(
         "pairs.csv": pairs_csv(ranks),
         "searches.csv": searches_csv(records),
     }
-    files_of_runs = RunFiles(reports_dir, results_dir, logs_dir)
+    files_of_runs = run_tables.RunFiles(reports_dir, results_dir, logs_dir)
     texts["index.html"] = _page(views, records, unreadable, files_of_runs, list(texts))
-    figures = {f"{FIGURES}/{picture.key}.svg": picture.svg for view in views for _, picture in view.pictures}
+    figures = {f"{FIGURES}/{picture.key}.svg": picture.svg for view in views for picture in view.pictures}
     try:
         with replacing_entries(reports_dir) as folder:
             (folder / FIGURES).mkdir()
@@ -97,7 +87,7 @@ def _page(
     views: Sequence[sections.SuiteView],
     records: Sequence[Record],
     unreadable: Sequence[str],
-    files: RunFiles,
+    files: run_tables.RunFiles,
     csv_files: Sequence[str],
 ) -> str:
     comparisons = [row for view in views for row in view.comparisons]
@@ -113,13 +103,12 @@ def _page(
         finished=max((record.finished for record in records if record.finished), default=None),
         runs=status_counts(records),
         verdicts=verdict_counts(comparisons),
-        environments=sections.distinct_environments(records),
-        datasets=sections.distinct_datasets(records),
+        records=records,
         unreadable=list(unreadable),
     )
 
 
-def _environment(files: RunFiles) -> jinja2.Environment:
+def _environment(files: run_tables.RunFiles) -> jinja2.Environment:
     machines = MachineCounts()
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("eigenbench.reporting"),
@@ -139,28 +128,13 @@ def _environment(files: RunFiles) -> jinja2.Environment:
     }
     environment.globals |= {
         "bar": _bar,
-        "datasets_table": run_tables.datasets_table,
-        "deviations_table": run_tables.deviations_table,
-        "environments_table": run_tables.environments_table,
-        "experiments_table": run_tables.experiments_table,
+        "files": files,
         "infinity": math.inf,
         "largest_ratio": LARGEST_RATIO,
-        "problems_table": lambda view: run_tables.problems_table(
-            f"{view.anchor}-problems", view.groups, files.log_link
-        ),
-        "published_table": lambda view: page_tables.published_table(
-            f"{view.anchor}-published-numbers", view.comparisons, partial(machines_text, machines)
-        ),
-        "runs_table": lambda view: run_tables.runs_table(
-            f"{view.anchor}-runs",
-            view.spec.headline,
-            view.groups,
-            files.record,
-            files.record_link,
-            files.log_link,
-        ),
+        "machines": machines,
+        "published_table": page_tables.published_table,
+        "run_tables": run_tables,
         "shade": _shade,
-        "suites_table": run_tables.suites_table,
     }
     return environment
 
@@ -176,39 +150,3 @@ def _bar(line: Any, n_competitors: int) -> str:
     return "; ".join(
         f"--{key}: {100 * (rank - 1) / max(1, n_competitors - 1):.1f}%" for key, rank in ranks.items()
     )
-
-
-@dataclass(frozen=True)
-class RunFiles:
-    """The files of runs, seen from the folder of the page; without a folder of results nothing is linked."""
-
-    page_dir: Path
-    results_dir: Path | None = None
-    logs_dir: Path | None = None
-
-    def record(self, record: Record) -> str:
-        """Return the path of a run's record, which is what `snakemake` is given to make it."""
-        return (self.results_dir or Path("results")).joinpath(_run(record).record).as_posix()
-
-    def record_link(self, record: Record) -> str:
-        """Return the address of a run's record; empty where the folder of the records is not known."""
-        return "" if self.results_dir is None else self._link(self.results_dir / _run(record).record)
-
-    def log_link(self, record: Record) -> str:
-        """Return the address of the log of the job that made a run; empty where there is none."""
-        return next((self._link(path) for path in self._logs(record) if path.is_file()), "")
-
-    def _logs(self, record: Record) -> Iterator[Path]:
-        """Yield where the log can be: of the run's own job, else of one for a seed or for a method."""
-        if self.logs_dir is not None:
-            folder = self.logs_dir / _run(record).folder
-            for place in (folder, *list(folder.parents)[:2]):
-                yield from (place / name for name in ("train.log", "measure.log", "fit.log"))
-
-    def _link(self, path: Path) -> str:
-        return quote(Path(os.path.relpath(path, self.page_dir)).as_posix())
-
-
-def _run(record: Record) -> Run:
-    names = (record.suite, record.experiment, record.dataset, record.method, record.classifier)
-    return Run(*names, record.seed, record.run_key)

@@ -143,13 +143,9 @@ def _ranks(
     lower = headline_direction(suite.experiments[names[0]]) if metric != "test_error" else True
     errors = _table(by_experiment, shared, datasets, lambda group: _error(group, metric, lower))
     seconds = _table(by_experiment, shared, datasets, lambda group: group.mean(total_seconds))
-    ties = {name: _tied_labels(boards.get((suite.name, name))) for name in names}
-    tied = pd.DataFrame(
-        [[label in ties[name] for label in shared] for name in names],
-        index=datasets,
-        columns=shared,
-        dtype=bool,
-    )
+    ties = [_tied_labels(boards.get((suite.name, name))) for name in names]
+    marks = [[label in found for label in shared] for found in ties]
+    tied = pd.DataFrame(marks, index=datasets, columns=shared, dtype=bool)
     tied = tied[~tied.index.duplicated()]
     empty = ~np.isfinite(errors).any(axis=1)
     return SuiteRanks(
@@ -168,9 +164,8 @@ def _tied_labels(board: pd.DataFrame | None) -> set[str]:
     if board is None:
         return set()
     lines = board[board["tied"].fillna(False)]
-    return {
-        " + ".join(filter(None, names)) for names in zip(lines["method"], lines["classifier"], strict=True)
-    }
+    pairs = zip(lines["method"], lines["classifier"], strict=True)
+    return {" + ".join(filter(None, names)) for names in pairs}
 
 
 def _table(by_experiment, labels, datasets, value) -> pd.DataFrame:

@@ -17,8 +17,8 @@ from rich.text import Text
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting.display_names import experiment_name
 from eigenbench.reporting.leaderboard import TIED, leaderboard_notes, leaderboards
-from eigenbench.reporting.page_tables import leaderboard_table, measure_tables
-from eigenbench.reporting.published import PublishedComparison, compare_all_published, verdict_counts
+from eigenbench.reporting.page_tables import leaderboard_table, measure_tables, published_table
+from eigenbench.reporting.published import compare_all_published, verdict_counts
 from eigenbench.reporting.replicates import Groups, RunGroup, status_counts
 from eigenbench.reporting.shown_table import ShownTable
 
@@ -29,7 +29,6 @@ _STYLES = {
     "reproduced": "green",
     "better": "cyan",
     "off": "red",
-    "not run": "dim",
     "best": "bold",
     "failed-text": "red",
 }
@@ -49,8 +48,15 @@ def print_comparison(suites: Sequence[Suite], groups: Groups, console: Console |
     for suite in suites:
         console.print(Text(f"{suite.name}: {suite.title}", style="bold"))
         rows = compare_all_published([suite], groups)
-        for _, those in groupby(rows, key=lambda row: (row.experiment, row.number.source)):
-            _print_source(list(those), console)
+        for (_, source), found in groupby(rows, key=lambda row: (row.experiment, row.number.source)):
+            those = list(found)
+            place = experiment_name(those[0].experiment, those[0].dataset)
+            console.print(Text(f"{place}. Published: {source}"))
+            console.print(_in_columns(published_table("", those), 6, {2, 3}))
+            for row in those:
+                if row.outcome is None or row.seeds_note:
+                    console.print(Text(f"{row.label}: {row.verdict}"))
+            console.print()
 
 
 def print_measurements(suites: Sequence[Suite], groups: Groups, console: Console | None = None) -> None:
@@ -93,26 +99,6 @@ def _standard_output() -> Console:
     return Console()
 
 
-def _print_source(rows: Sequence[PublishedComparison], console: Console) -> None:
-    """Print the numbers of one source, then why some were not run."""
-    first = rows[0]
-    table = text_table(
-        f"{experiment_name(first.experiment, first.dataset)}. Published: {first.number.source}"
-    )
-    for name in first.cells:
-        text = name in ("Method", "Metric", "Verdict")
-        table.add_column(name, justify="left" if text else "right", no_wrap=name not in ("Method", "Metric"))
-    for row in rows:
-        outcome = row.outcome or ("bound" if row.number.bound else "see below" if row.repeats else "not run")
-        *cells, _ = row.cells.values()
-        table.add_row(*map(Text, cells), Text(outcome, style=_STYLES.get(outcome, "dim")))
-    console.print(table)
-    for row in rows:
-        if row.outcome is None or row.seeds_note:
-            console.print(Text(f"{row.cells['Method']}: {row.verdict}"))
-    console.print()
-
-
 def _print_leaderboards(
     suites: Sequence[Suite], groups: Groups, console: Console, *, limit: int | None = None
 ) -> None:
@@ -146,11 +132,12 @@ def _in_columns(
         table.add_column(Text(column.heading), justify=side, overflow="fold", no_wrap=place in intervals)
     for row in shown.rows[:limit]:
         texts = []
-        for place, (column, cell) in enumerate(zip(columns, row.cells, strict=False)):
+        for place, column in enumerate(columns):
+            cell = row.cells[column.heading]
             text = cell.line if place in intervals else cell.text
             text = text.replace(" (", "\n").replace(")", "") if column.numeric else text
-            styles = [_STYLES[word] for word in cell.style.split() if word in _STYLES]
-            texts.append(Text(text, style=" ".join(styles)))
+            style = " ".join(_STYLES[word] for word in cell.style.split() if word in _STYLES)
+            texts.append(Text(text, style=style))
         table.add_row(*texts)
     return table
 
@@ -165,14 +152,6 @@ def rank_texts(board: pd.DataFrame) -> list[Text]:
     ]
 
 
-def text_table(title: str = "") -> Table:
+def text_table() -> Table:
     """Return an empty table of the terminal's look."""
-    return Table(
-        title=Text(title) if title else None,
-        title_justify="left",
-        title_style="",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
+    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))

@@ -65,7 +65,7 @@ Seeds = Annotated[
     AfterValidator(check_distinct),
 ]
 #: Automatic checks of results; see `eigenbench.reporting.checks`.
-CheckCode = Literal["guessing", "leak", "one_class", "identical", "outlying_seed", "grid_edge", "slow_search"]
+CheckCode = Literal["guessing", "leak", "one_class", "identical", "outlying_seed", "slow_search"]
 Seconds = Annotated[float, Field(gt=0)]
 
 #: Metrics of multilabel data that can choose among candidates, and whether more is better.
