@@ -86,7 +86,8 @@ def _photograph(browser: Browser, views: dict[str, str], experiment: str, images
 def _photograph_page(page: Page, path: Path) -> None:
     """Keep a picture of what the window shows, with few colours: text stays sharp at a third of the bytes."""
     with Image.open(io.BytesIO(page.screenshot())) as image:
-        image.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+        few = image.convert("RGB").quantize(128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        few.save(path, optimize=True)
 
 
 def _open(page: Page, url: str, selector: str) -> None:

@@ -92,10 +92,9 @@ def leaderboard(
     mean time to fit embedding and classifier, ``gemm_equivalents`` that time in 10^9 operations of float32
     matrix products on the same machine, ``search_seconds`` the time of the search; ``train_rows`` or
     ``classes`` is the size of the training set where the suite varies it. Nothing with a rank is faster and
-    better than a line ``on_front``.
-    ``scaled_score`` is 0 for guessing and 1 for the Bayes rule or, without it, the best; ``checks`` are findings of
-    `eigenbench.reporting.checks`. Without ``results_dir``, and where a run has no predictions there, methods
-    are compared by the values of the seeds alone.
+    better than a line ``on_front``. ``scaled_score`` is 0 for guessing and 1 for the Bayes rule or, without
+    it, the best; ``checks`` are findings of `eigenbench.reporting.checks`. Without ``results_dir``, and where
+    a run has no predictions there, methods are compared by the values of the seeds alone.
     """
     groups = group_runs([plan], records, results_dir=results_dir)[plan.suite.name, experiment]
     return leaderboard_of_groups(plan.suite, experiment, groups)

@@ -242,7 +242,7 @@ class SuiteView:
 def suite_view(
     suite: Suite, groups: Groups, boards: dict[tuple[str, str], pd.DataFrame], path: Path
 ) -> SuiteView:
-    """Compute the sections of a suite; ``path`` is that of its file."""
+    """Compute the sections of a suite, whose file is ``path``."""
     ranks = []
     for place, found in enumerate(suite_ranks(suite, groups, boards)):
         anchor = f"{found.suite}-ranks-{place}"
