@@ -76,7 +76,7 @@ def _photograph(browser: Browser, views: dict[str, str], experiment: str, images
     ranking = next(url for title, url in views.items() if title.endswith(f", {experiment}"))
     _open(page, ranking, "text=95 % interval")
     _photograph_page(page, images / "dashboard-ranking.png")
-    _open(page, ranking.replace("/artifacts/methods.csv", ""), "text=Run it:")
+    _open(page, ranking.replace("/artifacts/methods.csv", ""), "table a[href*='/runs/']")
     base = ranking.partition("#")[0]
     link = page.locator("table a[href*='/runs/']").first.get_attribute("href")
     _open(page, f"{base}{link}", "text=Run it:")

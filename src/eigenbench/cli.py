@@ -310,7 +310,9 @@ def export(
 @app.command()
 def ui(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port; the next free one is taken if it is in use.")] = 5000,
+    port: Annotated[
+        int, typer.Option(help="Port; the next free one is taken if it is in use.", min=1, max=65535)
+    ] = 5000,
     allowed_hosts: Annotated[
         str | None,
         typer.Option(help="Host names that other machines may use.", show_default="this machine's own"),

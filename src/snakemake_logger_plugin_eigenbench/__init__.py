@@ -24,7 +24,13 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from eigenbench.bench.jobs.attempts import slurm_failure
 from eigenbench.project_files import set_cache_folder
-from snakemake_logger_plugin_eigenbench.progress import Job, Progress, duration, failed_runs, last_lines
+from snakemake_logger_plugin_eigenbench.job_progress import (
+    Job,
+    JobProgress,
+    duration,
+    failed_runs,
+    last_lines,
+)
 
 # Jobs that are watched write what they do into their log files only.
 _WATCHED = "EIGENBENCH_WATCHED"
@@ -42,7 +48,7 @@ _SLURM_LOG = re.compile(r"slurm_logs/.*?(\d+)\.log$")
 class View:
     """A bar, the time left and the running jobs in one place of a terminal; elsewhere a line for each job."""
 
-    def __init__(self, console: Console, progress: Progress):
+    def __init__(self, console: Console, progress: JobProgress):
         self.console = console
         self.progress = progress
         self.live: Live | None = None
@@ -119,7 +125,7 @@ class LogHandler(LogHandlerBase):
             return
         os.environ[_WATCHED] = "1"
         console = Console(stderr=not settings.stdout, no_color=settings.nocolor or None, highlight=False)
-        self.progress = Progress(time.monotonic)
+        self.progress = JobProgress(time.monotonic)
         self.view = View(console, self.progress)
 
     def emit(self, record: LogRecord) -> None:

@@ -16,7 +16,7 @@ from PIL import Image
 from eigenbench.bench.exhibits import BaseExhibit, Boxes, Exhibit, Histogram, Images, Scatter
 from eigenbench.reporting import exhibit_plots
 from eigenbench.reporting.drawing import marker_style
-from eigenbench.tracking.run_files import write_exhibits
+from eigenbench.tracking.run_content import write_exhibits
 
 SCATTER = Scatter(title="t", x=[0.0, 1.0], y=[0.5, 2.0], labels=["a", "b"], x_label="left", y_label="up")
 HISTOGRAM = Histogram(

@@ -15,7 +15,7 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
 import snakemake_logger_plugin_eigenbench as plugin
 from snakemake_logger_plugin_eigenbench import View
-from snakemake_logger_plugin_eigenbench.progress import Job, Progress
+from snakemake_logger_plugin_eigenbench.job_progress import Job, JobProgress
 
 
 class Clock:
@@ -32,7 +32,7 @@ def clock():
 
 @pytest.fixture
 def progress(clock):
-    return Progress(clock)
+    return JobProgress(clock)
 
 
 @pytest.fixture

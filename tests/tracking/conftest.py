@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 
 from eigenbench.bench.records.record import Record, write_record
 from eigenbench.methods.model_file import save_model
+from eigenbench.tracking import ImportSummary, import_records
 from eigenbench.tracking.store import open_store
 
 
@@ -130,6 +131,12 @@ class Results:
             path.with_name("model.skops").hardlink_to(self.model)
         write_record(path, Record.model_validate(content))
         return path
+
+    def bring(self, paths: Iterable[Path], uri: str | None = None, **options: Any) -> ImportSummary:
+        """Import records of the folder."""
+        return import_records(
+            paths, **{"results_dir": self.folder, "tracking_uri": uri, "progress": False} | options
+        )
 
     def failed_record(self, seed: int = 0, status: str = "failed") -> Path:
         failure = {"stage": "embed", "type": "ValueError", "message": "input has NaN", "log": "logs/x.log"}

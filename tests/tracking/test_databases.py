@@ -11,13 +11,9 @@ import sqlite3
 import pytest
 from mlflow import MlflowClient
 
-from eigenbench.tracking import TrackingUnavailable, import_records
+from eigenbench.tracking import TrackingUnavailable
 
 pytestmark = pytest.mark.workflow
-
-
-def do_import(results, paths, uri):
-    return import_records(paths, results_dir=results.folder, tracking_uri=uri, progress=False)
 
 
 @pytest.fixture
@@ -36,11 +32,11 @@ def test_a_full_disk_during_an_import_loses_nothing(results, store_uri, tmp_path
     paths = [results.record(seed) for seed in range(40)]
     limited_files(room)
     with pytest.raises(TrackingUnavailable, match="records are safe"):
-        do_import(results, paths, store_uri)
+        results.bring(paths, store_uri)
     limited_files(resource.getrlimit(resource.RLIMIT_FSIZE)[1])
     with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db")) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    summary = do_import(results, paths, store_uri)
+    summary = results.bring(paths, store_uri)
     assert summary.failed == {}
     assert summary.imported + summary.unchanged == 40
     runs = MlflowClient(store_uri).search_runs(["1"], "tags.kind = 'run'")
@@ -52,4 +48,4 @@ def test_a_full_disk_during_an_import_loses_nothing(results, store_uri, tmp_path
 def test_a_read_only_store_is_a_clear_error(results, store_uri, tmp_path):
     (tmp_path / "mlflow.db").chmod(0o444)
     with pytest.raises(TrackingUnavailable, match="readonly"):
-        do_import(results, [results.record()], store_uri)
+        results.bring([results.record()], store_uri)

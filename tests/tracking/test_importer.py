@@ -21,10 +21,9 @@ from mlflow.exceptions import INVALID_PARAMETER_VALUE, MlflowException
 from sklearn.datasets import load_digits
 
 from eigenbench.bench.records.record import Confusion
-from eigenbench.tracking import TrackingUnavailable, import_records
+from eigenbench.tracking import TrackingUnavailable
 from eigenbench.tracking.__main__ import main
-from eigenbench.tracking.run_content import allowed_names
-from eigenbench.tracking.run_files import write_confusion
+from eigenbench.tracking.run_content import allowed_names, run_name, write_confusion
 
 pytestmark = pytest.mark.workflow
 
@@ -38,13 +37,9 @@ def runs_of(uri, suite="tiny"):
     return sorted(found, key=lambda run: run.data.tags["run_key"])
 
 
-def do_import(results, paths, uri=None):
-    return import_records(paths, results_dir=results.folder, tracking_uri=uri, progress=False)
-
-
 def test_a_record_becomes_a_run_with_everything_in_it(results, store_uri, fitted):
     path = results.record()
-    summary = do_import(results, [path], store_uri)
+    summary = results.bring([path], store_uri)
     assert (summary.imported, summary.unchanged, summary.replaced, summary.failed) == (1, 0, 0, {})
     [run] = runs_of(store_uri)
     assert summary.run_ids == {"tiny/0000000000000000": run.info.run_id}
@@ -79,7 +74,7 @@ def test_a_record_becomes_a_run_with_everything_in_it(results, store_uri, fitted
 
 @pytest.mark.parametrize("status", ["failed", "not_run"])
 def test_a_run_without_result_says_why(results, store_uri, status):
-    do_import(results, [results.failed_record(status=status)], store_uri)
+    results.bring([results.failed_record(status=status)], store_uri)
     [run] = runs_of(store_uri)
     assert run.info.status == "FAILED"
     assert run.data.tags["status"] == status
@@ -89,8 +84,8 @@ def test_a_run_without_result_says_why(results, store_uri, status):
 
 
 def test_a_changed_record_replaces_its_run_and_model(results, store_uri):
-    do_import(results, [results.record(metrics={"test_error": 0.5})], store_uri)
-    summary = do_import(results, [results.record(metrics={"test_error": 0.25})], store_uri)
+    results.bring([results.record(metrics={"test_error": 0.5})], store_uri)
+    summary = results.bring([results.record(metrics={"test_error": 0.25})], store_uri)
     assert (summary.imported, summary.replaced) == (0, 1)
     [run] = runs_of(store_uri)
     assert run.data.metrics["test_error"] == 0.25
@@ -101,7 +96,7 @@ def test_a_changed_record_replaces_its_run_and_model(results, store_uri):
 def test_more_values_than_one_call_takes(results, store_uri):
     params = {f"p{i}": i for i in range(230)}
     curves = {"loss_by_batch": [[step, 1.0 / (step + 1)] for step in range(2500)]}
-    do_import(results, [results.record(params=params, curves=curves, model=None)], store_uri)
+    results.bring([results.record(params=params, curves=curves, model=None)], store_uri)
     [run] = runs_of(store_uri)
     assert {name: run.data.params[name] for name in params} == {name: str(i) for name, i in params.items()}
     assert len(MlflowClient(store_uri).get_metric_history(run.info.run_id, "curves/loss by batch")) == 2500
@@ -111,16 +106,16 @@ def test_a_damaged_record_is_reported_and_the_rest_goes_on(results, store_uri):
     cut = results.record(1)
     cut.write_bytes(cut.read_bytes()[:200])
     absent = results.folder / "tiny" / "absent.json"
-    summary = do_import(results, [cut, absent, results.record(2)], store_uri)
+    summary = results.bring([cut, absent, results.record(2)], store_uri)
     assert summary.imported == 1
     assert set(summary.failed) == {str(cut), str(absent)}
 
 
 def test_an_edited_record_is_refused_and_replaces_nothing(results, store_uri):
     path = results.record(metrics={"test_error": 0.5})
-    do_import(results, [path], store_uri)
+    results.bring([path], store_uri)
     path.write_text(path.read_text().replace("0.5\n", "0.0001\n"))
-    summary = do_import(results, [path], store_uri)
+    summary = results.bring([path], store_uri)
     assert "was changed after it was written" in summary.failed[str(path)]
     assert [run.data.metrics["test_error"] for run in runs_of(store_uri)] == [0.5]
 
@@ -139,13 +134,13 @@ def test_a_damaged_model_is_named_and_set_aside(results, store_uri, damage, said
     model = path.with_name("model.skops")
     good = model.read_bytes()
     damage(model)
-    reason = do_import(results, [path], store_uri).failed[str(path)]
+    reason = results.bring([path], store_uri).failed[str(path)]
     assert f"{model}: {said}" in reason
     assert "run the same snakemake command again" in reason
     assert not model.exists()
     assert runs_of(store_uri) == []
     model.write_bytes(good)
-    assert do_import(results, [path], store_uri).imported == 1
+    assert results.bring([path], store_uri).imported == 1
 
 
 def test_replaced_runs_are_counted_and_can_be_removed(results, store_uri, capsys):
@@ -173,7 +168,8 @@ def test_replaced_runs_are_counted_and_can_be_removed(results, store_uri, capsys
 def test_what_is_not_as_an_import_leaves_it_is_mended(results, store_uri, dump):
     paths = [results.record(0), results.record(1), results.failed_record(2)]
     client = MlflowClient(store_uri)
-    experiment_id = do_import(results, paths, store_uri).experiment_ids["tiny"]
+    results.bring(paths, store_uri)
+    experiment_id = client.get_experiment_by_name("tiny").experiment_id
 
     def first(kind):
         return client.search_runs([experiment_id], f"tags.kind = '{kind}'")[0]
@@ -194,7 +190,7 @@ def test_what_is_not_as_an_import_leaves_it_is_mended(results, store_uri, dump):
     ]
     for number, change in enumerate(changes):
         change()
-        summary = do_import(results, paths, store_uri)
+        summary = results.bring(paths, store_uri)
         found = client.search_runs([experiment_id])
         assert sorted(run.data.tags["kind"] for run in found) == ["overview", *3 * ["run"], "summary"], number
         assert {run.info.status for run in found} <= {"FINISHED", "FAILED"}
@@ -202,30 +198,30 @@ def test_what_is_not_as_an_import_leaves_it_is_mended(results, store_uri, dump):
         assert parents == {None, *summary.summary_ids.values()}
         assert len(client.search_logged_models([experiment_id])) == 1, number
         before = dump(store_uri)
-        do_import(results, paths, store_uri)
+        results.bring(paths, store_uri)
         assert dump(store_uri) == before
 
 
 def test_a_project_that_is_moved_takes_its_artifacts_with_it(results, store_uri, tmp_path):
     """Its old runs keep their files where they are, under another name of the suite."""
     path = results.record(confusion=None)
-    do_import(results, [path], store_uri)
+    results.bring([path], store_uri)
     moved = tmp_path / "moved"
     moved.mkdir()
     (tmp_path / "mlflow.db").rename(moved / "mlflow.db")
     uri = f"sqlite:///{moved / 'mlflow.db'}"
-    assert do_import(results, [path], uri).imported == 1
+    assert results.bring([path], uri).imported == 1
     [run] = runs_of(uri)
     assert run.info.artifact_uri.startswith((moved / "mlartifacts").as_uri())
     assert list(moved.glob("mlartifacts/tiny/*/artifacts/record.json"))
     [old] = [item for item in MlflowClient(uri).search_experiments() if item.name.startswith("tiny until")]
     assert str(tmp_path / "mlartifacts") in old.tags["mlflow.note.content"]
-    assert do_import(results, [path], uri).unchanged == 1
+    assert results.bring([path], uri).unchanged == 1
 
 
 def test_names_that_mlflow_refuses_are_changed_and_stay_distinct(results, store_uri):
     metrics = {"../rate": 0.11, "F1//macro": 0.12, "precision@1": 0.13, "precision#1": 0.14, "x" * 300: 0.15}
-    assert do_import(results, [results.record(metrics=metrics)], store_uri).failed == {}
+    assert results.bring([results.record(metrics=metrics)], store_uri).failed == {}
     [run] = runs_of(store_uri)
     found = {name: value for name, value in run.data.metrics.items() if value in metrics.values()}
     assert sorted(found.values()) == sorted(metrics.values())
@@ -252,12 +248,12 @@ def test_a_record_that_mlflow_refuses_fails_alone(results, store_uri, monkeypatc
 
     monkeypatch.setattr(MlflowClient, "log_batch", refusing)
     bad = results.record(1, params={"refused": 1})
-    summary = do_import(results, [results.record(0), bad], store_uri)
+    summary = results.bring([results.record(0), bad], store_uri)
     assert (summary.imported, list(summary.failed)) == (1, [str(bad)])
     assert "no such thing" in summary.failed[str(bad)]
     assert len(runs_of(store_uri)) == 1
     monkeypatch.undo()
-    assert do_import(results, [results.record(0), bad], store_uri).imported == 1
+    assert results.bring([results.record(0), bad], store_uri).imported == 1
 
 
 @pytest.mark.parametrize(
@@ -265,7 +261,7 @@ def test_a_record_that_mlflow_refuses_fails_alone(results, store_uri, monkeypatc
 )
 def test_descriptions_show_texts_from_outside_as_they_are(results, store_uri, text):
     failure = {"stage": "embed", "type": "ValueError", "message": text, "log": "x.log"}
-    do_import(results, [results.record(status="failed", metrics={}, failure=failure, model=None)], store_uri)
+    results.bring([results.record(status="failed", metrics={}, failure=failure, model=None)], store_uri)
     for run in MlflowClient(store_uri).search_runs(["1"]):
         note = run.data.tags["mlflow.note.content"]
         assert "<img" not in note
@@ -291,7 +287,7 @@ def test_killed_imports_leave_no_duplicate_and_no_half_run(results, store_uri):
                 break
         process.send_signal(signal.SIGKILL)
         process.wait()
-    summary = do_import(results, paths, store_uri)
+    summary = results.bring(paths, store_uri)
     assert summary.failed == {}
     runs = runs_of(store_uri)
     assert [run.data.tags["run_key"] for run in runs] == [f"{seed:016x}" for seed in range(12)]
@@ -326,13 +322,13 @@ def test_two_importers_started_at_once_on_no_store_yet(results, tmp_path, monkey
 def test_a_store_in_a_place_that_cannot_be_written(results, tmp_path):
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(TrackingUnavailable, match="records are safe"):
-        do_import(results, [results.record()], f"sqlite:///{tmp_path / 'file' / 'mlflow.db'}")
+        results.bring([results.record()], f"sqlite:///{tmp_path / 'file' / 'mlflow.db'}")
 
 
 def test_a_file_that_is_no_database(results, tmp_path):
     (tmp_path / "mlflow.db").write_bytes(b"not a database, not a database, not a database" * 100)
     with pytest.raises(TrackingUnavailable, match="not a database"):
-        do_import(results, [results.record()], f"sqlite:///{tmp_path / 'mlflow.db'}")
+        results.bring([results.record()], f"sqlite:///{tmp_path / 'mlflow.db'}")
 
 
 def test_importing_the_package_does_not_import_mlflow():
@@ -346,3 +342,11 @@ def test_the_table_of_a_confusion_matrix_holds_no_formula(tmp_path):
     with (tmp_path / "confusion.csv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.reader(stream))
     assert rows == [["true \\ predicted", "'=1+1", "-1"], ["'=1+1", "3", "0"], ["-1", "1", "2"]]
+
+
+@pytest.mark.parametrize(
+    ("classifier", "short"),
+    [("svm", "svm"), ("least_squares", "ls"), ("SecondOrderLogistic", "SOL"), ("LinearSVC", "LSVC")],
+)
+def test_classifiers_are_known_by_their_initials(classifier, short):
+    assert run_name("e", "m", classifier, 0) == f"m {short} s0 · e"

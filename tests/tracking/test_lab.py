@@ -14,7 +14,7 @@ from mlflow import MlflowClient, pyfunc
 from mlflow.exceptions import MlflowException
 
 from eigenbench.bench.records.record import read_record, write_record
-from eigenbench.tracking import TrackingError, TrackingUnavailable, compare_records, import_records
+from eigenbench.tracking import TrackingError, TrackingUnavailable, compare_records
 from eigenbench.tracking.__main__ import main
 from eigenbench.tracking.store import receipt_is_current
 
@@ -125,7 +125,7 @@ def test_a_summary_that_another_import_removes_while_it_is_written_is_found_agai
         return set_terminated(self, run_id, *arguments, **named)
 
     monkeypatch.setattr(MlflowClient, "set_terminated", removed_before)
-    import_records([results.record()], results_dir=results.folder, tracking_uri=uri, progress=False)
+    results.bring([results.record()], uri)
     assert removed == ["summary", "overview"]
     check_one_of_each(uri)
 
@@ -156,24 +156,8 @@ def test_the_import_that_is_refused_where_two_write_the_same_tries_again(
 
     monkeypatch.setattr(MlflowClient, write, written_by_another_too)
     uri = postgres()
-    import_records([results.record()], results_dir=results.folder, tracking_uri=uri, progress=False)
+    results.bring([results.record()], uri)
     assert refused
-    check_one_of_each(uri)
-
-
-@pytest.mark.parametrize("kind", ["summary", "overview"])
-def test_of_what_two_imports_begin_at_once_one_stays(postgres, results, monkeypatch, kind):
-    create_run, begun = MlflowClient.create_run, []
-
-    def begun_by_another_too(self, *arguments, tags, **named):
-        if tags["kind"] == kind and not begun:
-            begun.append(create_run(self, *arguments, tags=tags, **named))
-        return create_run(self, *arguments, tags=tags, **named)
-
-    monkeypatch.setattr(MlflowClient, "create_run", begun_by_another_too)
-    uri = postgres()
-    import_records([results.record()], results_dir=results.folder, tracking_uri=uri, progress=False)
-    assert begun
     check_one_of_each(uri)
 
 
@@ -186,9 +170,7 @@ def test_a_summary_that_cannot_be_written_is_an_error(postgres, results, monkeyp
     set_terminated = MlflowClient.set_terminated
     monkeypatch.setattr(MlflowClient, "set_terminated", refused)
     with pytest.raises(TrackingUnavailable, match="the disk is full"):
-        import_records(
-            [results.record()], results_dir=results.folder, tracking_uri=postgres(), progress=False
-        )
+        results.bring([results.record()], postgres())
 
 
 @pytest.mark.slow
@@ -202,7 +184,7 @@ def test_postgresql_holds_what_sqlite_holds(postgres, results, store_uri):
     stores = [store_uri, postgres()]
     found = []
     for uri in stores:
-        import_records(paths, results_dir=results.folder, tracking_uri=uri, progress=False)
+        results.bring(paths, uri)
         client = MlflowClient(uri)
         experiment = client.get_experiment_by_name("tiny")
         runs = client.search_runs([experiment.experiment_id], ONLY_RUNS)
@@ -246,9 +228,7 @@ def test_an_import_waits_while_a_server_makes_the_tables(results, tmp_path, make
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
     path = results.record()
     try:
-        assert (
-            import_records([path], results_dir=results.folder, tracking_uri=uri, progress=False).imported == 1
-        )
+        assert results.bring([path], uri).imported == 1
     finally:
         starting.join()
         running.stop()
@@ -266,16 +246,14 @@ def test_looking_at_a_new_database_writes_nothing(postgres, results):
 def test_an_absent_postgresql_is_one_clear_error(postgres, results):
     uri = postgres().replace("/mlflow", "/absent").replace("lab@", "lab:secret@")
     with pytest.raises(TrackingUnavailable, match="does not exist") as raised:
-        import_records([results.record()], results_dir=results.folder, tracking_uri=uri, progress=False)
+        results.bring([results.record()], uri)
     assert "secret" not in str(raised.value)
 
 
 def test_a_missing_driver_names_the_extra(results, monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg2", None)
     with pytest.raises(TrackingError, match=r"eigenbench\[postgres\]"):
-        import_records(
-            [results.record()], results_dir=results.folder, tracking_uri="postgresql://127.0.0.1:9/x"
-        )
+        results.bring([results.record()], "postgresql://127.0.0.1:9/x")
 
 
 @pytest.mark.slow
@@ -295,10 +273,10 @@ def test_a_server_killed_in_the_middle_and_back_later(results, server, monkeypat
     killer = threading.Thread(target=kill_when_some_are_there)
     killer.start()
     with pytest.raises(TrackingUnavailable, match="eigenbench sync"):
-        import_records(paths, results_dir=results.folder, tracking_uri=server.uri, progress=False)
+        results.bring(paths, server.uri)
     killer.join()
     server.start()
-    summary = import_records(paths, results_dir=results.folder, tracking_uri=server.uri, progress=False)
+    summary = results.bring(paths, server.uri)
     assert summary.imported + summary.unchanged == 8
     assert 1 <= summary.unchanged < 8
     client = MlflowClient(server.uri)
@@ -309,7 +287,7 @@ def test_a_server_killed_in_the_middle_and_back_later(results, server, monkeypat
 
 def test_an_unfinished_run_of_another_import_is_kept_for_an_hour(results, store_uri):
     path = results.record()
-    import_records([path], results_dir=results.folder, tracking_uri=store_uri, progress=False)
+    results.bring([path], store_uri)
     client = MlflowClient(store_uri)
     experiment_id = client.get_experiment_by_name("tiny").experiment_id
     now = int(1000 * time.time())
@@ -317,7 +295,7 @@ def test_an_unfinished_run_of_another_import_is_kept_for_an_hour(results, store_
     for name, source, at in [("busy", "far:/results", now), ("dead", "far:/results", now - 7_200_000)]:
         tags = {"experiment": "main", "run_key": f"{0:016x}", "imported_from": source, "imported_at": str(at)}
         left[client.create_run(experiment_id, tags=tags).info.run_id] = name
-    import_records([path], results_dir=results.folder, tracking_uri=store_uri, progress=False)
+    results.bring([path], store_uri)
     open_runs = [run for run in client.search_runs([experiment_id]) if run.info.status == "RUNNING"]
     assert [left[run.info.run_id] for run in open_runs] == ["busy"]
 
@@ -328,8 +306,8 @@ def test_a_later_record_from_elsewhere_is_not_replaced_by_an_earlier_one(results
     shutil.copytree(results.folder, elsewhere)
     later = elsewhere / earlier.relative_to(results.folder)
     finish(later, "2026-01-02T04:00:00+00:00")
-    import_records([later], results_dir=elsewhere, tracking_uri=store_uri, progress=False)
-    summary = import_records([earlier], results_dir=results.folder, tracking_uri=store_uri, progress=False)
+    results.bring([later], store_uri, results_dir=elsewhere)
+    summary = results.bring([earlier], store_uri)
     assert (summary.imported, summary.replaced, summary.unchanged) == (0, 0, 1)
     client = MlflowClient(store_uri)
     [run] = client.search_runs([client.get_experiment_by_name("tiny").experiment_id], ONLY_RUNS)

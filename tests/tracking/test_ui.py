@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 from mlflow import MlflowClient
+from typer.testing import CliRunner
 
-from eigenbench.tracking import TrackingError, import_records, ui
+from eigenbench.cli import app
+from eigenbench.tracking import TrackingError, ui
 from eigenbench.tracking.addresses import run_link, table_page
 from eigenbench.tracking.ui import open_ui
 
@@ -52,7 +54,7 @@ def test_it_serves_on_the_next_free_port_and_ends_whole(
 ):
     """While it runs, the dashboard of its own address is that server, which is only linked to."""
     path = results.record(model=None)
-    import_records([path], results_dir=results.folder, tracking_uri=store_uri, progress=False)
+    results.bring([path], store_uri)
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
         taken.bind((host, 0))
         taken.listen()
@@ -96,10 +98,11 @@ def test_it_serves_on_the_next_free_port_and_ends_whole(
     pytest.fail("the server is still there")
 
 
-@pytest.mark.parametrize("port", [0, -1, 70000])
-def test_a_port_that_is_none_is_refused(store_uri, port):
-    with pytest.raises(TrackingError, match=f"--port {port}: choose a number from 1 to 65535"):
-        open_ui(store_uri, port=port)
+@pytest.mark.parametrize("port", ["0", "-1", "70000"])
+def test_a_port_that_is_none_is_refused(port):
+    done = CliRunner().invoke(app, ["ui", "--port", port])
+    assert done.exit_code == 2
+    assert "--port" in done.stderr
 
 
 @pytest.mark.slow

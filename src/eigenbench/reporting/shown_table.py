@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -151,6 +152,6 @@ def escape_latex(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Return text that Markdown shows as it stands, in one line of a table."""
-    line = " ".join(text.split())
-    return "".join(f"\\{character}" if character in "\\`*_|<[" else character for character in line)
+    """Return text that Markdown and HTML show as it stands, in one line."""
+    plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_{}\[\]|#~!])", r"\\\1", plain)

@@ -27,7 +27,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             reports_dir=options.reports_dir,
             tracking_uri=options.tracking_uri,
             plans=[plan] if plan else [],
-            all_models=options.all_models,
         )
         if options.receipt:
             write_json(options.receipt, asdict(summary) | {"replaces": options.replaces})
@@ -50,7 +49,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--experiment", help="only this experiment of the suite")
     parser.add_argument("--results-dir", type=Path, default=Path("results"))
     parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
-    parser.add_argument("--all-models", action="store_true", help="store the model of every run")
     parser.add_argument("--receipt", type=Path, help="JSON file to write when all records have been seen")
     parser.add_argument("--replaces", default="", help="the receipt that is replaced, for Snakemake")
     parser.add_argument(

@@ -27,28 +27,26 @@ class TrackingUnavailable(TrackingError):
 def resolve_uri(tracking_uri: str | None = None) -> str:
     """Return the store to use: the argument, ``MLFLOW_TRACKING_URI``, or ``sqlite:///mlflow.db``.
 
-    Raises
-    ------
-    TrackingError
-        For a plain folder or a ``file:`` address, which MLflow does not accept as a store, for an SQLite
-        address without a file, and for what is no address.
+    A plain folder, a ``file:`` address, an SQLite address without a file and what is no address raise a
+    TrackingError.
     """
     uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
     parts = _parsed(uri)
+    refused = f"MLFLOW_TRACKING_URI is {shown_uri(uri)!r}"
     try:
         urlsplit(uri)  # as MLflow does
     except ValueError as error:
         raise TrackingError(
-            f"MLFLOW_TRACKING_URI is {shown_uri(uri)!r}: write special characters as %XX, such as [ as %5B; "
-            f"stores are sqlite:///FILE.db, postgresql://… or http://…"
+            f"{refused}: write special characters as %XX, such as [ as %5B; stores are sqlite:///FILE.db, "
+            f"postgresql://… or http://…"
         ) from error
     if parts is None or parts.drivername == "file":
         raise TrackingError(
-            f"MLFLOW_TRACKING_URI is {shown_uri(uri)!r}, which is no address of a store; use "
-            f"sqlite:///FILE.db, postgresql://…, or the http:// address of an MLflow server"
+            f"{refused}, which is no address of a store; use sqlite:///FILE.db, postgresql://…, or the "
+            f"http:// address of an MLflow server"
         )
     if parts.get_backend_name() == "sqlite" and sqlite_path(uri) is None:
-        raise TrackingError(f"MLFLOW_TRACKING_URI is {shown_uri(uri)!r}: name a file, as in {DEFAULT_URI}")
+        raise TrackingError(f"{refused}: name a file, as in {DEFAULT_URI}")
     return uri
 
 

@@ -12,10 +12,49 @@ from pathlib import Path
 from tqdm import tqdm
 
 from eigenbench.bench.jobs.plan import SuitePlan
-from eigenbench.bench.records.record import RecordError, read_record
+from eigenbench.bench.records.record import Record, RecordError, read_record
+from eigenbench.bench.records.sealed_json import check_sums
 from eigenbench.tracking import store
 from eigenbench.tracking.addresses import resolve_uri, shown_uri
-from eigenbench.tracking.suite_store import RUN, Group, Key, StoredRun, latest, source_of, stored_runs
+from eigenbench.tracking.suite_store import RUN, Key, StoredRun, latest, source_of, stored_runs
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A record to import, and the SHA-256 of its file."""
+
+    path: Path
+    record: Record
+    sha256: str
+
+    @property
+    def key(self) -> Key:
+        """The identity of its run."""
+        of = self.record
+        return Key(RUN, of.experiment, of.method, of.classifier, of.run_key)
+
+    @property
+    def times(self) -> tuple[int, int]:
+        """Start and end in milliseconds since 1970; a record without times has those of its file."""
+        written = self.path.stat().st_mtime
+        start, end = (
+            int(1000 * (datetime.fromisoformat(text).timestamp() if text else written))
+            for text in (self.record.started, self.record.finished)
+        )
+        return start, max(start, end)
+
+    def shown_by(self, found: Iterable[StoredRun], source: str) -> StoredRun | None:
+        """Return the run that makes importing this record unnecessary: the same, or later from elsewhere."""
+        end = self.times[1]
+        later = (run for run in found if run.source != source and run.end_time > end)
+        return latest([*later, *(run for run in found if run.content == self.sha256)])
+
+    def model_file(self) -> Path:
+        """Return the file of its model; the DamagedFileError names one that is not as the record says."""
+        assert self.record.model is not None
+        name = Path(self.record.model.path).name
+        check_sums(self.path, {name: {"sha256": self.record.model.sha256}}, self.path.read_bytes())
+        return self.path.with_name(name)
 
 
 @dataclass
@@ -32,7 +71,6 @@ class ImportSummary:
     imported: int = 0
     unchanged: int = 0
     replaced: int = 0
-    experiment_ids: dict[str, str] = field(default_factory=dict)
     run_ids: dict[str, str] = field(default_factory=dict)
     summary_ids: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
@@ -52,62 +90,18 @@ class ImportSummary:
         self.failed[str(path)] = str(error)
         print(error, file=sys.stderr)
 
-
-@dataclass(frozen=True)
-class Entry:
-    """The facts of a record that decide whether it is imported; times are in milliseconds since 1970."""
-
-    path: Path
-    suite: str
-    key: Key
-    sha256: str
-    start_time: int
-    end_time: int
-
-    @classmethod
-    def read(cls, path: Path) -> Entry:
-        """Read a record; one without times, as of a dataset that is absent, has those of its file."""
-        record = read_record(path)
-        written = path.stat().st_mtime
-        start = _timestamp(record.started, written)
-        return cls(
-            path,
-            record.suite,
-            Key(RUN, Group(record.experiment, record.method, record.classifier), record.run_key),
-            hashlib.sha256(path.read_bytes()).hexdigest(),
-            start,
-            max(start, _timestamp(record.finished, written)),
-        )
-
-    @property
-    def name(self) -> str:
-        """The run in an `ImportSummary`."""
-        return f"{self.suite}/{self.key.run_key}"
-
-    def shown_by(self, found: Iterable[StoredRun], source: str) -> StoredRun | None:
-        """Return the run that makes importing this record unnecessary: the same, or later from elsewhere."""
-        return latest(
-            run
-            for run in found
-            if run.content == self.sha256 or (run.source != source and run.end_time > self.end_time)
-        )
-
-
-def _timestamp(text: str | None, otherwise: float) -> int:
-    return int(1000 * (datetime.fromisoformat(text).timestamp() if text else otherwise))
-
-
-def read_entries(paths: Iterable[Path | str], summary: ImportSummary) -> dict[str, list[Entry]]:
-    """Return the records that can be read, by suite; the others are noted in the summary."""
-    entries: dict[str, list[Entry]] = {}
-    for path in sorted({Path(path) for path in paths}):
-        try:
-            entry = Entry.read(path)
-        except RecordError as error:
-            summary.fail(path, error)
-        else:
-            entries.setdefault(entry.suite, []).append(entry)
-    return entries
+    def read(self, paths: Iterable[Path | str]) -> dict[str, dict[str, Entry]]:
+        """Return the records that can be read, by suite and SHA-256; the others are noted."""
+        entries: dict[str, dict[str, Entry]] = {}
+        for path in sorted({Path(path) for path in paths}):
+            try:
+                record = read_record(path)
+            except RecordError as error:
+                self.fail(path, error)
+            else:
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+                entries.setdefault(record.suite, {})[digest] = Entry(path, record, digest)
+        return entries
 
 
 def import_records(
@@ -128,18 +122,12 @@ def import_records(
     same key the latest stays.
 
     The runs that differ only in their seeds stand below one that summarizes them, from whichever folder they
-    come; each experiment has one more with its figures. Both are written again when a run is added or
-    replaced, or the suite's published numbers change, which are known where ``plans`` has the suite.
+    come; each experiment has one more with its figures. Both are written again when a run or a published
+    number changes, which are known where ``plans`` has the suite. ``all_models`` stores the model of every
+    run; by default only the best seed of each method and classifier has one.
 
-    ``all_models`` stores the model of every run; by default only the best seed of each method and classifier
-    has one. The cost is linear in the records that the store lacks, and in the methods they belong to.
-
-    Raises
-    ------
-    TrackingUnavailable
-        If the store cannot be reached or written. What was imported until then is kept.
-    TrackingError
-        If the address is one that MLflow does not accept.
+    An address that MLflow does not accept raises TrackingError, and a store that cannot be reached or written
+    TrackingUnavailable; what was imported until then is kept.
     """
     from eigenbench.tracking.suite_import import SuiteImport
 
@@ -147,7 +135,7 @@ def import_records(
     summary = ImportSummary(shown_uri(uri))
     by_name = {plan.suite.name: plan for plan in plans}
     with store.one_import(uri, folders[0]) as summary.store_mark:
-        entries = read_entries(paths, summary)
+        entries = summary.read(paths)
         client = store.open_store(uri)
         total = sum(map(len, entries.values()))
         hidden = None if progress else True
@@ -167,13 +155,12 @@ def compare_records(
     summary = ImportSummary(shown_uri(uri))
     with store.unavailable_on_failure(uri, folder):
         client = store.read_store(uri)
-        for suite, entries in read_entries(paths, summary).items():
+        for suite, entries in summary.read(paths).items():
             experiment = client.get_experiment_by_name(suite) if client else None
             found = {}
             if client and experiment and experiment.lifecycle_stage == "active":
-                summary.experiment_ids[suite] = experiment.experiment_id
-                names = {entry.key.group.experiment for entry in entries}
+                names = {entry.record.experiment for entry in entries.values()}
                 found = stored_runs(client, experiment.experiment_id, names)
-            for entry in entries:
+            for entry in entries.values():
                 summary.count(entry, found.get(entry.key, []), source_of(folder))
     return summary

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eigenbench.bench.records.record import Record
-from eigenbench.bench.records.sealed_json import check_sums
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -20,21 +19,11 @@ if TYPE_CHECKING:
 _REQUIREMENTS = ("eigenbench", "numpy", "scipy", "scikit-learn", "skops")
 
 
-class LabelPredictor:
-    """The ``predict`` that MLflow calls, of a fitted pipeline from raw inputs to labels."""
-
-    def __init__(self, pipeline: Any):
-        self.pipeline = pipeline
-
-    def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> Any:
-        """Return the label of each row of (n, d) inputs; there are no parameters."""
-        return self.pipeline.predict(model_input)
-
-
-def _load_pyfunc(path: str) -> LabelPredictor:
+def _load_pyfunc(path: str) -> Any:
+    """Return the fitted pipeline, whose ``predict`` MLflow calls on raw inputs."""
     from eigenbench.methods.model_file import load_model
 
-    return LabelPredictor(load_model(Path(path)))
+    return load_model(Path(path))
 
 
 def log_model(
@@ -79,18 +68,3 @@ def log_model(
     client.finalize_logged_model(logged.model_id, "READY")
     client.log_outputs(run_id, [LoggedModelOutput(logged.model_id, step=0)])
     return str(logged.model_id)
-
-
-def model_file(path: Path, record: Record) -> Path:
-    """Return the file of a record's model, beside the record; its sum is checked.
-
-    Raises
-    ------
-    DamagedFileError
-        If it is missing, cannot be read, or is not the one that the record names; that one is set aside, so
-        that the workflow makes it again.
-    """
-    assert record.model is not None
-    name = Path(record.model.path).name
-    check_sums(path, {name: {"sha256": record.model.sha256}}, path.read_bytes())
-    return path.with_name(name)

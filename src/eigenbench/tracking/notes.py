@@ -1,29 +1,33 @@
-"""Descriptions of suites, experiments and methods in the dashboard, as Markdown."""
+"""Descriptions of suites, experiments and methods in the dashboard, as Markdown, and their tables."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.records.runs import within_method
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
-from eigenbench.reporting.formatting import seconds
-from eigenbench.reporting.published import PublishedComparison
+from eigenbench.reporting.display_names import method_name
+from eigenbench.reporting.formatting import metric_style, seconds
 from eigenbench.reporting.replicates import reason, total_seconds
-from eigenbench.tracking.suite_store import Group
+from eigenbench.reporting.shown_table import escape_markdown
+from eigenbench.tracking.suite_store import Key
 from eigenbench.tracking.summaries import Summary
 
 _MOST_ROWS = 30
-_PUBLISHED = ("published in", "metric", "published", "measured", "verdict")
+#: Columns of `methods_table` that fit into a description.
+_MOST_COLUMNS = 7
 
 
 def suite_note(suite: Suite, reports_dir: Path) -> str:
     """Describe a suite: what it reproduces, the command that runs it, and where its report is."""
-    paragraphs = map(escaped, suite.description.strip().split("\n\n"))
-    return "\n\n".join([f"**{escaped(suite.title)}**", *paragraphs, _places(suite.name, reports_dir)])
+    paragraphs = map(escape_markdown, suite.description.strip().split("\n\n"))
+    return "\n\n".join([f"**{escape_markdown(suite.title)}**", *paragraphs, _places(suite.name, reports_dir)])
 
 
 def run_note(record: Record, path: Path) -> str:
@@ -31,64 +35,96 @@ def run_note(record: Record, path: Path) -> str:
     parts = []
     if failure := record.failure:
         cause = f"{failure.stage}: {failure.type}: {failure.message}"
-        parts.append(f"**{record.status}** {escaped(cause)}")
+        parts.append(f"**{record.status}** {escape_markdown(cause)}")
     parts.append(f"Run it again: {_code(f'snakemake --force {shlex.quote(str(path))}')}")
     parts.append("Its record is `record.json` among the artifacts.")
     return "\n\n".join(parts)
 
 
 def overview_note(
-    title: str,
     suite: str,
+    experiment: str,
     spec: ExperimentSpec | None,
     summaries: Sequence[Summary],
-    links: Mapping[Group, str],
+    links: Mapping[Key, str],
     reports_dir: Path,
 ) -> str:
     """Describe an experiment: its methods by rank, linked to their summaries, and where to read more."""
-    columns, *rows = (line[:7] for line in methods_table(summaries))
-    for item, row in zip(summaries, rows, strict=True):
-        row[1] = f"[{escaped(row[1])}]({links[item.group]})"
+    table = methods_table(summaries).iloc[:, :_MOST_COLUMNS].fillna("")
+    table["method"] = [f"[{escape_markdown(item.runs.label)}]({links[item.key]})" for item in summaries]
     sources = dict.fromkeys(number.source for number in spec.published) if spec else {}
     return "\n\n".join(
         [
-            f"**{escaped(title)}**",
-            *[f"Published in: {escaped(source)}" for source in sources],
-            _table(columns, rows),
+            f"**{escape_markdown((spec.title if spec else None) or experiment)}**",
+            *[f"Published in: {escape_markdown(source)}" for source in sources],
+            _table(table.columns, table.to_numpy()),
             f"{'Lower' if summaries[0].lower else 'Higher'} is better. Methods are ranked by their mean over "
-            "seeds. Those with = cannot be distinguished from the best (5 % level). "
-            "All published numbers stand in `published.csv`.",
+            "seeds. Those with = cannot be distinguished from the best (5 % level)."
+            + (" All published numbers stand in `published.csv`." if sources else ""),
             _places(suite, reports_dir),
         ]
     )
 
 
-def methods_table(summaries: Sequence[Summary]) -> list[list[str]]:
-    """Return the methods of an experiment, below the names of the columns."""
-    heading = ["rank", "method", summaries[0].style.heading, "95 % interval", "published", "verdict"]
-    costs = ("train_s", "predict_s", "features", "memory_mib", "model_kb", "seeds")
-    lines = [[*heading, "fit + train (s)", *costs[1:], "compared with the best over"]]
-    for item in summaries:
-        found, number = item.metrics, item.reference
+def methods_table(summaries: Sequence[Summary]) -> pd.DataFrame:
+    """Return the methods of an experiment, in the order given."""
+    return pd.DataFrame(
+        [
+            {
+                "rank": item.rank,
+                "method": item.runs.label,
+                item.style.heading: item.style.measured(item.estimate.mean if item.estimate else None),
+                "95 % interval": item.tags["interval"],
+                "published": item.style.exact(item.reference.number.value) if item.reference else None,
+                "verdict": item.tags["verdict"],
+                **{name: None if cost is None else f"{cost:.4g}" for name, cost in item.costs.items()},
+                "seeds": len(item.runs.finished),
+                "compared with the best over": item.tags["compared_over"],
+            }
+            for item in summaries
+        ],
+        dtype=object,
+    )
+
+
+def published_table(summaries: Iterable[Summary]) -> pd.DataFrame:
+    """Return a line for each published number that the methods answer."""
+    lines = []
+    for row in (row for item in summaries for row in item.published):
+        style, found = metric_style(row.number.metric), row.estimate
         lines.append(
-            [
-                "–" if item.rank is None else f"{item.rank}{' =' * bool(item.tied)}",
-                item.runs.label,
-                item.style.measured(item.estimate.mean if item.estimate else None),
-                item.interval or "",
-                item.style.exact(number.number.value) if number else "",
-                item.verdict or "",
-                *(f"{found[name]:.4g}" if name in found else "" for name in costs),
-                item.compared_over or "",
-            ]
+            {
+                "Published in": row.number.source,
+                "Method": row.number.label or method_name(row.method),
+                "Metric": style.heading,
+                "Published": style.exact(row.number.value),
+                "Measured": style.measured(found.mean if found else None),
+                "95 % interval": style.interval(found.low, found.high) if found else "",
+                "Verdict": row.verdict + (" †" if row.uncertain else ""),
+            }
         )
-    return lines
+    return pd.DataFrame(lines)
 
 
-def published_table(summaries: Sequence[Summary]) -> list[list[str]]:
-    """Return a line for each published number of an experiment, below the names of the columns."""
-    lines = [[item.runs.label, *_published(row)] for item in summaries for row in item.published]
-    return [["method", *_PUBLISHED], *lines]
+def paired_differences(summaries: Sequence[Summary]) -> pd.DataFrame:
+    """Return the headline metric of each line less the value of each column, in the order of the summaries.
+
+    A difference is the mean over the seeds that both have, in the unit of the metric; a cell without such
+    seeds is empty.
+    """
+    style, metric = summaries[0].style, summaries[0].headline
+    values = style.scale * pd.DataFrame(
+        {
+            item.runs.label: {one.seed: one.metrics.get(metric) for one in item.runs.finished}
+            for item in summaries
+            if item.estimate
+        },
+        dtype=np.float64,
+    )
+    means = pd.DataFrame(
+        {other: values.sub(of, axis=0).mean() for other, of in values.items()}, values.columns
+    )
+    return means.map(lambda mean: float(f"{mean:.6g}")).reset_index(names=f"{style.heading}: line - column")
 
 
 def summary_note(
@@ -105,19 +141,21 @@ def summary_note(
     records, style, found = summary.runs.records, summary.style, summary.estimate
     # MLflow folds all but the first lines.
     command = f"Run it: {_code(f'snakemake {_target(records, results_dir)}')}"
-    parts = [f"**{escaped(f'{summary.runs.label} on {records[0].dataset}')}**", command]
+    parts = [f"**{escape_markdown(f'{summary.runs.label} on {records[0].dataset}')}**", command]
     if found is not None:
         seeds = f"{found.n_seeds} seed" + ("s" if found.n_seeds > 1 else "")
-        interval = f", 95 % interval {summary.interval} ({found.interval})" if summary.interval else ""
+        interval = summary.tags["interval"]
+        interval = f", 95 % interval {interval} ({found.interval})" if interval else ""
         parts.append(f"{style.heading}: mean **{style.measured(found.mean)}** over {seeds}{interval}")
     if summary.published:
-        parts.append(_table(_PUBLISHED, [map(escaped, _published(row)) for row in summary.published]))
+        table = published_table([summary])
+        parts.append(_table(table.columns, (map(escape_markdown, row) for row in table.to_numpy())))
     rows = [
         (
             str(record.seed),
             style.measured(record.metrics.get(summary.headline))
             if record.status == "ok"
-            else escaped(reason(record)),
+            else escape_markdown(reason(record)),
             seconds(total_seconds(record)),
             f"[record.json]({run_links[record.run_key]})",
         )
@@ -128,13 +166,6 @@ def summary_note(
     if model_uri:
         parts.append(f"Serve its best model: `mlflow models serve -m {model_uri} --env-manager local`")
     return "\n\n".join(parts)
-
-
-def _published(row: PublishedComparison) -> tuple[str, ...]:
-    number = row.number
-    published = f"{number.value:.10g}"
-    measured = "–" if row.estimate is None else f"{row.estimate.mean:.6g}"
-    return number.source, number.metric.replace("_", " "), published, measured, row.verdict
 
 
 def _target(records: Sequence[Record], results_dir: Path) -> str:
@@ -154,22 +185,10 @@ def _places(suite: str, reports_dir: Path) -> str:
     return f"Run the suite: {command}\n\nReport: {own} after {command}, {common} after `snakemake`"
 
 
-def _table(header: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
+def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a table in Markdown, from cells that are Markdown."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def escaped(text: str) -> str:
-    """Return a printable text on one line that Markdown and HTML show as it is.
-
-    Examples
-    --------
-    >>> escaped("<b>*deep_gem*</b>")
-    '&lt;b&gt;\\\\*deep\\\\_gem\\\\*&lt;/b&gt;'
-    """
-    plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_{}\[\]|#~!])", r"\\\1", plain)
+    names = list(header)
+    return "\n".join(f"| {' | '.join(line)} |" for line in [names, ["---"] * len(names), *rows])
 
 
 def _code(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A record in MLflow's terms: the name, parameters, metrics, tags and dataset of its run."""
+"""A record in MLflow's terms: the name, parameters, metrics, tags, dataset and files of its run."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eigenbench.bench.records.record import Record
+from eigenbench.bench.exhibits import Exhibit
+from eigenbench.bench.records.record import Confusion, Record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
+from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.formatting import metric_style
 
 if TYPE_CHECKING:
@@ -40,15 +43,13 @@ def run_name(experiment: str, method: str, classifier: str, seed: int | None = N
     >>> run_name("mnist", "gem", "CalibratedLeastSquares", 3), run_name("kernels", "gem", "none")
     ('gem CLS s3 · mnist', 'gem · kernels')
     """
-    words = [method] if classifier == NO_CLASSIFIER else [method, _short_classifier(classifier)]
-    return f"{' '.join(words if seed is None else [*words, f's{seed}'])} · {experiment}"
-
-
-def _short_classifier(name: str) -> str:
-    """Return the initials of a classifier's name, or a name that is short as it is."""
-    if len(name) <= _SHORT_NAME:
-        return name
-    return "".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]|(?:^|(?<=_))[a-z0-9]", name)) or name
+    words = [method]
+    if classifier != NO_CLASSIFIER:
+        initials = "".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]|(?:^|(?<=_))[a-z0-9]", classifier))
+        words.append(classifier if len(classifier) <= _SHORT_NAME else initials or classifier)
+    if seed is not None:
+        words.append(f"s{seed}")
+    return f"{' '.join(words)} · {experiment}"
 
 
 def curve_name(name: str) -> tuple[str, float]:
@@ -154,18 +155,33 @@ def record_datasets(record: Record) -> list[DatasetInput]:
     if (info := record.dataset_info) is None:
         return []
     source = {name: getattr(info, name) for name in ("source", "sha256", "licence", "split")}
-    profile = {
-        "num_rows": info.n_train,
-        "num_elements": info.n_train * info.n_features,
-        "columns": info.n_features,
-        "classes": info.n_classes,
-        "test_rows": info.n_test,
-    }
+    sizes = {"num_rows": info.n_train, "num_elements": info.n_train * info.n_features}
+    sizes |= {"columns": info.n_features, "classes": info.n_classes, "test_rows": info.n_test}
     dataset = Dataset(
         name=info.name,
         digest=info.sha256[:_DIGEST_LENGTH],
         source_type="eigenbench",
         source=json.dumps(source),
-        profile=json.dumps(profile),
+        profile=json.dumps(sizes),
     )
     return [DatasetInput(dataset, [InputTag("mlflow.data.context", "training")])]
+
+
+def write_confusion(folder: Path, confusion: Confusion) -> None:
+    """Write the counts as ``confusion.csv``, one row per true class."""
+    rows = ([label, *row] for label, row in zip(confusion.labels, confusion.matrix, strict=True))
+    text = csv_text(["true \\ predicted", *confusion.labels], rows)
+    (folder / "confusion.csv").write_text(text, encoding="utf-8", newline="")
+
+
+def write_exhibits(folder: Path, exhibits: Sequence[Exhibit]) -> None:
+    """Draw a run's exhibits as ``exhibits/<place>-<title>.png`` in a folder; empty ones are left out."""
+    if not exhibits:
+        return
+    from eigenbench.reporting.exhibit_plots import as_png
+
+    for place, exhibit in enumerate(exhibits, start=1):
+        if (picture := as_png(exhibit)) is not None:
+            title = re.sub(r"[^A-Za-z0-9]+", "-", exhibit.title).strip("-").lower()[:80]
+            (folder / "exhibits").mkdir(exist_ok=True)
+            (folder / "exhibits" / f"{place:02d}-{title}.png").write_bytes(picture)

@@ -29,7 +29,7 @@ from eigenbench.tracking.addresses import (
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from sqlalchemy import Engine
+    from sqlalchemy import Connection
 
 # What the user has set wins. A dead server is noticed after about ten seconds, not ten minutes.
 _ENVIRONMENT = {
@@ -49,9 +49,6 @@ _ENVIRONMENT = {
 _UNFINISHED = re.compile(
     r"already exists|no such table|relation .* does not exist|out-of-date database schema"
 )
-
-_SECONDS_OF_MIGRATION = 60
-_QUIET_SECONDS = 2
 
 # Any number that every import agrees on; this one is "eigenben" in ASCII.
 _ADVISORY_LOCK = 0x656967656E62656E
@@ -99,9 +96,8 @@ def receipt_name(tracking_uri: str | None = None) -> str:
 def receipt_is_current(path: Path, tracking_uri: str | None = None) -> bool:
     """Return whether the store still has everything that a receipt names; nothing is raised.
 
-    The address must be the same. An SQLite file must be the one that the import has left, and since then
-    only imports may have written to it: a run that was deleted in the dashboard, a file that was removed or
-    replaced by a copy end the receipt. A server or another database is not asked, and MLflow not imported.
+    The address must be the same, and only imports may have written to an SQLite file since. A server or
+    another database is not asked, and MLflow not imported.
     """
     try:
         receipt, uri = json.loads(path.read_bytes()), resolve_uri(tracking_uri)
@@ -140,7 +136,7 @@ def open_store(uri: str) -> MlflowClient:
         _answering_client(f"sqlite:///{unfinished}")
         unfinished.replace(path)
     elif path is not None:
-        _wait_until_quiet(path)
+        _wait_while_written(path)
     for seconds in (1, 2, 4, 8, 16):
         try:
             return _answering_client(uri)
@@ -151,15 +147,14 @@ def open_store(uri: str) -> MlflowClient:
     return _answering_client(uri)
 
 
-def _wait_until_quiet(path: Path) -> None:
-    """Wait while another program writes to an SQLite store: a server that starts makes the tables.
+def _wait_while_written(path: Path) -> None:
+    """Wait a minute at most for another program that writes to an SQLite store.
 
-    Two that make them at once would leave them broken. After a minute of writing the tables are there.
+    A server that starts makes the tables; two that make them at once would leave them broken.
     """
-    deadline = time.monotonic() + _SECONDS_OF_MIGRATION
-    while store_mark(path) is None and time.monotonic() < deadline:
-        journal = path.with_name(f"{path.name}-journal")
-        if not journal.exists() and time.time() - path.stat().st_mtime > _QUIET_SECONDS:
+    journal = path.with_name(f"{path.name}-journal")
+    for _ in range(300):
+        if store_mark(path) or (not journal.exists() and time.time() - path.stat().st_mtime > 2):
             return
         time.sleep(0.2)
 
@@ -169,12 +164,11 @@ def read_store(uri: str) -> MlflowClient | None:
     import sqlalchemy
 
     prepare_environment()
+    if (path := sqlite_path(uri)) is not None and not path.exists():
+        return None
     if not is_server(uri):
-        path = sqlite_path(uri)
-        if path is not None and not path.exists():
-            return None
-        with _engine(uri) as engine:
-            if not sqlalchemy.inspect(engine).get_table_names():
+        with _connection(uri) as connection:
+            if not sqlalchemy.inspect(connection).get_table_names():
                 return None
     return _answering_client(uri)
 
@@ -205,30 +199,25 @@ def prepare_environment() -> None:
 
 
 def _answering_client(uri: str) -> MlflowClient:
-    from mlflow import MlflowClient
+    """Return a client of a store, once it has answered; in a database MLflow makes its tables now.
 
-    with contextlib.nullcontext() if is_server(uri) else _first_use(uri):
+    One import does so at a time. Connecting before finds out that a database is absent; MLflow would try it
+    again for two minutes.
+    """
+    from mlflow import MlflowClient
+    from sqlalchemy import text
+
+    with contextlib.nullcontext() if is_server(uri) else _connection(uri) as connection:
+        if connection is not None and connection.dialect.name == "postgresql":
+            connection.execute(text(f"SELECT pg_advisory_lock({_ADVISORY_LOCK})"))
         client = MlflowClient(tracking_uri=uri, registry_uri=uri)
         client.search_experiments(max_results=1)
     return client
 
 
 @contextlib.contextmanager
-def _first_use(uri: str) -> Iterator[None]:
-    """Hold a database while MLflow makes its tables, so that no two imports do it at once.
-
-    Connecting first also finds out that a database is absent; MLflow would try it again for two minutes.
-    """
-    import sqlalchemy
-
-    with _engine(uri) as engine, engine.connect() as connection:
-        if engine.dialect.name == "postgresql":
-            connection.execute(sqlalchemy.text(f"SELECT pg_advisory_lock({_ADVISORY_LOCK})"))
-        yield
-
-
-@contextlib.contextmanager
-def _engine(uri: str) -> Iterator[Engine]:
+def _connection(uri: str) -> Iterator[Connection]:
+    """Connect to a database; a driver that is not installed is named."""
     import sqlalchemy
 
     try:
@@ -240,10 +229,8 @@ def _engine(uri: str) -> Iterator[Engine]:
         ) from error
     except sqlalchemy.exc.ArgumentError as error:
         raise TrackingError(f"not the address of a database: {without_secrets(str(error), uri)}") from error
-    try:
-        yield engine
-    finally:
-        engine.dispose()
+    with engine.connect() as connection:
+        yield connection
 
 
 @contextlib.contextmanager

@@ -9,45 +9,36 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record, RecordError, read_record
 from eigenbench.bench.records.sealed_json import DamagedFileError
+from eigenbench.reporting.csv_files import frame_csv
 from eigenbench.tracking import notes, run_content
 from eigenbench.tracking.addresses import TrackingError, run_link, sqlite_path
-from eigenbench.tracking.models import model_file
-from eigenbench.tracking.run_files import (
-    write_confusion,
-    write_exhibits,
-    write_figures,
-    write_pairs,
-    write_table,
-)
+from eigenbench.tracking.importer import Entry, ImportSummary
 from eigenbench.tracking.suite_store import (
     NOTE,
     OVERVIEW,
     RUN,
     SUMMARY,
-    Group,
     Key,
     StoredRun,
     SuiteStore,
     latest,
     source_of,
 )
-from eigenbench.tracking.summaries import Summary, by_rank, summarize
+from eigenbench.tracking.summaries import Summary, summarize
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-    from eigenbench.tracking.importer import Entry, ImportSummary
-
 # Part of every fingerprint: raise it when summaries show something else of the same records.
-_FORM = 6
+_FORM = 7
 # Imports that cross each other settle in two or three passes; what is refused for good is an error after all.
 _PASSES = 8
 _SECONDS_APART = 0.5
@@ -55,7 +46,11 @@ _SECONDS_APART = 0.5
 
 @dataclass
 class SuiteImport:
-    """One import of one suite; ``plan`` is None where its file is not at hand."""
+    """One import of one suite; ``plan`` is None where its file is not at hand.
+
+    A summary shows exact runs of records, as its fingerprint says; that of an overview also names the
+    summaries. Those of an experiment by their keys are its ``parents``.
+    """
 
     client: MlflowClient
     uri: str
@@ -64,8 +59,9 @@ class SuiteImport:
     all_models: bool
     account: ImportSummary
     name: str
-    entries: list[Entry]
+    entries: dict[str, Entry]
     plan: SuitePlan | None
+    store: SuiteStore = field(init=False)
 
     def run(self, progress: Callable[[], object]) -> None:
         """Bring the store up to date; look again after writing, until nothing is to be written.
@@ -88,179 +84,154 @@ class SuiteImport:
         """Write what is missing or out of date, and return whether anything was."""
         from mlflow.exceptions import MlflowException
 
-        experiments = sorted({entry.key.group.experiment for entry in self.entries})
+        experiments = sorted({entry.record.experiment for entry in self.entries.values()})
         store = SuiteStore(self.client, self.uri, self.name, experiments, source_of(self.results_dir))
-        self.account.experiment_ids[self.name] = store.experiment_id
-        for entry in list(self.entries):
+        self.store = store
+        for entry in list(self.entries.values()):
             try:
-                self._bring(store, entry)
+                self._bring(entry)
             except DamagedFileError as error:
-                self.fail(entry, error)
+                self._fail(entry, error)
             except MlflowException as error:
                 if error.error_code != "INVALID_PARAMETER_VALUE":
                     raise
-                self.fail(entry, TrackingError(f"{entry.path}: MLflow refuses it: {error.message}"))
+                self._fail(entry, TrackingError(f"{entry.path}: MLflow refuses it: {error.message}"))
             progress()
         for key, found in store.runs.items():
             if key.kind == RUN:
                 store.keep(key, latest(found))
         for experiment in experiments:
-            _ExperimentImport(self, store, experiment).bring()
+            self._bring_experiment(experiment)
         if self.plan:
             note = notes.suite_note(self.plan.suite, self.reports_dir)
             self.client.set_experiment_tag(store.experiment_id, NOTE, note)
         return store.changed
 
-    def fail(self, entry: Entry, error: Exception) -> None:
+    def _fail(self, entry: Entry, error: Exception) -> None:
         """Leave a record out."""
-        self.entries.remove(entry)
+        del self.entries[entry.sha256]
         self.account.fail(entry.path, error)
 
-    def _bring(self, store: SuiteStore, entry: Entry) -> None:
+    def _bring(self, entry: Entry) -> None:
         """Import one record unless the store has it."""
-        found = list(store.runs.get(entry.key, []))
-        kept = entry.shown_by(found, store.source) or self._write(store, entry)
-        if entry.name not in self.account.run_ids:
-            self.account.count(entry, found, store.source)
-        self.account.run_ids[entry.name] = kept.run_id
-        store.keep(entry.key, kept)
+        found = list(self.store.runs.get(entry.key, []))
+        kept = entry.shown_by(found, self.store.source) or self._write_run(entry)
+        name = f"{self.name}/{entry.record.run_key}"
+        if name not in self.account.run_ids:
+            self.account.count(entry, found, self.store.source)
+        self.account.run_ids[name] = kept.run_id
+        self.store.keep(entry.key, kept)
 
-    def _write(self, store: SuiteStore, entry: Entry) -> StoredRun:
-        record = read_record(entry.path)
+    def _write_run(self, entry: Entry) -> StoredRun:
+        record, (start, end) = entry.record, entry.times
         if record.model:
-            model_file(entry.path, record)
+            entry.model_file()
 
         def write_files(folder: Path) -> None:
             shutil.copyfile(entry.path, folder / "record.json")
             if record.confusion:
-                write_confusion(folder, record.confusion)
-            write_exhibits(folder, record.exhibits)
+                run_content.write_confusion(folder, record.confusion)
+            run_content.write_exhibits(folder, record.exhibits)
 
-        return store.write(
+        note = notes.run_note(record, entry.path)
+        return self.store.write(
             entry.key,
-            entry.sha256,
-            run_content.run_name(*entry.key.group, record.seed),
-            run_content.record_tags(record) | {NOTE: notes.run_note(record, entry.path)},
-            entry.start_time,
-            entry.end_time,
+            run_content.run_name(record.experiment, record.method, record.classifier, record.seed),
+            run_content.record_tags(record) | {"record_sha256": entry.sha256, NOTE: note},
+            start,
+            end,
             write_files=write_files,
             ok=record.status == "ok",
-            metrics=run_content.record_metrics(record, entry.end_time),
+            metrics=run_content.record_metrics(record, end),
             params=run_content.record_params(record),
             datasets=run_content.record_datasets(record),
         )
 
-
-class _ExperimentImport:
-    """The summaries and the overview of one experiment, after its records were imported.
-
-    A summary shows exact runs of records, as its fingerprint says; that of an overview also names the
-    summaries.
-    """
-
-    def __init__(self, done: SuiteImport, store: SuiteStore, experiment: str):
-        self.done, self.store, self.experiment = done, store, experiment
-        self.spec = done.plan.suite.experiments.get(experiment) if done.plan else None
-        self.at_hand = {entry.sha256: entry for entry in done.entries}
-        self.seeds = store.seeds(experiment)
-        spec = self.spec.model_dump(mode="json") if self.spec else None
-        self.content = _digest([_FORM, sorted(run.run_id for run in self.seeds), spec])
-        self.parents: dict[Group, StoredRun] = {}
-
-    def bring(self) -> None:
+    def _bring_experiment(self, experiment: str) -> None:
         """Write what is out of date, put the seeds below their summaries, and delete earlier ones."""
-        groups = {run.key.group for run in self.seeds}
-        self.parents = {group: run for group in groups if (run := self._current(group))}
-        key = Key(OVERVIEW, Group(self.experiment, "", ""))
-        overview = self.store.whole(key, self._overview_content)
-        if self.done.all_models or overview is None or self.parents.keys() != groups:
-            overview = self._write_all(key)
-        for run in self.seeds:
-            if parent := self.parents.get(run.key.group):
+        seeds = self.store.seeds(experiment)
+        spec = self.plan.suite.experiments.get(experiment) if self.plan else None
+        settings = spec.model_dump(mode="json") if spec else None
+        content = _digest([_FORM, sorted(run.run_id for run in seeds), settings])
+        keys = {run.key.summary for run in seeds}
+        parents = {key: run for key in keys if (run := self._current(key, content))}
+        overview = self._overview(experiment, content, parents)
+        if self.all_models or overview is None or parents.keys() != keys:
+            records = {run.run_id: record for run in seeds if (record := self._record(run))}
+            found = summarize(experiment, self.plan, list(records.values()), self.results_dir)
+            for item in found:
+                of = [run for run in seeds if run.key.summary == item.key and run.run_id in records]
+                best = item.best.run_key if item.best else None
+                models = {
+                    run.key.run_key: self._model(run, record)
+                    for run in of
+                    if (record := records[run.run_id]).model and (self.all_models or run.key.run_key == best)
+                }
+                if item.key not in parents:
+                    parents[item.key] = self._write_summary(item, content, of, models.get(best or ""))
+            overview = self._overview(experiment, content, parents)
+            if found and overview is None:
+                overview = self._write_overview(experiment, content, seeds, found, parents)
+        for run in seeds:
+            if parent := parents.get(run.key.summary):
                 self.store.set_parent(run, parent)
-        for other in list(self.store.runs):
-            if other.kind == SUMMARY and other.group.experiment == self.experiment:
-                self.store.keep(other, self.parents.get(other.group))
-        self.store.keep(key, overview)
-        for group, parent in self.parents.items():
-            self.done.account.summary_ids["/".join([self.store.suite, *group])] = parent.run_id
+        for key in list(self.store.runs):
+            if key.kind in (SUMMARY, OVERVIEW) and key.experiment == experiment:
+                self.store.keep(key, overview if key.kind == OVERVIEW else parents.get(key))
+        for key, run in parents.items():
+            self.account.summary_ids[f"{self.name}/{experiment}/{key.method}/{key.classifier}"] = run.run_id
 
-    def _current(self, group: Group) -> StoredRun | None:
-        """Return the summary of a group, unless it is out of date, or lacks a model that is at hand here."""
-        found = self.store.whole(Key(SUMMARY, group), self.content)
-        if found and found.tags.get("best_run") in {entry.key.run_key for entry in self.at_hand.values()}:
+    def _current(self, key: Key, content: str) -> StoredRun | None:
+        """Return a summary, unless it is out of date, or lacks a model that is at hand here."""
+        found = self.store.whole(key, content)
+        if found and found.tags.get("best_run") in {entry.record.run_key for entry in self.entries.values()}:
             there = {f"models:/{model.model_id}" for model in self.store.models.values()}
             return found if found.tags.get("best_model") in there else None
         return found
 
-    @property
-    def _overview_content(self) -> str:
-        return _digest([self.content, sorted(run.run_id for run in self.parents.values())])
-
-    def _write_all(self, key: Key) -> StoredRun | None:
-        """Write the models and summaries that are missing, and the overview, which is returned."""
-        records = {run.run_id: record for run in self.seeds if (record := self._record(run))}
-        if not records:
-            return None
-        found = summarize(self.experiment, self.done.plan, list(records.values()), self.done.results_dir)
-        for item in found:
-            seeds = [
-                (run, records[run.run_id])
-                for run in self.seeds
-                if run.key.group == item.group and run.run_id in records
-            ]
-            models = {
-                record.run_key: self._model(run, record)
-                for run, record in seeds
-                if record.model and (record is item.best or self.done.all_models)
-            }
-            if item.group not in self.parents:
-                model = models.get(item.best.run_key) if item.best else None
-                self.parents[item.group] = self._write_summary(item, seeds, model)
-        return self.store.whole(key, self._overview_content) or self._write_overview(key, found)
+    def _overview(self, experiment: str, content: str, parents: Mapping[Key, StoredRun]) -> StoredRun | None:
+        """Return the overview that links to these summaries."""
+        return self.store.whole(Key(OVERVIEW, experiment), _with_parents(content, parents))
 
     def _record(self, run: StoredRun) -> Record | None:
         """Return the record of a run: from this results folder, or from the files of a run from another."""
+        if entry := self.entries.get(run.content):
+            return entry.record
         try:
-            if entry := self.at_hand.get(run.content):
-                return read_record(entry.path)
             with tempfile.TemporaryDirectory(prefix="eigenbench-") as folder:
-                copy = self.store.client.download_artifacts(run.run_id, "record.json", folder)
+                copy = self.client.download_artifacts(run.run_id, "record.json", folder)
                 return read_record(Path(copy))
         except (RecordError, OSError) as error:
-            print(f"left out of the summary of {'/'.join(run.key.group)}: {error}", file=sys.stderr)
+            print(f"left out of the summary of {'/'.join(run.key[1:4])}: {error}", file=sys.stderr)
             return None
 
     def _model(self, run: StoredRun, record: Record) -> str | None:
         """Return the address of a run's model, which is stored by the import of the folder that has it."""
         if stored := self.store.models.get(run.run_id):
             return f"models:/{stored.model_id}"
-        if (entry := self.at_hand.get(run.content)) is None:
+        if (entry := self.entries.get(run.content)) is None:
             return None
         try:
-            return f"models:/{self.store.write_model(run, record, model_file(entry.path, record))}"
+            return f"models:/{self.store.write_model(run, record, entry.model_file())}"
         except DamagedFileError as error:
-            self.done.fail(entry, error)
+            self._fail(entry, error)
             return None
 
     def _write_summary(
-        self, item: Summary, seeds: Sequence[tuple[StoredRun, Record]], model_uri: str | None
+        self, item: Summary, content: str, seeds: Sequence[StoredRun], model_uri: str | None
     ) -> StoredRun:
         from mlflow.entities import Metric, Param
 
-        links = {
-            record.run_key: run_link(self.store.experiment_id, run.run_id, "/artifacts/record.json")
-            for run, record in seeds
-        }
-        note = notes.summary_note(item, self.done.results_dir, self.done.reports_dir, links, model_uri)
-        start, end = _times([run for run, _ in seeds])
-        names = {"dataset": item.tags["dataset"], "method": item.group.method}
-        names |= {"classifier": item.group.classifier}
+        here = self.store.experiment_id
+        links = {run.key.run_key: run_link(here, run.run_id, "/artifacts/record.json") for run in seeds}
+        note = notes.summary_note(item, self.results_dir, self.reports_dir, links, model_uri)
+        start, end = _times(seeds)
+        names = {"dataset": item.tags["dataset"], "method": item.key.method}
+        names |= {"classifier": item.key.classifier}
         return self.store.write(
-            Key(SUMMARY, item.group),
-            self.content,
-            run_content.run_name(*item.group),
-            item.tags | {"best_model": model_uri, NOTE: note},
+            item.key,
+            run_content.run_name(*item.key[1:4]),
+            item.tags | {"summary_of": content, "best_model": model_uri, NOTE: note},
             start,
             end,
             ok=bool(item.runs.finished),
@@ -268,25 +239,41 @@ class _ExperimentImport:
             params=[Param(name, str(value)) for name, value in names.items()],
         )
 
-    def _write_overview(self, key: Key, found: Sequence[Summary]) -> StoredRun:
-        ranked = by_rank(found)
-        links = {group: run_link(self.store.experiment_id, run.run_id) for group, run in self.parents.items()}
-        title = (self.spec.title if self.spec else None) or self.experiment
-        note = notes.overview_note(title, self.store.suite, self.spec, ranked, links, self.done.reports_dir)
+    def _write_overview(
+        self,
+        experiment: str,
+        content: str,
+        seeds: Sequence[StoredRun],
+        found: Sequence[Summary],
+        parents: Mapping[Key, StoredRun],
+    ) -> StoredRun:
+        from eigenbench.reporting.captioned_figures import experiment_figures
+
+        spec = self.plan.suite.experiments.get(experiment) if self.plan else None
+        links = {key: run_link(self.store.experiment_id, run.run_id) for key, run in parents.items()}
+        ranked = sorted(found, key=lambda item: item.order)
+        note = notes.overview_note(self.name, experiment, spec, ranked, links, self.reports_dir)
+
+        tables = {
+            "methods": notes.methods_table(ranked),
+            "paired_differences": notes.paired_differences(ranked),
+        }
+        if spec and spec.published:
+            tables["published"] = notes.published_table(ranked)
 
         def write_files(folder: Path) -> None:
-            write_table(folder, "methods", notes.methods_table(ranked))
-            write_table(folder, "published", notes.published_table(ranked))
-            write_pairs(folder, ranked)
-            if self.spec:
-                write_figures(folder, self.experiment, self.spec, found)
+            for name, table in tables.items():
+                text = frame_csv([table], list(table))
+                (folder / f"{name}.csv").write_text(text, encoding="utf-8", newline="")
+            for figure in experiment_figures(spec, [item.runs for item in found], experiment) if spec else ():
+                (folder / "figures").mkdir(exist_ok=True)
+                (folder / "figures" / f"{figure.key}.svg").write_text(figure.svg, encoding="utf-8")
 
         return self.store.write(
-            key,
-            self._overview_content,
-            f"overview · {self.experiment}",
-            {"dataset": found[0].tags["dataset"], NOTE: note},
-            *_times(self.seeds),
+            Key(OVERVIEW, experiment),
+            f"overview · {experiment}",
+            {"dataset": found[0].tags["dataset"], "summary_of": _with_parents(content, parents), NOTE: note},
+            *_times(seeds),
             write_files=write_files,
         )
 
@@ -295,6 +282,10 @@ def _times(runs: Sequence[StoredRun]) -> tuple[int, int]:
     """Return the start of the first run, and an end that makes the duration the sum of all."""
     start = min(run.start_time for run in runs)
     return start, start + sum(run.end_time - run.start_time for run in runs)
+
+
+def _with_parents(content: str, parents: Mapping[Key, StoredRun]) -> str:
+    return _digest([content, sorted(run.run_id for run in parents.values())])
 
 
 def _digest(content: Any) -> str:

@@ -24,7 +24,7 @@ from eigenbench.tracking.models import log_model
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import DatasetInput, Experiment, LoggedModel, Metric, Param, Run
+    from mlflow.entities import DatasetInput, LoggedModel, Metric, Param, Run
 
 #: Kinds of runs in the store: a record, the seeds of a method and classifier, and an experiment.
 RUN, SUMMARY, OVERVIEW = "run", "summary", "overview"
@@ -42,54 +42,44 @@ _TAG_LENGTH = 5000
 _MILLISECONDS_TO_FINISH = 3_600_000
 
 
-class Group(NamedTuple):
-    """The runs that differ only in their seeds: a method and classifier of an experiment."""
-
-    experiment: str
-    method: str
-    classifier: str
-
-
 class Key(NamedTuple):
-    """The identity of a run in its suite; of each key one run stays."""
+    """The identity of a run in its suite; of each key one run stays. Only records have a ``run_key``."""
 
     kind: str
-    group: Group
+    experiment: str
+    method: str = ""
+    classifier: str = ""
     run_key: str = ""
+
+    @property
+    def summary(self) -> Key:
+        """The key of the summary of a record's method and classifier."""
+        return self._replace(kind=SUMMARY, run_key="")
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run in the store; times are in milliseconds since 1970, the end is 0 while it has not ended.
-
-    ``content`` is the version of what it shows: the SHA-256 of its record, or a fingerprint.
-    """
+    """A run in the store; times are in milliseconds since 1970, the end is 0 while it has not ended."""
 
     run_id: str
-    key: Key
-    content: str
-    ended: bool
+    tags: Mapping[str, str]
     start_time: int
     end_time: int
-    tags: Mapping[str, str]
 
     @classmethod
     def of(cls, run: Run) -> StoredRun:
         """Return the description of a run of MLflow."""
-        tags, info = run.data.tags, run.info
-        return cls(
-            info.run_id,
-            Key(
-                tags.get("kind", RUN),
-                Group(tags["experiment"], tags.get("method", ""), tags.get("classifier", "")),
-                tags.get("run_key", ""),
-            ),
-            tags.get("record_sha256") or tags.get("summary_of", ""),
-            info.status in ("FINISHED", "FAILED"),
-            info.start_time,
-            info.end_time or 0,
-            tags,
-        )
+        return cls(run.info.run_id, run.data.tags, run.info.start_time, run.info.end_time or 0)
+
+    @property
+    def key(self) -> Key:
+        """The identity, from the tags; the kind of a run without that tag is a record's."""
+        return Key(**({"kind": RUN} | {name: self.tags[name] for name in Key._fields if name in self.tags}))
+
+    @property
+    def content(self) -> str:
+        """The version of what it shows: the SHA-256 of its record, or a fingerprint."""
+        return self.tags.get("record_sha256") or self.tags.get("summary_of", "")
 
     @property
     def source(self) -> str:
@@ -99,7 +89,7 @@ class StoredRun:
     def is_abandoned(self, source: str) -> bool:
         """Return whether a killed import left the run: one of this source, or one of long ago."""
         age = abs(1000 * time.time() - int(self.tags.get("imported_at", "0")))
-        return not self.ended and (self.source == source or age > _MILLISECONDS_TO_FINISH)
+        return not self.end_time and (self.source == source or age > _MILLISECONDS_TO_FINISH)
 
 
 def source_of(results_dir: Path) -> str:
@@ -109,7 +99,9 @@ def source_of(results_dir: Path) -> str:
 
 def latest(runs: Iterable[StoredRun]) -> StoredRun | None:
     """Return the latest of several whole runs, and of two of one time that with the larger id."""
-    return max((run for run in runs if run.ended), key=lambda run: (run.end_time, run.run_id), default=None)
+    return max(
+        (run for run in runs if run.end_time), key=lambda run: (run.end_time, run.run_id), default=None
+    )
 
 
 def stored_runs(
@@ -127,13 +119,11 @@ def stored_runs(
 
 
 def _pages(search: Callable[..., Any], *arguments: object, **options: object) -> Iterator[Any]:
-    token = None
-    while True:
-        page = search(*arguments, **options, page_token=token)
+    token: str | None = ""
+    while token is not None:
+        page = search(*arguments, **options, page_token=token or None)
         yield from page
-        token = page.token
-        if not token:
-            return
+        token = page.token or None
 
 
 class SuiteStore:
@@ -148,32 +138,27 @@ class SuiteStore:
         found = client.get_experiment_by_name(suite)
         beside = sqlite_path(uri) and not os.environ.get("EIGENBENCH_ARTIFACTS")
         if found and beside and found.artifact_location != place:
-            self._retire(found)
+            # The store was moved or copied. `mlflow gc` would delete the files, which may be the original's.
+            client.rename_experiment(found.experiment_id, f"{suite} until {datetime.now():%F %T.%f}")
+            note = (
+                f"The store was moved or copied. The files of these runs are in `{found.artifact_location}`."
+            )
+            client.set_experiment_tag(found.experiment_id, NOTE, note)
             found = None
-        if found is None:
-            self.experiment_id = client.create_experiment(suite, artifact_location=place)
-        else:
-            self.experiment_id = found.experiment_id
-            if found.lifecycle_stage == "deleted":
-                client.restore_experiment(self.experiment_id)
+        if found and found.lifecycle_stage == "deleted":
+            client.restore_experiment(found.experiment_id)
+        self.experiment_id = (
+            found.experiment_id if found else client.create_experiment(suite, artifact_location=place)
+        )
         self.runs = stored_runs(client, self.experiment_id, experiments)
-
-    def _retire(self, found: Experiment) -> None:
-        """Rename the experiment of a store that was moved or copied: its files stay in the old place.
-
-        It is not deleted, as `mlflow gc` would delete these files, which may be those of the original.
-        """
-        self.client.rename_experiment(found.experiment_id, f"{self.suite} until {datetime.now():%F %T.%f}")
-        note = f"The store was moved or copied. The files of these runs are in `{found.artifact_location}`."
-        self.client.set_experiment_tag(found.experiment_id, NOTE, note)
 
     def seeds(self, experiment: str) -> list[StoredRun]:
         """Return the whole runs of an experiment: of each method, classifier and seed the latest."""
-        found: dict[tuple[Group, str], list[StoredRun]] = {}
+        found: dict[tuple[Key, str], list[StoredRun]] = {}
         for key, runs in self.runs.items():
-            if key.kind == RUN and key.group.experiment == experiment:
+            if key.kind == RUN and key.experiment == experiment:
                 for run in runs:
-                    found.setdefault((key.group, run.tags.get("seed", "")), []).append(run)
+                    found.setdefault((key.summary, run.tags.get("seed", "")), []).append(run)
         return [kept for key in sorted(found) if (kept := latest(found[key]))]
 
     def whole(self, key: Key, content: str) -> StoredRun | None:
@@ -183,7 +168,7 @@ class SuiteStore:
     def keep(self, key: Key, kept: StoredRun | None) -> None:
         """Delete all runs of a key but one, and what killed imports left of it."""
         for run in list(self.runs.get(key, [])):
-            if run != kept and (run.ended or run.is_abandoned(self.source)):
+            if run != kept and (run.end_time or run.is_abandoned(self.source)):
                 self.changed = True
                 if stored := self.models.pop(run.run_id, None) if key.kind == RUN else None:
                     self.client.delete_logged_model(stored.model_id)
@@ -193,7 +178,6 @@ class SuiteStore:
     def write(
         self,
         key: Key,
-        content: str,
         name: str,
         tags: Mapping[str, object],
         start_time: int,
@@ -209,22 +193,17 @@ class SuiteStore:
         from mlflow.exceptions import MlflowException
 
         self.changed = True
-        shown = {name: value for name, value in key.group._asdict().items() if value}
-        shown |= {"kind": key.kind, "record_sha256" if key.kind == RUN else "summary_of": content}
+        identity = {field: value for field, value in key._asdict().items() if value}
         origin = {"suite": self.suite, "imported_from": self.source, "imported_at": int(1000 * time.time())}
-        given = dict(tags) | shown | origin
-        texts = {tag: str(value)[:_TAG_LENGTH] for tag, value in given.items() if value is not None}
+        shown = dict(tags) | identity | origin
+        texts = {tag: str(value)[:_TAG_LENGTH] for tag, value in shown.items() if value is not None}
         created = self.client.create_run(self.experiment_id, start_time, tags=texts, run_name=name)
         run_id = created.info.run_id
         try:
-            for call in range(
-                max(-(-len(metrics) // _METRICS_PER_CALL), -(-len(params) // _PARAMS_PER_CALL))
-            ):
-                self.client.log_batch(
-                    run_id,
-                    metrics=metrics[call * _METRICS_PER_CALL : (call + 1) * _METRICS_PER_CALL],
-                    params=params[call * _PARAMS_PER_CALL : (call + 1) * _PARAMS_PER_CALL],
-                )
+            for start in range(0, len(metrics), _METRICS_PER_CALL):
+                self.client.log_batch(run_id, metrics=metrics[start : start + _METRICS_PER_CALL])
+            for start in range(0, len(params), _PARAMS_PER_CALL):
+                self.client.log_batch(run_id, params=params[start : start + _PARAMS_PER_CALL])
             if datasets:
                 self.client.log_inputs(run_id, list(datasets))
         except MlflowException as error:
@@ -236,7 +215,7 @@ class SuiteStore:
                 write_files(Path(folder))
                 self.client.log_artifacts(run_id, folder)
         self.client.set_terminated(run_id, "FINISHED" if ok else "FAILED", end_time)
-        run = StoredRun(run_id, key, content, True, start_time, end_time, texts)
+        run = StoredRun(run_id, texts, start_time, end_time)
         self.runs.setdefault(key, []).append(run)
         return run
 

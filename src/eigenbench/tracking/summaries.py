@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting.formatting import MetricStyle, lower_is_better, metric_style
-from eigenbench.reporting.leaderboard import standings
+from eigenbench.reporting.leaderboard import TIED, standings
 from eigenbench.reporting.published import PublishedComparison, compare_published
 from eigenbench.reporting.replicates import Estimate, RunGroup, group_runs, headline_direction, total_seconds
-from eigenbench.tracking.suite_store import Group
+from eigenbench.tracking.suite_store import SUMMARY, Key
 
 _USUAL_HEADLINE = "test_error"
 
@@ -24,23 +27,25 @@ class Summary:
 
     ``estimate`` is that of ``headline``, of which less is better where ``lower`` is true. ``published`` has
     the numbers of papers that these runs answer, and ``reference`` the first of them on the headline metric.
+    ``place`` has the `eigenbench.reporting.leaderboard.STANDINGS`; without a rank it is not ``tied`` or not.
     """
 
-    group: Group
+    key: Key
     runs: RunGroup
     headline: str
     lower: bool
-    estimate: Estimate | None
     published: tuple[PublishedComparison, ...]
-    rank: int | None
-    tied: bool | None
-    p_value: float | None
-    compared_over: str | None
+    place: Mapping[str, Any]
 
     @property
     def style(self) -> MetricStyle:
         """Format of the headline metric."""
         return metric_style(self.headline)
+
+    @cached_property
+    def estimate(self) -> Estimate | None:
+        """Mean and interval of the headline metric."""
+        return self.runs.estimate(self.headline)
 
     @property
     def reference(self) -> PublishedComparison | None:
@@ -48,73 +53,66 @@ class Summary:
         return next((row for row in self.published if row.number.metric == self.headline), None)
 
     @property
-    def verdict(self) -> str | None:
-        """The verdict on that number; None without one."""
-        return None if self.reference is None else self.reference.outcome or "not run"
+    def order(self) -> tuple[float, str]:
+        """The place in a list by rank, where those without a rank stand last."""
+        return self.place["rank"] or math.inf, self.runs.label
 
     @property
-    def interval(self) -> str | None:
-        """The 95 % interval of the mean as text, where the data give one."""
-        found = self.estimate
-        return self.style.interval(found.low, found.high) or None if found else None
-
-    @property
-    def tie_group(self) -> str | None:
-        """``best`` for the best and all that cannot be distinguished from it, else ``behind``."""
-        return None if self.rank is None or self.tied is None else "best" if self.tied else "behind"
+    def rank(self) -> str:
+        """The rank as text, with the mark of the tied; a dash without one."""
+        rank, tied = self.place["rank"], self.place["tied"]
+        return "–" if rank is None else f"{rank} {TIED}" if tied else str(rank)
 
     @property
     def tags(self) -> dict[str, str | None]:
         """The words beside the numbers; ``status`` is ok when all seeds have finished."""
-        state = self.runs.finished_note or "ok" if self.runs.finished else self.runs.state
+        found, number, best = self.estimate, self.reference, self.best
         return {
             "dataset": self.runs.records[0].dataset,
             "metric": self.style.heading,
-            "status": state,
-            "interval": self.interval,
-            "verdict": self.verdict,
-            "tie_group": self.tie_group,
-            "compared_over": self.compared_over,
-            "published_in": self.reference.number.source if self.reference else None,
-            "best_run": self.best.run_key if self.best else None,
+            "status": self.runs.finished_note or "ok" if self.runs.finished else self.runs.state,
+            "interval": self.style.interval(found.low, found.high) or None if found else None,
+            "verdict": number.outcome or "not run" if number else None,
+            "tie_group": {True: "best", False: "behind"}.get(self.place["tied"]),
+            "compared_over": self.place["compared_over"],
+            "published_in": number.number.source if number else None,
+            "best_run": best.run_key if best else None,
         }
 
     @property
     def metrics(self) -> dict[str, float]:
         """The numbers by short names, in the units in which they are shown, with six digits."""
-        found, number, costs = self.estimate, self.reference, self.runs.costs
-        in_unit = {
-            "mean": found and found.mean,
-            "ci_low": found and found.low,
-            "ci_high": found and found.high,
-            "published": number and number.number.value,
-        }
-        values = {name: value and self.style.scale * value for name, value in in_unit.items()}
-        values |= {
-            "rank": self.rank,
-            "tied": None if self.tie_group is None else float(self.tie_group == "best"),
-            "tie_p": self.p_value,
-            "seeds": len(self.runs.finished),
+        found, number, place = self.estimate, self.reference, self.place
+        values = {"mean": found.mean, "ci_low": found.low, "ci_high": found.high} if found else {}
+        values |= {"published": number.number.value} if number else {}
+        values = {name: self.style.scale * value for name, value in values.items() if value is not None}
+        values |= {"rank": place["rank"], "tied": place["tied"], "tie_p": place["p_value"]}
+        values |= {"seeds": len(self.runs.finished)} | self.costs
+        return {name: float(f"{float(value):.6g}") for name, value in values.items() if value is not None}
+
+    @property
+    def costs(self) -> dict[str, float | None]:
+        """Means of time, size and memory by short names."""
+        costs = self.runs.costs
+        return {
             "train_s": self.runs.mean(total_seconds),
             "predict_s": costs["predict_seconds"],
             "features": costs["dimension"],
             "memory_mib": costs["peak_rss_mb"],
             "model_kb": costs["model_kb"],
         }
-        return {name: float(f"{value:.6g}") for name, value in values.items() if value is not None}
 
-    @property
+    @cached_property
     def best(self) -> Record | None:
         """The run whose model is kept: best on validation rows where there are any, else by the headline."""
         names = dict.fromkeys(name for record in self.runs.finished for name in record.metrics)
         chosen_by = next((name for name in names if name.startswith("validation_")), self.headline)
         lower = self.lower if chosen_by == self.headline else lower_is_better(chosen_by)
-        candidates = [
-            (record.metrics[chosen_by] if lower else -record.metrics[chosen_by], record.seed, record)
-            for record in self.runs.finished
-            if record.model and chosen_by in record.metrics
-        ]
-        return min(candidates, key=lambda found: found[:2])[2] if candidates else None
+        return min(
+            (record for record in self.runs.finished if record.model and chosen_by in record.metrics),
+            key=lambda record: ((1 if lower else -1) * record.metrics[chosen_by], record.seed),
+            default=None,
+        )
 
 
 def summarize(
@@ -134,25 +132,19 @@ def summarize(
         groups = _groups_of(records)
     headline, lower = _headline(spec, records)
     places = standings(groups, headline, lower=lower).astype(object)
-    places = places.where(places.notna(), None)
+    places["tied"] = places["tied"].where(places["rank"].notna())
     return [
         Summary(
-            Group(experiment, group.method, group.classifier),
+            Key(SUMMARY, experiment, group.method, group.classifier),
             group,
             headline,
             lower,
-            group.estimate(headline),
             tuple(row for row in comparisons if row.group is group),
-            **{name: place[name] for name in ("rank", "tied", "p_value", "compared_over")},
+            place,
         )
-        for group, place in zip(groups, places.to_dict("records"), strict=True)
+        for group, place in zip(groups, places.where(places.notna(), None).to_dict("records"), strict=True)
         if group.records
     ]
-
-
-def by_rank(summaries: Iterable[Summary]) -> list[Summary]:
-    """Return summaries by rank, those without a rank last."""
-    return sorted(summaries, key=lambda item: (item.rank is None, item.rank, item.runs.label))
 
 
 def _groups_of(records: Sequence[Record]) -> list[RunGroup]:

@@ -30,9 +30,6 @@ from eigenbench.tracking.addresses import (
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-# For a busy machine: the server takes seconds on an idle one, and ends by itself where it cannot start.
-_STARTUP_SECONDS = 300
-
 
 def open_ui(
     tracking_uri: str | None = None,
@@ -46,13 +43,6 @@ def open_ui(
     one is used. Whoever reaches the dashboard can read and change the runs: for an address that other
     machines may reach, a warning is printed. These may ask by the names in ``allowed_hosts``, separated by
     commas; by default those that this machine knows of itself.
-
-    Raises
-    ------
-    TrackingError
-        If there is no store yet, no such host, no free port, or the server does not start.
-    TrackingUnavailable
-        If the store cannot be reached.
     """
     uri = resolve_uri(tracking_uri)
     with store.unavailable_on_failure(uri, Path("results")):
@@ -66,7 +56,7 @@ def open_ui(
     if is_server(uri):
         _print_links(shown_uri(uri), pages)
         return
-    family, address = _address_of(host)
+    address, port = _free_address(host, port)
     if not ip_address(address).is_loopback:
         print(
             f"warning: the dashboard listens on {address} and asks for no password: whoever reaches this "
@@ -75,12 +65,10 @@ def open_ui(
             flush=True,
         )
         allowed_hosts = allowed_hosts or ",".join(_own_names(address))
-    port = _free_port(family, address, port)
-    base_url = f"http://{f'[{address}]' if ':' in address else address}:{port}"
-    local_url = base_url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-    with _server(uri, address, port, allowed_hosts) as server:
-        _wait_until_up(server, local_url)
-        _print_links(local_url, pages)
+    reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)
+    base_url = f"http://{f'[{reached}]' if ':' in reached else reached}:{port}"
+    with _server(uri, address, port, allowed_hosts, base_url) as server:
+        _print_links(base_url, pages)
         print("Ctrl-C stops it.", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             server.wait()
@@ -101,49 +89,41 @@ def _pages(client: MlflowClient) -> dict[str, str]:
 
 
 def _print_links(base_url: str, pages: dict[str, str]) -> None:
-    if not pages:
-        print(f"MLflow: {base_url} (no suite has been tracked there yet)", flush=True)
-    for title, page in pages.items():
-        print(f"{title}: {base_url.rstrip('/')}/{page}", flush=True)
+    lines = [f"{title}: {base_url.rstrip('/')}/{page}" for title, page in pages.items()]
+    print(*lines or [f"MLflow: {base_url} (no suite has been tracked there yet)"], sep="\n", flush=True)
 
 
-def _address_of(host: str) -> tuple[socket.AddressFamily, str]:
-    try:
-        family, *_, place = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
-        return family, str(ip_address(str(place[0])))
-    except (OSError, ValueError) as error:
-        raise TrackingError(f"--host {host}: no address to listen on ({error})") from error
+def _free_address(host: str, port: int) -> tuple[str, int]:
+    """Return the numeric address of a host, and the first port from this one on that is free there."""
+    reason: OSError | None = None
+    for candidate in range(port, min(port + 100, 65536)):
+        try:
+            family, _, _, _, place = socket.getaddrinfo(host, candidate, type=socket.SOCK_STREAM)[0]
+        except (OSError, ValueError) as error:
+            raise TrackingError(f"--host {host}: no address to listen on ({error})") from error
+        try:
+            socket.create_server(place, family=family).close()
+        except OSError as error:
+            reason = error
+        else:
+            return str(place[0]), candidate
+    raise TrackingError(f"no free port on {host} from {port} on ({reason}); choose another with --port")
 
 
 def _own_names(address: str) -> list[str]:
     """Return the names of this machine as a browser may write them, with any port."""
-    names = dict.fromkeys(["localhost", "127.0.0.1", "[::1]", socket.gethostname(), socket.getfqdn()])
-    try:
+    own = ["localhost", "127.0.0.1", "::1", address, socket.gethostname(), socket.getfqdn()]
+    with contextlib.suppress(OSError):
         found = socket.getaddrinfo(socket.gethostname(), None, type=socket.SOCK_STREAM)
-    except OSError:
-        found = []
-    for own in [address, *(str(place[0]) for *_, place in found)]:
-        names[f"[{own}]" if ":" in own else own] = None
+        own += [str(place[0]) for *_, place in found]
+    names = dict.fromkeys(f"[{name}]" if ":" in name else name for name in own)
     return [form for name in names for form in (name, f"{name}:*")]
 
 
-def _free_port(family: socket.AddressFamily, address: str, port: int) -> int:
-    if not 1 <= port <= 65535:
-        raise TrackingError(f"--port {port}: choose a number from 1 to 65535")
-    for candidate in range(port, min(port + 100, 65536)):
-        with socket.socket(family) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((address, candidate))
-            except OSError as error:
-                reason = error
-            else:
-                return candidate
-    raise TrackingError(f"no free port on {address} from {port} on ({reason}); choose another with --port")
-
-
 @contextlib.contextmanager
-def _server(uri: str, address: str, port: int, hosts: str | None) -> Iterator[subprocess.Popen[bytes]]:
+def _server(
+    uri: str, address: str, port: int, hosts: str | None, base_url: str
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run ``mlflow server``, which ends its own processes when it is ended, and end it with this process."""
     command = [sys.executable, "-m", "mlflow", "server", "--host", address, "--port", str(port)]
     command += ["--workers", "1", "--uvicorn-opts", "--log-level warning"]
@@ -160,21 +140,16 @@ def _server(uri: str, address: str, port: int, hosts: str | None) -> Iterator[su
         stdout=subprocess.DEVNULL,
         preexec_fn=partial(end_with_parent, sent=signal.SIGTERM),
     )
+    opener = build_opener(ProxyHandler({}))
     try:
+        while server.poll() is None:
+            with contextlib.suppress(OSError):
+                opener.open(f"{base_url}/health", timeout=5).close()
+                break
+            time.sleep(0.2)
+        else:
+            raise TrackingError(f"mlflow server ended with status {server.returncode}; its message is above")
         yield server
     finally:
         server.terminate()
         server.wait()
-
-
-def _wait_until_up(server: subprocess.Popen[bytes], base_url: str) -> None:
-    opener = build_opener(ProxyHandler({}))
-    deadline = time.monotonic() + _STARTUP_SECONDS
-    while time.monotonic() < deadline:
-        if server.poll() is not None:
-            raise TrackingError(f"mlflow server ended with status {server.returncode}; its message is above")
-        with contextlib.suppress(OSError):
-            opener.open(f"{base_url}/health", timeout=5).close()
-            return
-        time.sleep(0.2)
-    raise TrackingError(f"mlflow server does not answer at {base_url} after {_STARTUP_SECONDS} s")

@@ -29,7 +29,7 @@ class Job:
     seconds: float = 0.0
 
 
-class Progress:
+class JobProgress:
     """The state of a run, by a clock that returns seconds."""
 
     def __init__(self, clock: Callable[[], float]):
