@@ -174,10 +174,12 @@ def read(name: str, problem: Problem) -> pd.DataFrame:
 
 
 def read_board(problem: Problem) -> pd.DataFrame:
-    """Return the leaderboards of all datasets of a problem, with a column ``name``."""
+    """Return the leaderboards of all datasets of a problem, with columns ``name`` and ``tested``."""
     board = read("leaderboard", problem)
     competitors = board["method"] + (" + " + board["classifier"]).fillna("")
-    return board.assign(name=competitors.map(name_of))
+    return board.assign(
+        name=competitors.map(name_of), tested=board["tied"].notna(), tied=board["tied"].eq(True)
+    )
 
 
 def table(headings: list[str], rows: list[list[str]]) -> str:
@@ -222,7 +224,7 @@ def dataset_table(problem: Problem, board: pd.DataFrame) -> str:
             f"`{line['name']}` {problem.value(line['mean'])}" + (" =" if line["tied"] else "")
             for line in (ranked.iloc[0], methods.iloc[0], *plain.to_dict("records"))
         ]
-        tie = f"{int(ranked['tied'].sum())}"
+        tie = f"{int(ranked['tied'].sum())}" if ranked["tested"].any() else "–"
         detectable, needed = ranked["detectable"].median(), ranked["n_to_settle"].min()
         resolution = [problem.value(detectable) if detectable > 0 else "–"]
         resolution.append("–" if np.isnan(needed) else f"{needed:.0f}")
@@ -374,7 +376,7 @@ def block() -> str:
         parts += [
             ranks_table(problem, board),
             pairs_table(problem, board),
-            "Tie: number of methods tied with the best (5 % level). = marks a tied method.\n",
+            "Tie: number of methods tied with the best (5 % level), – if untested. = marks a tied method.\n",
             dataset_table(problem, board),
         ]
     return "\n".join(parts)
