@@ -13,7 +13,7 @@ ORDER = ("method", "seed", "fit")
 
 def resized(name, rows, features=None):
     entry = load_catalogue().entry(name)
-    expect = {"rows": {"train": rows}, "features": features or entry.expect.features}
+    expect = {"rows": {"all": rows}, "features": features or entry.expect.features}
     return entry.model_copy(update={"expect": entry.expect.model_copy(update=expect)})
 
 
