@@ -25,6 +25,7 @@ ADDRESSES = [
     f"postgresql://127.0.0.1:9/mlflow?password={SECRET}&user=lab",
     f"mssql+pyodbc:///?odbc_connect=DRIVER%3Dx%3BPWD%3D{SECRET}",
     f"postgresql://lab:{SECRET}@127.0.0.1:notaport/mlflow",
+    f"https://127.0.0.1:9/#token={SECRET}",
 ]
 
 
@@ -56,6 +57,7 @@ def test_an_import_that_fails_leaves_no_secret(uri, results, tmp_path, monkeypat
         ("sqlite:///mlflow.db", "sqlite:///mlflow.db"),
         ("http://127.0.0.1:5000", "http://127.0.0.1:5000"),
         ("http://[::1]:5000", "http://[::1]:5000"),
+        ("sqlite:///runs#2.db", "sqlite:///runs#2.db"),
         ("postgresql://lab:pa55wort@host:5432/mlflow", "postgresql://lab:***@host:5432/mlflow"),
         ("postgresql://lab@/mlflow?host=/run/pg", "postgresql://***@/mlflow?host=***"),
     ],

@@ -79,6 +79,9 @@ def shown_uri(uri: str) -> str:
         parts = parts.set(username=_MASK)
     if "@" in (parts.host or ""):  # what follows an @ inside a password
         parts = parts.set(host=str(parts.host).rpartition("@")[2])
+    path, fragment, _ = (parts.database or "").partition("#")
+    if parts.host and fragment:
+        parts = parts.set(database=f"{path}#{_MASK}")
     parts = parts.set(query=dict.fromkeys(parts.query, _MASK))
     return parts.render_as_string(hide_password=True).replace(quote(_MASK), _MASK)
 
@@ -98,6 +101,7 @@ def _secrets(uri: str) -> list[str]:
     if parts is None:
         return [uri.partition("://")[2].rpartition("@")[0]] if "@" in uri else []
     values = [str(parts.password or parts.username or ""), (parts.host or "").rpartition("@")[0]]
+    values += [(parts.database or "").partition("#")[2]] if parts.host else []
     for found in parts.query.values():
         values += [found] if isinstance(found, str) else found
     return [value for value in values if value]
