@@ -12,7 +12,7 @@ from PIL import Image
 from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file
 
-from eigenbench.own_data.files import read_user_file
+from eigenbench.own_data.files import read_table, read_user_file
 from eigenbench.own_data.problem import make_problem, split_by_time
 from eigenbench.own_data.table import OwnDataError, split_columns, table_of
 
@@ -53,6 +53,17 @@ def test_every_format_of_tables_gives_the_same_rows(tmp_path, kind):
     assert table.targets["kind"].tolist() == TABLE["kind"].tolist()
     np.testing.assert_allclose(pd.to_numeric(table.features["größe"]), TABLE["größe"])
     assert table.features["shop"].fillna("-").tolist() == ["a", "b", "-", "a", "b", "a"]
+
+
+def test_an_excel_file_has_one_sheet_with_rows(tmp_path):
+    with pd.ExcelWriter(tmp_path / "data.xlsx") as file:
+        pd.DataFrame().to_excel(file, sheet_name="about")
+        pd.DataFrame({"x": [1, 2], "kind": ["a", "b"]}).to_excel(file, sheet_name="A", index=False)
+    assert list(read_table(tmp_path / "data.xlsx")) == ["x", "kind"]
+    with pd.ExcelWriter(tmp_path / "data.xlsx", mode="a") as file:
+        pd.DataFrame({"x": [3]}).to_excel(file, sheet_name="B", index=False)
+    with pytest.raises(OwnDataError, match="sheets 'A', 'B' have rows"):
+        read_table(tmp_path / "data.xlsx")
 
 
 def test_cells_of_excel_keep_zeros_and_words(tmp_path):

@@ -26,8 +26,8 @@ def read_table(path: str | Path, *, header: bool = True) -> pd.DataFrame:
     ----------
     path : path-like
         Text with commas, semicolons, tabs, bars or blanks between fields (``.csv``, ``.txt``, ``.tsv``, also
-        ``.gz``, ``.bz2``, ``.xz``, ``.zip``), Parquet, Feather, Excel (``.xlsx``), JSON lines (``.jsonl``) or
-        ARFF.
+        ``.gz``, ``.bz2``, ``.xz``, ``.zip``), Parquet, Feather, Excel (``.xlsx``, one sheet), JSON lines
+        (``.jsonl``) or ARFF.
     header : bool, default=True
         Whether the first row of a text names the columns; else they are called 1, 2, ….
 
@@ -132,10 +132,20 @@ def _read_npz(path: Path) -> tuple[Any, Any]:
     return X, pd.DataFrame(y, columns=arrays.get("label_names")) if y.ndim == 2 else y
 
 
+def _read_excel(path: Path) -> pd.DataFrame:
+    """Return the only sheet with rows, or the first one if none has any."""
+    sheets = pd.read_excel(path, sheet_name=None, dtype=object, keep_default_na=False, na_values=[""])
+    filled = [name for name, sheet in sheets.items() if len(sheet)]
+    if len(filled) > 1:
+        names = ", ".join(map(repr, filled))
+        raise OwnDataError(f"{path.name}: sheets {names} have rows: save one as a file of its own")
+    return sheets[filled[0]] if filled else next(iter(sheets.values()))
+
+
 _TABLES: dict[str, Callable[[Path], pd.DataFrame]] = {
     "parquet": pd.read_parquet,
     "feather": pd.read_feather,
-    "xlsx": partial(pd.read_excel, dtype=object, keep_default_na=False, na_values=[""]),
+    "xlsx": _read_excel,
     "jsonl": partial(pd.read_json, lines=True, dtype=False, convert_dates=False),
     "arff": read_arff_table,
 }
