@@ -55,6 +55,33 @@ def test_every_format_of_tables_gives_the_same_rows(tmp_path, kind):
     assert table.features["shop"].fillna("-").tolist() == ["a", "b", "-", "a", "b", "a"]
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("1e999", "line 2 is no object"),
+        ("null", "line 2 is no object"),
+        ("[1, 2]", "line 2 is no object"),
+        ('{"a": 1', "line 2 is no JSON"),
+        ("[" * 100_000, "line 2 is no JSON"),
+        ("9" * 5_000, "line 2 is no JSON"),
+    ],
+)
+def test_a_line_of_json_that_is_no_row(tmp_path, line, message):
+    (tmp_path / "data.jsonl").write_text(f'{{"a": 1}}\n{line}\n')
+    with pytest.raises(OwnDataError, match=message):
+        read_table(tmp_path / "data.jsonl")
+
+
+def test_lines_of_json(tmp_path):
+    path = tmp_path / "data.jsonl.gz"
+    with gzip.open(path, "wt", encoding="utf-8-sig") as file:
+        file.write('{"a": 1, "b": "x"}\n\n{"a": 2.5, "c": null}\n')
+    table = read_table(path)
+    assert table["a"].tolist() == [1, 2.5]
+    assert table["b"].fillna("").tolist() == ["x", ""]
+    assert list(table) == ["a", "b", "c"]
+
+
 def test_an_excel_file_has_one_sheet_with_rows(tmp_path):
     with pd.ExcelWriter(tmp_path / "data.xlsx") as file:
         pd.DataFrame().to_excel(file, sheet_name="about")

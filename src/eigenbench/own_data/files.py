@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pandas as pd
 from eigenbench.datasets.archives import ZIP_DAMAGE
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.own_data.arff_table import read_arff_table
-from eigenbench.own_data.delimited_text import COMPRESSED, read_delimited
+from eigenbench.own_data.delimited_text import COMPRESSED, open_bytes, read_delimited
 from eigenbench.own_data.images import read_image_folder
 from eigenbench.own_data.svmlight_rows import read_svmlight
 from eigenbench.own_data.table import OwnDataError, UserTable, split_columns, table_of, unknown
@@ -142,11 +142,28 @@ def _read_excel(path: Path) -> pd.DataFrame:
     return sheets[filled[0]] if filled else next(iter(sheets.values()))
 
 
+def _read_json_lines(path: Path) -> pd.DataFrame:
+    """Return one row for each line that is not blank; its object names the columns."""
+    rows = []
+    with open_bytes(path) as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise OwnDataError(f"{path.name}, line {number} is no JSON: {_first_line(error)}") from error
+            if not isinstance(row, dict):
+                raise OwnDataError(f'{path.name}, line {number} is no object: write {{"column": value, …}}')
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
 _TABLES: dict[str, Callable[[Path], pd.DataFrame]] = {
     "parquet": pd.read_parquet,
     "feather": pd.read_feather,
     "xlsx": _read_excel,
-    "jsonl": partial(pd.read_json, lines=True, dtype=False, convert_dates=False),
+    "jsonl": _read_json_lines,
     "arff": read_arff_table,
 }
 
