@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from page_parts import table, write_parts
 
 from eigenbench.reporting.formatting import ratio
 
@@ -36,7 +36,6 @@ PEERS = {
 }
 #: The classifiers whose better log loss is the measure of ours.
 STANDARDS = ("LogisticRegression", "CalibratedClassifierCV(RidgeClassifier)")
-_BLOCK = re.compile(r"(<!-- from (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def read() -> pd.DataFrame:
@@ -78,11 +77,6 @@ def loss_ratios(results: pd.DataFrame, name: str) -> pd.Series:
     return losses[name] / losses[list(STANDARDS)].min(axis=1)
 
 
-def _table(headings: list[str], rows: list[list[str]]) -> str:
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-
-
 def _mean(results: pd.DataFrame, metric: str, name: str, style: str, scale: float = 1) -> str:
     value = column(results, metric, name).mean()
     return "–" if np.isnan(value) else style.format(scale * value)
@@ -101,7 +95,7 @@ def ratios_table(results: pd.DataFrame) -> str:
             ]
         rows.append(cells)
     headings = ["estimator", "error, default ÷ tuned", "largest", "≤ 1.1"]
-    return _table([*headings, "log loss ÷ better standard", "largest", "≤ 1.1"], rows)
+    return table([*headings, "log loss ÷ better standard", "largest", "≤ 1.1"], rows)
 
 
 def metrics_table(results: pd.DataFrame) -> str:
@@ -117,7 +111,7 @@ def metrics_table(results: pd.DataFrame) -> str:
         ]
         for name in (*OURS, *PEERS)
     ]
-    return _table(["estimator", "error, %", "log loss", "Brier", "calibration error, %", "seconds"], rows)
+    return table(["estimator", "error, %", "log loss", "Brier", "calibration error, %", "seconds"], rows)
 
 
 def datasets_table(results: pd.DataFrame, metric: str, style: str, scale: float) -> str:
@@ -128,7 +122,7 @@ def datasets_table(results: pd.DataFrame, metric: str, style: str, scale: float)
         [f"`{dataset}`", *("–" if np.isnan(line[n]) else style.format(scale * line[n]) for n in names)]
         for dataset, line in wide.iterrows()
     ]
-    return _table(["data", *(f"`{name}`" for name in names)], rows)
+    return table(["data", *(f"`{name}`" for name in names)], rows)
 
 
 def blocks() -> dict[str, str]:
@@ -143,10 +137,8 @@ def blocks() -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the parts into the page."""
-    found = blocks()
-    text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(_BLOCK.sub(lambda at: f"{at[1]}{found[at[2]]}{at[3]}", text), encoding="utf-8")
+    """Write the tables into the page."""
+    write_parts(PAGE, blocks())
 
 
 if __name__ == "__main__":

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from page_parts import table, write_parts
 from scipy import stats
 
 from eigenbench.bench.jobs.plan import SuitePlan
@@ -46,7 +46,6 @@ CLAIMS = (
     ("spherical", "random_maclaurin", "Pennington, Yu and Kumar (2015)"),
     ("spherical", "tensor_sketch", "Pennington, Yu and Kumar (2015)"),
 )
-_BLOCK = re.compile(r"(<!-- from (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def shipped_plan() -> SuitePlan:
@@ -110,12 +109,6 @@ def label(method: str) -> str:
     """Return the display name of a method, with its number of features where that is another one."""
     name, comma, width = method.partition(",")
     return f"{method_name(name)}{comma}{width}"
-
-
-def table(headings: list[str], rows: list[list[str]]) -> str:
-    """Lay out a table in Markdown."""
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def percent(error: float) -> str:
@@ -375,10 +368,8 @@ def blocks() -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the parts into the page."""
-    found = blocks()
-    text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(_BLOCK.sub(lambda at: f"{at[1]}{found[at[2]]}{at[3]}", text), encoding="utf-8")
+    """Write the tables into the page."""
+    write_parts(PAGE, blocks())
 
 
 if __name__ == "__main__":

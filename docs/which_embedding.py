@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from page_parts import table, write_parts
 
 from eigenbench.comparison.rank_intervals import rank_claim_support
 from eigenbench.reporting.formatting import ratio
@@ -23,7 +24,6 @@ REFERENCE = DOCS.parent / "reports" / "reference"
 PAGE = DOCS / "which_embedding.md"
 #: Share of bootstraps over datasets from which on the page may claim that a method is ahead.
 SUPPORT = 0.95
-_BLOCK = re.compile(r"(<!-- from (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 #: Display names of the methods of the suite gem_mnist, in the order of the page.
 MNIST = {
@@ -180,12 +180,6 @@ def read_board(problem: Problem) -> pd.DataFrame:
     return board.assign(
         name=competitors.map(name_of), tested=board["tied"].notna(), tied=board["tied"].eq(True)
     )
-
-
-def table(headings: list[str], rows: list[list[str]]) -> str:
-    """Lay out a table in Markdown."""
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def ranks_table(problem: Problem, board: pd.DataFrame) -> str:
@@ -384,11 +378,8 @@ def block() -> str:
 
 def main() -> None:
     """Write the tables into the page."""
-    text = PAGE.read_text(encoding="utf-8")
     tables = {"gem_mnist": mnist_table(), "the claims": claims_block(), "the reference results": block()}
-    PAGE.write_text(
-        _BLOCK.sub(lambda found: f"{found[1]}{tables[found[2]]}{found[3]}", text), encoding="utf-8"
-    )
+    write_parts(PAGE, tables)
 
 
 if __name__ == "__main__":

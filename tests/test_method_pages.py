@@ -1,7 +1,6 @@
 """The pages of methods say where each stands on the leaderboards of the reference results."""
 
 import re
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -17,11 +16,9 @@ REPOSITORY = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def pages():
-    sys.path.insert(0, str(REPOSITORY / "docs"))
     import method_pages
 
-    yield method_pages
-    sys.path.remove(str(REPOSITORY / "docs"))
+    return method_pages
 
 
 def test_the_places_of_a_method_are_those_of_the_leaderboards(pages):

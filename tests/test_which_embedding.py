@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from page_parts import PART
 
 SCRIPT = Path(__file__).parents[1] / "docs" / "which_embedding.py"
 
@@ -79,7 +80,7 @@ def test_a_method_that_the_page_calls_ahead_leads_in_sampled_pools_of_rivals(pag
 
 
 def test_prose_of_the_page_makes_no_claim_beside_the_generated_ones(page):
-    prose = page._BLOCK.sub("", page.PAGE.read_text(encoding="utf-8"))
+    prose = PART.sub("", page.PAGE.read_text(encoding="utf-8"))
     found = re.findall(
         r"[^.\n|]*\b(?:fewer errors|outperform\w*|best|last of|equivalent to)\b[^.\n|]*", prose
     )
