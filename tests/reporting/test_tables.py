@@ -16,7 +16,7 @@ from eigenbench.reporting.replicates import group_runs
 
 RESULTS = (
     "suite,dataset,method,classifier,seed,metric,value,status,"
-    "fit_seconds,train_seconds,predict_seconds,peak_rss_mb,run_key"
+    "fit_seconds,train_seconds,predict_seconds,peak_rss_mb,run_key,code_hash"
 )
 COMPARISON = "suite,source,dataset,method,metric,published,measured,ci_low,ci_high,n_seeds,tolerance,verdict"
 
@@ -39,6 +39,7 @@ def test_results_have_a_row_per_run_and_metric(records):
         if record.status == "ok":
             assert {row["metric"]: float(row["value"]) for row in own} == record.metrics
             assert float(own[0]["fit_seconds"]) == record.fit_seconds
+            assert own[0]["code_hash"] == record.environment.code_hash
         else:
             assert [(row["metric"], row["value"], row["fit_seconds"]) for row in own] == [("", "", "")]
 

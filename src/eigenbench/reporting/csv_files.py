@@ -51,7 +51,8 @@ def _is_number(text: str) -> bool:
 
 _NAMES = ("suite", "dataset", "method", "classifier", "seed")
 _COSTS = ("fit_seconds", "train_seconds", "predict_seconds", "peak_rss_mb")
-COLUMNS = (*_NAMES, "metric", "value", "status", *_COSTS, "run_key")
+_KEPT = ("status", *_COSTS, "run_key")
+COLUMNS = (*_NAMES, "metric", "value", *_KEPT, "code_hash")
 
 
 def results_csv(records: Iterable[Record]) -> str:
@@ -62,7 +63,8 @@ def results_csv(records: Iterable[Record]) -> str:
     rows: list[dict[str, Any]] = []
     order = attrgetter("suite", "experiment", *_NAMES[1:], "run_key")
     for record in sorted(records, key=order):
-        shared = {name: getattr(record, name) for name in COLUMNS if name not in ("metric", "value")}
+        shared = {name: getattr(record, name) for name in (*_NAMES, *_KEPT)}
+        shared["code_hash"] = record.environment.code_hash if record.environment else None
         measured = sorted(record.metrics.items()) if record.status == "ok" else []
         rows += [{**shared, "metric": metric, "value": value} for metric, value in measured] or [shared]
     return csv_text(COLUMNS, [[row.get(name) for name in COLUMNS] for row in rows])

@@ -1,0 +1,46 @@
+"""Every reference result of a release was made by the code of that release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import eigenbench
+from eigenbench.bench.jobs.plan import load_plan
+from eigenbench.bench.jobs.shared_jobs import current_code
+
+pytestmark = pytest.mark.workflow
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+REFERENCE = REPOSITORY / "reports" / "reference"
+SUITES = REPOSITORY / "config" / "suites"
+
+
+def made_by_other_code(suite: Path, folder: Path) -> list[str]:
+    """Return the runs in the result files of a folder that have no hash of the installed code."""
+    results = [pd.read_csv(path, dtype=str) for path in sorted(folder.glob("results*.csv"))]
+    if not results:
+        return []
+    codes = current_code(load_plan(suite))
+    runs = pd.concat(results).drop_duplicates("run_key").reindex(columns=["run_key", "code_hash"])
+    return [key for key, code in runs.itertuples(index=False) if code not in codes.get(key, ())]
+
+
+@pytest.mark.skipif(".dev" in eigenbench.__version__, reason="not a release")
+@pytest.mark.parametrize("suite", sorted(SUITES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_reference_was_made_by_this_release(suite):
+    assert made_by_other_code(suite, REFERENCE if suite.stem == "quick" else REFERENCE / suite.stem) == []
+
+
+def test_runs_of_other_code_are_found(tmp_path):
+    suite = SUITES / "gem_figures.yaml"
+    runs = {key: min(codes) for key, codes in current_code(load_plan(suite)).items()}
+    table = pd.DataFrame({"run_key": runs.keys(), "code_hash": runs.values()})
+    table.to_csv(tmp_path / "results.csv", index=False)
+    assert made_by_other_code(suite, tmp_path) == []
+    table.loc[0, "code_hash"] = "another"
+    table.loc[1, "code_hash"] = None
+    table.to_csv(tmp_path / "results.csv", index=False)
+    assert made_by_other_code(suite, tmp_path) == list(table["run_key"][:2])
