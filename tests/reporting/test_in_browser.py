@@ -165,6 +165,25 @@ def test_nothing_is_wider_than_its_place(visit, viewport):
     assert page.evaluate(f"{places}.filter({wide}).map((one) => one.ariaLabel)") == []
 
 
+def test_the_names_of_a_forest_plot_are_large_enough_on_a_phone_and_inside(visit):
+    page = visit(viewport=PHONE)
+    names = page.locator(".forest svg text[style*='end']")
+    boxes = [name.bounding_box() for name in names.all()]
+    assert len(boxes) > 5
+    assert min(box["height"] for box in boxes) >= 11
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] for box in boxes)
+
+
+def test_paper_shows_what_is_folded(visit):
+    page = visit()
+    folded = page.locator("details:not(.columns, [open])")
+    n_folded = folded.count()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert n_folded > folded.count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert folded.count() == n_folded
+
+
 def test_the_first_chart_is_on_the_first_screen(visit):
     page = visit(viewport={"width": 1400, "height": 900})
     box = page.locator("figure svg").first.bounding_box()

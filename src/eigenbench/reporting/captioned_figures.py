@@ -42,14 +42,15 @@ class CaptionedFigure:
     """A drawing with its caption and a description for readers who cannot see it.
 
     ``key`` begins every identifier in the SVG, is unique on the page, and names the picture's own file;
-    ``title`` is the method of an exhibit, to filter it by.
+    ``title`` is the method of an exhibit, to filter it by, and ``kind`` has the classes of the style sheet:
+    ``wide`` for a row of its own, ``forest`` for labels above the bars on narrow screens.
     """
 
     key: str
     drawing: Drawing
     caption: str
     alt: str
-    wide: bool
+    kind: str = ""
     title: str = ""
 
     @cached_property
@@ -88,9 +89,9 @@ def ranking_figures(ranks: SuiteRanks, anchor: str) -> list[CaptionedFigure]:
     over = f"Mean rank over {ranks.n_datasets} datasets with its 95 % interval, best first."
     time = "Mean rank against the time to fit (geometric mean). The line joins the Pareto front."
     return [
-        *_drawn(f"{anchor}-heat-map", heat_map(ranks), ratios, f"Heat map of ratios; {in_table}", wide=True),
-        *_drawn(f"{anchor}-ranking", ranking(ranks), over, f"Forest plot of ranks; {in_table}", wide=True),
-        *_drawn(f"{anchor}-time", rank_against_seconds(ranks), time, f"Rank by time; {in_table}", wide=True),
+        *_drawn(f"{anchor}-heat-map", heat_map(ranks), ratios, f"Heat map of ratios; {in_table}", "wide"),
+        *_drawn(f"{anchor}-ranking", ranking(ranks), over, f"Forest plot of ranks; {in_table}", "wide"),
+        *_drawn(f"{anchor}-time", rank_against_seconds(ranks), time, f"Rank by time; {in_table}", "wide"),
     ]
 
 
@@ -125,10 +126,10 @@ def _mistakes(matrix: Confusion) -> str:
 
 
 def _drawn(
-    key: str, drawing: Drawing | None, caption: str, alt: str, *, wide: bool = False
+    key: str, drawing: Drawing | None, caption: str, alt: str, kind: str = ""
 ) -> list[CaptionedFigure]:
     """Return a figure as a list of one; an empty list where there is nothing to draw."""
-    return [CaptionedFigure(key, drawing, caption, alt, wide)] if drawing else []
+    return [CaptionedFigure(key, drawing, caption, alt, kind)] if drawing else []
 
 
 def _against_costs(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str) -> list[CaptionedFigure]:
@@ -206,9 +207,9 @@ def exhibit_groups(groups: Sequence[RunGroup], anchor: str) -> list[ExhibitGroup
         for place, (group, seed, exhibit) in enumerate(shown):
             drawing = exhibit_plots.drawing(exhibit)
             if drawing and (group.classifier == NO_CLASSIFIER or place < MAX_EXHIBITS):
-                name, wide = group.filter_name, exhibit_plots.is_wide(drawing)
+                name, kind = group.filter_name, "wide" if exhibit_plots.is_wide(drawing) else ""
                 key, alt = f"{anchor}-exhibit-{number}-{place}", f"{name}: {exhibit.describe()}"
-                pictures.append(CaptionedFigure(key, drawing, f"seed {seed}", alt, wide, name))
+                pictures.append(CaptionedFigure(key, drawing, f"seed {seed}", alt, kind, name))
         notes = dict.fromkeys(note for *_, exhibit in shown if (note := exhibit.legend()))
         if pictures:
             titled.append(ExhibitGroup(title, sentence("; ".join(notes)), pictures))

@@ -39,7 +39,7 @@ from eigenbench.reporting.suite_ranks import SuiteRanks
 #: The look of all methods of a figure with more families of them than colours.
 _OTHERS = {"color": COLOURS[7], "alpha": 0.7}
 _FOREST_WIDTH = 7.0
-_LINE = 0.22
+_LINE = 0.25
 #: Ratios from this on have the strongest shade.
 LARGEST_RATIO = 3.0
 

@@ -158,7 +158,11 @@ class ExperimentView:
         caption += " ◇: published number." * bool(self.comparisons)
         label = metric_style(self.spec.headline).label
         alt = f"Forest plot of {label} by method; the numbers are in the leaderboard below."
-        return [CaptionedFigure(f"{self.anchor}-forest", drawing, caption, alt, True)] if drawing else []
+        return (
+            [CaptionedFigure(f"{self.anchor}-forest", drawing, caption, alt, "wide forest")]
+            if drawing
+            else []
+        )
 
     @cached_property
     def exhibits(self) -> list[ExhibitGroup]:

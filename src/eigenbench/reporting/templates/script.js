@@ -224,6 +224,18 @@
     makeTools(table);
     if (!table.matches(".heat") && [...table.tBodies].some((body) => body.rows.length > 1)) makeSortable(table);
   }
+  // The share of a forest plot's width that its labels take, for the style sheet of narrow screens.
+  for (const svg of document.querySelectorAll(".forest svg")) {
+    const ends = [...svg.querySelectorAll("text[style*='end']")].map((text) => text.x.baseVal[0].value);
+    svg.style.setProperty("--labels", ((Math.max(...ends) + 7) / svg.viewBox.baseVal.width).toFixed(3));
+  }
+  // Paper shows what is folded, too.
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not(.columns, [open])")];
+    closed.forEach((box) => (box.open = true));
+  });
+  addEventListener("afterprint", () => closed.forEach((box) => (box.open = false)));
   for (const cell of document.querySelectorAll("td.command")) makeCopyable(cell);
   makeFilter(document.querySelector("[role=search]"));
   document.documentElement.classList.add("scripted");
