@@ -85,8 +85,11 @@ def test_lines_of_json(tmp_path):
 def test_an_excel_file_has_one_sheet_with_rows(tmp_path):
     with pd.ExcelWriter(tmp_path / "data.xlsx") as file:
         pd.DataFrame().to_excel(file, sheet_name="about")
-        pd.DataFrame({"x": [1, 2], "kind": ["a", "b"]}).to_excel(file, sheet_name="A", index=False)
-    assert list(read_table(tmp_path / "data.xlsx")) == ["x", "kind"]
+        pd.DataFrame({"x": [1, 2], "kind": ["a", "b"]}).to_excel(file, sheet_name="A", startrow=3)
+        file.sheets["A"]["A1"] = "Flowers of three gardens"
+    table = read_table(tmp_path / "data.xlsx")
+    assert list(table) == ["", "x", "kind"]
+    assert table["x"].tolist() == [1, 2]
     with pd.ExcelWriter(tmp_path / "data.xlsx", mode="a") as file:
         pd.DataFrame({"x": [3]}).to_excel(file, sheet_name="B", index=False)
     with pytest.raises(OwnDataError, match="sheets 'A', 'B' have rows"):
@@ -99,6 +102,11 @@ def test_cells_of_excel_keep_zeros_and_words(tmp_path):
     table = read_user_file(tmp_path / "data.xlsx", ["kind"])
     assert table.features["zip"].fillna("-").tolist() == ["01001", "02139", "-", "02139"]
     assert table.targets["kind"].tolist() == ["None", "Mild", "NA", "Mild"]
+
+
+def test_a_named_index_of_parquet_is_a_column(tmp_path):
+    TABLE.set_index("shop").to_parquet(tmp_path / "data.parquet")
+    assert list(read_table(tmp_path / "data.parquet")) == ["shop", "größe", "day", "kind"]
 
 
 def arff(folder, *lines):
@@ -115,7 +123,7 @@ def test_arff(tmp_path):
         "@attribute 'größe in cm' numeric",
         "@ATTRIBUTE b {p, 'it\\'s, \"q\"', ß}",
         "@attribute day date 'yyyy-MM-dd'",
-        "@attribute kind {x,y}",
+        "@attribute kind {x,y,'?'}",
         "@data",
         "1, p, 2024-02-29, x",
         "?,?,?,y",
@@ -161,6 +169,7 @@ def test_arff_as_other_programs_write_it(tmp_path):
         ("{1 y}, {0.5}", "line 4: the row has a weight"),
         ("2024-03-01, x", "attribute 'day'"),
         ("31/13/2024, x", "attribute 'day'"),
+        ("03/01/2024, z", "attribute 'kind': the value 'z' is not declared"),
     ],
 )
 def test_weights_and_dates_of_another_form_are_refused(tmp_path, row, problem):
@@ -401,6 +410,23 @@ def test_classes_that_no_training_row_has_are_said():
     said = "\n".join(make_problem(train, test).describe())
     assert "class 'z' is of the test rows" not in said
     assert "class 'z' is in no training row: always an error" in said
+
+
+def test_columns_that_copy_the_target_and_rows_that_repeat_are_said():
+    frame = pd.DataFrame({"a": [*range(8), 0, 1], "id": [5, 3] * 5, "kind": ["x", "y"] * 5})
+    said = make_problem(split_columns("data.csv", frame, ["kind"], None), n_folds=2).describe()
+    assert "'id' has one value for each class: if it is the target by another name, --drop it" in said
+    assert "2 rows repeat another one: --group keeps copies in one fold" in said
+    train, test = (split_columns("data.csv", frame[rows], ["kind"], None) for rows in (slice(8), slice(7, 9)))
+    assert "2 of the test rows are training rows too" in make_problem(train, test).describe()
+
+
+def test_what_is_wrong_with_test_rows_names_their_file():
+    frame = pd.DataFrame({"day": pd.date_range("2024-03-01", periods=6), "kind": ["x", "y"] * 3})
+    train = split_columns("train.parquet", frame, ["kind"], None)
+    days = frame.assign(day=frame["day"].dt.strftime("%d/%m/%Y"))
+    with pytest.raises(OwnDataError, match=r"^test\.csv: column 'day' should hold dates, but holds '01/"):
+        make_problem(train, split_columns("test.csv", days, ["kind"], None))
 
 
 def test_a_split_by_time_tests_the_last_fifth_and_leaves_the_times_out():

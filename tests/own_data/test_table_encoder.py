@@ -47,18 +47,24 @@ def test_columns_that_say_nothing_are_left_out_with_the_reason():
 
 @pytest.mark.parametrize("ids", [np.arange(40), 2 * np.arange(40) + 7, -np.arange(40.0)])
 def test_row_numbers_are_left_out_or_said(ids):
-    table = pd.DataFrame({"": ids, "id": ids, "x": np.arange(40) ** 2 % 11})
+    table = pd.DataFrame({"": np.roll(ids, 7), "id": ids, "x": np.arange(40) ** 2 % 11})
     encoder = TableEncoder().fit(table)
     assert encoder.left_out_ == {"": "row numbers"}
     assert len(encoder.notes_) == 1
     assert "'id' changes from row to row as a row number does" in encoder.notes_[0]
 
 
+@pytest.mark.parametrize(("values", "said"), [([-999, 1, 2, 3], 1), ([5, 99, 40, 70], 0), ([1, 2, 9998], 0)])
+def test_a_number_that_may_mean_missing_is_said(values, said):
+    notes = TableEncoder().fit(pd.DataFrame({"x": values})).notes_
+    assert ["-999 is far from all else" in note for note in notes] == [True] * said
+
+
 @pytest.mark.parametrize(
     ("table", "kinds", "told"),
     [
         (TABLE, {"sise": "number"}, "no column 'sise', whose kind is given"),
-        (TABLE, {"shop": "number"}, "'shop' holds no numbers"),
+        (TABLE, {"shop": "number"}, "'shop' holds no numbers of one form"),
         (TABLE.assign(tags=[[1, 2]] * 4), None, "'tags' holds no single values: leave it out"),
     ],
 )

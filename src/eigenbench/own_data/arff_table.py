@@ -55,6 +55,9 @@ def _column(path: Path, attribute: ArffAttribute, cells: pd.Series) -> pd.Series
             return pd.to_numeric(cells.mask(cells == "NaN")).astype(np.float64)
         if attribute.kind == "date":
             return pd.to_datetime(cells, format=_date_format(attribute.detail))
+        undeclared = cells[cells.notna() & ~cells.isin(attribute.values)]
+        if attribute.kind == "nominal" and len(undeclared):
+            raise ValueError(f"the value {undeclared.iloc[0]!r} is not declared")
         return cells
     except (ValueError, TypeError) as error:
         place, reason = f"attribute {attribute.name!r}", str(error).splitlines()[0]

@@ -31,29 +31,29 @@ MISSING = frozenset(
 SHARE = 0.95
 
 _CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|JPY)"
-_GROUPS = {".": ",", ",": r"\."}
-#: By decimal sign: a number with sign, currency or percent, and thousands in groups of three digits.
+_GROUPS = {".": r"(?:,\d\d)*(?:[,\s'’]\d{3})+", ",": r"(?:[.\s'’]\d{3})+"}
+#: By decimal sign: a number with sign, currency or percent, and thousands, also lakhs, in groups of digits.
 _NUMBER = {
     sign: re.compile(
         rf"(?P<open>\()?(?P<minus>[-+−])?\s*{_CURRENCY}?\s*(?P<minus2>[-+−])?"
-        rf"(?P<digits>[1-9]\d{{0,2}}(?:[{group}\s'’]\d{{3}})+(?:{re.escape(sign)}\d*)?"
+        rf"(?P<digits>[1-9]\d{{0,2}}{groups}(?:{re.escape(sign)}\d*)?"
         rf"|\d+{re.escape(sign)}?\d*|{re.escape(sign)}\d+)"
         rf"(?P<power>[eE][-+]?\d+)?\s*(?:%|{_CURRENCY})?\)?",
         re.IGNORECASE,
     )
-    for sign, group in _GROUPS.items()
+    for sign, groups in _GROUPS.items()
 }
 #: Codes rather than numbers: zeros in front, or more digits than float64 holds.
 _CODE = re.compile(r"^[-+]?(0\d+([.,]\d+)?|\d{16,})$", re.MULTILINE)
 
 #: Days written as whole numbers, such as 20240229.
-_DAY_NUMBER, DAY_FORM = r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", "%Y%m%d"
+_DAY_NUMBER, _DAY_FORM = r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", "%Y%m%d"
 
 #: Days and months in either order; with names of months; the year first is ISO's if it has four digits.
 _ORDERS = ("%d-%m-%Y", "%m-%d-%Y", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d")
 _DAYS = [order.replace("-", sep) for sep in "/.-" for order in _ORDERS]
 _NAMED = ["%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y"]
-_TIMES = ["", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p"]
+_TIMES = ["", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p"]
 _CLOCK = ["%H:%M", "%H:%M:%S", "%I:%M %p"]
 _ISO = "ISO8601"
 
@@ -64,12 +64,12 @@ _SAMPLE = 200
 _MANY = 30
 
 
-def infer_kind(column: pd.Series) -> tuple[Kind, list[str]]:
+def infer_kind(column: pd.Series, wanted: Kind | None = None) -> tuple[Kind, list[str]]:
     """Find what a column holds, and in which forms it may be written.
 
     Texts are tried as numbers, then as dates: a form counts if at least 95 % of the values that are present
     have it; other text is a category. Zeros in front, as in ``00042``, and more than 15 digits are codes;
-    ``20240229`` is a date. Times of day are parts of a day.
+    ``20240229`` is a date, unless numbers are ``wanted``. Times of day are parts of a day.
 
     Forms are, of numbers written as text, the possible decimal signs, ``.`` and ``,``; of dates written as
     text one format of `pandas.to_datetime`; else there are none.
@@ -89,10 +89,10 @@ def infer_kind(column: pd.Series) -> tuple[Kind, list[str]]:
     counts = pd.Series(np.bincount(codes[codes >= 0], minlength=len(texts)), texts)
     counts = counts[~texts.str.lower().isin(MISSING)] if len(texts) else counts
     joined = "\n".join(counts.index)
-    if counts.empty or _CODE.search(joined):
+    if counts.empty or (wanted != "number" and _CODE.search(joined)):
         return "category", []
-    if _share(counts, counts.index.str.fullmatch(_DAY_NUMBER)):
-        return "date", [DAY_FORM]
+    if wanted != "number" and _share(counts, counts.index.str.fullmatch(_DAY_NUMBER)):
+        return "date", [_DAY_FORM]
     tried = list(_NUMBER) if "," in joined or "." in joined else ["."]
     signs = [sign for sign in tried if _fits(counts, partial(parse_numbers, decimal=sign))]
     if signs:
@@ -123,12 +123,12 @@ def parse_numbers(texts: Iterable[str], decimal: str) -> pd.Series:
 def parse_dates(column: pd.Series, form: str) -> pd.Series:
     """Return days since 1970 as float64, NaN where a value is no date in this form.
 
-    The form of texts is that of `infer_kind`, empty for a column of dates.
+    The form of texts is that of `infer_kind`; it is empty for a column of dates, and texts are then ISO's.
     """
     if pd.api.types.is_timedelta64_dtype(column):
         return (column / pd.Timedelta(days=1)).astype("float64")
     values = as_texts(column) if form and not pd.api.types.is_datetime64_any_dtype(column) else column
-    dates = pd.to_datetime(values, format=form or None, errors="coerce", utc=True)
+    dates = pd.to_datetime(values, format=form or _ISO, errors="coerce", utc=True)
     return ((dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)).astype("float64")
 
 

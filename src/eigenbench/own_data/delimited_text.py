@@ -49,7 +49,7 @@ def read_delimited(path: Path, *, delimiters: str = _DELIMITERS, header: bool = 
     Every column is text; empty fields are missing. Lines before the header with another number of fields, or
     one field that is not empty, are titles and left out, as are comments, which begin with ``#``, and
     repetitions of the header. Where every row has one field more than the header, its first field names the
-    row, as R writes it.
+    row, as R writes it; such names differ.
 
     An `OwnDataError` names what is wrong, with its line: an empty file, another encoding, a row with another
     number of fields, a quote that is not closed, two columns with one name, or a header that is missing.
@@ -113,6 +113,11 @@ def _table(
         raise OwnDataError(f"{path.name} has no rows")
     if len(names) == width - 1:
         trailing = bool(kept) and not any((row[-1] or "").strip() for row in kept)
+        if not trailing and len({row[0] for row in kept}) < len(kept):
+            raise OwnDataError(
+                f"{path.name}: rows have {width} fields, and the header {len(names)}: quote numbers with a "
+                "decimal comma, or name all columns"
+            )
         names = [*names, ""] if trailing else ["", *names]
     _check_names(path, names, header)
     return pd.DataFrame(kept, columns=names, dtype=object)
@@ -191,7 +196,7 @@ def _encoding(path: Path) -> str:
         except UnicodeDecodeError:
             words = set(_LETTERS.findall(start))
             long = [word for word in words if len(word) > 2]
-            if len(long) > max(2, len(words) / 2):  # in Western texts most such letters are single
+            if len(long) > max(1, len(words) / 2):  # in Western texts most such letters are single
                 raise OwnDataError(
                     f"{path.name} is neither UTF-8 nor Western European text: save it as UTF-8"
                 ) from None

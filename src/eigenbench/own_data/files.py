@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from eigenbench.datasets.archives import ZIP_DAMAGE
@@ -112,7 +113,10 @@ def _frame(path: Path, header: bool) -> pd.DataFrame:
     if kind not in _TABLES:
         known = ", ".join(f".{name}" for name in ("csv", "txt", "tsv", *_TABLES, *_LABELLED, *_SVMLIGHT))
         raise OwnDataError(f"{path.name}: its name must end in one of {known}, or be a folder's")
-    return _TABLES[kind](path).rename(columns=str)
+    table = _TABLES[kind](path)
+    if any(name is not None for name in table.index.names):  # of Parquet
+        table = table.reset_index(allow_duplicates=True)
+    return table.rename(columns=str)
 
 
 def _kind_of(path: Path) -> str:
@@ -133,13 +137,20 @@ def _read_npz(path: Path) -> tuple[Any, Any]:
 
 
 def _read_excel(path: Path) -> pd.DataFrame:
-    """Return the only sheet with rows, or the first one if none has any."""
-    sheets = pd.read_excel(path, sheet_name=None, dtype=object, keep_default_na=False, na_values=[""])
-    filled = [name for name, sheet in sheets.items() if len(sheet)]
+    """Return the only sheet with rows; those before the header that fill one cell are titles."""
+    options = {"dtype": object, "keep_default_na": False, "na_values": [""]}
+    sheets = pd.read_excel(path, sheet_name=None, header=None, **options)
+    cells = {name: sheet.dropna(how="all").dropna(how="all", axis=1) for name, sheet in sheets.items()}
+    filled = [name for name, sheet in cells.items() if len(sheet) > 1]
+    if not filled:
+        raise OwnDataError(f"{path.name} has no rows")
     if len(filled) > 1:
         names = ", ".join(map(repr, filled))
         raise OwnDataError(f"{path.name}: sheets {names} have rows: save one as a file of its own")
-    return sheets[filled[0]] if filled else next(iter(sheets.values()))
+    sheet = cells[filled[0]]
+    first = int(np.argmax(sheet.notna().sum(axis=1) >= min(2, sheet.shape[1])))
+    names = sheet.iloc[first].fillna("").map(lambda name: str(name).strip())
+    return sheet.iloc[first + 1 :].set_axis(names.tolist(), axis=1)
 
 
 def _read_json_lines(path: Path) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse
 
-from eigenbench.own_data.column_values import Kind, decimal_sign, infer_kind
+from eigenbench.own_data.column_values import Kind, as_texts, decimal_sign, infer_kind
 from eigenbench.own_data.table import OwnDataError, UserTable, unknown
 from eigenbench.own_data.table_encoder import TableEncoder
 from eigenbench.own_data.target import Target, TargetKind, infer_target
@@ -123,7 +123,34 @@ class Problem:
             lines.append(f"{np.isnan(self.matrix).mean():.1%} of the values missing")
         if self.groups is not None:
             lines.append(f"{len(np.unique(self.groups)):,} groups, each whole in one fold")
-        return lines + (self._untrained_classes() if self.kind == "multiclass" else [])
+        if self.encoder and self.groups is None:
+            lines += self._repeated_rows()
+        if self.kind == "multiclass":
+            lines += [*self._copies_of_the_target(), *self._untrained_classes()]
+        return lines
+
+    def _copies_of_the_target(self) -> list[str]:
+        """Name the columns that have one value for each class, and no other."""
+        codes, n_classes, lines = self.codes, self.n_classes, []
+        for name, column in zip(self.encoder.columns_, self.matrix.T, strict=True) if self.encoder else ():
+            if len(np.unique(column[:100])) <= n_classes == len(pd.unique(column)):
+                pairs = pd.DataFrame({"value": column, "class": codes}).drop_duplicates()
+                if len(pairs) == n_classes:
+                    lines.append(
+                        f"{name!r} has one value for each class: if it is the target by another name, "
+                        "--drop it"
+                    )
+        return lines
+
+    def _repeated_rows(self) -> list[str]:
+        """Say how many rows may be known before they are tested."""
+        rows = [hash(row.tobytes()) for row in self.matrix]
+        trained = set(rows[: self.n_train])
+        if self.n_folds:
+            n = len(rows) - len(trained)
+            return [f"{n:,} rows repeat another one: --group keeps copies in one fold"] if n else []
+        n = sum(row in trained for row in rows[self.n_train :])
+        return [f"{n:,} of the test rows are training rows too"] if n else []
 
     def _untrained_classes(self) -> list[str]:
         """Say which classes are tested without having been trained on."""
@@ -236,18 +263,21 @@ def _encoded(
                 f"{train.name} holds a value that is missing, infinite or too large for float32"
             )
         return matrix, None
-    try:
-        encoder.fit(train.features)
-        blocks = [encoder.transform(part.features) for part in (train, test) if part is not None]
-    except (ValueError, TypeError) as error:
-        raise OwnDataError(f"{train.name}: {error}") from error
+    blocks = []
+    for part in (train, test):
+        if part is not None:
+            try:
+                fitted = encoder.fit(part.features) if part is train else encoder
+                blocks.append(fitted.transform(part.features))
+            except (ValueError, TypeError) as error:
+                raise OwnDataError(f"{part.name}: {error}") from error
     return np.concatenate(blocks), encoder
 
 
 def _codes(groups: pd.Series, n_folds: int) -> np.ndarray:
     if groups.isna().any():
         raise OwnDataError(f"{int(groups.isna().sum())} rows have no group")
-    codes, values = pd.factorize(groups)
+    codes, values = pd.factorize(as_texts(groups))
     if len(values) == 1:
         raise OwnDataError("all rows are of one group, so none is left to test on: leave --group out")
     if len(values) < n_folds:

@@ -84,9 +84,9 @@ def table_of(name: str, X: Any, y: Any, groups: Any = None) -> UserTable:
     except ValueError as error:
         raise OwnDataError(f"{name}: {error}") from error
     if not issparse(X):
+        features.columns = [str(column) for column in features.columns]
         if features.columns.duplicated().any():
             raise OwnDataError(f"{name}: two columns have the same name: rename one")
-        features.columns = [str(column) for column in features.columns]
     lengths = {"X": features.shape[0], "y": len(targets)}
     if groups is not None:
         groups = pd.Series(groups).reset_index(drop=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +13,6 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.own_data.column_values import (
-    DAY_FORM,
     MISSING,
     SHARE,
     Kind,
@@ -42,7 +42,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     see all rows, those of a test included.
 
     Columns are left out where all values are equal or missing, where texts are different in nearly every
-    row, and where an unnamed column numbers the rows.
+    row, and where an unnamed column numbers the rows, in any order.
 
     Parameters
     ----------
@@ -170,18 +170,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _kind_and_forms(self, column: pd.Series) -> tuple[Kind, list[str]]:
         try:
-            kind, forms = infer_kind(column)
+            wanted = (self.kinds or {}).get(str(column.name))
+            kind, forms = infer_kind(column, wanted)
         except TypeError as error:
             raise ValueError(
                 f"column {column.name!r} holds no single values: leave it out ({error})"
             ) from None
-        wanted = (self.kinds or {}).get(str(column.name), kind)
         if wanted == "category":
             return wanted, []
-        if wanted == "number" and kind == "date" and forms == [DAY_FORM]:
-            return wanted, ["."]
-        if wanted != kind:
-            raise ValueError(f"column {column.name!r} holds no {wanted}s, but is to be of that kind")
+        if wanted not in (None, kind):
+            raise ValueError(f"column {column.name!r} holds no {wanted}s of one form, as is asked for")
         if kind == "number" and forms and self.decimal is not None and self.decimal not in forms:
             raise ValueError(
                 f"column {column.name!r} holds no numbers with the decimal sign {self.decimal!r}"
@@ -196,6 +194,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.notes_.append(
                 f"{name!r} changes from row to row as a row number does: if it is one, --drop it"
             )
+        if kind == "number" and (mark := _mark_of_missing(values)):
+            self.notes_.append(f"{name!r}: {mark} is far from all else: if it means missing, leave it empty")
 
 
 def as_table(X: Any) -> pd.DataFrame:
@@ -243,7 +243,8 @@ def _reason_to_leave_out(name: str, values: pd.Series, kind: Kind) -> str | None
         return "no value"
     if distinct == 1 and not values.isna().any():
         return "constant"
-    if kind == "number" and (not name or name.startswith("Unnamed: ")) and _numbers_the_rows(values):
+    unnamed = not name or name.startswith("Unnamed: ")
+    if kind == "number" and unnamed and values.is_unique and (values % 1 == 0).all():
         return "row numbers"
     if kind == "category" and distinct > max(_FEW_VALUES, _MOST_DISTINCT * len(values)):
         return f"{distinct:,} different texts in {len(values):,} rows"
@@ -255,6 +256,16 @@ def _numbers_the_rows(values: pd.Series) -> bool:
     numbers = values.to_numpy(dtype=np.float64)
     steps = np.diff(numbers)
     return len(steps) > 0 and bool((numbers % 1 == 0).all() and ((steps > 0).all() or (steps < 0).all()))
+
+
+def _mark_of_missing(values: pd.Series) -> str:
+    """Return the least or largest number if it is made of nines and farther away than all others spread."""
+    present = np.unique(values.dropna())
+    if len(present) > 2:
+        for far, rest in ((present[0], present[1:]), (present[-1], present[:-1])):
+            if re.fullmatch("-?99+", mark := f"{far:.15g}") and abs(far - rest).min() > np.ptp(rest):
+                return mark
+    return ""
 
 
 def _origin_and_unit(numbers: pd.Series) -> tuple[float, float]:

@@ -71,7 +71,7 @@ def infer_target(
                 f"such as {_shown(values[numbers.isna()].iloc[0])}: make these fields empty"
             )
         return _regression(numbers, present)
-    return _classes(values, present)
+    return _classes(values, present, numbers is not None)
 
 
 def _numbers(values: pd.Series, decimal: Callable[[], str]) -> pd.Series | None:
@@ -104,7 +104,7 @@ def _regression(numbers: pd.Series, present: np.ndarray) -> Target:
     return Target("regression", False, values, (), present, words)
 
 
-def _classes(values: pd.Series, present: np.ndarray) -> Target:
+def _classes(values: pd.Series, present: np.ndarray, numeric: bool) -> Target:
     name = values.name
     labels = _class_labels(values)
     classes, counts = np.unique(labels, return_counts=True)
@@ -114,7 +114,7 @@ def _classes(values: pd.Series, present: np.ndarray) -> Target:
             f"target {name!r} has one class, {_shown(classes[0])}, so there is nothing to predict"
         )
     if c > _MOST_CLASSES or 2 * c > n > 4:
-        remedy = "add --regression, or name another column" if labels.dtype.kind == "i" else "name another"
+        remedy = "add --regression, or name another column" if numeric else "name another"
         raise OwnDataError(
             f"target {name!r} has {c:,} different values in {n:,} rows, too many for classes: {remedy}"
         )
