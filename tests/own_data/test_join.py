@@ -104,10 +104,15 @@ def test_the_place_is_that_of_a_run_with_everyone(reference, everyone, joined):
         place[["place", "place_low", "place_high"]]
     )
     assert result.n_competitors == 4
-    first = expected.pairs.loc[("fourier + LogisticRegression", "raw + LogisticRegression")]
-    rival = next(one for one in result.nearest if one.competitor == "raw + LogisticRegression")
-    assert (rival.wins, rival.ties, rival.losses) == tuple(first[["wins", "ties", "losses"]])
-    assert rival.ratio == pytest.approx(first["ratio"])
+    assert {one.competitor for one in result.nearest} == {f"{name} + LogisticRegression" for name in RIVALS}
+    for rival in result.nearest:
+        key = ("fourier + LogisticRegression", rival.competitor)
+        turned = key not in expected.pairs.index
+        pair = expected.pairs.loc[key[::-1] if turned else key]
+        counts = tuple(pair[["wins", "ties", "losses"]])
+        assert (rival.wins, rival.ties, rival.losses) == (counts[::-1] if turned else counts)
+        assert rival.p_value == pair["p_value"]
+        assert rival.ratio == pytest.approx(1 / pair["ratio"] if turned else pair["ratio"])
 
 
 def test_a_failed_run_is_the_worst_of_its_dataset(reference, joined):
