@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from eigenbench.own_data.joining import JoinedResult
 
 
 def join(
@@ -35,8 +32,9 @@ def join(
     """
     from eigenbench.bench.jobs.child_process import run_stoppable
     from eigenbench.bench.jobs.plan import load_plan
+    from eigenbench.bench.records.sealed_json import write_sealed
     from eigenbench.own_data.joined_method import read_method, write_suite
-    from eigenbench.own_data.joining import check_data, joined_result, read_reference, write_joined
+    from eigenbench.own_data.joining import check_data, joined_result, read_reference
     from eigenbench.project_files import snakemake_command
     from eigenbench.reporting.inputs import read_inputs
 
@@ -54,35 +52,36 @@ def join(
         raise typer.Exit(code)
     result = joined_result(reference, plan, read_inputs([suite], Path("results")).records)
     path = Path("reports") / "joined" / f"{joined.name}.json"
-    write_joined(result, path)
+    write_sealed(path, result)
     _say(result, len(plan.runs))
     typer.echo(f"Report:  reports/{suite.stem}/index.html\nFile:    {path}")
 
 
-def _say(result: JoinedResult, n_runs: int) -> None:
+def _say(result: dict[str, Any], n_runs: int) -> None:
     from rich.console import Console
     from rich.table import Table
 
     from eigenbench.reporting.display_names import label_name
 
     typer.echo(
-        f"\n{result.competitor}: place {result.place} of {result.n_competitors} "
-        f"(95 %: {result.place_low} to {result.place_high}), mean rank {result.mean_rank:.1f}, "
-        f"on {len(result.datasets)} datasets"
+        f"\n{result['competitor']}: place {result['place']} of {result['n_competitors']} "
+        f"(95 %: {result['place_low']} to {result['place_high']}), mean rank {result['mean_rank']:.1f}, "
+        f"on {len(result['datasets'])} datasets"
     )
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("against", "won", "tied", "lost", "ratio", "95 %", ""):
         table.add_column(name, justify="left" if name in ("against", "") else "right")
-    for one in result.nearest:
+    for one in result["nearest"]:
         ratio, interval = "–", "–"
-        if one.ratio is not None and one.low is not None and one.high is not None:
-            ratio, interval = f"{one.ratio:.3f}", f"{one.low:.3f} – {one.high:.3f}"
-        counts = (str(one.wins), str(one.ties), str(one.losses))
-        table.add_row(label_name(one.competitor), *counts, ratio, interval, one.conclusion)
+        if one["ratio"] is not None and one["low"] is not None and one["high"] is not None:
+            ratio, interval = f"{one['ratio']:.3f}", f"{one['low']:.3f} – {one['high']:.3f}"
+        counts = (str(one[key]) for key in ("wins", "ties", "losses"))
+        table.add_row(label_name(one["competitor"]), *counts, ratio, interval, one["conclusion"])
     Console().print(table)
-    failures = [f"{one.dataset}, {text}" for one in result.datasets for text in one.failures]
+    failures = [f"{one['dataset']}, {text}" for one in result["datasets"] for text in one["failures"]]
     if failures:
         typer.echo(f"Failed:  {len(failures)} of {n_runs} runs, which rank last: {failures[0]}")
-    if result.seconds is not None:
-        front = "no competitor is both faster and better" if result.on_front else "some are faster and better"
-        typer.echo(f"Cost:    {result.seconds:.2g} s to fit, geometric mean over datasets; {front}")
+    if result["seconds"] is not None:
+        front = "no competitor is both faster and better"
+        front = front if result["on_front"] else "some are faster and better"
+        typer.echo(f"Cost:    {result['seconds']:.2g} s to fit, geometric mean over datasets; {front}")

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eigenbench.bench.code_hash import own_code_hash
 from eigenbench.bench.jobs.plan import SuitePlan, plan_suite
 from eigenbench.bench.jobs.record_run import dataset_info, now
-from eigenbench.bench.records.record import Environment, Record
-from eigenbench.bench.records.sealed_json import seal_matches, write_sealed
+from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.comparison.rank_intervals import rank_intervals
 from eigenbench.comparison.ranks import MIN_DATASETS, wilcoxon_holm, win_tie_loss
@@ -33,71 +30,6 @@ from eigenbench.reproduction.reference import default_reference_folder
 SUITE = "comparison"
 #: So many competitors with the nearest mean ranks are compared with the method one by one.
 N_NEAREST = 5
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class JoinedDataset(_Model):
-    """Results on one dataset: the error of each split, None where the run failed, and the data's digest."""
-
-    dataset: str
-    sha256: str
-    n_train: int
-    n_test: int
-    errors: dict[int, float | None]
-    failures: list[str]
-
-
-class Rival(_Model):
-    """A competitor of the reference: datasets won, tied and lost against it, and the ratio of errors to its.
-
-    ``p_value`` is Wilcoxon's, not corrected for several rivals; ``conclusion`` is that of the interval.
-    """
-
-    competitor: str
-    mean_rank: float
-    wins: int
-    ties: int
-    losses: int
-    p_value: float | None
-    ratio: float | None
-    low: float | None
-    high: float | None
-    conclusion: str
-
-
-class JoinedResult(_Model):
-    """Place of a method among the reference results.
-
-    ``code`` has a digest of each module that is not eigenbench's. ``place`` is by mean rank, 1 is best, with
-    a 95 % interval over resampled datasets. ``seconds`` to fit is a geometric mean over datasets; on the
-    front no competitor is both faster and better.
-    """
-
-    schema_name: Literal["eigenbench joined method"] = "eigenbench joined method"
-    schema_version: Literal[1] = 1
-    suite: str
-    metric: str
-    competitor: str
-    steps: list[Any]
-    grid: dict[str, list[Any]]
-    code: dict[str, str]
-    n_competitors: int
-    place: int
-    place_low: int
-    place_high: int
-    mean_rank: float
-    rank_low: float
-    rank_high: float
-    n_failed: int
-    seconds: float | None
-    on_front: bool
-    nearest: list[Rival]
-    datasets: list[JoinedDataset]
-    environments: list[Environment]
-    made: str
 
 
 @dataclass(frozen=True)
@@ -168,8 +100,14 @@ def rank_joined(reference: ReferencePart, records: Sequence[Record]) -> SuiteRan
     return suite_ranks(plan.suite, group_runs([plan], [*reference.records, *joined]))[0]
 
 
-def joined_result(reference: ReferencePart, plan: SuitePlan, records: Sequence[Record]) -> JoinedResult:
-    """Rank a method from the records of its own suite.
+def joined_result(reference: ReferencePart, plan: SuitePlan, records: Sequence[Record]) -> dict[str, Any]:
+    """Return the place of a method among the reference results, from the records of its suite, as JSON.
+
+    ``place`` is by mean rank, 1 is best, with a 95 % interval over resampled datasets. ``seconds`` to fit is
+    a geometric mean over datasets; on the front no competitor is both faster and better. ``nearest`` are
+    competitors one by one, with Wilcoxon's p-value, not corrected for several, and the ratio of errors to
+    theirs. ``datasets`` have the error of each split, None where the run failed; ``code`` a digest of each
+    module that is not eigenbench's.
 
     Raises `OwnDataError` if a run has no record, or the ranks are refused.
     """
@@ -180,78 +118,58 @@ def joined_result(reference: ReferencePart, plan: SuitePlan, records: Sequence[R
     if ranks.refusal:
         raise OwnDataError(ranks.refusal)
     name = f"{first.method} + {first.classifier}"
-    found = ranks.ranks.loc[name].to_dict() | rank_intervals(ranks.errors).loc[name].to_dict()
+    own, intervals = ranks.ranks.loc[name], rank_intervals(ranks.errors).loc[name]
     environments = [
-        record.environment.model_copy(update={"gemm_gflops": None})
+        record.environment.model_copy(update={"gemm_gflops": None}).model_dump(mode="json")
         for record in records
         if record.environment
     ]
-    experiments = plan.suite.experiments.values()
-    return JoinedResult.model_validate(
-        found
-        | {
-            "suite": ranks.suite,
-            "metric": ranks.metric,
-            "competitor": name,
-            "steps": [{step.component: step.params} for step in spec.steps],
-            "grid": spec.grid,
-            "code": {module: own_code_hash(module, folder) for module, folder in sorted(spec.own_modules)},
-            "n_competitors": len(ranks.ranks),
-            "seconds": _number(found["seconds"]),
-            "nearest": _nearest(ranks, name),
-            "datasets": [_dataset(one.dataset, ranks.metric, records) for one in experiments],
-            "environments": list({one.model_dump_json(): one for one in environments}.values()),
-            "made": now(),
-        }
-    )
+    return {
+        "schema_name": "eigenbench joined method",
+        "schema_version": 1,
+        "suite": ranks.suite,
+        "metric": ranks.metric,
+        "competitor": name,
+        "steps": [{step.component: step.params} for step in spec.steps],
+        "grid": spec.grid,
+        "code": {module: own_code_hash(module, folder) for module, folder in sorted(spec.own_modules)},
+        "n_competitors": len(ranks.ranks),
+        **_plain(intervals[["place", "place_low", "place_high"]]),
+        **_plain(own[["mean_rank", "rank_low", "rank_high", "n_failed", "seconds", "on_front"]]),
+        "nearest": _nearest(ranks, name),
+        "datasets": [_dataset(one.dataset, ranks.metric, records) for one in plan.suite.experiments.values()],
+        "environments": [one for place, one in enumerate(environments) if one not in environments[:place]],
+        "made": now(),
+    }
 
 
-def _nearest(ranks: SuiteRanks, name: str) -> list[Rival]:
+def _nearest(ranks: SuiteRanks, name: str) -> list[dict[str, Any]]:
     others = ranks.ranks["mean_rank"].drop(name)
     rivals = (others - ranks.ranks.loc[name, "mean_rank"]).abs().sort_values(kind="stable").index[:N_NEAREST]
     ordered = ranks.errors[[name, *others.index]]
     pairs = win_tie_loss(ordered).join([wilcoxon_holm(ordered), error_ratios(ordered)])
     pairs["conclusion"] = equivalence(pairs)
+    columns = ["wins", "ties", "losses", "p_value", "ratio", "low", "high", "conclusion"]
     return [
-        Rival.model_validate(
-            pairs.loc[(name, rival), ["wins", "ties", "losses", "conclusion"]].to_dict()
-            | {key: _number(pairs.loc[(name, rival), key]) for key in ("p_value", "ratio", "low", "high")}
-            | {"competitor": rival, "mean_rank": others[rival]}
-        )
+        {"competitor": rival, "mean_rank": others[rival], **_plain(pairs.loc[(name, rival), columns])}
         for rival in sorted(rivals, key=list(others.index).index)
     ]
 
 
-def _dataset(name: str, metric: str, records: Sequence[Record]) -> JoinedDataset:
+def _dataset(name: str, metric: str, records: Sequence[Record]) -> dict[str, Any]:
     own = [record for record in records if record.dataset == name]
     info = next(record.dataset_info for record in own if record.dataset_info)
-    failures = [f"seed {record.seed}: {reason(record)}" for record in own if record.status != "ok"]
-    return JoinedDataset(
-        dataset=name,
+    return {
+        "dataset": name,
         **info.model_dump(include={"sha256", "n_train", "n_test"}),
-        errors={record.seed: record.metrics.get(metric) for record in own},
-        failures=failures,
-    )
+        "errors": {str(record.seed): record.metrics.get(metric) for record in own},
+        "failures": [f"seed {record.seed}: {reason(record)}" for record in own if record.status != "ok"],
+    }
 
 
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
-def write_joined(result: JoinedResult, path: Path) -> None:
-    """Write a result with its seal."""
-    write_sealed(path, result.model_dump(mode="json"))
-
-
-def read_joined(path: Path) -> JoinedResult:
-    """Read a result; raises `OwnDataError` if it was changed after it was written, or has another schema."""
-    content = path.read_bytes()
-    if not seal_matches(content):
-        raise OwnDataError(f"{path}: changed after it was written; run eigenbench join again")
-    fields = json.loads(content)
-    del fields["seal"]
-    try:
-        return JoinedResult.model_validate(fields)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise OwnDataError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+def _plain(values: pd.Series) -> dict[str, Any]:
+    """Return values as JSON has them: None for NaN and infinite ones."""
+    found = values.astype(object).replace([np.nan, np.inf, -np.inf], None)
+    return {
+        str(key): value.item() if isinstance(value, np.generic) else value for key, value in found.items()
+    }
