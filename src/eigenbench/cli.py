@@ -26,7 +26,7 @@ from eigenbench.datasets.catalogue import Catalogue, load_with_own
 from eigenbench.datasets.errors import DatasetError
 from eigenbench.own_data.command import compare
 from eigenbench.own_data.join import join
-from eigenbench.own_data.skeletons.writing import SkeletonError, new
+from eigenbench.own_data.skeletons import SkeletonError, new
 from eigenbench.project_files import project_folder, snakemake_command
 
 app = typer.Typer(

@@ -106,7 +106,7 @@ def check_model(model, table, problem):
     """The saved model takes the user's own table and answers in the user's labels."""
     predicted = model.predict(table.features)
     assert predicted.shape[0] == len(table)
-    if problem.multilabel:
+    if problem.kind == "multilabel":
         assert predicted.shape[1] == problem.n_classes
     else:
         assert set(np.unique(predicted)) <= set(np.unique(problem.target.labels))

@@ -114,9 +114,9 @@ def parse_numbers(texts: Iterable[str], decimal: str) -> pd.Series:
     not the decimal one may separate thousands.
     """
     found = pd.Series(texts, dtype=object)
-    plain = pd.to_numeric(found, errors="coerce")
-    if decimal == "." and plain.notna().all():
-        return plain.astype("float64")
+    if decimal == ".":
+        plain = pd.to_numeric(found, errors="coerce")
+        return plain.fillna(found[plain.isna()].map(lambda text: _number(text, decimal))).astype("float64")
     return found.map(lambda text: _number(text, decimal)).astype("float64")
 
 
@@ -145,8 +145,8 @@ def _text(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
 
 
-def _number(text: str, decimal: str) -> float:
-    found = _NUMBER[decimal].fullmatch(text)
+def _number(text: Any, decimal: str) -> float:
+    found = _NUMBER[decimal].fullmatch(text) if isinstance(text, str) else None
     if not found:
         return np.nan
     digits = re.sub(rf"[^\d{re.escape(decimal)}]", "", found["digits"]).replace(decimal, ".")

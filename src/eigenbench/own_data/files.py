@@ -70,14 +70,10 @@ def read_user_file(
     be predicted. A svmlight file of test rows has the columns of the training rows, ``like``. What is wrong
     with the file or the options is an `OwnDataError` of one sentence.
     """
-    kind = _kind_of(path)
-    if kind in _SVMLIGHT or kind in _LABELLED or path.is_dir():
+    if path.is_dir() or _kind_of(path) in _LABELLED:
         if target or group or drop:
             raise OwnDataError(f"{path.name} has no columns with names: leave --target, --group, --drop out")
-        if kind in _SVMLIGHT and not path.is_dir():
-            return _reading(path, lambda: read_svmlight(path, like))
-        read = read_image_folder if path.is_dir() else _LABELLED[kind]
-        return _reading(path, lambda: table_of(path.name, *read(path)))
+        return _reading(path, lambda: _labelled(path, like))
     frame = read_table(path, header=header)
     if not target:
         columns = ", ".join(map(str, frame.columns[-5:]))
@@ -111,7 +107,7 @@ def _frame(path: Path, header: bool) -> pd.DataFrame:
         delimiters = "\t" if kind == "tsv" else ",;\t|"
         return read_delimited(path, delimiters=delimiters, header=header)
     if kind not in _TABLES:
-        known = ", ".join(f".{name}" for name in ("csv", "txt", "tsv", *_TABLES, *_LABELLED, *_SVMLIGHT))
+        known = ", ".join(f".{name}" for name in ("csv", "txt", "tsv", *_TABLES, *_LABELLED))
         raise OwnDataError(f"{path.name}: its name must end in one of {known}, or be a folder's")
     table = _TABLES[kind](path)
     if any(name is not None for name in table.index.names):  # of Parquet
@@ -126,6 +122,12 @@ def _kind_of(path: Path) -> str:
 
 def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _labelled(path: Path, like: UserTable | None) -> UserTable:
+    if path.is_dir():
+        return table_of(path.name, *read_image_folder(path))
+    return table_of(path.name, *_read_npz(path)) if _kind_of(path) == "npz" else read_svmlight(path, like)
 
 
 def _read_npz(path: Path) -> tuple[Any, Any]:
@@ -178,8 +180,5 @@ _TABLES: dict[str, Callable[[Path], pd.DataFrame]] = {
     "arff": read_arff_table,
 }
 
-_LABELLED: dict[str, Callable[[Path], tuple[Any, Any]]] = {
-    "npz": _read_npz,
-}
-
-_SVMLIGHT = ("svmlight", "libsvm", "svm")
+#: Files that say themselves what is to be predicted.
+_LABELLED = ("npz", "svmlight", "libsvm", "svm")

@@ -19,24 +19,11 @@ _LARGEST_SIDE = 64
 def read_image_folder(folder: str | Path) -> tuple[np.ndarray, np.ndarray]:
     """Read images as rows of grey or red, green and blue values from 0 to 1.
 
-    Parameters
-    ----------
-    folder : path-like
-        Holds a folder for each class; hidden files and folders and files that are no images are passed over.
-
-    Returns
-    -------
-    X : ndarray of float32, shape (n, height * width * channels)
-        Images of one size up to 64 × 64 as they are, else scaled to 32 × 32; grey if all are. Turned as
-        their EXIF data say; on white where they are transparent; with 16 bits or floats, divided by the
-        value of white.
-    y : ndarray of str, shape (n,)
-        The names of their folders.
-
-    Raises
-    ------
-    OwnDataError
-        If there are no images in folders.
+    The folder holds a folder for each class, whose names are the labels; hidden files and folders and files
+    that are no images are passed over. Rows are float32. Images of one size up to 64 × 64 stay as they are,
+    others are scaled to 32 × 32; they are grey if all are, turned as their EXIF data say, and on white where
+    they are transparent. Those with 16 bits or floats are divided by the value of white. No images in
+    folders, and one that is damaged, are an `OwnDataError`.
     """
     from PIL import Image, UnidentifiedImageError
 

@@ -41,11 +41,6 @@ class Problem:
     first_column: int = 0
 
     @property
-    def multilabel(self) -> bool:
-        """True if a row may have several labels."""
-        return self.target.kind == "multilabel"
-
-    @property
     def kind(self) -> TargetKind:
         """The kind of target, as catalogues name it."""
         return self.target.kind
@@ -81,12 +76,9 @@ class Problem:
         """The number of classes or labels; 1 of a regression."""
         if self.kind == "regression":
             return 1
-        return self.target.labels.shape[1] if self.multilabel else len(np.unique(self.target.labels))
-
-    def n_rows(self, part: str) -> int:
-        """Return the rows of a part of `arrays`."""
-        n = self.matrix.shape[0]
-        return {"all": n, "train": self.n_train, "test": n - self.n_train}[part]
+        return (
+            self.target.labels.shape[1] if self.kind == "multilabel" else len(np.unique(self.target.labels))
+        )
 
     def arrays(self) -> dict[str, dict[str, Any]]:
         """Return the arrays of the npz files: of all rows, or of the training and the test rows."""
@@ -102,7 +94,7 @@ class Problem:
             arrays |= {"X_data": X.data, "X_indices": X.indices, "X_indptr": X.indptr, "X_shape": X.shape}
         else:
             arrays["X"] = X
-        if self.multilabel:
+        if self.kind == "multilabel":
             arrays["label_names"] = np.array(self.target.names)
         if self.groups is not None:
             arrays["groups"] = self.groups[rows]

@@ -39,7 +39,7 @@ def read_svmlight(path: Path, like: UserTable | None) -> UserTable:
         content = rest
     _check_indices(path.name, content, int(bool(counts)))
     several = bool(counts) or (like is not None and like.targets.shape[1] > 1)
-    X, targets = _loaded(path.name, content, several)
+    X, targets = _loaded(content, several)
     if counts:
         X = _with_counts(path.name, X, targets, [int(count) for count in counts.groups()])
     table = table_of(path.name, X, targets)
@@ -61,17 +61,14 @@ def _check_indices(name: str, content: bytes, lines_before: int) -> None:
             )
 
 
-def _loaded(name: str, content: bytes, several: bool) -> tuple[Any, Any]:
-    """Return the rows, and one label each or a data frame of 0 and 1."""
+def _loaded(content: bytes, several: bool) -> tuple[Any, Any]:
+    """Return the rows, and one label each or, if some row has another number, a data frame of 0 and 1."""
     from sklearn.datasets import load_svmlight_file
     from sklearn.preprocessing import MultiLabelBinarizer
 
-    if not several:
-        try:
-            return load_svmlight_file(io.BytesIO(content), zero_based=True)
-        except ValueError:  # a line with several labels, or another fault, which then shows again
-            pass
     X, labels = load_svmlight_file(io.BytesIO(content), multilabel=True, zero_based=True)
+    if not several and all(len(own) == 1 for own in labels):
+        return X, np.concatenate(labels)
     binarizer = MultiLabelBinarizer().fit(labels)
     names = [f"{label:.15g}" for label in binarizer.classes_]
     return X, pd.DataFrame(binarizer.transform(labels), columns=names)

@@ -79,14 +79,12 @@ def table_of(name: str, X: Any, y: Any, groups: Any = None) -> UserTable:
     Lengths that differ, an X without rows or columns, and arrays of another shape, are an `OwnDataError`.
     """
     try:
-        features = csr_array(X) if issparse(X) else _frame_of(X)
-        targets = _frame_of(y.toarray() if issparse(y) else y)
+        features = csr_array(X) if issparse(X) else as_table(X)
+        targets = as_table(y.toarray() if issparse(y) else y)
     except ValueError as error:
         raise OwnDataError(f"{name}: {error}") from error
-    if not issparse(X):
-        features.columns = [str(column) for column in features.columns]
-        if features.columns.duplicated().any():
-            raise OwnDataError(f"{name}: two columns have the same name: rename one")
+    if not issparse(X) and features.columns.duplicated().any():
+        raise OwnDataError(f"{name}: two columns have the same name: rename one")
     lengths = {"X": features.shape[0], "y": len(targets)}
     if groups is not None:
         groups = pd.Series(groups).reset_index(drop=True)
@@ -96,12 +94,12 @@ def table_of(name: str, X: Any, y: Any, groups: Any = None) -> UserTable:
         raise OwnDataError(f"{name}: the lengths differ: {said}")
     if not len(targets) or not features.shape[1]:
         raise OwnDataError(f"{name} has no {'columns' if len(targets) else 'rows'}")
-    names = [str(column) for column in targets.columns]
-    targets.columns = ["target"] if names == ["0"] else names
+    if list(targets) == ["0"]:
+        targets.columns = ["target"]
     return UserTable(name, features, targets, groups)
 
 
-def _frame_of(data: Any) -> pd.DataFrame:
-    """Return a table of pandas, of one of polars or pyarrow, of an array or of a list."""
-    found = data.to_pandas() if hasattr(data, "to_pandas") else data
-    return pd.DataFrame(found).reset_index(drop=True)
+def as_table(data: Any) -> pd.DataFrame:
+    """Return data of pandas, polars or pyarrow, an array or a list as a table with texts as names."""
+    table = pd.DataFrame(data.to_pandas() if hasattr(data, "to_pandas") else data)
+    return table.set_axis([str(name) for name in table.columns], axis=1).reset_index(drop=True)

@@ -22,6 +22,7 @@ from eigenbench.own_data.column_values import (
     parse_dates,
     parse_numbers,
 )
+from eigenbench.own_data.table import as_table
 
 #: Texts with more different values than this share of the rows, and than this number, are names or free text.
 _MOST_DISTINCT, _FEW_VALUES = 0.5, 30
@@ -44,23 +45,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Columns are left out where all values are equal or missing, where texts are different in nearly every
     row, and where an unnamed column numbers the rows, in any order.
 
-    Parameters
-    ----------
-    decimal : {".", ","} or None, default=None
-        The decimal sign of texts; None finds it in the table.
-    kinds : dict, default=None
-        Names of columns that are to be of one kind: ``number``, ``date`` or ``category``.
-
-    Attributes
-    ----------
-    columns_, kinds_, forms_, categories_, origins_, units_ : list
-        Of each column that is used: its name; ``number``, ``date`` or ``category``; of text the decimal sign
-        or the format of dates, else an empty text; the texts of a category by code; and what is subtracted
-        from numbers, which are then divided by the unit: 0 and 1 for most.
-    left_out_ : dict
-        The reason, by the name of a column that isn't used.
-    notes_ : list of str
-        What a reader should know of the columns, a line each.
+    ``decimal`` is the sign in texts, found in the table if it is None; ``kinds`` names columns that are to be
+    ``number``, ``date`` or ``category``. ``left_out_`` has the reason by the name of a column that isn't
+    used, and ``notes_`` what a reader should know of the columns. Of each that is used, ``columns_`` has the
+    name, ``kinds_`` the kind, ``forms_`` the decimal sign or format of dates of texts, ``categories_`` the
+    texts by code, and ``origins_`` what is subtracted from numbers, which are then divided by ``units_``: 0
+    and 1 for most.
 
     Examples
     --------
@@ -115,16 +105,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> np.ndarray:
         """Return the numbers and codes of a table with the columns that are used; others don't matter.
 
-        Returns
-        -------
-        ndarray of float32, shape (n_samples, number of columns that are used)
-            NaN for missing and infinite values, -1 for a category that `fit` did not see. What is nearer
-            to zero than 1e-30 is zero.
-
-        Raises
-        ------
-        ValueError
-            If a column is missing, or more than 5 % of its values are not of its kind.
+        They are float32: NaN for missing and infinite values, -1 for a category that `fit` did not see, zero
+        for what is nearer to zero than 1e-30. A column that is missing, or has more than 5 % of values that
+        are not of its kind, is a ValueError.
         """
         check_is_fitted(self)
         table = as_table(X)
@@ -198,12 +181,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.notes_.append(f"{name!r}: {mark} is far from all else: if it means missing, leave it empty")
 
 
-def as_table(X: Any) -> pd.DataFrame:
-    """Return a table whose columns are named by texts; those of an array by their numbers."""
-    table = X.to_pandas() if hasattr(X, "to_pandas") else pd.DataFrame(X)
-    return table.set_axis([str(name) for name in table.columns], axis=1)
-
-
 def _values(column: pd.Series, kind: Kind, form: str) -> pd.Series:
     """Return a column as texts, numbers or days; more than 5 % of other values are a ValueError."""
     if kind == "category":
@@ -221,20 +198,11 @@ def _values(column: pd.Series, kind: Kind, form: str) -> pd.Series:
 
 def _numbers(column: pd.Series, form: str) -> pd.Series:
     """Return a column as float64, without infinite values."""
-    if pd.api.types.is_numeric_dtype(column):
-        numbers = column.astype("float64")
-        return numbers.where(np.isfinite(numbers))
-    if not form:
-        return pd.to_numeric(column, errors="coerce").astype("float64").replace([np.inf, -np.inf], np.nan)
-    if form == ".":
-        try:
-            return pd.to_numeric(column).astype("float64").replace([np.inf, -np.inf], np.nan)
-        except (ValueError, TypeError):  # other forms than Python's
-            pass
-    codes, distinct = pd.factorize(column)
-    texts = as_texts(pd.Series(distinct, dtype=object))
-    values = np.append(parse_numbers(texts, form).to_numpy(), np.nan)[codes]
-    return pd.Series(np.where(np.isfinite(values), values, np.nan), column.index)
+    if pd.api.types.is_numeric_dtype(column) or not form:
+        numbers = pd.to_numeric(column, errors="coerce").astype("float64")
+    else:
+        numbers = parse_numbers(as_texts(column), form)
+    return numbers.replace([np.inf, -np.inf], np.nan)
 
 
 def _reason_to_leave_out(name: str, values: pd.Series, kind: Kind) -> str | None:

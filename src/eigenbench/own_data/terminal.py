@@ -15,7 +15,7 @@ from rich.text import Text
 from eigenbench.bench.suites.parts import REGRESSION_METRICS
 from eigenbench.own_data.compared_methods import DUMMY, INPUTS, label
 from eigenbench.own_data.winner import advised
-from eigenbench.reporting.formatting import lower_is_better, metric_style, seconds, sentence
+from eigenbench.reporting.formatting import MetricStyle, lower_is_better, metric_style, seconds, sentence
 from eigenbench.reporting.leaderboard import leaderboard_notes
 from eigenbench.reporting.terminal_tables import rank_texts, text_table
 
@@ -38,12 +38,12 @@ def comparison_table(board: pd.DataFrame, width: int) -> RenderableType:
 
 def _table(board: pd.DataFrame, width: int) -> Table:
     """Return the lines of a leaderboard, with as many columns as go beside unbroken names."""
-    lines = board.to_dict("records")
+    lines = board.astype(object).where(board.notna(), None).to_dict("records")
     cells: dict[str, list[Text]] = {
         "#": rank_texts(board),
         "method": [Text(label(line), style="bold" if line["tied"] is True else "") for line in lines],
     }
-    for heading, texts in _cells(board, lines).items():
+    for heading, texts in _cells(str(board["metric"].iloc[0]), lines).items():
         wider = cells | {heading: [Text(text) for text in texts]}
         widths = [max(len(name), *(len(cell) for cell in column)) for name, column in wider.items()]
         if len(cells) > 2 and sum(widths) + len(widths) > width:
@@ -57,23 +57,26 @@ def _table(board: pd.DataFrame, width: int) -> Table:
     return table
 
 
-def _cells(board: pd.DataFrame, lines: list[dict[str, Any]]) -> dict[str, list[str]]:
-    metric = str(board["metric"].iloc[0])
+def _cells(metric: str, lines: list[dict[str, Any]]) -> dict[str, list[str]]:
     style = metric_style(metric)
     cells = {
-        "mean": ["none" if pd.isna(line["mean"]) else style.measured(line["mean"]) for line in lines],
-        "95 % interval": [
-            style.interval(_number(line["ci_low"]), _number(line["ci_high"])) for line in lines
-        ],
+        "mean": ["none" if line["mean"] is None else style.measured(line["mean"]) for line in lines],
+        "95 % interval": [style.interval(line["ci_low"], line["ci_high"]) for line in lines],
         "to best": [_difference(line, style) for line in lines],
-        "s": [seconds(_number(line["seconds"])) for line in lines],
-        "MB": ["" if pd.isna(line["peak_rss_mb"]) else f"{line['peak_rss_mb']:.0f}" for line in lines],
+        "s": [seconds(line["seconds"]) for line in lines],
+        "MB": ["" if line["peak_rss_mb"] is None else f"{line['peak_rss_mb']:.0f}" for line in lines],
     }
     for name, heading in _FURTHER.items():
-        if f"test_{name}" != metric and name in board and board[name].notna().any():
-            further = metric_style(f"test_{name}")
-            cells[heading] = [further.measured(_number(line[name])) for line in lines]
+        values = [line.get(name) for line in lines]
+        if f"test_{name}" != metric and any(value is not None for value in values):
+            cells[heading] = [metric_style(f"test_{name}").measured(value) for value in values]
     return cells
+
+
+def _difference(line: dict[str, Any], style: MetricStyle) -> str:
+    if line["difference"] is None or line["p_value"] is None:
+        return ""
+    return f"{'+' if line['difference'] >= 0 else '−'}{style.measured(abs(line['difference']))}"
 
 
 def answer(board: pd.DataFrame) -> list[str]:
@@ -134,16 +137,6 @@ def _better_without_rank(board: pd.DataFrame, best: pd.Series) -> list[str]:
         for line in better.to_dict("records")
     ]
     return [f"Better on the folds that it has, but not ranked: {', '.join(names)}."] if names else []
-
-
-def _number(value: Any) -> float | None:
-    return None if pd.isna(value) else float(value)
-
-
-def _difference(line: dict[str, Any], style: Any) -> str:
-    if pd.isna(line["difference"]) or pd.isna(line["p_value"]):
-        return ""
-    return f"{'+' if line['difference'] >= 0 else '−'}{style.measured(abs(line['difference']))}"
 
 
 class Progress:

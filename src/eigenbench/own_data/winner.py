@@ -53,7 +53,7 @@ def save_winner(workspace: Workspace, problem: Problem, method: str, classifier:
     (found,) = (one for one in plan.of(EXPERIMENT) if one.spec.method == method)
     spec, seed = found.spec, found.seeds[0]
     X, y = problem.matrix, problem.target.labels
-    if problem.multilabel:
+    if problem.kind == "multilabel":
         y = csr_array(y)
     steps_of, step = with_candidate(spec, classifier, settings(workspace, found, classifier))
     with warnings.catch_warnings():

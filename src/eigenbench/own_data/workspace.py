@@ -55,10 +55,12 @@ def write_workspace(
         raise OwnDataError(f"--seed {seed} is not between 0 and {most}")
     workspace.suites.mkdir(parents=True, exist_ok=True)
     name = dataset_name(problem.name)
-    files = {f"{name}_{part}.npz": _npz(arrays) for part, arrays in problem.arrays().items()}
+    parts = problem.arrays()
+    files = {f"{name}_{part}.npz": _npz(arrays) for part, arrays in parts.items()}
     for file, content in files.items():
         _write(workspace.suites / file, content)
-    _write_yaml(workspace.suites / OWN_CATALOGUE, {"datasets": {name: _entry(problem, files)}})
+    rows = {part: len(arrays["y"]) for part, arrays in parts.items()}
+    _write_yaml(workspace.suites / OWN_CATALOGUE, {"datasets": {name: _entry(problem, rows, files)}})
     _write_yaml(workspace.suite, _suite(name, problem, methods, metric, seed, time_limit))
     return workspace
 
@@ -119,8 +121,7 @@ def dataset_name(text: str) -> str:
     return name if re.match("[a-z]", name) else f"data_{name}".rstrip("_")
 
 
-def _entry(problem: Problem, files: dict[str, bytes]) -> dict[str, Any]:
-    parts = [file.rpartition("_")[2].removesuffix(".npz") for file in files]
+def _entry(problem: Problem, rows: dict[str, int], files: dict[str, bytes]) -> dict[str, Any]:
     split: dict[str, Any] = {"kind": "official"}
     if problem.n_folds:
         split = {"kind": "folds", "n_folds": problem.n_folds, "grouped": problem.groups is not None}
@@ -131,10 +132,10 @@ def _entry(problem: Problem, files: dict[str, bytes]) -> dict[str, Any]:
         "sparse": problem.sparse,
         "missing": problem.missing,
         "format": {"reader": "arrays"},
-        "parts": {part: [file] for part, file in zip(parts, files, strict=True)},
+        "parts": {part: [file] for part, file in zip(rows, files, strict=True)},
         "split": split,
         "expect": {
-            "rows": {part: problem.n_rows(part) for part in parts},
+            "rows": rows,
             "features": problem.n_features,
             "classes": problem.n_classes,
         },

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from eigenbench.datasets.catalogue import load_with_own
-from eigenbench.own_data.skeletons.writing import Kind, SkeletonError, write_skeleton
+from eigenbench.own_data.skeletons import Kind, SkeletonError, write_skeleton
 
 
 def contents(folder):

@@ -102,7 +102,7 @@ def _rendered(template: str, names: dict[str, Any]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("eigenbench.own_data.skeletons"),
+        loader=PackageLoader("eigenbench.own_data"),
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )

@@ -1,1 +1,0 @@
-"""Beginnings of methods, datasets, suites and protocols of one's own, which ``eigenbench new`` writes."""
