@@ -22,7 +22,6 @@ from rich.text import Text
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from eigenbench.bench.jobs.attempts import slurm_failure
 from eigenbench.project_files import set_cache_folder
 from snakemake_logger_plugin_eigenbench.job_progress import (
     Job,
@@ -30,6 +29,7 @@ from snakemake_logger_plugin_eigenbench.job_progress import (
     duration,
     failed_runs,
     last_lines,
+    slurm_failure,
 )
 
 # Jobs that are watched write what they do into their log files only.

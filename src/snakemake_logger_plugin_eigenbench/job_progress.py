@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from eigenbench.bench.jobs.attempts import ask_slurm
 
 #: The first jobs say little: the cores count as busy, and jobs as having taken what was expected, for so many
 #: seconds before a run.
@@ -15,6 +18,16 @@ _SECONDS_EXPECTED = 60.0
 _MOST_OF_A_JOB = 0.9
 #: How much of a log is read for its last lines.
 _BYTES = 4000
+#: Why a job failed, by the state that SLURM gives it.
+_REASONS = {
+    "TIMEOUT": "out of time",
+    "DEADLINE": "out of time",
+    "OUT_OF_MEMORY": "out of memory",
+    "CANCELLED": "cancelled",
+    "NODE_FAIL": "node failed",
+    "BOOT_FAIL": "node failed",
+    "PREEMPTED": "preempted",
+}
 
 
 @dataclass
@@ -137,6 +150,19 @@ def last_lines(logs: Iterable[str], lines: int = 3) -> list[str]:
         if found := [line for line in text.splitlines() if line.strip()]:
             return found[-lines:]
     return []
+
+
+def slurm_failure(job: str) -> str:
+    """Return why a SLURM job failed, ``error`` for a reason of its own, ``unknown`` where nobody can say."""
+    state = re.search(r"JobState=(\w+)", ask_slurm("scontrol", "--oneliner", "show", "job", job))
+    if state is None:
+        return "unknown"
+    folder = Path(".snakemake")
+    for log in (*folder.glob(f"slurm_logs/**/{job}.log"), folder / "log" / f"job-{job}.log"):
+        # SLURM ends some jobs for their memory and says only that they failed.
+        if log.exists() and re.search(r"memory limit|oom.kill", log.read_text(errors="replace"), re.I):
+            return "out of memory"
+    return _REASONS.get(state[1], "error")
 
 
 def duration(seconds: float) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from eigenbench.bench.jobs.workflow import Workflow
 assert Workflow({{"suites": ["quick"]}}, Path("config.yaml"), Path({str(SUITES)!r}), check=False).shared_jobs
 """
-FITS = ("embed", "search", "train", "measure")
+FITS = ("train", "measure")
 IMPORT = "import eigenbench.bench.jobs."
 
 # The work, and the libraries that it needs from its start, ever more of them.

@@ -6,7 +6,7 @@ from argparse import Namespace
 from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs.job_context import JobContext
 from eigenbench.bench.jobs.supervision import Supervisor
-from eigenbench.bench.jobs.train import fit_seed
+from eigenbench.bench.jobs.train import run
 from eigenbench.datasets import prepare
 from eigenbench.datasets.catalogue import load_with_own
 
@@ -33,4 +33,4 @@ def fit_all(workspace, watch, name, folds=None):
     for method in watch.plan.methods:
         context = JobContext(method.spec, options, Here(1, log, last_attempt=True))
         for seed in method.seeds if folds is None else folds:
-            fit_seed(context, seed)
+            run(context, seed)

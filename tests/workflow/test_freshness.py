@@ -31,7 +31,6 @@ def fits(planned):
     ("module", "expected"),
     [
         ("bench/jobs/scoring.py", FITS),
-        ("bench/jobs/search.py", FITS),
         ("methods/model_file.py", FITS),
         ("bench/jobs/record_run.py", FITS | MEASURED),
         ("bench/protocols/kernel_error.py", MEASURED),
@@ -68,7 +67,6 @@ def test_an_edited_template_plans_the_report(finished, source):
 def test_whatever_is_removed_is_planned_again(copied):
     results = copied.folder / "results" / "tiny"
     (results / "grid/gem/seed-0/LogisticRegression/model.skops").unlink()
-    (results / "single/random/seed-0/features.skops").unlink()
     (results / "single/gem/seed-0/CalibratedLeastSquares/predictions.npz").unlink()
     (copied.folder / "reports" / "comparison.csv").unlink()
     (results / copied.receipt).unlink()
@@ -150,8 +148,6 @@ def test_commands_that_only_read_change_no_byte_of_a_damaged_tree(copied, tmp_pa
         results / "grid/gem/seed-0/LogisticRegression/record.json",
         results / "grid/identity/seed-0/LogisticRegression/model.skops",
         results / "single/gem/seed-0/CalibratedLeastSquares/predictions.npz",
-        results / "single/random/seed-0/embedding.json",
-        results / "single/random/seed-0/features.skops",
         results / "measured/random/seed-0/record.json",
         results / copied.receipt,
         copied.folder / "data/prepared/digits/X_all.npy",
@@ -190,7 +186,6 @@ def test_a_run_of_a_suite_that_is_not_configured_can_be_asked_for_by_its_path(tm
     planned = workflow.planned(
         "results/gem_mnist/two_layers/deep_gem/seed-0/CalibratedLeastSquares/record.json"
     )
-    assert "embed gem_mnist/two_layers/deep_gem/seed-0/" in planned
     assert "train gem_mnist/two_layers/deep_gem, CalibratedLeastSquares, seed 0" in planned
 
 

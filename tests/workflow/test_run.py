@@ -28,7 +28,7 @@ def test_a_method_that_fails_becomes_a_failed_record_and_the_rest_goes_on(finish
     failed = [record for record in map(_read, workflow.records()) if record["status"] == "failed"]
     assert [record["method"] for record in failed] == ["broken", "broken"]
     for failure in (record["failure"] for record in failed):
-        assert failure["stage"] == "embed"
+        assert failure["stage"] == "train"
         assert "n_components" in failure["message"]
         assert failure["type"] in (workflow.folder / failure["log"]).read_text()
 

@@ -51,11 +51,9 @@ wildcard_constraints:
     dataset="[^/]+",
     seed=r"\d+",
     classifier="[^/]+",
-    point=r"\d+",
     suite="|".join(map(re.escape, BENCH.suite_paths)) or "(?!)",
     only="([^/]+/)?",
     folder="|".join(map(re.escape, BENCH.large)) or "(?!)",
-    place=r"(search/point-\d+/)?",
     report="".join(re.escape(f"{target}/") + "|" for target in BENCH.targets),
 
 

@@ -7,7 +7,7 @@ rule download:
     output:
         f"{DATA}/raw/{{dataset}}.json",
     log:
-        BENCH.logs["download"],
+        "logs/download/{dataset}.log",
     retries: RETRIES
     conda:
         ENVIRONMENT
@@ -37,7 +37,7 @@ use rule download as prepare with:
         f"{DATA}/prepared/{{dataset}}.json",
         directory(f"{DATA}/prepared/{{dataset}}"),
     log:
-        BENCH.logs["prepare"],
+        "logs/prepare/{dataset}.log",
     group:
         ATTEMPTS.group("prepare", 60, BENCH.prepared_together)
     resources:

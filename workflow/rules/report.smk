@@ -27,7 +27,7 @@ rule report:
             caption="../report/figure.rst",
         ),
     log:
-        BENCH.logs["report"],
+        "logs/report/{report}report.log",
     conda:
         ENVIRONMENT
     envmodules:
@@ -57,7 +57,7 @@ rule track:
     output:
         f"{RESULTS}/{{suite}}/{{only}}{BENCH.receipt}",
     log:
-        BENCH.logs["track"],
+        "logs/{suite}/{only}track.log",
     retries: RETRIES
     conda:
         ENVIRONMENT

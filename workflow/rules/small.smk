@@ -37,7 +37,7 @@ for shared in BENCH.shared_jobs:
             replaces=lambda w, shared=shared: BENCH.states.of(
                 *(f"{RESULTS}/{file}" for file in shared.reports)
             ),
-            options=lambda w, shared=shared: ["--seeds", *map(str, shared.seeds)],
+            seeds=lambda w, shared=shared: list(shared.seeds),
         message:
             shared.message
         shell:

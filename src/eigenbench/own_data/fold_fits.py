@@ -17,7 +17,6 @@ from pathlib import Path
 
 from eigenbench.atomic_files import remove_unfinished, write_json
 from eigenbench.bench.jobs.child_process import end_with_parent, log_to
-from eigenbench.bench.jobs.embed import embedding_folder, write_embedding
 from eigenbench.bench.jobs.job_context import JobContext
 from eigenbench.bench.jobs.measure import run as measure
 from eigenbench.bench.jobs.outputs import hold_lock
@@ -25,10 +24,10 @@ from eigenbench.bench.jobs.plan import SuitePlan, load_plan
 from eigenbench.bench.jobs.record_run import dataset_info, describe_environment, now
 from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.jobs.supervision import Supervisor, failure
-from eigenbench.bench.jobs.train import fit_run, write_failed_run
+from eigenbench.bench.jobs.train import train, write_failed_run
 from eigenbench.bench.records.record import read_record, read_record_and_files
 from eigenbench.bench.records.runs import TRAINED_FILES, Run
-from eigenbench.bench.records.sealed_json import DamagedFileError, read_sealed
+from eigenbench.bench.records.sealed_json import DamagedFileError
 from eigenbench.bench.suites.suite_file import catalogue_of
 from eigenbench.datasets.preparing import prepare
 from eigenbench.own_data.compared_methods import seconds_of_classifier
@@ -56,15 +55,13 @@ def fit_in_order(workspace: Workspace, cores: int) -> None:
     waiting = [run for run in waiting if not _is_done(run, contexts[_method(run)], data_sum)]
     for run in waiting:
         shutil.rmtree(workspace.results / run.folder, ignore_errors=True)
-    for run in waiting:
-        _remove_unused_embedding(contexts[_method(run)], run.seed)
     gc.freeze()  # or each fork copies all memory that the collector visits, .2 s a run
     running: dict[Future[None], Run] = {}
     forks = get_context("fork")
     with ProcessPoolExecutor(cores, forks, initializer=end_with_parent, initargs=(os.getpid(),)) as pool:
         while waiting or running:
-            while len(running) < cores and (found := _next(waiting, list(running.values()), contexts)):
-                waiting.remove(found)
+            while waiting and len(running) < cores:
+                found = waiting.pop(0)
                 running[pool.submit(_fit, contexts[_method(found)], found)] = found
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 run = running.pop(future)
@@ -113,39 +110,11 @@ def _is_done(run: Run, context: JobContext, data_sum: str) -> bool:
     return found == ("ok", run.key, context.options.code, data_sum)
 
 
-def _remove_unused_embedding(context: JobContext, seed: int) -> None:
-    """Remove an embedding that no run with a result stands on, as it may be one of other data."""
-    folder = embedding_folder(context, seed)
-    if not list(folder.glob("*/record.json")):
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _next(waiting: list[Run], running: list[Run], contexts: dict[tuple[str, str], JobContext]) -> Run | None:
-    """Return the first run that need not wait for an embedding that another one is fitting."""
-    busy = {(*_method(run), run.seed) for run in running}
-    for run in waiting:
-        context = contexts[_method(run)]
-        made = not context.spec.shares_embedding or _embedding(context, run).exists()
-        if made or (*_method(run), run.seed) not in busy:
-            return run
-    return None
-
-
-def _embedding(context: JobContext, run: Run) -> Path:
-    return embedding_folder(context, run.seed) / "embedding.json"
-
-
 def _fit(context: JobContext, run: Run) -> None:
-    """Make a run, and the embedding that it shares with others unless it is there."""
     if context.spec.protocol is not None:
         measure(context, run.seed)
-        return
-    usable = context.obstacle() is None
-    if context.spec.shares_embedding:
-        path = _embedding(context, run)
-        report = read_sealed(path) if path.exists() else write_embedding(context, run.seed)
-        usable = report["status"] == "ok"
-    fit_run(context, run.classifier, run.seed, usable)
+    else:
+        train(context, run.classifier, run.seed)
 
 
 def _left_out(run: Run, waiting: list[Run], context: JobContext) -> list[Run]:

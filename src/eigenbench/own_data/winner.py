@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from eigenbench.bench.jobs.pipelines import fit_features
 from eigenbench.bench.jobs.plan import MethodPlan, load_plan
-from eigenbench.bench.jobs.search import fit_classifier, with_candidate
+from eigenbench.bench.jobs.train import fit_classifier, with_candidate
 from eigenbench.bench.records.record import read_record
 from eigenbench.bench.suites.steps import Params
 from eigenbench.methods.model_file import save_model

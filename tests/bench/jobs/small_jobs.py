@@ -8,11 +8,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from eigenbench.atomic_files import write_json
-from eigenbench.bench.jobs import measure
+from eigenbench.bench.jobs import measure, train
 from eigenbench.bench.jobs.job_context import JobContext
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.jobs.supervision import Supervisor
-from eigenbench.bench.jobs.train import fit_seed
 from eigenbench.bench.records.record import read_record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import Suite
@@ -113,10 +112,7 @@ class Jobs:
     def run(self, method, seed=0, last_attempt=True, **options):
         """Make all runs of a method and seed in one job; return their records by classifier."""
         context = self.context(method.spec, last_attempt, **options)
-        if method.spec.protocol is None:
-            fit_seed(context, seed)
-        else:
-            measure.run(context, seed)
+        (train if method.spec.protocol is None else measure).run(context, seed)
         return {name: self.record(method, name, seed) for name in method.classifiers}
 
     def record(self, method, classifier=NO_CLASSIFIER, seed=0):

@@ -1,4 +1,4 @@
-"""What an attempt at a job asks for, by what the attempt before ran out of; SLURM is a stand-in."""
+"""What an attempt at a job asks for, and the limits of SLURM, which is a stand-in."""
 
 from types import SimpleNamespace
 
@@ -8,14 +8,11 @@ from snakemake.resources import Resources
 from eigenbench.bench.jobs import attempts
 from eigenbench.bench.jobs.attempts import Attempts
 
-LOGS = {"train": "logs/{folder}/train.log"}
-
 
 @pytest.fixture
 def answers(tmp_path, monkeypatch):
     """Work in an empty folder; return a function that gives one of SLURM's commands an answer."""
     (tmp_path / "bin").mkdir()
-    (tmp_path / "logs/s").mkdir(parents=True)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     monkeypatch.chdir(tmp_path)
 
@@ -29,59 +26,20 @@ def answers(tmp_path, monkeypatch):
 
 def asked(of, attempt, jobs=1):
     """The memory and the minutes of an attempt."""
-    place = {"wildcards": {"folder": "s"}, "attempt": attempt, "rulename": "train"}
-    return of.mem_mb(1000)(**place), of.runtime(30, lambda w: jobs)(**place)
+    return of.mem_mb(1000)(None, attempt), of.runtime(30, lambda w: jobs)(None, attempt)
 
 
-@pytest.mark.parametrize(
-    ("log", "state", "second"),
-    [
-        ("stage train: the process ended with signal SIGKILL (usually out of memory)", "FAILED", (2000, 30)),
-        ("SLURM job 7", "OUT_OF_MEMORY", (2000, 30)),
-        ("SLURM job 7: out of memory", "FAILED", (2000, 30)),
-        ("SLURM job 7: out of memory", "TIMEOUT", (1000, 60)),
-        ("SLURM job 7", "TIMEOUT", (1000, 60)),
-        ("SLURM job 7", "CANCELLED", (1000, 30)),
-        ("SLURM job 7", "NODE_FAIL", (1000, 30)),
-        ("SLURM job 7", "FAILED", (1000, 30)),
-        ("no scheduler, or one that is not asked", "", (2000, 60)),
-        ("", "", (1000, 30)),
-        (None, "", (1000, 30)),
-    ],
-)
-def test_only_what_was_lacking_is_doubled(answers, tmp_path, log, state, second):
-    answers("scontrol", f"JobId=7 JobState={state} Reason=None")
-    if log is not None:
-        (tmp_path / "logs/s/train.log").write_text(log)
-    assert asked(Attempts(LOGS, None), 1) == (1000, 30)
-    assert asked(Attempts(LOGS, None), 2) == second
+def test_each_attempt_asks_for_twice_as_much():
+    assert [asked(Attempts(None), attempt) for attempt in (1, 2, 3)] == [(1000, 30), (2000, 60), (4000, 120)]
+    assert Attempts(None).mem_mb(lambda w: w)(700, 2) == 1400
 
 
-def test_a_kill_that_slurm_calls_a_failure_is_a_lack_of_memory_by_its_log(answers, tmp_path):
-    answers("scontrol", "JobId=7 JobState=FAILED Reason=NonZeroExitCode")
-    (tmp_path / "logs/s/train.log").write_text("SLURM job 7")
-    log = tmp_path / ".snakemake/slurm_logs/rule_train/s/7.log"
-    log.parent.mkdir(parents=True)
-    log.write_text("slurmstepd: error: Exceeded job memory limit\n")
-    assert asked(Attempts(LOGS, None), 2) == (2000, 30)
-
-
-def test_each_lack_counts_once(answers, tmp_path):
-    of = Attempts(LOGS, None)
-    (tmp_path / "logs/s/train.log").write_text("SLURM job 7")
-    answers("scontrol", "JobState=TIMEOUT")
-    assert asked(of, 2) == (1000, 60)
-    answers("scontrol", "JobState=OUT_OF_MEMORY")
-    assert asked(of, 3) == (2000, 60)
-
-
-def test_no_attempt_asks_for_more_time_than_it_may(answers, tmp_path):
-    (tmp_path / "logs/s/train.log").write_text("nothing is known")
-    assert asked(Attempts(LOGS, 40), 2)[1] == 40
-    assert asked(Attempts(LOGS, 100), 2, jobs=2)[1] == 50, "two jobs share the time of one cluster job"
-    assert asked(Attempts(LOGS, 50), 2, jobs=2)[1] == 50, "they are too long to share one"
-    assert Attempts(LOGS, 100).group("fit", 30, lambda w: 2)(None) == "fit"
-    assert Attempts(LOGS, 50).group("fit", 30, lambda w: 2)(None) is None
+def test_no_attempt_asks_for_more_time_than_it_may():
+    assert asked(Attempts(40), 2)[1] == 40
+    assert asked(Attempts(100), 2, jobs=2)[1] == 50, "two jobs share the time of one cluster job"
+    assert asked(Attempts(50), 2, jobs=2)[1] == 50, "they are too long to share one"
+    assert Attempts(100).group("fit", 30, lambda w: 2)(None) == "fit"
+    assert Attempts(50).group("fit", 30, lambda w: 2)(None) is None
 
 
 @pytest.mark.parametrize(("partition", "limit"), [(None, 60), ("long", 2910), ("open", None), ("gone", None)])
@@ -93,10 +51,10 @@ def test_the_limit_of_the_partition_is_read(answers, partition, limit):
         executor_plugin=SimpleNamespace(name="slurm"),
         resource_settings=SimpleNamespace(default_resources=resources),
     )
-    assert Attempts(LOGS, None, snakemake).max_runtime == limit
-    assert Attempts(LOGS, 5, snakemake).max_runtime == 5
+    assert Attempts(None, snakemake).max_runtime == limit
+    assert Attempts(5, snakemake).max_runtime == 5
     snakemake.executor_plugin.name = "local"
-    assert Attempts(LOGS, None, snakemake).max_runtime is None
+    assert Attempts(None, snakemake).max_runtime is None
 
 
 def test_a_job_that_can_never_start_is_cancelled_and_named_once(answers, tmp_path):

@@ -95,10 +95,7 @@ CLS, LEC = "CalibratedLeastSquares", "LabelEmbeddingClassifier"
 JOBS = [
     ("download", None, (), ["digits"]),
     ("prepare", None, (), ["digits"]),
-    ("embed", GEM, (), ["--seeds", "0", "--point", "1"]),
-    ("embed", "s/main/shared", (), ["--seeds", "0"]),
-    ("search", GEM, (CLS,), ["--seeds", "0", "--classifier", CLS, "--point", "1"]),
-    ("train", "s/main/shared", (CLS,), ["--seeds", "0", "--classifier", CLS]),
+    ("train", "s/main/shared", (CLS,), ["--seeds", "0"]),
     ("train", GEM, (), ["--seeds", "0"]),
     ("train", LABELS, (), ["--seeds", "0"]),
     ("measure", PAIRS, (), ["--seeds", "0"]),
@@ -113,8 +110,6 @@ def job_of(bench, verb, folder, classifiers, options):
     modules = [f"eigenbench.bench.jobs.{verb}"]
     whole = bench.spec(folder)
     narrowed = whole.of_run(*classifiers) if classifiers else whole
-    if verb == "embed":
-        narrowed = whole.of_embedding()
     told = narrowed.as_json
     spec = JobSpec.model_validate_json(told)
     modules += [component.module for component in spec.components.values()]

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_jobs import Jobs, suite_of
+from small_jobs import Jobs, plan_of
 
 from eigenbench.bench.jobs.outputs import OutputStates
-from eigenbench.bench.jobs.plan import plan_suite
-from eigenbench.bench.jobs.search import run as search
 from eigenbench.bench.records.record import read_record_and_files
 from eigenbench.bench.records.sealed_json import DamagedFileError, read_sealed, write_sealed
 from eigenbench.datasets import load_catalogue, prepare
@@ -34,9 +32,6 @@ FILES = {
         "record.json",
         lambda path: read_record_and_files(path, "predictions.npz"),
     ),
-    f"{SEED}/embedding.json": ("embedding.json", read_sealed),
-    f"{SEED}/features.skops": ("embedding.json", read_sealed),
-    f"{SEED}/{CLASSIFIER}/search/point-0.json": ("point-0.json", read_sealed),
     "data/prepared/digits.json": ("digits.json", read_sealed),
     "data/prepared/digits/card.json": ("../digits.json", lambda path: verify_prepared(path.with_suffix(""))),
     "data/prepared/digits/X_all.npy": ("../digits.json", lambda path: verify_prepared(path.with_suffix(""))),
@@ -81,14 +76,7 @@ def whole(tmp_path_factory):
     card = prepare("digits", data_dir=root / "data", progress=False)
     state = {"dataset": "digits", "status": "ok", "failure": None, "card": card.model_dump(mode="json")}
     write_sealed(root / "data/prepared/digits.json", state)
-    suite = suite_of(classifiers={CLASSIFIER: {"grid": {"ridge": [0.1]}}})
-    (method,) = plan_suite(suite, load_catalogue()).methods
-    jobs = Jobs(root / "data", root)
-    assert jobs.run(method)[CLASSIFIER].status == "ok"
-    spec = method.spec.model_copy(update={"steps": ()})
-    search(jobs.context(spec, classifier=CLASSIFIER, point=0), 0)
-    searched = root / "results/s/main/random/seed-0" / CLASSIFIER / "search/point-0.json"
-    assert json.loads(searched.read_bytes())["status"] == "ok"
+    assert Jobs(root / "data", root).run(plan_of())[CLASSIFIER].status == "ok"
     receipt = Receipt(
         suite="s", reference="0" * 64, eigenbench="0", made="2026-01-01", environments=[], runs=[]
     )
@@ -126,7 +114,7 @@ def test_a_damaged_file_is_noticed_named_and_made_again(whole, tmp_path, name):
                 read(report if report.parent == path.parent else path.parent / "x")
             said = str(error.value)
         assert path.name in said or "digits: its prepared data" in said, (damage, said)
-        if sealed in ("record.json", "embedding.json", "point-0.json"):
+        if sealed == "record.json":
             assert not path.exists(), (damage, "it is set aside")
             assert aside.exists(), damage
         for file, content in contents.items():

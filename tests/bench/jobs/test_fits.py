@@ -12,9 +12,9 @@ import pytest
 from sklearn.metrics import accuracy_score
 from small_jobs import methods_of, plan_of, suite_of
 
-from eigenbench.bench.jobs import embed, search, train
+from eigenbench.bench.jobs import train
 from eigenbench.bench.jobs.job_context import JobContext
-from eigenbench.bench.jobs.search import fit_features_here, load_features, select, supervised_search
+from eigenbench.bench.jobs.train import select
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.datasets import open_prepared
 from eigenbench.datasets.errors import AlteredData
@@ -60,9 +60,8 @@ def test_a_trained_run_says_what_it_was(jobs, kind, dataset):
         np.testing.assert_array_equal(predictions["predicted"], model.predict(data.X_test))
     assert record.model.path == f"{run.folder}/model.skops"
     assert record.model.bytes == (folder / "model.skops").stat().st_size
-    features = load_model(jobs.folder(method, seed=3) / "features.skops") if kind == "plain" else None
-    if features is not None:
-        assert record.dimension == features.transform(data.X_test).shape[1]
+    if kind == "not_streaming":
+        assert record.dimension == model[:-1].transform(data.X_test).shape[1]
     assert record.environment.code_hash == "0" * 16
     assert record.train_seconds > 0
     assert record.peak_rss_mb > 1
@@ -84,9 +83,9 @@ def test_a_search_chooses_what_the_same_fits_by_hand_would(jobs, kind):
         top = point.params.get("gem__top", 1)
         steps = [{"GEM": {"top": top}}, "SignedPowers"] if method.spec.steps else []
         alone = plan_of(methods={"m": {"steps": steps}}).spec
-        features, _ = embed.embed(alone, alone.steps, *rows["fit"], 0)
-        _, step = search.with_candidate(method.spec, CLASSIFIER, point.params)
-        model, _ = search.fit_classifier(method.spec, step, features, *rows["fit"], 0)
+        features, _ = train.embed(alone, alone.steps, *rows["fit"], 0)
+        _, step = train.with_candidate(method.spec, CLASSIFIER, point.params)
+        model, _ = train.fit_classifier(method.spec, step, features, *rows["fit"], 0)
         X, y = rows["validation"]
         assert candidate.score == pytest.approx(1 - accuracy_score(y, model.predict(X)))
 
@@ -105,52 +104,10 @@ def test_the_test_rows_do_not_change_what_is_chosen_or_fitted(jobs, monkeypatch)
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
-def test_one_embedding_serves_all_classifiers(jobs, monkeypatch):
-    fits = jobs.root / "fits"
-    real = embed.fit_features
-
-    def counted(*args, **kwargs):
-        with fits.open("a") as file:
-            file.write("fit\n")
-        return real(*args, **kwargs)
-
-    monkeypatch.setattr(embed, "fit_features", counted)
-    method = plan_of(methods={"m": GEM}, classifiers=[CLASSIFIER, "LogisticRegression", "LinearSVC"])
-    records = jobs.run(method)
-    assert {record.status for record in records.values()} == {"ok"}
-    assert fits.read_text() == "fit\n"
-    assert len({record.dimension for record in records.values()}) == 1
-
-
-@pytest.mark.parametrize("kind", ["plain", "both_grids"])
-def test_jobs_of_one_fit_each_give_what_the_shared_job_gives(jobs, kind, tmp_path):
-    method = plan_of(dataset="mnist", **KINDS[kind])
-    together = jobs.run(method)[CLASSIFIER]
-    jobs.results = tmp_path / "single"
-    spec = method.spec.of_embedding()
-    if spec.shares_embedding:
-        embed.write_embedding(jobs.context(spec), 0)
-    spec = method.spec.of_run(CLASSIFIER)
-    searched = None
-    if spec.searches(CLASSIFIER):
-        for point in range(len(spec.embedding_points())):
-            embed.write_embedding(jobs.context(spec), 0, point)
-        searched = [
-            supervised_search(jobs.context(spec), CLASSIFIER, 0, [point], load_features)
-            for point in spec.points(CLASSIFIER)
-        ]
-    train.train(jobs.context(spec), CLASSIFIER, 0, searched)
-    single = jobs.record(method, CLASSIFIER)
-    assert single.status == "ok", single.failure
-    for name in ("run_key", "search", "dimension", "params", "confusion", "curves"):
-        assert getattr(single, name) == getattr(together, name)
-    assert single.metrics == pytest.approx(together.metrics)
-
-
 @pytest.mark.parametrize(
     ("experiment", "stage", "said"),
     [
-        ({"methods": {"m": {"steps": [{"GEM": {"gamma": -1}}]}}}, "embed", "gamma"),
+        ({"methods": {"m": {"steps": [{"GEM": {"gamma": -1}}]}}}, "train", "gamma"),
         ({"methods": {"m": GEM}, "classifiers": {CLASSIFIER: {"params": {"ridge": -1.0}}}}, "train", "ridge"),
         (
             {"methods": {"m": GEM}, "classifiers": {CLASSIFIER: {"grid": {"ridge": [-1.0, -2.0]}}}},
@@ -195,7 +152,7 @@ def test_a_candidate_that_fails_leaves_the_others(jobs):
 
 
 def test_a_killed_search_is_the_failure_of_the_run(jobs, monkeypatch):
-    monkeypatch.setattr(search, "fit_classifier", lambda *args: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr(train, "fit_classifier", lambda *args: os.kill(os.getpid(), signal.SIGKILL))
     record = jobs.run(plan_of(classifiers=CLASSIFIER_GRID))[CLASSIFIER]
     assert (record.status, record.failure.stage, record.failure.type) == ("failed", "search", "Killed")
 
@@ -306,31 +263,11 @@ def test_a_measurement_that_fails_has_its_stage(jobs):
 
 
 def test_a_job_writes_what_the_plan_says_and_nothing_else(jobs):
-    suite = suite_of(methods={"m": GEM, "n": {}}, classifiers=[CLASSIFIER, "LinearSVC"], seeds=[0, 1])
+    classifiers = {**CLASSIFIER_GRID, "LinearSVC": {}}
+    suite = suite_of(methods={"m": GEM | METHOD_GRID, "n": {}}, classifiers=classifiers, seeds=[0, 1])
     planned = set()
     for method in methods_of(suite).values():
         for seed in method.seeds:
             jobs.run(method, seed)
-            files = [*method.embeddings(seed), *method.results(seed)]
-            planned |= {jobs.results / method.folder / file for file in files}
+            planned |= {jobs.results / file for file in method.files((seed,))}
             assert {path for path in jobs.results.rglob("*") if path.is_file()} == planned
-
-
-def test_a_shared_job_leaves_nothing_of_its_search(jobs):
-    method = plan_of(**KINDS["both_grids"])
-    jobs.run(method)
-    files = [*method.embeddings(0), *method.results(0)]
-    planned = {jobs.results / method.folder / file for file in files}
-    assert {path for path in jobs.results.rglob("*") if path.is_file()} == planned
-
-
-def test_the_embedding_of_a_candidate_has_not_seen_the_rows_that_score_it(jobs):
-    method = plan_of(dataset="mnist", **KINDS["both_grids"])
-    jobs.run(method)
-    data = open_prepared(jobs.data / "prepared" / "mnist")
-    X, y = method.spec.rows(data, "fit", 0)
-    for point, steps in enumerate(method.spec.embedding_points()):
-        expected, _ = embed.embed(method.spec, steps, X, y, 0)
-        features, reason = fit_features_here(jobs.context(method.spec), 0, point)
-        assert reason is None
-        np.testing.assert_array_equal(features.transform(data.X_test), expected.transform(data.X_test))

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from small_jobs import plan_of
 
 from eigenbench.atomic_files import write_json
-from eigenbench.bench.jobs import embed, train
+from eigenbench.bench.jobs import train
 from eigenbench.bench.jobs.__main__ import main
 from eigenbench.bench.jobs.supervision import MachineFaultError
 from eigenbench.methods.model_file import load_model, save_model
@@ -76,10 +76,9 @@ def fail_with(error):
     return fail
 
 
-@pytest.mark.parametrize("module", [embed, train], ids=lambda module: module.__name__.rpartition(".")[2])
-def test_a_model_that_cannot_be_written_is_no_result(jobs, monkeypatch, module):
+def test_a_model_that_cannot_be_written_is_no_result(jobs, monkeypatch):
     error = OSError(errno.EIO, "Input/output error", "model.skops")
-    monkeypatch.setattr(module, "save_model", fail_with(error))
+    monkeypatch.setattr(train, "save_model", fail_with(error))
     with pytest.raises(MachineFaultError, match="Input/output error"):
         jobs.run(plan_of(), last_attempt=True)
     assert not records(jobs)
@@ -87,7 +86,7 @@ def test_a_model_that_cannot_be_written_is_no_result(jobs, monkeypatch, module):
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), MemoryError()])
 def test_a_fault_of_the_machine_in_a_candidate_is_not_that_of_the_candidate(jobs, monkeypatch, error):
-    monkeypatch.setattr("eigenbench.bench.jobs.search.score_run", fail_with(error))
+    monkeypatch.setattr("eigenbench.bench.jobs.train.score_run", fail_with(error))
     method = plan_of(classifiers={"CalibratedLeastSquares": {"grid": {"ridge": [1.0, 2.0]}}})
     with pytest.raises(MachineFaultError, match="search"):
         jobs.run(method, last_attempt=False)
@@ -98,7 +97,7 @@ def test_a_fault_of_the_machine_in_a_candidate_is_not_that_of_the_candidate(jobs
     "error", [OSError(errno.ENOSPC, "No space left on device"), MachineFaultError("killed")]
 )
 def test_the_job_ends_with_an_error_for_the_workflow_to_try_again(jobs, tmp_path, monkeypatch, error):
-    monkeypatch.setattr(train, "write_embedding", fail_with(error))
+    monkeypatch.setattr(train, "write_run_record", fail_with(error))
     arguments = ["train", "--job", plan_of().spec.model_dump_json(exclude_defaults=True), "--seeds", "0"]
     arguments += ["--data-dir", str(jobs.data), "--results-dir", str(jobs.results)]
     arguments += ["--log", str(tmp_path / "job.log")]

@@ -7,7 +7,7 @@ from sklearn.metrics import f1_score
 from small_jobs import plan_of, suite_of
 
 from eigenbench.bench.jobs.plan import plan_suite
-from eigenbench.bench.jobs.search import fit_classifier, with_candidate
+from eigenbench.bench.jobs.train import fit_classifier, with_candidate
 from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.suite import SuiteError
 from eigenbench.datasets import load_catalogue, open_prepared

@@ -59,10 +59,7 @@ def root(finished, tmp_path):
 
 RUN = "s/main/identity/seed-0/CalibratedLeastSquares"
 OTHER = "s/main/identity/seed-1/CalibratedLeastSquares"
-EMBEDDING = "s/main/random/seed-0/embedding.json"
-
-
-REPORTS = [f"{RUN}/record.json", f"{OTHER}/record.json", EMBEDDING]
+REPORTS = [f"{RUN}/record.json", f"{OTHER}/record.json"]
 
 
 def planned(root, receipt_is_current=True):
@@ -135,7 +132,7 @@ def empty(path):
 
 @pytest.mark.parametrize(
     ("name", "damage"),
-    [(f"{RUN}/record.json", edit), (f"{RUN}/model.skops", cut), (EMBEDDING, cut)],
+    [(f"{RUN}/record.json", edit), (f"{RUN}/model.skops", cut)],
 )
 def test_a_damaged_run_is_planned_set_aside_and_what_takes_its_place_says_so(root, name, damage):
     damage(root / "results" / name)

@@ -124,7 +124,7 @@ def test_parts_beside_a_suite_are_checked_planned_and_built(parts):
     check_parameters(suite, path)
     (method,) = plan_suite(suite, catalogue_of(suite)).methods
     spec = type(method.spec).model_validate_json(method.spec.as_json)
-    assert spec.own_packages == (name,)
+    assert {module for module, _ in spec.own_modules} == {name}
     assert spec.components[f"{name}:Centred"].folder == str(path.parent)
     assert spec.components["GaussianNB"].module == "sklearn.naive_bayes"
     assert build_pipeline(spec, 0, {}).steps[1][0] == "centred"

@@ -9,7 +9,7 @@ from eigenbench import SignedPowers
 from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs.pipelines import fit_features
 from eigenbench.bench.jobs.plan import plan_suite
-from eigenbench.bench.jobs.search import fit_classifier
+from eigenbench.bench.jobs.train import fit_classifier
 from eigenbench.bench.suites.suite import Suite, SuiteError
 from eigenbench.datasets import prepare
 from eigenbench.datasets.catalogue import load_with_own

@@ -20,7 +20,7 @@ from eigenbench.bench.jobs.pipelines import (
     learns_from_labels,
     transform,
 )
-from eigenbench.bench.jobs.search import fit_classifier
+from eigenbench.bench.jobs.train import fit_classifier
 from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.steps import Step
 from eigenbench.bench.suites.suite import SuiteError
@@ -175,4 +175,3 @@ def test_a_job_is_told_where_the_components_of_branches_and_grids_are():
         "CalibratedLeastSquares",
         "RandomFourierFeatures",
     }
-    assert "RandomFourierFeatures" not in spec.of_embedding().components

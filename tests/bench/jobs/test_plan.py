@@ -66,13 +66,11 @@ def workflow(tmp_path):
 
 
 def told(workflow):
-    """What every job is told, with its code: that of whole methods, of embeddings and of single runs."""
+    """What every job is told, with its code: that of whole methods and of single runs."""
     jobs = {}
     for folder, method in workflow._methods.items():
         verb = "measure" if method.spec.protocol else "train"
         jobs[folder] = (method.spec.as_json, job_code(verb, method.spec))
-        embedding = method.spec.of_embedding()
-        jobs[folder, ""] = (embedding.as_json, job_code("embed", embedding))
         for classifier in method.spec.classifiers:
             run = method.spec.of_run(classifier)
             jobs[folder, classifier] = (run.as_json, job_code("train", run))
@@ -204,14 +202,9 @@ def test_run_keys_change_with_what_determines_the_result_and_with_nothing_else(w
     assert changed == set(filter(concerned, before))
     specs = told(workflow()), told(workflow(change))
     for folder, job in specs[0].items():
-        if isinstance(folder, tuple) and folder[1]:
+        if isinstance(folder, tuple):
             single = any(run.startswith(f"{folder[0]}/") and run.endswith(folder[1]) for run in changed)
             assert (job[0] != specs[1][folder][0]) == single
-
-
-def test_an_embedding_job_is_told_nothing_of_classifiers(workflow):
-    for change in (change_classifier, change_grid, add_classifier):
-        assert told(workflow(change))["s/main/gem", ""] == told(workflow())["s/main/gem", ""]
 
 
 def test_a_time_limit_is_told_and_changes_no_key(workflow):
@@ -334,10 +327,7 @@ def test_a_search_embeds_on_one_part_and_the_run_on_all_training_rows():
     )
     spec = method.spec
     assert [point.embedding for point in spec.points("CalibratedLeastSquares")] == [0, 0, 0, 1, 1, 1]
-    assert method.embeddings(0) == []
     assert [steps[0].params for steps in spec.embedding_points()] == [{"gamma": 0.1}, {"gamma": 1.0}]
-    shared = plan_of(classifiers={"CalibratedLeastSquares": {"grid": {"ridge": [0.1]}}})
-    assert len(shared.embeddings(0)) == 2
 
 
 def test_the_seeds_of_a_method_win_over_those_of_the_experiment():

@@ -34,10 +34,8 @@ def test_a_protocol_needs_one_run_a_seed_and_no_classifier():
     method = plan()
     assert [(run.classifier, run.seed) for run in method.runs] == [("none", 0), ("none", 1)]
     assert len({run.key for run in method.runs}) == 2
-    assert method.results(1) == ["seed-1/record.json"]
-    assert method.embeddings(1) == []
+    assert method.files((1,)) == [f"{method.folder}/seed-1/record.json"]
     assert method.spec.validation is None
-    assert not method.spec.shares_embedding
 
 
 def test_settings_left_out_are_part_of_the_key():

@@ -9,7 +9,7 @@ from small_jobs import plan_of
 
 from eigenbench.bench import registry
 from eigenbench.bench.components import Component
-from eigenbench.bench.jobs import embed, search, train
+from eigenbench.bench.jobs import train
 from eigenbench.bench.jobs.pipelines import build
 from eigenbench.bench.jobs.record_run import _is_deterministic
 
@@ -59,10 +59,7 @@ def registered(monkeypatch):
     for cls, kind in ((Noise, "embedding"), (Guessing, "classifier")):
         component = Component(cls.__name__, __name__, kind)
         monkeypatch.setitem(registry.COMPONENTS, cls.__name__, component)
-    for module in (embed, train):
-        monkeypatch.setattr(module, "save_model", save)
-    for module in (search, train):
-        monkeypatch.setattr(module, "load_model", lambda path, trusted=(): joblib.load(path))
+    monkeypatch.setattr(train, "save_model", save)
 
 
 METHODS = {

@@ -17,7 +17,7 @@ from eigenbench.datasets.errors import DatasetError
 
 #: The folder, below that of the data, for the state of a dataset that was downloaded or prepared.
 _STATES = {"download": "raw", "prepare": "prepared"}
-_FITS = ("embed", "search", "train", "measure")
+_FITS = ("train", "measure")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,12 +72,6 @@ def _parser() -> argparse.ArgumentParser:
         add("--attempts-left", type=int, default=0, help="at 0, record a killed fit in place of failing")
         add("--workflow", type=int, help="the process that starts the job, and that it ends with")
         add("--seeds", type=int, nargs="+", default=[0])
-        if verb in ("search", "train"):
-            add("--classifier", help="of a job with one run; by default all, with embedding and search")
-        if verb in ("embed", "search"):
-            add("--point", type=int, help="of the method's grid, or the place of the search's candidate")
-        if verb == "train":
-            add("--search", type=Path, nargs="+", help="the reports of the search, in order")
     return parser
 
 

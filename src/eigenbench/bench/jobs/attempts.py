@@ -1,4 +1,4 @@
-"""Memory and time that each attempt at a job asks for: more of what the one before ran out of."""
+"""Memory and time that each attempt at a job asks for: twice as much as the one before."""
 
 from __future__ import annotations
 
@@ -6,24 +6,13 @@ import re
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 #: Attempts after the first. The last records a fit that is killed as failed, so that the rest goes on.
 RETRIES = 2
 
-#: Why a job failed, by the state that SLURM gives it.
-_REASONS = {
-    "TIMEOUT": "out of time",
-    "DEADLINE": "out of time",
-    "OUT_OF_MEMORY": "out of memory",
-    "CANCELLED": "cancelled",
-    "NODE_FAIL": "node failed",
-    "BOOT_FAIL": "node failed",
-    "PREEMPTED": "preempted",
-}
 #: Why SLURM never starts a job that asks for more time than it may get.
 _TOO_LONG = {"PartitionTimeLimit", "QOSMaxWallDurationPerJobLimit", "AssocMaxWallDurationPerJobLimit"}
 _WATCH_SECONDS = 20
@@ -32,15 +21,12 @@ _WATCH_SECONDS = 20
 class Attempts:
     """Memory, time and groups of jobs, as rules ask for them.
 
-    ``logs`` has the log of a job by the name of its rule, with the names of wildcards in braces.
     ``max_runtime`` are the minutes that a job may ask for at most; by default those of the SLURM partition,
     which the default resources of ``snakemake``, Snakemake's workflow, name.
     """
 
-    def __init__(self, logs: Mapping[str, str], max_runtime: int | None, snakemake: Any = None):
-        self.logs, self.snakemake = logs, snakemake
-        self._max_runtime = max_runtime
-        self._failures: dict[tuple[str, int], str] = {}
+    def __init__(self, max_runtime: int | None, snakemake: Any = None):
+        self._max_runtime, self.snakemake = max_runtime, snakemake
 
     @property
     def on_slurm(self) -> bool:
@@ -57,19 +43,14 @@ class Attempts:
         return partition_limit(None if partition is None else str(partition.raw).strip("'\""))
 
     def mem_mb(self, first: int | Callable[[Any], int]) -> Callable[..., int]:
-        """Return the memory of a rule's jobs: ``first``, doubled by each lack of memory."""
-
-        def memory(wildcards: Any, attempt: int, rulename: str) -> int:
-            needed = first(wildcards) if callable(first) else first
-            return needed * self._factor("out of memory", wildcards, attempt, rulename)
-
-        return memory
+        """Return the memory of a rule's jobs, by wildcards and attempt."""
+        return lambda wildcards, attempt: (first(wildcards) if callable(first) else first) << attempt - 1
 
     def runtime(self, first: int, jobs: Callable[[Any], int] = lambda w: 1) -> Callable[..., int]:
         """Return the minutes of a rule's jobs, ``jobs`` of which may share a cluster job; see `mem_mb`."""
 
-        def minutes(wildcards: Any, attempt: int, rulename: str) -> int:
-            asked = first * self._factor("out of time", wildcards, attempt, rulename)
+        def minutes(wildcards: Any, attempt: int) -> int:
+            asked = first << attempt - 1
             if self.max_runtime is None:
                 return asked
             shared = jobs(wildcards) if self._may_share(jobs(wildcards), first) else 1
@@ -86,17 +67,14 @@ class Attempts:
 
     def report_endless_waiting(self, warn: Callable[[str], None]) -> None:
         """Cancel SLURM jobs that can never start, and ``warn`` of them, in the background."""
-        if self.on_slurm:
-            arguments = (self.snakemake.workdir_init, warn)
-            threading.Thread(target=_watch, args=arguments, daemon=True).start()
 
-    def _factor(self, lack: str, wildcards: Any, attempt: int, rule: str) -> int:
-        """Return 2 for each earlier attempt that failed by this lack, or for an unknown reason."""
-        log = self.logs[rule].format_map(dict(wildcards.items()))
-        for earlier in range(1, attempt):
-            if (log, earlier) not in self._failures:
-                self._failures[log, earlier] = failure_reason(Path(log))
-        return 2 ** sum(self._failures[log, earlier] in (lack, "unknown") for earlier in range(1, attempt))
+        def watch() -> None:
+            while True:
+                time.sleep(_WATCH_SECONDS)
+                cancel_what_cannot_start(self.snakemake.workdir_init, warn)
+
+        if self.on_slurm:
+            threading.Thread(target=watch, daemon=True).start()
 
 
 def attempts_left(wildcards: Any, attempt: int) -> int:
@@ -104,47 +82,13 @@ def attempts_left(wildcards: Any, attempt: int) -> int:
     return max(0, 1 + RETRIES - attempt)
 
 
-def failure_reason(log: Path) -> str:
-    """Return why the last attempt at a job failed, by its log and by SLURM where that ran it.
-
-    ``out of memory``, ``out of time``, ``cancelled``, ``node failed``, ``preempted``, ``error``, ``not
-    begun``, or ``unknown`` where nobody can say.
-    """
-    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-    if not text:  # Snakemake makes an empty log for a job that left none
-        return "not begun"
-    job = re.search(r"SLURM job (\d+)", text)
-    reason = slurm_failure(job[1]) if job else "unknown"
-    # A lack of memory that only the fit met, or that SLURM calls by no name.
-    return "out of memory" if reason in ("error", "unknown") and "out of memory" in text else reason
-
-
-def slurm_failure(job: str) -> str:
-    """Return why a SLURM job failed; see `failure_reason`."""
-    state = re.search(r"JobState=(\w+)", _ask("scontrol", "--oneliner", "show", "job", job))
-    if state is None:
-        return "unknown"
-    folder = Path(".snakemake")
-    for log in (*folder.glob(f"slurm_logs/**/{job}.log"), folder / "log" / f"job-{job}.log"):
-        # SLURM ends some jobs for their memory and says only that they failed.
-        if log.exists() and re.search(r"memory limit|oom.kill", log.read_text(errors="replace"), re.I):
-            return "out of memory"
-    return _REASONS.get(state[1], "error")
-
-
 def partition_limit(partition: str | None) -> int | None:
     """Return the minutes that a job has on a SLURM partition, or on the default one; None for no limit."""
-    for line in _ask("sinfo", "--noheader", "--format=%P|%l").splitlines():
+    for line in ask_slurm("sinfo", "--noheader", "--format=%P|%l").splitlines():
         name, _, limit = line.partition("|")
         if name.rstrip("*") == partition or (partition is None and name.endswith("*")):
             return _minutes(limit)
     return None
-
-
-def _watch(folder: str, warn: Callable[[str], None]) -> None:
-    while True:
-        time.sleep(_WATCH_SECONDS)
-        cancel_what_cannot_start(folder, warn)
 
 
 def cancel_what_cannot_start(folder: str, warn: Callable[[str], None]) -> None:
@@ -152,12 +96,12 @@ def cancel_what_cannot_start(folder: str, warn: Callable[[str], None]) -> None:
 
     ``warn`` gets one sentence for each limit.
     """
-    listed = _ask("squeue", "--me", "--noheader", "--states=PENDING", "--format=%i|%r|%l|%P|%Z")
+    listed = ask_slurm("squeue", "--me", "--noheader", "--states=PENDING", "--format=%i|%r|%l|%P|%Z")
     messages = {}
     for line in listed.splitlines():
         job, reason, limit, partition, place = line.split("|", 4)
         if reason in _TOO_LONG and place == folder:
-            _ask("scancel", job)
+            ask_slurm("scancel", job)
             messages[reason, limit, partition] = (
                 f"A job asks for {_minutes(limit)} minutes, more than SLURM allows on the partition "
                 f"{partition} ({reason}), and was cancelled: set max_runtime in config/config.yaml, or name "
@@ -176,7 +120,7 @@ def _minutes(limit: str) -> int | None:
     return int(days or 0) * 1440 + hours * 60 + minutes
 
 
-def _ask(*command: str) -> str:
+def ask_slurm(*command: str) -> str:
     """Return what a command of SLURM's prints; nothing where it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

@@ -68,5 +68,3 @@ def log_to(path: Path) -> None:
     )
     logging.getLogger("eigenbench").setLevel(logging.INFO)
     logging.captureWarnings(True)
-    if job := os.environ.get("SLURM_JOB_ID"):  # the next attempt asks SLURM why this one failed
-        logging.getLogger("eigenbench").info("SLURM job %s", job)

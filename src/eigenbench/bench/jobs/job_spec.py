@@ -141,22 +141,10 @@ class JobSpec(_Model):
         """Say whether parameters, or the thresholds of labels, are chosen on validation rows."""
         return bool(self.grid or self.classifiers[classifier].grid or self.propensity)
 
-    @property
-    def shares_embedding(self) -> bool:
-        """True if one embedding, fitted on all training rows, serves every classifier of a seed."""
-        return bool(self.steps) and not self.grid and self.protocol is None
-
     def of_run(self, classifier: str) -> JobSpec:
         """Return what determines the runs of one classifier, or, for that of none, of a protocol."""
         chosen = {} if classifier == NO_CLASSIFIER else {classifier: self.classifiers[classifier]}
-        return self._narrowed(classifiers=chosen)
-
-    def of_embedding(self) -> JobSpec:
-        """Return what determines the embedding, which all classifiers share."""
-        return self._narrowed(classifiers={}, propensity=None)
-
-    def _narrowed(self, **changes: Any) -> JobSpec:
-        narrowed = self.model_copy(update=changes)
+        narrowed = self.model_copy(update={"classifiers": chosen})
         used = named_components(narrowed, self.components)
         return narrowed.model_copy(update={"components": {name: self.components[name] for name in used}})
 
@@ -198,12 +186,6 @@ class JobSpec(_Model):
     def load(self, name: str) -> type:
         """Import and return the class of a component; raises a MissingExtraError as `Component.load` does."""
         return self.components[name].load()
-
-    @property
-    def own_packages(self) -> tuple[str, ...]:
-        """The packages, and modules in none, of components that are not eigenbench's or scikit-learn's."""
-        own = {item.module.partition(".")[0] for item in self.components.values() if item.own}
-        return tuple(sorted(own))
 
     @property
     def own_modules(self) -> set[tuple[str, str]]:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from eigenbench.bench.components import Component, folder_of
 from eigenbench.bench.jobs.job_spec import Classifier, JobSpec, Validation, named_components
 from eigenbench.bench.protocols.available import find_protocol
-from eigenbench.bench.records.runs import EMBEDDING_FILES, NO_CLASSIFIER, Run, run_files
+from eigenbench.bench.records.runs import NO_CLASSIFIER, Run, run_files
 from eigenbench.bench.registry import COMPONENTS, NAMES, find_component
 from eigenbench.bench.suites.steps import Step, as_step, grid_size
 from eigenbench.bench.suites.suite import SIZES, ExperimentSpec, Suite, SuiteError
@@ -95,15 +95,14 @@ class MethodPlan:
         """Return the estimated work of its runs with some of its seeds."""
         return self.seconds * len(seeds) / len(self.seeds)
 
-    def embeddings(self, seed: int | str) -> list[str]:
-        """Return the files of the embedding that all classifiers share, below the method's folder."""
-        if not self.spec.shares_embedding:
-            return []
-        return [f"seed-{seed}/{name}" for name in EMBEDDING_FILES]
-
-    def results(self, seed: int | str) -> list[str]:
-        """Return the files of the runs of a seed, below the method's folder."""
-        return [file for classifier in self.classifiers for file in run_files(seed, classifier)]
+    def files(self, seeds: tuple[int, ...]) -> list[str]:
+        """Return the files of its runs with some of its seeds, below the results folder."""
+        return [
+            f"{self.folder}/{file}"
+            for seed in seeds
+            for classifier in self.classifiers
+            for file in run_files(seed, classifier)
+        ]
 
 
 @dataclass(frozen=True)

@@ -57,12 +57,7 @@ class SharedJob:
     @property
     def files(self) -> list[str]:
         """The outputs, below the folder of the results."""
-        return [
-            f"{method.folder}/{file}"
-            for method in self.methods
-            for seed in self.seeds
-            for file in (*method.embeddings(seed), *method.results(seed))
-        ]
+        return [file for method in self.methods for file in method.files(self.seeds)]
 
     @property
     def reports(self) -> list[str]:

@@ -1,58 +1,60 @@
-"""Train and test runs: choose their parameters, fit on all training rows, score the test rows once."""
+"""Train and test runs: choose their parameters, fit on all training rows, score the test rows once.
+
+Parameters are chosen on a part of the training rows that the candidates were not fitted on.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
+import traceback
 from collections.abc import Mapping
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
 
 from eigenbench.atomic_files import replacing_file
-from eigenbench.bench.jobs.embed import embed, embedding_folder, read_embedding, write_embedding
+from eigenbench.bench.components import takes_feature_map
 from eigenbench.bench.jobs.job_context import JobContext
+from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.pictures import pictures
+from eigenbench.bench.jobs.pipelines import build, first_rows, fit_features, learns_from_labels, transform
 from eigenbench.bench.jobs.record_run import finite_metrics, now, write_run_record
 from eigenbench.bench.jobs.scoring import score_run
-from eigenbench.bench.jobs.search import (
-    fit_classifier,
-    fit_features_here,
-    select,
-    supervised_search,
-    with_candidate,
-)
-from eigenbench.bench.jobs.supervision import Report
+from eigenbench.bench.jobs.supervision import Report, machine_fault
 from eigenbench.bench.records.runs import TRAINED_FILES
-from eigenbench.bench.records.sealed_json import read_sealed
-from eigenbench.bench.suites.steps import flat_params
-from eigenbench.methods.model_file import load_model, save_model
+from eigenbench.bench.suites.steps import Params, Step, flat_params, with_params
+from eigenbench.methods.linalg.partitions import Partitions
+from eigenbench.methods.model_file import save_model
 
 logger = logging.getLogger(__name__)
 
 
-def train(context: JobContext, classifier: str, seed: int, searched: list[Report] | None) -> None:
-    """Fit a run and write its model, its predictions and its record.
+def run(context: JobContext, seed: int) -> None:
+    """Do the work of a job for a method and seed: one run for each classifier."""
+    for classifier in context.spec.classifiers:
+        train(context, classifier, seed)
 
-    The embedding that classifiers share stands in the seed's folder. ``searched`` are the reports of the
-    search, all its candidates together; None where nothing is searched.
-    """
+
+def train(context: JobContext, classifier: str, seed: int) -> None:
+    """Search, fit and test a run, and write its model, its predictions and its record."""
     spec = context.spec
     started = now()
-    reports = list(searched or ())
-    if spec.shares_embedding:
-        reports.insert(0, read_embedding(context, seed)[0])
-    tried = [report for report in (context.obstacle(), *reports) if report is not None]
-    reports += [report for report in tried if report["status"] != "ok"][:1]
-    if not reports or reports[-1]["status"] == "ok":
+    obstacle = context.obstacle()
+    reports = [obstacle] if obstacle else []
+    if not obstacle and spec.searches(classifier):
+        reports.append(supervised_search(context, classifier, seed))
+    if all(report["status"] == "ok" for report in reports):
         logger.info("train %s, %s, seed %d", spec.method, classifier, seed)
-        candidates = [one for report in searched or () for one in report["candidates"]]
+        candidates = [one for report in reports for one in report["candidates"]]
         reports.append(context.supervisor.run("train", lambda: _fit(context, classifier, seed, candidates)))
-    if reports[-1]["status"] != "ok":
-        write_failed_run(context, classifier, seed, reports, started)
-    else:
-        write_run_record(context, classifier, seed, reports, started)
+    write = write_run_record if reports[-1]["status"] == "ok" else write_failed_run
+    write(context, classifier, seed, reports, started)
 
 
 def write_failed_run(
@@ -81,11 +83,8 @@ def _fit(context: JobContext, classifier: str, seed: int, candidates: list[Repor
     dataset = context.open(seed)
     X, y = spec.rows(dataset, "train", seed)
     test = spec.rows(dataset, "test", seed)
-    if spec.shares_embedding:
-        features = load_model(embedding_folder(context, seed) / "features.skops", spec.own_packages)
-    else:
-        features, cost = embed(spec, steps, X, y, seed)
-        report |= cost
+    features, cost = embed(spec, steps, X, y, seed)
+    report |= cost
     started = time.perf_counter()
     model, fitted = fit_classifier(spec, step, features, X, y, seed)
     report["train_seconds"] = time.perf_counter() - started
@@ -143,30 +142,112 @@ def _curves(classifier: Any) -> dict[str, list[tuple[int, float]]]:
     return curves
 
 
-def fit_seed(context: JobContext, seed: int) -> None:
-    """Embed, search, train and test with each classifier of a method."""
+def with_candidate(spec: JobSpec, classifier: str, params: Params) -> tuple[tuple[Step, ...], Step]:
+    """Return the steps of the method and the classifier, both with the parameters of a candidate."""
+    prefix, chosen = "classifier__", spec.classifiers[classifier]
+    steps = {key: value for key, value in params.items() if not key.startswith(prefix)}
+    own = {key.removeprefix(prefix): value for key, value in params.items() if key not in steps}
+    return with_params(spec.steps, steps), Step(component=chosen.component, params={**chosen.params, **own})
+
+
+def embed(spec: JobSpec, steps: tuple[Step, ...], X: Any, y: Any, seed: int) -> tuple[Any, Report]:
+    """Fit a pipeline, or None where there are no steps; report ``fit_seconds`` and ``dimension``."""
+    started = time.perf_counter()
+    features = fit_features(spec, steps, X, y, seed=seed)
+    seconds = time.perf_counter() - started
+    row = first_rows(X, 1)
+    dimension = (row if features is None else features.transform(row)).shape[1]
+    logger.info("%d features in %.1f s", dimension, seconds)
+    return features, {"fit_seconds": seconds, "dimension": dimension}
+
+
+def fit_classifier(spec: JobSpec, step: Step, features: Any, X: Any, y: Any, seed: int) -> tuple[Any, Any]:
+    """Fit a classifier on features of rows; return the model, from raw inputs to labels, and the classifier.
+
+    One that makes its features block by block gets the fitted map, unless values are missing, which it would
+    refuse; others get the features of all rows. One that stops early gets a map that learns from labels
+    unfitted, and fits it on the rows that it does not hold out: by rows whose labels the map has seen it
+    would stop late.
+    """
+    classifier = build(spec, step, seed)
+    if isinstance(X, Partitions):
+        feature_map = None if features is None else FrozenEstimator(features)
+        model = classifier.set_params(feature_map=feature_map).fit_partitions(X)
+        return model, model
+    if features is None:
+        model = classifier.fit(X, y)
+        return model, model
+    if takes_feature_map(type(classifier)) and not np.isnan(X.sum()):
+        unseen = getattr(classifier, "early_stopping", False) and learns_from_labels(features)
+        feature_map = clone(features) if unseen else FrozenEstimator(features)
+        model = classifier.set_params(feature_map=feature_map).fit(X, y)
+        return model, model
+    classifier.fit(transform(features, X), y)
+    return make_pipeline(FrozenEstimator(features), classifier), classifier
+
+
+def search(context: JobContext, classifier: str, seed: int) -> list[Report]:
+    """Fit and score the candidates of a run in this process, in order.
+
+    Returns for each candidate its ``params``, ``status``, ``score`` and, on multilabel data, ``thresholds``.
+    """
     spec = context.spec
-    usable = context.obstacle() is None
-    if spec.shares_embedding:
-        usable = write_embedding(context, seed)["status"] == "ok"
-    for classifier in spec.classifiers:
-        fit_run(context, classifier, seed, usable)
+    assert spec.validation is not None
+    dataset = context.open(seed)
+    X, y = spec.rows(dataset, "fit", seed)
+    held_out = spec.rows(dataset, "validation", seed)
+    candidates: list[Report] = []
+    embeddings = spec.embedding_points()
+    for number, group in groupby(spec.points(classifier), key=lambda point: point.embedding):
+        features, reason = None, None
+        try:
+            features, _ = embed(spec, embeddings[number], X, y, seed)
+        except Exception as error:
+            reason = _candidate_error(error)
+        for point in group:
+            candidate: Report = {"params": point.params, "status": "failed", "score": None, "reason": reason}
+            candidates.append(candidate)
+            if reason is None:
+                try:
+                    _, step = with_candidate(spec, classifier, point.params)
+                    model, _ = fit_classifier(spec, step, features, X, y, seed)
+                    scores = score_run(spec, model, *held_out, dataset)
+                    candidate |= {"status": "ok", "score": scores.metrics[spec.validation.metric]}
+                    candidate |= {"thresholds": scores.thresholds}
+                except Exception as error:
+                    candidate["reason"] = _candidate_error(error)
+            logger.info("candidate %s: %s", point.params, candidate["score"])
+    return candidates
 
 
-def fit_run(context: JobContext, classifier: str, seed: int, usable: bool) -> None:
-    """Search, train and test one classifier of a method; without data or embedding, record why not."""
-    reports = None
-    if context.spec.searches(classifier) and usable:
-        points = context.spec.points(classifier)
-        reports = [supervised_search(context, classifier, seed, points, fit_features_here)]
-    train(context, classifier, seed, reports)
+def _candidate_error(error: Exception) -> str:
+    """Return why a candidate failed, unless the machine did."""
+    if isinstance(error, MemoryError) or machine_fault(error):
+        raise error
+    logger.error("%s", traceback.format_exc())
+    return f"{type(error).__name__}: {error}"
 
 
-def run(context: JobContext, seed: int) -> None:
-    """Do the work of a job: all runs of a seed, or one whose embedding and search other jobs have made."""
-    options = context.options
-    if options.classifier is None:
-        fit_seed(context, seed)
-    else:
-        searched = [read_sealed(path) for path in options.search] if options.search else None
-        train(context, options.classifier, seed, searched)
+def select(candidates: list[Report], higher_is_better: bool) -> int:
+    """Return the place of the candidate with the best validation score; the first declared wins a tie.
+
+    Raises a ValueError if no candidate has a score.
+    """
+    sign = -1 if higher_is_better else 1
+    scored = [
+        (sign * candidate["score"], place)
+        for place, candidate in enumerate(candidates)
+        if candidate["score"] is not None
+    ]
+    if not scored:
+        reasons = "; ".join(dict.fromkeys(str(candidate["reason"]) for candidate in candidates))
+        raise ValueError(f"no candidate of the search has a validation score: {reasons}")
+    return min(scored)[1]
+
+
+def supervised_search(context: JobContext, classifier: str, seed: int) -> Report:
+    """Search in a process of its own; return ``status``, ``candidates``, peak memory and seconds."""
+    logger.info("search %s, %s, seed %d", context.spec.method, classifier, seed)
+    started = time.perf_counter()
+    report = context.supervisor.run("search", lambda: {"candidates": search(context, classifier, seed)})
+    return report | {"search_seconds": time.perf_counter() - started}

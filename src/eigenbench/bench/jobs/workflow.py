@@ -16,7 +16,7 @@ from eigenbench.bench.jobs.job_spec import JobSpec, content_key
 from eigenbench.bench.jobs.outputs import OutputStates, check_writable, hold_lock, not_from_the_future
 from eigenbench.bench.jobs.plan import START_SECONDS, SuitePlan, plan_suite
 from eigenbench.bench.jobs.shared_jobs import SharedJob, job_code, shared_jobs
-from eigenbench.bench.records.runs import REPORT_FILES, REPORTED_FILES, within_method
+from eigenbench.bench.records.runs import REPORT_FILES, REPORTED_FILES
 from eigenbench.bench.registry import near_match
 from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.suite import Config, SuiteError
@@ -25,18 +25,6 @@ from eigenbench.datasets.catalogue import load_catalogue, load_with_own, own_cat
 
 #: The jobs of a group that share a cluster job, as the profiles say by ``group-components``.
 _SHARING = {"prepare": 8, "method": 4}
-
-#: The log of a job by its rule; those of jobs that make several runs stand beside them.
-_LOGS = {
-    "download": "logs/download/{dataset}.log",
-    "prepare": "logs/prepare/{dataset}.log",
-    "embed": "logs/{folder}/seed-{seed}/{place}embed.log",
-    "search": "logs/{folder}/seed-{seed}/{classifier}/search/point-{point}.log",
-    "train": "logs/{folder}/seed-{seed}/{classifier}/train.log",
-    "measure": "logs/{folder}/seed-{seed}/measure.log",
-    "report": "logs/report/{report}report.log",
-    "track": "logs/{suite}/{only}track.log",
-}
 
 #: Memory to prepare a dataset at least, in MB.
 _PREPARE_MB = 2000
@@ -89,9 +77,7 @@ class Workflow:
                 check_parameters(suite, path)
             self.plans[name] = plan_suite(suite, self.catalogue)
         self._methods = {method.folder: method for plan in self.plans.values() for method in plan.methods}
-        self._parts: dict[tuple[str, str | None], JobSpec] = {}
-        self.logs = _LOGS | {job.name: job.log for job in self.shared_jobs}
-        self.attempts = Attempts(self.logs, self.config.max_runtime, snakemake)
+        self.attempts = Attempts(self.config.max_runtime, snakemake)
         self.states = OutputStates(
             Path(self.results), Path(self.data), self.catalogue, stored=self.stored_by is not None
         )
@@ -157,16 +143,10 @@ class Workflow:
         """The jobs that make several runs each."""
         return shared_jobs(self._methods.values(), rules=self.suite_paths)
 
-    def spec(self, folder: str) -> JobSpec:
-        """Return what determines the results of a method, by its folder."""
-        return self._methods[folder].spec
-
-    def part(self, folder: str, classifier: str | None = None) -> JobSpec:
-        """Return what determines the runs of one classifier of a method, or its embedding; made once."""
-        if (folder, classifier) not in self._parts:
-            spec = self.spec(folder)
-            self._parts[folder, classifier] = spec.of_run(classifier) if classifier else spec.of_embedding()
-        return self._parts[folder, classifier]
+    def spec(self, folder: str, classifier: str | None = None) -> JobSpec:
+        """Return what determines the results of a method, by its folder, or of its runs of one classifier."""
+        spec = self._methods[folder].spec
+        return spec if classifier is None else spec.of_run(classifier)
 
     def cores(self, folder: str, cores: int | None) -> int:
         """Return the threads of a measurement: measurements of time have the machine for themselves."""
@@ -176,15 +156,16 @@ class Workflow:
     def expected_seconds(self) -> dict[str, float]:
         """The estimated seconds of a job by the name of its rule, for those who watch.
 
-        A fit that is a job of its own counts as the median one: of the configured suites if they have any.
+        A run that is a job of its own counts as the median one: of the configured suites if they have any.
         """
         configured = [method for name in self.config.suites for method in self.plans[name].methods]
         own = [method for method in configured if not method.shares_jobs]
-        fits = [method.seconds_of_fit for method in own or map(self._methods.__getitem__, self.large)]
-        one = START_SECONDS + (median(fits) if fits else 0.0)
-        large = dict.fromkeys(("embed", "search", "train", "measure"), one)
+        large = own or [self._methods[folder] for folder in self.large]
+        runs = [method.seconds / len(method.seeds) / len(method.classifiers) for method in large]
+        one = START_SECONDS + (median(runs) if runs else 0.0)
+        fits = dict.fromkeys(("train", "measure"), one)
         data = dict.fromkeys(("download", "prepare", "report", "track"), START_SECONDS)
-        return large | data | {job.name: START_SECONDS + job.seconds for job in self.shared_jobs}
+        return fits | data | {job.name: START_SECONDS + job.seconds for job in self.shared_jobs}
 
     def message_of(self, target: str) -> str:
         """Return the message of a target, which a dry run shows: the end, and the time from nothing."""
@@ -201,12 +182,7 @@ class Workflow:
         plans = [self.plans[suite] for suite in suites]
         methods = [method for plan in plans for method in plan.methods]
         states = {f"{self.data}/prepared/{name}.json": None for m in methods for name in m.spec.datasets}
-        files = [
-            f"{self.results}/{method.folder}/{file}"
-            for method in methods
-            for seed in method.seeds
-            for file in (*method.embeddings(seed), *method.results(seed))
-        ]
+        files = [f"{self.results}/{file}" for method in methods for file in method.files(method.seeds)]
         receipts = [f"{self.results}/{folder}/{self.receipt}" for plan in plans for folder in plan.imports]
         return [*states, *files, *receipts]
 
@@ -226,11 +202,11 @@ class Workflow:
     def imported(self, w: Any) -> list[str]:
         """Return the records of an import: those of a suite, or of one of its experiments."""
         return [
-            f"{self.results}/{method.folder}/{within_method(seed, classifier)}/record.json"
+            f"{self.results}/{file}"
             for method in self.plans[w.suite].methods
             if method.spec.experiment == (w.only.rstrip("/") or method.spec.experiment)
-            for seed in method.seeds
-            for classifier in method.classifiers
+            for file in method.files(method.seeds)
+            if file.endswith("/record.json")
         ]
 
     def prepared(self, spec: JobSpec) -> list[str]:
@@ -242,29 +218,6 @@ class Workflow:
         """Return the prepared data of a job on a large method."""
         return self.prepared(self.spec(w.folder))
 
-    # Embeddings and searches of large methods
-
-    def shared_embedding(self, w: Any) -> list[str]:
-        """Return the files of the embedding that a run shares with others of its seed."""
-        files = self._methods[w.folder].embeddings(w.seed)
-        return [f"{self.results}/{w.folder}/{file}" for file in files]
-
-    def searched_embedding(self, w: Any) -> list[str]:
-        """Return the files of a candidate's embedding, fitted on the rows that the search fits on."""
-        spec = self.spec(w.folder)
-        if not spec.steps:
-            return []
-        point = spec.points(w.classifier)[int(w.point)].embedding
-        folder = f"{self.results}/{w.folder}/seed-{w.seed}/search/point-{point}"
-        return [f"{folder}/embedding.json", f"{folder}/features.skops"]
-
-    def searched_points(self, w: Any) -> list[str]:
-        """Return the files of the candidates of a run's search."""
-        spec = self.spec(w.folder)
-        count = len(spec.points(w.classifier)) if spec.searches(w.classifier) else 0
-        folder = f"{self.results}/{w.folder}/{within_method(w.seed, w.classifier)}/search"
-        return [f"{folder}/point-{point}.json" for point in range(count)]
-
     # Cluster jobs that several jobs share
 
     def prepared_together(self, w: Any) -> int:
@@ -274,13 +227,6 @@ class Workflow:
     def run_together(self, w: Any) -> int:
         """Return how many jobs of small methods share a cluster job."""
         return _SHARING["method"]
-
-    def fits_together(self, w: Any) -> int:
-        """Return how many embeddings, searches and trainings a large method and a seed have."""
-        spec = self.spec(w.folder)
-        searched = [len(spec.points(name)) for name in spec.classifiers if spec.searches(name)]
-        embedded = len(spec.embedding_points()) if searched and spec.steps else 0
-        return spec.shares_embedding + embedded + sum(searched) + len(spec.classifiers)
 
     # Parameters by which Snakemake sees that a job has to run again
 

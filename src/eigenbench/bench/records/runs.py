@@ -13,12 +13,10 @@ TRAINED_FILES = ("record.json", "model.skops", "predictions.npz")
 MEASURED_FILES = ("record.json",)
 #: What reports read of a run.
 REPORTED_FILES = ("record.json", "predictions.npz")
-#: What an embedding that serves all classifiers of a method and seed leaves.
-EMBEDDING_FILES = ("embedding.json", "features.skops")
 #: The beginning of the names of receipts, which imports into MLflow leave with suites and experiments.
 RECEIPTS = "tracked."
 #: Every file among folders of results: names that suites, experiments, methods, classifiers cannot have.
-RESULT_FILES = frozenset((*TRAINED_FILES, *MEASURED_FILES, *EMBEDDING_FILES))
+RESULT_FILES = frozenset((*TRAINED_FILES, *MEASURED_FILES))
 #: The tables of a report, each with a caption in workflow/report.
 REPORT_TABLES = ("results", "comparison", "leaderboard", "ranks", "pairs", "searches")
 #: What a report leaves in its folder, where the folders of single suites stand too.

@@ -15,7 +15,7 @@ from eigenbench.bench.suites import steps
 
 def _check_folder_name(name: str) -> str:
     folded = name.casefold()
-    if folded == "search" or folded.startswith("seed-"):
+    if folded.startswith("seed-"):
         raise ValueError(f"{name!r} is the name of a folder of results: choose another")
     if folded.rstrip(".").removesuffix(REFUSED) in RESULT_FILES or folded.startswith(RECEIPTS):
         raise ValueError(f"{name!r} is the name of a file of results: choose another")
