@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 import yaml
 
+from eigenbench.bench.jobs.job_context import describe_environment
 from eigenbench.bench.jobs.plan import plan_suite
-from eigenbench.bench.jobs.record_run import describe_environment
 from eigenbench.bench.records.record import Confusion, DatasetInfo, Record, Search, write_record
 from eigenbench.bench.records.runs import Run
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite

@@ -16,7 +16,7 @@ except ImportError as error:
 
 import eigenbench
 from eigenbench.atomic_files import remove_unfinished
-from eigenbench.bench.jobs.child_process import run_stoppable
+from eigenbench.bench.jobs.supervision import run_stoppable
 from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.registry import COMPONENTS, near_match, offered_components
 from eigenbench.bench.suites.recipes import RECIPES

@@ -32,7 +32,7 @@ def fits(planned):
     [
         ("bench/jobs/scoring.py", FITS),
         ("methods/model_file.py", FITS),
-        ("bench/jobs/record_run.py", FITS | MEASURED),
+        ("bench/jobs/job_context.py", FITS | MEASURED),
         ("bench/protocols/kernel_error.py", MEASURED),
         ("methods/embeddings/discriminants/gem.py", FITS - {"train tiny/grid: broken"}),
         ("methods/embeddings/random_directions.py", SINGLE | MEASURED),

@@ -10,7 +10,7 @@ FIT = (
 
 rule train:
     input:
-        BENCH.prepared_data,
+        lambda w: BENCH.prepared(BENCH.spec(w.folder)),
     output:
         collect(
             f"{RESULTS}/{{folder}}/seed-{{seed}}/{{classifier}}/{{file}}",

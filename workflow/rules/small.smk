@@ -11,10 +11,10 @@ for shared in BENCH.shared_jobs:
         output:
             [f"{RESULTS}/{file}" for file in shared.files],
         log:
-            shared.log,
+            f"logs/{shared.methods[0].experiment}/{shared.name}.log",
         retries: RETRIES
         group:
-            ATTEMPTS.group("method", 30, BENCH.run_together)
+            ATTEMPTS.group("method", 30, lambda w: RUN_TOGETHER)
         conda:
             ENVIRONMENT
         envmodules:
@@ -22,20 +22,20 @@ for shared in BENCH.shared_jobs:
         threads: 1
         resources:
             mem_mb=ATTEMPTS.mem_mb(1500),
-            runtime=ATTEMPTS.runtime(30, BENCH.run_together),
+            runtime=ATTEMPTS.runtime(30, lambda w: RUN_TOGETHER),
             attempts_left=attempts_left,
         params:
-            verb=shared.verb,
+            verb=shared.methods[0].verb,
             data=lambda w: BENCH.local(DATA),
             results=lambda w: BENCH.local(RESULTS),
             job=lambda w, shared=shared: [
                 method.spec.as_json for method in shared.methods
             ],
             code=lambda w, shared=shared: job_code(
-                shared.verb, *(method.spec for method in shared.methods)
+                shared.methods[0].verb, *(method.spec for method in shared.methods)
             ),
             replaces=lambda w, shared=shared: BENCH.states.of(
-                *(f"{RESULTS}/{file}" for file in shared.reports)
+                *(f"{RESULTS}/{file}" for file in shared.files if file.endswith(".json"))
             ),
             seeds=lambda w, shared=shared: list(shared.seeds),
         message:

@@ -39,7 +39,7 @@ def _refusal(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """A safe loader whose mappings have every key once, and only texts as keys."""
 
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
+    yaml_implicit_resolvers: dict[str, Any] = {}
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[str, Any]:
         seen: set[str] = set()

@@ -16,14 +16,12 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from eigenbench.atomic_files import remove_unfinished, write_json
-from eigenbench.bench.jobs.child_process import end_with_parent, log_to
-from eigenbench.bench.jobs.job_context import JobContext
+from eigenbench.bench.jobs.job_context import JobContext, dataset_info, describe_environment, now
 from eigenbench.bench.jobs.measure import run as measure
 from eigenbench.bench.jobs.outputs import hold_lock
 from eigenbench.bench.jobs.plan import SuitePlan, load_plan
-from eigenbench.bench.jobs.record_run import dataset_info, describe_environment, now
 from eigenbench.bench.jobs.shared_jobs import job_code
-from eigenbench.bench.jobs.supervision import Supervisor, failure
+from eigenbench.bench.jobs.supervision import Supervisor, end_with_parent, failure, log_to
 from eigenbench.bench.jobs.train import train, write_failed_run
 from eigenbench.bench.records.record import read_record, read_record_and_files
 from eigenbench.bench.records.runs import TRAINED_FILES, Run

@@ -15,8 +15,8 @@ from enum import Enum
 from statistics import mean
 from typing import Any
 
-from eigenbench.bench.jobs.child_process import end_with_parent
 from eigenbench.bench.jobs.plan import load_plan
+from eigenbench.bench.jobs.supervision import end_with_parent
 from eigenbench.bench.records.runs import Run
 from eigenbench.own_data.table import OwnDataError
 from eigenbench.own_data.workspace import EXPERIMENT, Workspace

@@ -17,8 +17,8 @@ from pathlib import Path
 import pandas as pd
 
 from eigenbench.atomic_files import replacing_entries
+from eigenbench.bench.jobs.job_context import dataset_info
 from eigenbench.bench.jobs.plan import SuitePlan, load_plan
-from eigenbench.bench.jobs.record_run import dataset_info
 from eigenbench.bench.records.record import Failure, Record
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting.leaderboard import WITHOUT_RECORD

@@ -8,10 +8,11 @@ import math
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from eigenbench.bench.records.record import Environment
 from eigenbench.bench.records.sealed_json import seal_matches, write_sealed
+from eigenbench.datasets.strict_model import StrictModel
 from eigenbench.reproduction.reference import ReproductionError, default_reference_folder, load_reference
 
 SCHEMA_VERSION: Final = 1
@@ -28,11 +29,7 @@ RunVerdict = Literal["identical", "within noise", "different", "not compared", "
 REPRODUCED: Final = ("identical", "within noise")
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ComparedValue(_Model):
+class ComparedValue(StrictModel):
     """One metric that is not identical; ``here`` is None where the run lacks it.
 
     ``noise`` is the largest difference that noise explains, in the unit of the values.
@@ -52,7 +49,7 @@ class ComparedValue(_Model):
         return abs(self.here - self.reference) / self.noise
 
 
-class ComparedRun(_Model):
+class ComparedRun(StrictModel):
     """One run that the suite asks for; README.md in the folder of receipts describes the verdicts.
 
     ``environment`` is an index among the receipt's environments, ``n_identical`` the number of identical
@@ -80,7 +77,7 @@ class ComparedRun(_Model):
         return f"{self.experiment}/{self.method}/{self.classifier}/seed-{self.seed}"
 
 
-class Receipt(_Model):
+class Receipt(StrictModel):
     """Comparison of the runs of one suite, in its order, with the reference.
 
     ``reference`` is `eigenbench.reproduction.reference.Reference.digest`, ``eigenbench`` the version that

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.request import ProxyHandler, build_opener
 
-from eigenbench.bench.jobs.child_process import end_with_parent
+from eigenbench.bench.jobs.supervision import end_with_parent
 from eigenbench.tracking import store
 from eigenbench.tracking.addresses import (
     TrackingError,

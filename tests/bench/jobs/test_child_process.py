@@ -10,7 +10,7 @@ import pytest
 
 STARTER = """
 import sys
-from eigenbench.bench.jobs.child_process import run_stoppable
+from eigenbench.bench.jobs.supervision import run_stoppable
 sys.exit(run_stoppable([sys.executable, "-c", sys.argv[1]]))
 """
 CHILD = """

@@ -107,7 +107,7 @@ def test_the_job_ends_with_an_error_for_the_workflow_to_try_again(jobs, tmp_path
 
 def test_a_record_that_cannot_be_written_fails_the_job(jobs, monkeypatch):
     error = OSError(errno.ENOSPC, "No space left on device")
-    monkeypatch.setattr("eigenbench.bench.jobs.record_run.write_record", fail_with(error))
+    monkeypatch.setattr("eigenbench.bench.jobs.job_context.write_record", fail_with(error))
     with pytest.raises(OSError, match="No space left"):
         jobs.run(plan_of())
     assert not records(jobs)

@@ -11,8 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from eigenbench import GEM
-from eigenbench.bench.exhibits import Images, Scatter
-from eigenbench.bench.jobs.pictures import image_side, pictures
+from eigenbench.bench.exhibits import Images, Scatter, image_side, pictures
 
 X, Y = load_digits(return_X_y=True)
 X = X.astype(np.float32)

@@ -12,7 +12,7 @@ from sklearn.metrics import (
 )
 from sklearn.svm import LinearSVC
 
-from eigenbench.bench.jobs.record_run import finite_metrics
+from eigenbench.bench.jobs.job_context import finite_metrics
 from eigenbench.bench.jobs.scoring import MOST_CONFUSION_CLASSES, score_classes
 from eigenbench.methods.metrics.multilabel import score_multilabel
 

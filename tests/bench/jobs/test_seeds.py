@@ -10,8 +10,8 @@ from small_jobs import plan_of
 from eigenbench.bench import registry
 from eigenbench.bench.components import Component
 from eigenbench.bench.jobs import train
+from eigenbench.bench.jobs.job_context import _is_deterministic
 from eigenbench.bench.jobs.pipelines import build
-from eigenbench.bench.jobs.record_run import _is_deterministic
 
 pytestmark = pytest.mark.workflow
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from eigenbench.bench.protocols.transfer_settings import Deformation
-from eigenbench.bench.protocols.transfer_tasks import deformed_copies
+from eigenbench.bench.protocols.transfer_tasks import Deformation, deformed_copies
 
 ROWS, COLUMNS = (axis - axis.mean() for axis in np.mgrid[0:31, 0:41].astype(float))
 

@@ -17,7 +17,7 @@ RECIPE = PlantedLabels(n_rows=200, n_features=100, n_labels=30, rank=3, nonzeros
 class Planted(BaseEstimator):
     """Gives the first k axes of the planted space, and keeps how many rows it was given."""
 
-    seen: list = []  # noqa: RUF012
+    seen: list = []
 
     def __init__(self, n_components=3):
         self.n_components = n_components

@@ -13,7 +13,7 @@ NAMES = ("transform_seconds", "fit_seconds", "gemm_ratio", "gemm_cosine_ratio", 
 class Recorder(TransformerMixin, BaseEstimator):
     """Returns zeros, holds a scratch array of known size meanwhile, and keeps what it was given."""
 
-    seen: list = []  # noqa: RUF012
+    seen: list = []
 
     def __init__(self, n_components=4, random_state=0):
         self.n_components = n_components

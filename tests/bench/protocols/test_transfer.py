@@ -12,11 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize
 
 from eigenbench import HyperbolicPCA
-from eigenbench.bench.protocols import transfer_tasks
+from eigenbench.bench.protocols import transfer
 from eigenbench.bench.protocols.base import Trial
 from eigenbench.bench.protocols.transfer import measure
-from eigenbench.bench.protocols.transfer_settings import TransferSettings
-from eigenbench.bench.protocols.transfer_tasks import choose_on_held_out_classes, draw_tasks
+from eigenbench.bench.protocols.transfer_tasks import TransferSettings, choose_on_held_out_classes, draw_tasks
 from eigenbench.bench.suites.suite_file import load_suite
 
 SUITE = Path(__file__).parents[3] / "config" / "suites" / "hpca_transfer.yaml"
@@ -346,7 +345,7 @@ class TestChoice:
             calls.append((X, y, kwargs["measured"]))
             return choose_on_held_out_classes(method, X, y, **kwargs)
 
-        monkeypatch.setattr(transfer_tasks, "choose_on_held_out_classes", spy)
+        monkeypatch.setattr(transfer, "choose_on_held_out_classes", spy)
         return calls
 
     def test_copies_take_part_with_their_images(self, mixed, choices):

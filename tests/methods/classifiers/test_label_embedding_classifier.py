@@ -36,7 +36,7 @@ def multilabel():
 class RecordingEmbedding(TransformerMixin, BaseEstimator):
     """Standardises, and notes every pair of data and labels that any clone was fitted to."""
 
-    seen: list = []  # noqa: RUF012
+    seen: list = []
 
     def fit(self, X, Y):
         self.seen.append((np.asarray(X).copy(), np.asarray(Y).copy()))

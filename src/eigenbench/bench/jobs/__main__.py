@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from eigenbench.bench.jobs.child_process import is_watched, log_to
-from eigenbench.bench.jobs.supervision import MachineFaultError
+from eigenbench.bench.jobs.supervision import MachineFaultError, is_watched, log_to
 from eigenbench.bench.records.sealed_json import DamagedFileError, write_sealed
 from eigenbench.datasets.errors import DatasetError
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Container
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
 from eigenbench.bench.components import Component, is_randomized, make_importable
 from eigenbench.bench.records.runs import NO_CLASSIFIER
@@ -29,16 +28,13 @@ from eigenbench.bench.suites.steps import (
     with_params,
 )
 from eigenbench.datasets.splits import holdout_split
+from eigenbench.datasets.strict_model import StrictModel
 
 #: What a run's key does not depend on: where code is, and how long it may take.
 _NOT_IN_KEY = {"components", "pictured_seed", "protocol_folder", "time_limit"}
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Classifier(_Model):
+class Classifier(StrictModel):
     """A classifier with its parameters and what a search varies of them."""
 
     component: str
@@ -51,7 +47,7 @@ class Classifier(_Model):
         return Step(component=self.component, params=self.params)
 
 
-class Validation(_Model):
+class Validation(StrictModel):
     """The share of the training rows that a search scores on, the metric that it chooses by, its candidates.
 
     Without ``n_points`` the candidates are all points of the grids.
@@ -80,7 +76,7 @@ def search_rows(
     return fit, validation
 
 
-class JobSpec(_Model):
+class JobSpec(StrictModel):
     """One method of an experiment, and the classifiers that a job trains on it.
 
     ``split_drawn`` says whether the seed draws training and test rows, ``train_rows`` or ``classes`` how many
@@ -145,8 +141,19 @@ class JobSpec(_Model):
         """Return what determines the runs of one classifier, or, for that of none, of a protocol."""
         chosen = {} if classifier == NO_CLASSIFIER else {classifier: self.classifiers[classifier]}
         narrowed = self.model_copy(update={"classifiers": chosen})
-        used = named_components(narrowed, self.components)
-        return narrowed.model_copy(update={"components": {name: self.components[name] for name in used}})
+        used = {name: self.components[name] for name in narrowed.named(self.components)}
+        return narrowed.model_copy(update={"components": used})
+
+    @property
+    def naming(self) -> list[Any]:
+        """The values in which names of components stand, as JSON-like data."""
+        content = self.model_dump(mode="json", include={"steps", "grid", "classifiers", "settings"})
+        return [*content.pop("classifiers").values(), *content.values()]
+
+    def named(self, known: Iterable[str]) -> list[str]:
+        """Return the names of components, of some that are known, that stand in the specification."""
+        text = json.dumps(self.naming)
+        return sorted(name for name in known if f'"{name}"' in text)
 
     @property
     def as_json(self) -> str:
@@ -231,26 +238,6 @@ class Point(NamedTuple):
 
     embedding: int
     params: Params
-
-
-def named_components(spec: JobSpec, known: Container[str]) -> list[str]:
-    """Return the names of components that stand anywhere in steps, grids, classifiers and settings."""
-    found: set[str] = set()
-
-    def visit(value: Any) -> None:
-        if isinstance(value, str):
-            if value in known:
-                found.add(value)
-        elif isinstance(value, dict):
-            visit(list(value.items()))
-        elif isinstance(value, list | tuple):
-            for item in value:
-                visit(item)
-
-    content = spec.model_dump(mode="json", include={"steps", "grid", "classifiers", "settings"})
-    content["classifiers"] = list(content["classifiers"].values())
-    visit(list(content.values()))
-    return sorted(found)
 
 
 def content_key(content: Any, length: int = 16) -> str:

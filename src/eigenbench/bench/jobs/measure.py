@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from eigenbench.bench.jobs.job_context import JobContext
+from eigenbench.bench.jobs.job_context import JobContext, finite_metrics, now, write_run_record
 from eigenbench.bench.jobs.pipelines import build_pipeline
-from eigenbench.bench.jobs.record_run import finite_metrics, now, write_run_record
 from eigenbench.bench.jobs.supervision import Report
 from eigenbench.bench.protocols.base import Trial, settings_class
 from eigenbench.bench.records.record import read_record

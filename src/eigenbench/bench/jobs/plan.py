@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from eigenbench.bench.components import Component, folder_of
-from eigenbench.bench.jobs.job_spec import Classifier, JobSpec, Validation, named_components
+from eigenbench.bench.components import folder_of
+from eigenbench.bench.jobs.job_spec import Classifier, JobSpec, Validation
 from eigenbench.bench.protocols.available import find_protocol
 from eigenbench.bench.records.runs import NO_CLASSIFIER, Run, run_files
 from eigenbench.bench.registry import COMPONENTS, NAMES, find_component
@@ -66,9 +66,19 @@ class MethodPlan:
     exclusive: bool = False
 
     @property
+    def experiment(self) -> str:
+        """Folder of its experiment, below the results folder."""
+        return f"{self.spec.suite}/{self.spec.experiment}"
+
+    @property
     def folder(self) -> str:
         """Folder of its files, below the results folder."""
-        return f"{self.spec.suite}/{self.spec.experiment}/{self.spec.method}"
+        return f"{self.experiment}/{self.spec.method}"
+
+    @property
+    def verb(self) -> str:
+        """The module that makes its runs."""
+        return "measure" if self.spec.protocol else "train"
 
     @property
     def classifiers(self) -> tuple[str, ...]:
@@ -208,17 +218,12 @@ def _methods(
             steps=method.steps,
             grid=method.grid,
             classifiers={
-                key: Classifier(component=item.component, params=item.params, grid=item.grid)
+                key: Classifier(**item.model_dump(exclude={"methods"}))
                 for key, item in experiment.classifiers_of(method_name).items()
             },
             validation=None
             if protocol
-            else Validation(
-                fraction=validation.fraction,
-                metric=validation.metric,
-                higher_is_better=validation.higher_is_better,
-                n_points=validation.n_points,
-            ),
+            else Validation(**validation.model_dump(), higher_is_better=validation.higher_is_better),
             permute_labels=experiment.permute_labels,
             propensity=experiment.propensity.model_dump() if validation.multilabel and not protocol else None,
             protocol=protocol.module if protocol else None,
@@ -227,10 +232,13 @@ def _methods(
             time_limit=suite.time_limit_of(name),
             pictured_seed=0 if protocol else seeds[0],
         )
-        spec = spec.model_copy(update={"components": _components_of(spec, suite.folder)})
-        for dataset in spec.datasets:
-            if catalogue.entry(dataset).partitioned:
-                _check_partitioned(spec, dataset)
+        # Registered components count wherever their names stand, others where a step or a classifier has one.
+        named = spec.named({*COMPONENTS, *_written_like_steps(spec.naming)})
+        components = {component: find_component(component, suite.folder) for component in named}
+        spec = spec.model_copy(update={"components": components})
+        partitioned = [dataset for dataset in spec.datasets if catalogue.entry(dataset).partitioned]
+        if partitioned:
+            _check_partitioned(spec, partitioned[0])
         exclusive = protocol is not None and protocol.settings().exclusive
         rows = rows_of_a_run(spec, entry)
         values = settings.work(rows, entry.expect.features) if settings else None
@@ -256,16 +264,6 @@ def _check_partitioned(spec: JobSpec, dataset: str) -> None:
             f"suite {spec.suite}: experiments.{spec.experiment}.methods.{spec.method}: {reason}, and the"
             f" rows of {dataset} stay in partitions"
         )
-
-
-def _components_of(spec: JobSpec, folder: Path | None) -> dict[str, Component]:
-    """Return where every component is that a method names, by name; ``folder`` may have modules of them.
-
-    Registered ones count wherever their names stand, as in settings; others where a step, a classifier or a
-    parameter written like a step names them.
-    """
-    known = {*COMPONENTS, *_written_like_steps(spec.model_dump(mode="json"))}
-    return {name: find_component(name, folder) for name in named_components(spec, known)}
 
 
 def _written_like_steps(value: Any) -> Iterator[str]:

@@ -17,37 +17,19 @@ _PACK_SECONDS = 20
 
 @dataclass(frozen=True)
 class SharedJob:
-    """A job that makes several runs of an experiment: a rule of the workflow, ``name``, without wildcards.
-
-    It runs ``methods``, each with all its classifiers, with ``seeds``.
-    """
+    """A job that makes all runs of methods of an experiment with some seeds: a rule without wildcards."""
 
     name: str
     methods: tuple[MethodPlan, ...]
     seeds: tuple[int, ...]
 
     @property
-    def verb(self) -> str:
-        """The module that the job runs."""
-        return _verb(self.methods[0])
-
-    @property
-    def experiment(self) -> str:
-        """The folder of the experiment below that of the results."""
-        spec = self.methods[0].spec
-        return f"{spec.suite}/{spec.experiment}"
-
-    @property
-    def log(self) -> str:
-        """The log of the job."""
-        return f"logs/{self.experiment}/{self.name}.log"
-
-    @property
     def message(self) -> str:
         """The description of the job, for those who watch it."""
+        first = self.methods[0]
         names = ", ".join(method.spec.method for method in self.methods)
-        seed = f", seed {self.seeds[0]}" if self.seeds != self.methods[0].seeds else ""
-        return f"{self.verb} {self.experiment}: {names}{seed}"
+        seed = f", seed {self.seeds[0]}" if self.seeds != first.seeds else ""
+        return f"{first.verb} {first.experiment}: {names}{seed}"
 
     @property
     def seconds(self) -> float:
@@ -59,33 +41,22 @@ class SharedJob:
         """The outputs, below the folder of the results."""
         return [file for method in self.methods for file in method.files(self.seeds)]
 
-    @property
-    def reports(self) -> list[str]:
-        """The sealed files among the outputs."""
-        return [file for file in self.files if file.endswith(".json")]
-
-
-def in_rule(name: str) -> str:
-    """Return a name as it stands in that of a rule."""
-    return re.sub(r"\W", "_", name)
-
 
 def shared_jobs(methods: Iterable[MethodPlan], rules: Iterable[str] = ()) -> list[SharedJob]:
     """Share the runs of methods out among jobs; methods whose fits are jobs of their own are left out.
 
     ``rules`` are names of other rules, which no job gets.
     """
-    experiments: dict[tuple[str, str], list[MethodPlan]] = {}
+    experiments: dict[str, list[MethodPlan]] = {}
     for method in (method for method in methods if method.shares_jobs):
-        experiments.setdefault((method.spec.suite, method.spec.experiment), []).append(method)
+        experiments.setdefault(method.experiment, []).append(method)
     taken = set(rules)
     jobs: list[SharedJob] = []
-    for found in experiments.values():
+    for experiment, found in experiments.items():
+        first = re.sub(r"\W", "_", f"{found[0].verb}_{experiment}")
+        names = itertools.chain([first], (f"{first}_{number}" for number in itertools.count(2)))
         for seeds, pack in _packed(found):
-            spec = pack[0].spec
-            first = in_rule(f"{_verb(pack[0])}_{spec.suite}/{spec.experiment}")
-            numbered = (f"{first}_{number}" for number in itertools.count(2))
-            name = next(name for name in itertools.chain([first], numbered) if name not in taken)
+            name = next(name for name in names if name not in taken)
             taken.add(name)
             jobs.append(SharedJob(name, tuple(pack), seeds))
     return jobs
@@ -111,17 +82,13 @@ def current_code(plan: SuitePlan) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {run.key: set() for run in plan.runs}
     packs = [job.methods for job in shared_jobs(plan.methods)]
     for methods in [*packs, *((method,) for method in plan.methods)]:
-        code = job_code(_verb(methods[0]), *(method.spec for method in methods))
+        code = job_code(methods[0].verb, *(method.spec for method in methods))
         for run in (run for method in methods for run in method.runs):
             found[run.key].add(code)
     for method in (method for method in plan.methods if not method.spec.protocol):
         for run in method.runs:
             found[run.key].add(job_code("train", method.spec.of_run(run.classifier)))
     return found
-
-
-def _verb(method: MethodPlan) -> str:
-    return "measure" if method.spec.protocol else "train"
 
 
 def _packed(methods: Iterable[MethodPlan]) -> list[tuple[tuple[int, ...], list[MethodPlan]]]:

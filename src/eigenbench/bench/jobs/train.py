@@ -20,11 +20,10 @@ from sklearn.pipeline import make_pipeline
 
 from eigenbench.atomic_files import replacing_file
 from eigenbench.bench.components import takes_feature_map
-from eigenbench.bench.jobs.job_context import JobContext
+from eigenbench.bench.exhibits import pictures
+from eigenbench.bench.jobs.job_context import JobContext, finite_metrics, now, write_run_record
 from eigenbench.bench.jobs.job_spec import JobSpec
-from eigenbench.bench.jobs.pictures import pictures
 from eigenbench.bench.jobs.pipelines import build, first_rows, fit_features, learns_from_labels, transform
-from eigenbench.bench.jobs.record_run import finite_metrics, now, write_run_record
 from eigenbench.bench.jobs.scoring import score_run
 from eigenbench.bench.jobs.supervision import Report, machine_fault
 from eigenbench.bench.records.runs import TRAINED_FILES

@@ -23,8 +23,10 @@ from eigenbench.bench.suites.suite import Config, SuiteError
 from eigenbench.bench.suites.suite_file import load_suite, suite_files, validate_config
 from eigenbench.datasets.catalogue import load_catalogue, load_with_own, own_catalogue
 
-#: The jobs of a group that share a cluster job, as the profiles say by ``group-components``.
-_SHARING = {"prepare": 8, "method": 4}
+#: The datasets that are prepared in one cluster job, and the jobs of small methods that share one, as the
+#: profiles say by ``group-components``.
+_PREPARED_TOGETHER = 8
+RUN_TOGETHER = 4
 
 #: Memory to prepare a dataset at least, in MB.
 _PREPARE_MB = 2000
@@ -214,19 +216,11 @@ class Workflow:
         suffixes = (".json", "") if self.stored_by else (".json",)
         return [f"{self.data}/prepared/{name}{suffix}" for suffix in suffixes for name in spec.datasets]
 
-    def prepared_data(self, w: Any) -> list[str]:
-        """Return the prepared data of a job on a large method."""
-        return self.prepared(self.spec(w.folder))
-
     # Cluster jobs that several jobs share
 
     def prepared_together(self, w: Any) -> int:
         """Return how many datasets are prepared in one cluster job; 0 for one that needs much memory."""
-        return _SHARING["prepare"] if self.prepare_mem_mb(w.dataset) == _PREPARE_MB else 0
-
-    def run_together(self, w: Any) -> int:
-        """Return how many jobs of small methods share a cluster job."""
-        return _SHARING["method"]
+        return _PREPARED_TOGETHER if self.prepare_mem_mb(w.dataset) == _PREPARE_MB else 0
 
     # Parameters by which Snakemake sees that a job has to run again
 

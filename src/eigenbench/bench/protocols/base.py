@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from eigenbench.bench.exhibits import Exhibit
+from eigenbench.datasets.strict_model import StrictModel
 
 T = TypeVar("T")
 #: A list in a suite file; its items have exactly the type T.
@@ -20,7 +21,13 @@ Sizes = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False, m
 ImageSize = Annotated[tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]], Field(strict=False)]
 
 
-class ProtocolSettings(BaseModel):
+class SettingsModel(StrictModel):
+    """Base of what a suite file holds: strict types, finite numbers, no unknown keys."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+
+class ProtocolSettings(SettingsModel):
     """The ``settings`` of an experiment in a suite file; every protocol has its own keys.
 
     Attributes
@@ -36,8 +43,6 @@ class ProtocolSettings(BaseModel):
     takes_sizes : bool
         Whether ``train_rows`` and ``classes`` of an experiment become settings, for all sizes in one run.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     headline: ClassVar[str]
     exclusive: ClassVar[bool] = False
@@ -90,7 +95,7 @@ class ClassifierSettings(ProtocolSettings):
     """Settings of a protocol that trains a classifier, which makes its features block by block."""
 
     classifier: Literal["CalibratedLeastSquares", "SecondOrderLogistic"] = "CalibratedLeastSquares"
-    params: dict[str, Any] = Field(default_factory=dict)
+    params: dict[str, Any] = {}
 
     def components(self) -> tuple[tuple[str, dict[str, Any]], ...]:
         """Return the classifier."""

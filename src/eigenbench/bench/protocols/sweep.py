@@ -33,7 +33,7 @@ class SweepSettings(ClassifierSettings):
 
     headline: ClassVar[str] = "validation_error"
 
-    values: dict[str, Several[float]] = Field(default_factory=dict)
+    values: dict[str, Several[float]] = {}
     sizes: Several[int] = ()
     axis: str = Field(default="value", pattern=r"^[a-z]+(_[a-z]+)*$")
     unit: float = Field(default=1.0, gt=0)

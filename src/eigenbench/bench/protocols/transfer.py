@@ -10,12 +10,17 @@ import numpy as np
 
 from eigenbench.bench.exhibits import Histogram, Images, Scatter, rounded
 from eigenbench.bench.protocols.base import Outcome, Trial
-from eigenbench.bench.protocols.transfer_settings import TransferSettings
+from eigenbench.bench.protocols.transfer_tasks import (
+    Task,
+    TransferSettings,
+    choose_on_held_out_classes,
+    draw_tasks,
+    one_example_error,
+)
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
-    from eigenbench.bench.protocols.transfer_tasks import Task
     from eigenbench.methods.embeddings.constraints.margin_risk import PairDistances
 
 #: Only the method with this seed leaves its pictures: those of every draw would fill the records.
@@ -39,9 +44,6 @@ def measure(trial: Trial) -> Outcome:
     classes that were held out for it; ``chosen_inverted``, ``chosen_smoothing`` and ``chosen_copies`` where
     the treatment of the images was chosen too.
     """
-    from eigenbench.bench.protocols.transfer_tasks import (
-        one_example_error,
-    )
     from eigenbench.methods.embeddings.constraints.margin_risk import PairDistances
 
     settings: TransferSettings = trial.settings
@@ -85,8 +87,6 @@ def measure(trial: Trial) -> Outcome:
 
 def _choose(trial: Trial) -> tuple[Task, Task, Pipeline, dict[str, float], float | None]:
     """Draw the tasks, and choose parameters and treatment of the images on held-out source classes."""
-    from eigenbench.bench.protocols.transfer_tasks import choose_on_held_out_classes, draw_tasks
-
     settings: TransferSettings = trial.settings
     best: tuple[Task, Task, Pipeline, dict[str, float], float | None] | None = None
     for treatment in settings.treatments or (None,):

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from eigenbench.bench.exhibits import Exhibit
 from eigenbench.bench.records.sealed_json import (
@@ -16,18 +16,14 @@ from eigenbench.bench.records.sealed_json import (
     seal_matches,
     write_sealed,
 )
-from eigenbench.datasets.strict_model import printable
+from eigenbench.datasets.strict_model import StrictModel, printable
 
 SCHEMA_VERSION: Final = 2
 
 Status = Literal["ok", "failed", "not_run"]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Failure(_Model):
+class Failure(StrictModel):
     """Reason for a run without metrics."""
 
     stage: str
@@ -36,7 +32,7 @@ class Failure(_Model):
     log: str | None = None
 
 
-class Candidate(_Model):
+class Candidate(StrictModel):
     """One point of a hyperparameter search, scored on validation data."""
 
     params: dict[str, Any]
@@ -44,7 +40,7 @@ class Candidate(_Model):
     score: float | None = None
 
 
-class Search(_Model):
+class Search(StrictModel):
     """A hyperparameter search: its candidates, and the one that was refitted on all training data."""
 
     metric: str
@@ -52,7 +48,7 @@ class Search(_Model):
     selected: int | None = None
 
 
-class DatasetInfo(_Model):
+class DatasetInfo(StrictModel):
     """Data that the run was fitted and tested on."""
 
     name: str
@@ -66,14 +62,14 @@ class DatasetInfo(_Model):
     licence: str
 
 
-class FileInfo(_Model):
+class FileInfo(StrictModel):
     """A file beside the record."""
 
     sha256: str
     bytes: int
 
 
-class ModelInfo(_Model):
+class ModelInfo(StrictModel):
     """The fitted pipeline, from raw inputs to labels, in skops form."""
 
     path: str
@@ -83,14 +79,14 @@ class ModelInfo(_Model):
     n_features: int
 
 
-class Confusion(_Model):
+class Confusion(StrictModel):
     """Counts of test examples, rows true and columns predicted."""
 
     labels: list[str]
     matrix: list[list[int]]
 
 
-class Environment(_Model):
+class Environment(StrictModel):
     """Origin of the numbers: code, versions, machine.
 
     ``gemm_gflops`` is the machine's rate of float32 matrix products with these threads, in 10^9 operations a
@@ -110,7 +106,7 @@ class Environment(_Model):
     code_hash: str
 
 
-class Record(_Model):
+class Record(StrictModel):
     """One run: suite × dataset × method × classifier × seed.
 
     - ``run_key``: 16 hexadecimal digits: SHA-256 of everything that determines the result.

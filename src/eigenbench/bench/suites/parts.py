@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from eigenbench.bench.protocols.base import Several
+from eigenbench.bench.protocols.base import SettingsModel, Several
 from eigenbench.bench.records.runs import RECEIPTS, RESULT_FILES
 from eigenbench.bench.records.sealed_json import REFUSED
 from eigenbench.bench.registry import COMPONENTS, NAMES, find_component, near_match, sklearn_estimators
@@ -85,10 +85,8 @@ MULTICLASS_METRICS = ("error", "log_loss", "brier", "balanced_error")
 REGRESSION_METRICS = {"rmse": False, "mae": False, "r2": True}
 
 
-class SuiteModel(BaseModel):
-    """Base of what a suite file holds: strict types, finite numbers, no unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+class SuiteModel(SettingsModel):
+    """Base of the parts of a suite file, whose keys are known by `_validate`."""
 
 
 def _parse_step(value: Any) -> Any:

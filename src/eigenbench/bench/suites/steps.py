@@ -8,7 +8,7 @@ import random
 from collections.abc import Container, Iterator
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from eigenbench.datasets.strict_model import StrictModel
 
 Params = dict[str, Any]
 
@@ -19,10 +19,8 @@ MAX_EMBEDDINGS = 8
 Role = Literal["step", "classifier"]
 
 
-class Step(BaseModel):
+class Step(StrictModel):
     """One estimator of a pipeline: the name of a component and its parameters."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     component: str
     params: Params = {}

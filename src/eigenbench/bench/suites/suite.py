@@ -102,17 +102,17 @@ class ExperimentSpec(SuiteModel):
 
     dataset: Identifier
     n_features: Annotated[int, Field(ge=6)] | None = None
-    grids: dict[str, Grid] = Field(default={})
+    grids: dict[str, Grid] = {}
     title: str | None = None
     train_rows: RunSizes = ()
     classes: RunSizes = ()
     protocol: str | None = None
     settings: Params = Field(default={}, validate_default=True)
     methods: Named[MethodSpec] = Field(min_length=1)
-    classifiers: Named[ClassifierSpec] = Field(default={})
+    classifiers: Named[ClassifierSpec] = {}
     seeds: Seeds = (0,)
     permute_labels: bool = False
-    silence: dict[CheckCode, Annotated[str, Field(min_length=1)]] = Field(default={})
+    silence: dict[CheckCode, Annotated[str, Field(min_length=1)]] = {}
     validation: ValidationSpec = ValidationSpec()
     propensity: PropensitySpec = PropensitySpec()
     time_limit: Seconds | None = None
