@@ -21,7 +21,7 @@ from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.registry import COMPONENTS, near_match, offered_components
 from eigenbench.bench.suites.recipes import RECIPES
 from eigenbench.bench.suites.suite import SuiteError
-from eigenbench.bench.suites.suite_file import load_suite, rule_names, suite_files
+from eigenbench.bench.suites.suite_file import RULE_NAMES, load_suite, suite_files
 from eigenbench.datasets.catalogue import Catalogue, load_with_own
 from eigenbench.datasets.errors import DatasetError
 from eigenbench.own_data.command import compare
@@ -77,7 +77,7 @@ def _snakemake_arguments(arguments: list[str]) -> list[str]:
         raise SuiteError(f"suites of one folder can run together, not of {', '.join(sorted(folders))}")
     folder = next(iter([*folders, *given]), None)
     named = [Path(target).stem if Path(target) in paths else target for target in targets]
-    suites = [target for target in named if "/" not in target and target not in rule_names()]
+    suites = [target for target in named if "/" not in target and target not in RULE_NAMES]
     for suite in suites if not any(item.startswith("--configfile") for item in options) else ():
         _suite_path(suite, Path(folder) if folder else None)
     if folder is None or not suites:

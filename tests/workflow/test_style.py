@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from eigenbench.bench.suites.suite_file import RULE_NAMES
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.workflow
@@ -27,6 +29,13 @@ def test_snakefmt_is_clean():
     command = [sys.executable, "-m", "snakefmt", "--check", "Snakefile", "workflow"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_no_suite_can_have_the_name_of_a_rule():
+    files = [REPOSITORY / "Snakefile", *REPOSITORY.glob("workflow/rules/*.smk")]
+    rule = re.compile(r"^ *(?:rule|checkpoint|use rule \w+ as) +(\w+)", re.MULTILINE)
+    found = {name for file in files for name in rule.findall(file.read_text())}
+    assert found | {"all", "paper"} == RULE_NAMES
 
 
 def test_only_what_snakemake_documents_is_used():

@@ -35,7 +35,11 @@ for shared in BENCH.shared_jobs:
                 shared.methods[0].verb, *(method.spec for method in shared.methods)
             ),
             replaces=lambda w, shared=shared: BENCH.states.of(
-                *(f"{RESULTS}/{file}" for file in shared.files if file.endswith(".json"))
+                *(
+                    f"{RESULTS}/{file}"
+                    for file in shared.files
+                    if file.endswith(".json")
+                )
             ),
             seeds=lambda w, shared=shared: list(shared.seeds),
         message:

@@ -5,14 +5,12 @@ What a component can do is read from its class, or from an instance where tags o
 
 from __future__ import annotations
 
-import ast
 import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -64,11 +62,6 @@ class Component:
         """The first line of the class's docstring; code that is the user's or a package's is not imported."""
         if self.own:
             return f"from {self.module}"
-        spec = find_spec(self.module) if self.module.startswith("eigenbench.") else None
-        if spec is not None and spec.origin is not None:
-            for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
-                if isinstance(node, ast.ClassDef) and node.name == self.name:
-                    return (ast.get_docstring(node) or "").partition("\n")[0]
         try:
             return (self.load().__doc__ or "").strip().partition("\n")[0]
         except MissingExtraError:

@@ -136,6 +136,18 @@ def near_match(name: str, known: list[str]) -> str:
     return f" Did you mean {folded[close[0]]!r}?" if close else ""
 
 
+def why_not_imported(module: str, folder: Path | None, error: Exception) -> str:
+    """Return why a module of the user's own cannot be imported, perhaps beside a suite, and a remedy."""
+    top = module.partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or error.name != top:
+        return f"importing {module} fails: {type(error).__name__}: {error}"
+    if folder is None:
+        return f"there is no module {top!r}: install its package."
+    close = near_match(top, [path.stem for path in folder.glob("*.py")])
+    beside = f"or put {top}.py or a folder {top} into {folder}"
+    return f"there is no module {top!r}: install its package, {beside}.{close}"
+
+
 @cache
 def _unregistered(name: str) -> Component | None:
     if _IMPORT_PATH.fullmatch(name):

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenbench.atomic_files import replacing_file
-from eigenbench.bench.suites.suite_file import rule_names
+from eigenbench.bench.suites.suite_file import RULE_NAMES
 from eigenbench.datasets.catalogue import OWN_CATALOGUE, load_catalogue
 from eigenbench.datasets.errors import DatasetError
 
@@ -91,7 +91,7 @@ def _check_name(kind: Kind, name: str, module: str, folder: Path) -> None:
     plain = r"[A-Za-z][A-Za-z0-9_]*" if kind is Kind.METHOD else r"[a-z][a-z0-9_]*"
     if not re.fullmatch(plain, name) or len(name) > 40 or keyword.iskeyword(module):
         raise SkeletonError(f"{name!r} is no name: use up to 40 small letters, digits and underscores")
-    if kind is Kind.SUITE and module in (*rule_names(), Path(OWN_CATALOGUE).stem):
+    if kind is Kind.SUITE and module in (*RULE_NAMES, Path(OWN_CATALOGUE).stem):
         raise SkeletonError(f"{name!r} has a meaning of its own: choose another name")
     importable = kind in (Kind.METHOD, Kind.PROTOCOL)
     if importable and not (folder / f"{module}.py").exists() and find_spec(module) is not None:

@@ -156,7 +156,7 @@ SCALER, NEAREST = "StandardScaler", 'component: "NAME:Nearest"'
             'component: "NAME_bad:Nearest"',
             "importing NAME_bad fails: ModuleNotFoundError",
         ),
-        (SCALER, '"no_such:Thing"', "no module 'no_such': install its package or put no_such.py"),
+        (SCALER, '"no_such:Thing"', "no module 'no_such': install its package, or put no_such.py"),
         (SCALER, '"NAME:Unfinished"', "it has no method 'fit', which a step of a pipeline"),
         (SCALER, '"NAME:Broken"', "transform returns the shape (20,), not (120, features)"),
         (SCALER, '"NAME:Failing"', "it fails: RuntimeError: not today"),
@@ -314,9 +314,17 @@ def test_a_protocol_beside_a_suite_is_planned_and_its_code_counts(parts):
 @pytest.mark.parametrize(
     ("protocol", "code", "words"),
     [
-        ("no_such:measure", "", "there is no module 'no_such': install its package, or put no_such.py into"),
-        ("NAME:measure", "import no_such_package", "importing it fails: No module named 'no_such_package'"),
-        ("NAME:measure", "1 / 0", "importing it fails: ZeroDivisionError"),
+        (
+            "no_such:measure",
+            "",
+            "there is no module 'no_such': install its package, or put no_such.py or a folder",
+        ),
+        (
+            "NAME:measure",
+            "import no_such_package",
+            "importing NAME fails: ModuleNotFoundError: No module named 'no_such_package'",
+        ),
+        ("NAME:measure", "1 / 0", "importing NAME fails: ZeroDivisionError"),
         ("NAME:measure", "def measure(trial): pass", "must define one class derived from ProtocolSettings"),
         ("NAME:measure", PROTOCOL.split("def measure")[0], "defines no function 'measure(trial)'"),
         ("NAME:metrics", PROTOCOL, "unknown protocol"),

@@ -10,7 +10,7 @@ from typing import Any
 
 from eigenbench.bench.components import folder_of, make_importable
 from eigenbench.bench.protocols.base import ProtocolSettings, settings_class
-from eigenbench.bench.registry import near_match
+from eigenbench.bench.registry import why_not_imported
 
 
 @dataclass(frozen=True)
@@ -82,17 +82,8 @@ def find_protocol(name: str, folder: Path | None = None) -> Protocol:
         make_importable(place)
     try:
         module = found.load()
-    except ModuleNotFoundError as error:
-        top = found.module.partition(".")[0]
-        if error.name != top:
-            raise ValueError(f"{name}: importing it fails: {error}") from error
-        beside = "" if folder is None else f", or put {top}.py into {folder}"
-        close = near_match(top, [] if folder is None else [path.stem for path in folder.glob("*.py")])
-        raise ValueError(
-            f"{name}: there is no module {top!r}: install its package{beside}.{close}"
-        ) from error
     except Exception as error:
-        raise ValueError(f"{name}: importing it fails: {type(error).__name__}: {error}") from error
+        raise ValueError(f"{name}: {why_not_imported(found.module, folder, error)}") from error
     settings_class(module)
     if not callable(getattr(module, "measure", None)):
         raise ValueError(f"{name}: its module defines no function 'measure(trial)'")

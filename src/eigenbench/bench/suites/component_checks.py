@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenbench.bench.components import Component, MissingExtraError
-from eigenbench.bench.registry import NAMES, find_component, near_match
+from eigenbench.bench.registry import NAMES, find_component, near_match, why_not_imported
 from eigenbench.bench.suites.steps import Role, as_step, nested_steps, step_names
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite, SuiteError
 
@@ -192,18 +192,13 @@ def _try_once(cls: type, role: Role, params: str) -> None:
 
 def _not_loaded(component: Component, folder: Path | None, error: Exception) -> str:
     """Return why a class could not be imported, and what to do."""
-    top = component.module.partition(".")[0]
     if not _is_from_its_folder(component):
         return _hidden(component)
-    if isinstance(error, ModuleNotFoundError) and error.name == top:
-        beside = "" if folder is None else f" or put {top}.py, or a folder {top}, into {folder}"
-        close = near_match(top, [] if folder is None else [path.stem for path in folder.glob("*.py")])
-        return f"there is no module {top!r}: install its package{beside}.{close}"
     if isinstance(error, AttributeError) and component.attribute in str(error):
         module, name = component.module, component.attribute
         classes = [key for key, value in vars(sys.modules[module]).items() if isinstance(value, type)]
         return f"the module {module} has no {name!r}: name a class of its own.{near_match(name, classes)}"
-    return f"importing {component.module} fails: {type(error).__name__}: {error}"
+    return why_not_imported(component.module, folder, error)
 
 
 def check_role(cls: Any, role: Role | None) -> None:

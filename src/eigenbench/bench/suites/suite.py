@@ -6,7 +6,6 @@ before any work starts.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -387,30 +386,3 @@ class Suite(SuiteModel):
         """Return the most seconds that a run of an experiment may take; None for no limit."""
         spec = self.experiments[experiment]
         return spec.time_limit if "time_limit" in spec.model_fields_set else self.time_limit
-
-
-def _with_home(folder: str) -> str:
-    found = os.path.expanduser(folder)  # noqa: PTH111 - a relative path with a dot before it keeps it
-    if found.startswith("~"):
-        raise ValueError(f"there is no home folder {folder.split('/')[0]}: write the whole path")
-    return found
-
-
-#: A path whose ``~`` stands for the user's home.
-ConfiguredFolder = Annotated[str, AfterValidator(_with_home)]
-
-
-class Config(SuiteModel):
-    """``config/config.yaml``: what runs when no target is named, and where things go.
-
-    ``suites_dir`` is the folder of suite files, by default ``config/suites`` beside the Snakefile.
-    ``max_runtime`` is the time that a cluster job may ask for, in minutes; by default the limit of the SLURM
-    partition, if there is one.
-    """
-
-    suites: Several[Identifier] = ("quick",)
-    suites_dir: ConfiguredFolder | None = None
-    data_dir: ConfiguredFolder = "data"
-    results_dir: ConfiguredFolder = "results"
-    reports_dir: ConfiguredFolder = "reports"
-    max_runtime: Annotated[int, Field(ge=1)] | None = None

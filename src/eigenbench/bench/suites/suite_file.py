@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
+from eigenbench.bench.protocols.base import Several
 from eigenbench.bench.records.runs import REPORT_FILES
 from eigenbench.bench.registry import near_match
-from eigenbench.bench.suites.parts import SuiteModel
+from eigenbench.bench.suites.parts import Identifier, SuiteModel
 from eigenbench.bench.suites.steps import Step
-from eigenbench.bench.suites.suite import Config, SettingsError, Suite, SuiteError
+from eigenbench.bench.suites.suite import SettingsError, Suite, SuiteError
 from eigenbench.datasets.catalogue import OWN_CATALOGUE, Catalogue, load_catalogue, load_with_own
 from eigenbench.datasets.plain_yaml import PlainYamlError, read_yaml
 from eigenbench.datasets.strict_model import printable
@@ -26,20 +27,40 @@ _MAX_ERRORS = 20
 #: The file of BibTeX entries in a folder of suites.
 REFERENCES = "references.bib"
 
+#: The names of the workflow's rules, which no suite can have: each suite is a rule, too.
+RULE_NAMES = frozenset(("all", "paper", "download", "prepare", "train", "measure", "report", "track"))
+
+
+def _with_home(folder: str) -> str:
+    found = os.path.expanduser(folder)  # noqa: PTH111 - a relative path with a dot before it keeps it
+    if found.startswith("~"):
+        raise ValueError(f"there is no home folder {folder.split('/')[0]}: write the whole path")
+    return found
+
+
+#: A path whose ``~`` stands for the user's home.
+ConfiguredFolder = Annotated[str, AfterValidator(_with_home)]
+
+
+class Config(SuiteModel):
+    """``config/config.yaml``: what runs when no target is named, and where things go.
+
+    ``suites_dir`` is the folder of suite files, by default ``config/suites`` beside the Snakefile.
+    ``max_runtime`` is the time that a cluster job may ask for, in minutes; by default the limit of the SLURM
+    partition, if there is one.
+    """
+
+    suites: Several[Identifier] = ("quick",)
+    suites_dir: ConfiguredFolder | None = None
+    data_dir: ConfiguredFolder = "data"
+    results_dir: ConfiguredFolder = "results"
+    reports_dir: ConfiguredFolder = "reports"
+    max_runtime: Annotated[int, Field(ge=1)] | None = None
+
 
 def suite_files(folder: Path) -> list[Path]:
     """Return the suite files of a folder, in which a catalogue of the user's own datasets may stand too."""
     return [path for path in sorted(folder.glob("*.yaml")) if path.name != OWN_CATALOGUE]
-
-
-@cache
-def rule_names() -> frozenset[str]:
-    """Return the names of the workflow's rules, which no suite can have: each suite is a rule, too."""
-    folder = project_folder()
-    files = (folder / "Snakefile", *(folder / "workflow" / "rules").glob("*.smk"))
-    pattern = re.compile(r"^ *(?:rule|checkpoint|use rule \w+ as) +(\w+)", re.MULTILINE)
-    rules = {name for file in files for name in pattern.findall(file.read_text(encoding="utf-8"))}
-    return frozenset({"all", "paper", *rules})
 
 
 def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
@@ -57,7 +78,7 @@ def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
     suite: Suite = _validate(Suite, {"name": path.stem, **content}, path)
     if suite.name != path.stem:
         raise SuiteError(f"{path}: name is {suite.name!r}, but the file's name says {path.stem!r}")
-    if suite.name in rule_names():
+    if suite.name in RULE_NAMES:
         raise SuiteError(f"{path}: name: {suite.name!r} is a rule of the workflow: choose another")
     if suite.name.casefold() in (*REPORT_FILES, "receipts"):
         raise SuiteError(f"{path}: name: {suite.name!r} stands in the folder of reports: choose another")
