@@ -30,8 +30,8 @@ def join(
     It runs on the same splits. A run that fails counts as the worst of its dataset. Afterwards reports/joined
     has a file to send as a contribution.
     """
-    from eigenbench.bench.jobs.supervision import run_stoppable
     from eigenbench.bench.jobs.plan import load_plan
+    from eigenbench.bench.jobs.supervision import run_stoppable
     from eigenbench.bench.records.sealed_json import write_sealed
     from eigenbench.own_data.joined_method import read_method, write_suite
     from eigenbench.own_data.joining import check_data, joined_result, read_reference

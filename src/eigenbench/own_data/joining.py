@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from eigenbench.bench.code_hash import own_code_hash
-from eigenbench.bench.jobs.plan import SuitePlan, plan_suite
 from eigenbench.bench.jobs.job_context import dataset_info, now
+from eigenbench.bench.jobs.plan import SuitePlan, plan_suite
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.comparison.rank_intervals import rank_intervals

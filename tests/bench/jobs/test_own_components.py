@@ -322,9 +322,9 @@ def test_a_protocol_beside_a_suite_is_planned_and_its_code_counts(parts):
         (
             "NAME:measure",
             "import no_such_package",
-            "importing NAME fails: ModuleNotFoundError: No module named 'no_such_package'",
+            "importing NAME_p fails: ModuleNotFoundError: No module named 'no_such_package'",
         ),
-        ("NAME:measure", "1 / 0", "importing NAME fails: ZeroDivisionError"),
+        ("NAME:measure", "1 / 0", "importing NAME_p fails: ZeroDivisionError"),
         ("NAME:measure", "def measure(trial): pass", "must define one class derived from ProtocolSettings"),
         ("NAME:measure", PROTOCOL.split("def measure")[0], "defines no function 'measure(trial)'"),
         ("NAME:metrics", PROTOCOL, "unknown protocol"),

@@ -20,10 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 def download(name: str, data_dir: Path, catalogue: Catalogue, *, progress: bool) -> dict[str, Any]:
-    """Fetch the files of a catalogue entry into ``data_dir``.
-
-    Returns ``status``, ``ok`` or ``not_run``, and the ``failure`` when no source can be reached.
-    """
+    """Fetch the files of a dataset; the status is ``not_run`` where no source can be reached."""
     try:
         manifest = fetch(name, data_dir=data_dir, catalogue=catalogue, progress=progress)
     except DatasetUnavailable as error:
@@ -35,11 +32,7 @@ def download(name: str, data_dir: Path, catalogue: Catalogue, *, progress: bool)
 
 
 def prepare(name: str, data_dir: Path, catalogue: Catalogue, *, progress: bool) -> dict[str, Any]:
-    """Prepare a dataset that was downloaded.
-
-    Returns ``status`` (``not_run`` when it could not be downloaded, ``failed`` for files that are not what
-    the catalogue says), ``failure``, and ``card``, or None.
-    """
+    """Prepare a dataset that was downloaded; ``failed`` for files that are not what the catalogue says."""
     downloaded = read_sealed(data_dir / "raw" / f"{name}.json")
     state = {"dataset": name, "status": downloaded["status"], "failure": downloaded["failure"], "card": None}
     (data_dir / "prepared" / name).mkdir(parents=True, exist_ok=True)

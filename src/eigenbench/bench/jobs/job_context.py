@@ -73,10 +73,7 @@ class JobContext:
         return str(self.options.replaces.get(str(path), ""))
 
     def obstacle(self) -> Report | None:
-        """Return why nothing can be fitted: a dataset or a package that is not there. None if all is there.
-
-        The libraries are imported on the way, so that all fits of the job, which are forked, have them.
-        """
+        """Return why nothing can be fitted, if a dataset or package is not there; import it for all forks."""
         for state in self.datasets.values():
             if state["status"] != "ok":
                 return {"status": state["status"], "failure": state["failure"]}

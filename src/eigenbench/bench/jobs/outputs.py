@@ -88,11 +88,7 @@ class OutputStates:
         return self.stored or any(self.data in path.parents for path in (*self.damaged, *self.missing))
 
     def set_aside(self) -> list[str]:
-        """Rename the damaged files, so that no other command takes them for results; return the messages.
-
-        Of a file that was made from another working folder Snakemake does not know the parameters: it plans
-        to make it again when it is gone.
-        """
+        """Rename the damaged files, so that no other command takes them for results; return the messages."""
         for path in self.damaged:
             path.rename(f"{path}{REFUSED}")
         messages = [reason for reason in self.damaged.values() if reason]
@@ -118,10 +114,7 @@ def _damage(report: Path, content: bytes) -> dict[Path, str]:
 
 
 def check_writable(folders: Mapping[str, str]) -> None:
-    """Make sure that files can be written where a workflow writes, before it does any work.
-
-    ``folders`` are by configuration key; missing ones are created. The OSError names folder, reason and key.
-    """
+    """Create folders, given by configuration key; the OSError for one that is not writable names its key."""
     for key, folder in folders.items():
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)

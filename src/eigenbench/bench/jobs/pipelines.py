@@ -31,8 +31,7 @@ _NOT_IN_PARTITIONS = ("feature_map", "class_weight")
 def build(job: JobSpec, step: Step, seed: int | None) -> Any:
     """Create an unfitted estimator; ``seed`` becomes its ``random_state`` unless the step sets one.
 
-    A parameter written like a step, ``{Name: {parameter: value}}``, is built in the same way, and a list of
-    such steps becomes a pipeline of them; also within a list, as for the parts of a ``FeatureUnion``.
+    Parameters written like steps are built, too, and a list of such steps becomes a pipeline of them.
     """
     params = {name: _built(job, value, seed) for name, value in step.params.items()}
     estimator = job.load(step.component)
@@ -53,10 +52,7 @@ def _built(job: JobSpec, value: Any, seed: int | None) -> Any:
 
 
 def build_pipeline(job: JobSpec, seed: int, last: dict[str, Any]) -> Pipeline:
-    """Create the unfitted pipeline of a job; ``last`` replaces parameters of its last step.
-
-    No steps make a pipeline that passes its input through.
-    """
+    """Create the unfitted pipeline of a job, passthrough without steps; ``last`` changes its last step."""
     if not job.steps:
         return Pipeline([("passthrough", "passthrough")])
     *first, final = job.steps

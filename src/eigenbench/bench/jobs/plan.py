@@ -1,8 +1,7 @@
 """From suite files to runs, and how much of them one job makes.
 
-A rough estimate of the cost of runs decides which share a job, and which have jobs of their own. Nothing
-else, but the time left that is shown, depends on it: results and paths do not. It rests on the suite and
-the catalogue alone, so that the same suite always makes the same jobs.
+A rough estimate of the cost of runs, by suite and catalogue alone, decides which share a job. Results and
+paths do not depend on it.
 """
 
 from __future__ import annotations
@@ -129,10 +128,7 @@ class SuitePlan:
 
     @property
     def imports(self) -> list[str]:
-        """Folders of results that one import covers: a short suite, or an experiment.
-
-        Loading MLflow takes as long as importing dozens of runs; but hours of work show what is done.
-        """
+        """Folders of results that one import into MLflow covers: a short suite, or an experiment."""
         if sum(method.seconds for method in self.methods) < IMPORT_SECONDS:
             return [self.suite.name]
         return [f"{self.suite.name}/{name}" for name in self.suite.experiments]
@@ -282,10 +278,7 @@ def _written_like_steps(value: Any) -> Iterator[str]:
 def granularity_of(
     spec: JobSpec, entry: CatalogueEntry, n_seeds: int, values: int | None = None
 ) -> Granularity:
-    """Return what one job does of a method with all its classifiers.
-
-    ``entry`` is its dataset in the catalogue, ``values`` what one measurement of its protocol works on.
-    """
+    """Return what one job does of a method; ``values`` is what one measurement of its protocol works on."""
     one_seed = seconds_of_seed(spec, entry, values)
     if seconds_of_fit(spec, entry, values) > FIT_SECONDS or one_seed > JOB_SECONDS:
         return "fit"

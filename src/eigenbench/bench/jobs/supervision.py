@@ -53,10 +53,9 @@ class MachineFaultError(RuntimeError):
 class Supervisor:
     """Execution of fits in processes of their own, with so many BLAS and OpenMP threads.
 
-    ``log`` is named in the records of failed runs. A fit that is killed or runs out of memory is recorded as
-    failed at the ``last_attempt``; before, the job fails and the workflow tries again with more memory.
-    ``time_limit`` are the seconds of a fit. A fit ends when ``workflow``, the process that started the job,
-    is no longer its parent; by default, the parent that the job has now.
+    ``log`` is named in the records of failed runs. A fit that is killed or out of memory is recorded at the
+    ``last_attempt``; before, the job fails. ``time_limit`` are the seconds of a fit, and ``workflow`` is the
+    process that the job and its fits end with; by default the parent of the job.
     """
 
     threads: int
@@ -71,14 +70,10 @@ class Supervisor:
         return self.run("measure", lambda: {"gflops": gemm_gflops()}).get("gflops")
 
     def run(self, stage: str, fit: Callable[[], Report]) -> Report:
-        """Fork, call ``fit`` in the child, and return what it returned with the child's peak memory.
+        """Call ``fit`` in a fork; add ``status`` and ``peak_rss_mb`` to the dict for JSON that it returns.
 
-        ``fit`` returns a dict that JSON can hold; an exception makes a failed run. The dict returned here has
-        ``status`` (``ok`` or ``failed``), ``peak_rss_mb``, and what ``fit`` returned, or ``failure`` with the
-        ``stage``.
-
-        Raises a MachineFaultError if the disk is full or failing, or, before the last attempt, the child was
-        killed or out of memory.
+        An exception makes a ``failure`` with the ``stage``. Raises a MachineFaultError if the disk is full or
+        failing, or, before the last attempt, the child was killed or out of memory.
         """
         sys.stdout.flush()
         sys.stderr.flush()
@@ -176,10 +171,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _read_report(reader: int, child: int, time_limit: float | None, workflow: int) -> tuple[bytes, bool]:
-    """Read what the child writes until it closes the pipe, and say whether that was in time.
-
-    The child is ended when it takes too long, or when the workflow has ended.
-    """
+    """Read what the child writes, and say whether it was in time; kill it when the workflow has ended."""
     deadline = time.monotonic() + (float("inf") if time_limit is None else time_limit)
     chunks: list[bytes] = []
     with os.fdopen(reader, "rb", buffering=0) as stream:
@@ -202,9 +194,7 @@ def _read_report(reader: int, child: int, time_limit: float | None, workflow: in
 def gemm_gflops() -> float:
     """Measure how fast this process multiplies float32 matrices, in 10^9 operations a second.
 
-    ``2 n**3`` operations for a product of n x n matrices: the best of three products with n = 2,048, from
-    which size on the rate is that of large Gram matrices, with the threads that BLAS has now. Takes about
-    half a second of processor time.
+    The best of three products with n = 2,048, from which size on the rate is that of large Gram matrices.
     """
     generator = np.random.default_rng(0)
     first, second = generator.standard_normal((2, _GEMM_SIZE, _GEMM_SIZE), dtype=np.float32)
@@ -228,8 +218,7 @@ def end_with_parent(parent: int | None = None, sent: int = signal.SIGKILL) -> No
 def run_stoppable(command: Sequence[str]) -> int:
     """Run a command and return its exit code; a signal interrupts all that it started, a second one kills it.
 
-    Snakemake alone waits for its jobs after SIGTERM, and prints a traceback after a second Ctrl-C. A shell
-    lets the commands that it starts in the background ignore SIGINT; here they heed it.
+    Snakemake alone waits for its jobs after SIGTERM, and prints a traceback after a second Ctrl-C.
     """
 
     def prepare() -> None:

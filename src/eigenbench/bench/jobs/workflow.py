@@ -156,10 +156,7 @@ class Workflow:
 
     @cached_property
     def expected_seconds(self) -> dict[str, float]:
-        """The estimated seconds of a job by the name of its rule, for those who watch.
-
-        A run that is a job of its own counts as the median one: of the configured suites if they have any.
-        """
+        """The estimated seconds of a job by its rule; the median run stands for ``train`` and ``measure``."""
         configured = [method for name in self.config.suites for method in self.plans[name].methods]
         own = [method for method in configured if not method.shares_jobs]
         large = own or [self._methods[folder] for folder in self.large]
@@ -177,10 +174,7 @@ class Workflow:
     # Files
 
     def files_of(self, suites: Iterable[str]) -> list[str]:
-        """Return the states of the datasets of some suites, all files of their runs, and their receipts.
-
-        What reports read is among them: Snakemake does not make again what only up-to-date files need.
-        """
+        """Return the states of the datasets of some suites, all files of their runs, and their receipts."""
         plans = [self.plans[suite] for suite in suites]
         methods = [method for plan in plans for method in plan.methods]
         states = {f"{self.data}/prepared/{name}.json": None for m in methods for name in m.spec.datasets}
