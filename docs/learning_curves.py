@@ -13,6 +13,7 @@ from scipy import stats
 
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
+from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.comparison.learning_curves import (
     ADVANTAGE,
@@ -24,16 +25,22 @@ from eigenbench.comparison.learning_curves import (
     winners,
 )
 from eigenbench.reporting.display_names import dataset_name, method_name
-from eigenbench.reporting.formatting import metric_style, ratio
+from eigenbench.reporting.formatting import metric_style, ratio, split_size
 from eigenbench.reporting.reference_results import records_of_results
 from eigenbench.reporting.reference_verdicts import shipped_plans
+from eigenbench.reporting.replicates import RunGroup
+from eigenbench.reporting.size_curves import mean_curves
 from eigenbench.reproduction.reference import default_reference_folder
 
 PAGE = Path(__file__).resolve().parent / "learning_curves.md"
+PICTURE = PAGE.parent / "images" / "learning-curve.png"
 SUITE = "learning_curves"
 #: The method that the others are compared with, and its rivals on the page.
 METHOD = "gem"
 RIVALS = ("random", "pca_rotated", "fourier")
+#: The methods and the dataset of the picture.
+DRAWN = (METHOD, *RIVALS, "nystroem", "svc")
+DRAWN_ON = "letter"
 #: Seconds to fit features and classifier.
 BUDGETS = (1.0, 10.0, 100.0)
 #: The number of features of the comparison at equal features; others are named.
@@ -367,9 +374,27 @@ def blocks() -> dict[str, str]:
     }
 
 
+def picture() -> bytes:
+    """Draw the errors of some methods against the number of training rows, as a report does."""
+    name, found = "test_error_by_training_rows", {method: [] for method in DRAWN}
+    for record, spec in _records_of("learning_curve"):
+        is_drawn = record.method in DRAWN and record.dataset == DRAWN_ON and _axis(spec.settings) == "rows"
+        if is_drawn and spec.n_features in (None, FEATURES):
+            sizes = {key: split_size(key) for key in record.metrics}
+            curve = [
+                (size, record.metrics[key]) for key, (stem, size) in sizes.items() if stem == "test_error"
+            ]
+            found[record.method].append(record.model_copy(update={"curves": {name: sorted(curve)}}))
+    groups = [RunGroup(method, NO_CLASSIFIER, tuple(of), len(of)) for method, of in found.items()]
+    drawing = mean_curves(groups, name)
+    assert drawing is not None
+    return drawing.png()
+
+
 def main() -> None:
-    """Write the tables into the page."""
+    """Write the tables into the page, and the picture beside it."""
     write_parts(PAGE, blocks())
+    PICTURE.write_bytes(picture())
 
 
 if __name__ == "__main__":

@@ -220,7 +220,8 @@ def sync(
     Runs in the store already are kept. An interrupted import continues.
     """
     from eigenbench.bench.jobs.plan import load_plan
-    from eigenbench.tracking import TrackingError, compare_records, import_records
+    from eigenbench.tracking.addresses import TrackingError
+    from eigenbench.tracking.importer import compare_records, import_records
 
     records: dict[str, list[Path]] = {}
     for path in sorted(results_dir.glob("*/*/*/seed-*/**/record.json")):
@@ -315,7 +316,9 @@ def ui(
     ] = 5000,
     allowed_hosts: Annotated[
         str | None,
-        typer.Option(help="Host names that other machines may use.", show_default="this machine's own"),
+        typer.Option(
+            help="Host names that other machines may use.", show_default="localhost and private addresses"
+        ),
     ] = None,
 ) -> None:
     """Open the MLflow dashboard on the store that the workflow fills."""

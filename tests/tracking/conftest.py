@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 
 from eigenbench.bench.records.record import Record, write_record
 from eigenbench.methods.model_file import save_model
-from eigenbench.tracking import ImportSummary, import_records
+from eigenbench.tracking.importer import ImportSummary, import_records
 from eigenbench.tracking.store import open_store
 
 

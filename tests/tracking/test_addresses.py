@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eigenbench.tracking import TrackingError
 from eigenbench.tracking.__main__ import main
-from eigenbench.tracking.addresses import resolve_uri, shown_uri, without_secrets
+from eigenbench.tracking.addresses import TrackingError, resolve_uri, shown_uri, without_secrets
 
 pytestmark = pytest.mark.workflow
 

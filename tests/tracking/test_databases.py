@@ -11,7 +11,7 @@ import sqlite3
 import pytest
 from mlflow import MlflowClient
 
-from eigenbench.tracking import TrackingUnavailable
+from eigenbench.tracking.addresses import TrackingUnavailable
 
 pytestmark = pytest.mark.workflow
 

@@ -21,8 +21,8 @@ from mlflow.exceptions import INVALID_PARAMETER_VALUE, MlflowException
 from sklearn.datasets import load_digits
 
 from eigenbench.bench.records.record import Confusion
-from eigenbench.tracking import TrackingUnavailable
 from eigenbench.tracking.__main__ import main
+from eigenbench.tracking.addresses import TrackingUnavailable
 from eigenbench.tracking.run_content import allowed_names, run_name, write_confusion
 
 pytestmark = pytest.mark.workflow

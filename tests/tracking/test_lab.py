@@ -14,8 +14,9 @@ from mlflow import MlflowClient, pyfunc
 from mlflow.exceptions import MlflowException
 
 from eigenbench.bench.records.record import read_record, write_record
-from eigenbench.tracking import TrackingError, TrackingUnavailable, compare_records
 from eigenbench.tracking.__main__ import main
+from eigenbench.tracking.addresses import TrackingError, TrackingUnavailable
+from eigenbench.tracking.importer import compare_records
 from eigenbench.tracking.store import receipt_is_current
 
 pytestmark = pytest.mark.workflow
@@ -216,22 +217,6 @@ def test_a_successful_import_leaves_no_password(postgres, results, tmp_path):
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 5
     assert [path for path in files if b"pa55wort" in path.read_bytes()] == []
-
-
-@pytest.mark.slow
-def test_an_import_waits_while_a_server_makes_the_tables(results, tmp_path, make_server):
-    running = make_server(tmp_path)
-    starting = threading.Thread(target=running.start)
-    starting.start()
-    while not (tmp_path / "mlflow.db").exists():
-        time.sleep(0.01)
-    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
-    path = results.record()
-    try:
-        assert results.bring([path], uri).imported == 1
-    finally:
-        starting.join()
-        running.stop()
 
 
 def test_looking_at_a_new_database_writes_nothing(postgres, results):

@@ -7,7 +7,7 @@ from mlflow import MlflowClient
 from typer.testing import CliRunner
 
 from eigenbench.cli import app
-from eigenbench.tracking import TrackingError
+from eigenbench.tracking.addresses import TrackingError
 
 pytestmark = pytest.mark.workflow
 

@@ -1,60 +1,52 @@
-"""Import of records into MLflow: each becomes one run, also after a kill and beside other imports."""
+"""Import of records into MLflow: each becomes one run, also after a kill and beside other imports.
+
+Of a suite its records come first, then a parent for each method and an overview of each experiment.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import random
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record, RecordError, read_record
-from eigenbench.bench.records.sealed_json import check_sums
-from eigenbench.tracking import store
-from eigenbench.tracking.addresses import resolve_uri, shown_uri
-from eigenbench.tracking.suite_store import RUN, Key, StoredRun, latest, source_of, stored_runs
+from eigenbench.bench.records.sealed_json import DamagedFileError
+from eigenbench.reporting.csv_files import frame_csv
+from eigenbench.tracking import run_content, store
+from eigenbench.tracking.addresses import TrackingError, resolve_uri, run_link, shown_uri, sqlite_path
+from eigenbench.tracking.suite_store import (
+    NOTE,
+    OVERVIEW,
+    RUN,
+    Entry,
+    Key,
+    StoredRun,
+    SuiteStore,
+    latest,
+    source_of,
+    stored_runs,
+)
+from eigenbench.tracking.summaries import Summary, summarize
 
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
 
-@dataclass(frozen=True)
-class Entry:
-    """A record to import, and the SHA-256 of its file."""
-
-    path: Path
-    record: Record
-    sha256: str
-
-    @property
-    def key(self) -> Key:
-        """The identity of its run."""
-        of = self.record
-        return Key(RUN, of.experiment, of.method, of.classifier, of.run_key)
-
-    @property
-    def times(self) -> tuple[int, int]:
-        """Start and end in milliseconds since 1970; a record without times has those of its file."""
-        written = self.path.stat().st_mtime
-        start, end = (
-            int(1000 * (datetime.fromisoformat(text).timestamp() if text else written))
-            for text in (self.record.started, self.record.finished)
-        )
-        return start, max(start, end)
-
-    def shown_by(self, found: Iterable[StoredRun], source: str) -> StoredRun | None:
-        """Return the run that makes importing this record unnecessary: the same, or later from elsewhere."""
-        end = self.times[1]
-        later = (run for run in found if run.source != source and run.end_time > end)
-        return latest([*later, *(run for run in found if run.content == self.sha256)])
-
-    def model_file(self) -> Path:
-        """Return the file of its model; the DamagedFileError names one that is not as the record says."""
-        assert self.record.model is not None
-        name = Path(self.record.model.path).name
-        check_sums(self.path, {name: {"sha256": self.record.model.sha256}}, self.path.read_bytes())
-        return self.path.with_name(name)
+# Part of every fingerprint: raise it when summaries show something else of the same records.
+_FORM = 8
+# Imports that cross each other settle in two or three passes; what is refused for good is an error after all.
+_PASSES = 8
+_SECONDS_APART = 0.5
 
 
 @dataclass
@@ -129,8 +121,6 @@ def import_records(
     An address that MLflow does not accept raises TrackingError, and a store that cannot be reached or written
     TrackingUnavailable; what was imported until then is kept.
     """
-    from eigenbench.tracking.suite_import import SuiteImport
-
     uri, folders = resolve_uri(tracking_uri), (Path(results_dir), Path(reports_dir))
     summary = ImportSummary(shown_uri(uri))
     by_name = {plan.suite.name: plan for plan in plans}
@@ -138,12 +128,10 @@ def import_records(
         entries = summary.read(paths)
         client = store.open_store(uri)
         total = sum(map(len, entries.values()))
-        hidden = None if progress else True
-        with tqdm(desc="mlflow", unit=" records", total=total, disable=hidden, mininterval=2) as bar:
+        with tqdm(desc="mlflow", unit=" records", total=total, disable=None if progress else True) as bar:
             for name, of_suite in entries.items():
-                SuiteImport(
-                    client, uri, *folders, all_models, summary, name, of_suite, by_name.get(name)
-                ).run(bar.update)
+                one = SuiteImport(client, uri, *folders, all_models, summary, of_suite, by_name.get(name))
+                one.run(name, bar.update)
     return summary
 
 
@@ -164,3 +152,244 @@ def compare_records(
             for entry in entries.values():
                 summary.count(entry, found.get(entry.key, []), source_of(folder))
     return summary
+
+
+@dataclass
+class SuiteImport:
+    """One import of one suite; ``plan`` is None where its file is not at hand.
+
+    A summary shows exact runs of records, as its fingerprint says; that of an overview also names the
+    summaries. Those of an experiment by their keys are its ``parents``.
+    """
+
+    client: MlflowClient
+    uri: str
+    results_dir: Path
+    reports_dir: Path
+    all_models: bool
+    account: ImportSummary
+    entries: dict[str, Entry]
+    plan: SuitePlan | None
+    store: SuiteStore = field(init=False)
+
+    def run(self, suite: str, progress: Callable[[], object]) -> None:
+        """Bring the store up to date; look again after writing, until nothing is to be written.
+
+        What another import writes at the same moment is seen in the next pass, and put right there. An SQLite
+        store has one import at a time.
+        """
+        from mlflow.exceptions import MlflowException
+
+        for passes_left in reversed(range(_PASSES)):
+            try:
+                if not self._pass(suite, progress) or sqlite_path(self.uri):
+                    return
+            except MlflowException as error:
+                if isinstance(error.__context__, OSError) or not passes_left:
+                    raise
+                time.sleep(random.uniform(0, _SECONDS_APART))
+
+    def _pass(self, suite: str, progress: Callable[[], object]) -> bool:
+        """Write what is missing or out of date, and return whether anything was."""
+        from mlflow.exceptions import MlflowException
+
+        experiments = sorted({entry.record.experiment for entry in self.entries.values()})
+        self.store = SuiteStore(self.client, self.uri, suite, experiments, source_of(self.results_dir))
+        for entry in list(self.entries.values()):
+            try:
+                self._bring(entry)
+            except DamagedFileError as error:
+                self._fail(entry, error)
+            except MlflowException as error:
+                if error.error_code != "INVALID_PARAMETER_VALUE":
+                    raise
+                self._fail(entry, TrackingError(f"{entry.path}: MLflow refuses it: {error.message}"))
+            progress()
+        for key, found in self.store.runs.items():
+            if key.kind == RUN:
+                self.store.keep(key, latest(found))
+        for experiment in experiments:
+            self._bring_experiment(experiment)
+        if self.plan:
+            note = run_content.suite_note(self.plan.suite, self.reports_dir)
+            self.client.set_experiment_tag(self.store.experiment_id, NOTE, note)
+        return self.store.changed
+
+    def _fail(self, entry: Entry, error: Exception) -> None:
+        """Leave a record out."""
+        del self.entries[entry.sha256]
+        self.account.fail(entry.path, error)
+
+    def _bring(self, entry: Entry) -> None:
+        """Import one record unless the store has it."""
+        found = list(self.store.runs.get(entry.key, []))
+        kept = entry.shown_by(found, self.store.source) or self._write_run(entry)
+        name = f"{self.store.suite}/{entry.record.run_key}"
+        if name not in self.account.run_ids:
+            self.account.count(entry, found, self.store.source)
+        self.account.run_ids[name] = kept.run_id
+        self.store.keep(entry.key, kept)
+
+    def _write_run(self, entry: Entry) -> StoredRun:
+        record, (start, end) = entry.record, entry.times
+        if record.model:
+            entry.model_file()
+
+        def write_files(folder: Path) -> None:
+            shutil.copyfile(entry.path, folder / "record.json")
+            if record.confusion:
+                run_content.write_confusion(folder, record.confusion)
+            run_content.write_exhibits(folder, record.exhibits)
+
+        note = run_content.run_note(record, entry.path)
+        return self.store.write(
+            entry.key,
+            run_content.run_name(record.experiment, record.method, record.classifier, record.seed),
+            run_content.record_tags(record) | {"record_sha256": entry.sha256, NOTE: note},
+            start,
+            end,
+            write_files=write_files,
+            ok=record.status == "ok",
+            metrics=run_content.record_metrics(record, end),
+            params=run_content.record_params(record),
+            datasets=run_content.record_datasets(record),
+        )
+
+    def _bring_experiment(self, experiment: str) -> None:
+        """Write what is out of date, put the seeds below their summaries, and delete earlier ones."""
+        seeds = self.store.seeds(experiment)
+        spec = self.plan.suite.experiments.get(experiment) if self.plan else None
+        settings = spec.model_dump(mode="json") if spec else None
+        content = _digest([_FORM, sorted(run.run_id for run in seeds), settings])
+        keys = {run.key.summary for run in seeds}
+        parents = {key: run for key in keys if (run := self._current(key, content))}
+        overview = self.store.whole(Key(OVERVIEW, experiment), _with_parents(content, parents))
+        if self.all_models or overview is None or parents.keys() != keys:
+            records = {run.run_id: record for run in seeds if (record := self._record(run))}
+            found = summarize(experiment, self.plan, list(records.values()), self.results_dir)
+            for item in found:
+                of = [run for run in seeds if run.key.summary == item.key and run.run_id in records]
+                best = item.best.run_key if item.best else None
+                models = {
+                    run.key.run_key: self._model(run, record)
+                    for run in of
+                    if (record := records[run.run_id]).model and (self.all_models or run.key.run_key == best)
+                }
+                if item.key not in parents:
+                    parents[item.key] = self._write_summary(item, content, of, models.get(best or ""))
+            overview = self.store.whole(Key(OVERVIEW, experiment), _with_parents(content, parents))
+            if found and overview is None:
+                overview = self._write_overview(experiment, content, seeds, found, parents)
+        for run in seeds:
+            if parent := parents.get(run.key.summary):
+                self.store.set_parent(run, parent)
+        for key in list(self.store.runs):
+            if key.kind != RUN and key.experiment == experiment:
+                self.store.keep(key, overview if key.kind == OVERVIEW else parents.get(key))
+        for key, run in parents.items():
+            self.account.summary_ids[f"{self.store.suite}/{experiment}/{key.method}/{key.classifier}"] = (
+                run.run_id
+            )
+
+    def _current(self, key: Key, content: str) -> StoredRun | None:
+        """Return a summary, unless it is out of date, or lacks a model that is at hand here."""
+        found = self.store.whole(key, content)
+        if found and found.tags.get("best_run") in {entry.record.run_key for entry in self.entries.values()}:
+            there = {f"models:/{model.model_id}" for model in self.store.models.values()}
+            return found if found.tags.get("best_model") in there else None
+        return found
+
+    def _record(self, run: StoredRun) -> Record | None:
+        """Return the record of a run: from this results folder, or from the files of a run from another."""
+        if entry := self.entries.get(run.content):
+            return entry.record
+        try:
+            with tempfile.TemporaryDirectory(prefix="eigenbench-") as folder:
+                copy = self.client.download_artifacts(run.run_id, "record.json", folder)
+                return read_record(Path(copy))
+        except (RecordError, OSError) as error:
+            print(f"left out of the summary of {'/'.join(run.key[1:4])}: {error}", file=sys.stderr)
+            return None
+
+    def _model(self, run: StoredRun, record: Record) -> str | None:
+        """Return the address of a run's model, which is stored by the import of the folder that has it."""
+        if stored := self.store.models.get(run.run_id):
+            return f"models:/{stored.model_id}"
+        if (entry := self.entries.get(run.content)) is None:
+            return None
+        try:
+            return f"models:/{self.store.write_model(run, record, entry.model_file())}"
+        except DamagedFileError as error:
+            self._fail(entry, error)
+            return None
+
+    def _write_summary(
+        self, item: Summary, content: str, seeds: Sequence[StoredRun], model_uri: str | None
+    ) -> StoredRun:
+        from mlflow.entities import Metric, Param
+
+        here = self.store.experiment_id
+        links = {run.key.run_key: run_link(here, run.run_id, "/artifacts/record.json") for run in seeds}
+        note = run_content.summary_note(item, self.results_dir, self.reports_dir, links, model_uri)
+        start, end = _times(seeds)
+        names = {"dataset": item.tags["dataset"], "method": item.key.method}
+        names |= {"classifier": item.key.classifier}
+        return self.store.write(
+            item.key,
+            run_content.run_name(*item.key[1:4]),
+            item.tags | {"summary_of": content, "best_model": model_uri, NOTE: note},
+            start,
+            end,
+            ok=bool(item.runs.finished),
+            metrics=[Metric(name, value, end, 0) for name, value in item.metrics.items()],
+            params=[Param(name, str(value)) for name, value in names.items()],
+        )
+
+    def _write_overview(
+        self,
+        experiment: str,
+        content: str,
+        seeds: Sequence[StoredRun],
+        found: Sequence[Summary],
+        parents: Mapping[Key, StoredRun],
+    ) -> StoredRun:
+        from eigenbench.reporting.captioned_figures import experiment_figures
+
+        spec = self.plan.suite.experiments.get(experiment) if self.plan else None
+        links = {key: run_link(self.store.experiment_id, run.run_id) for key, run in parents.items()}
+        ranked = sorted(found, key=lambda item: item.order)
+        note = run_content.overview_note(self.store.suite, experiment, spec, ranked, links, self.reports_dir)
+
+        tables = {"methods": run_content.methods_table(ranked)}
+        if published := run_content.published_table(row for item in ranked for row in item.published):
+            tables["published"] = published.frame()
+
+        def write_files(folder: Path) -> None:
+            for name, table in tables.items():
+                text = frame_csv([table], list(table))
+                (folder / f"{name}.csv").write_text(text, encoding="utf-8", newline="")
+            for figure in experiment_figures(spec, [item.runs for item in found], experiment) if spec else ():
+                (folder / "figures").mkdir(exist_ok=True)
+                (folder / "figures" / f"{figure.key}.svg").write_text(figure.svg, encoding="utf-8")
+
+        return self.store.write(
+            Key(OVERVIEW, experiment),
+            f"overview · {experiment}",
+            {"dataset": found[0].tags["dataset"], "summary_of": _with_parents(content, parents), NOTE: note},
+            *_times(seeds),
+            write_files=write_files,
+        )
+
+
+def _times(runs: Sequence[StoredRun]) -> tuple[int, int]:
+    """Return the start of the first run, and an end that makes the duration the sum of all."""
+    start = min(run.start_time for run in runs)
+    return start, start + sum(run.end_time - run.start_time for run in runs)
+
+
+def _with_parents(content: str, parents: Mapping[Key, StoredRun]) -> str:
+    return _digest([content, sorted(run.run_id for run in parents.values())])
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]

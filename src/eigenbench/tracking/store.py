@@ -8,10 +8,8 @@ import hashlib
 import json
 import logging
 import os
-import re
 import secrets
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,11 +42,6 @@ _ENVIRONMENT = {
     "MLFLOW_UV_AUTO_DETECT": "false",
     "GIT_PYTHON_REFRESH": "quiet",
 }
-
-# Messages of databases whose tables are being made.
-_UNFINISHED = re.compile(
-    r"already exists|no such table|relation .* does not exist|out-of-date database schema"
-)
 
 # Any number that every import agrees on; this one is "eigenben" in ASCII.
 _ADVISORY_LOCK = 0x656967656E62656E
@@ -135,28 +128,7 @@ def open_store(uri: str) -> MlflowClient:
             leftover.unlink()
         _answering_client(f"sqlite:///{unfinished}")
         unfinished.replace(path)
-    elif path is not None:
-        _wait_while_written(path)
-    for seconds in (1, 2, 4, 8, 16):
-        try:
-            return _answering_client(uri)
-        except Exception as error:
-            if not _UNFINISHED.search(str(error)):
-                raise
-            time.sleep(seconds)  # a server that has just been started makes the tables
     return _answering_client(uri)
-
-
-def _wait_while_written(path: Path) -> None:
-    """Wait a minute at most for another program that writes to an SQLite store.
-
-    A server that starts makes the tables; two that make them at once would leave them broken.
-    """
-    journal = path.with_name(f"{path.name}-journal")
-    for _ in range(300):
-        if store_mark(path) or (not journal.exists() and time.time() - path.stat().st_mtime > 2):
-            return
-        time.sleep(0.2)
 
 
 def read_store(uri: str) -> MlflowClient | None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigenbench.bench.records.record import Record
+from eigenbench.bench.records.sealed_json import check_sums
 from eigenbench.tracking.addresses import artifact_location, sqlite_path
 from eigenbench.tracking.models import log_model
 
@@ -102,6 +103,44 @@ def latest(runs: Iterable[StoredRun]) -> StoredRun | None:
     return max(
         (run for run in runs if run.end_time), key=lambda run: (run.end_time, run.run_id), default=None
     )
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A record to import, and the SHA-256 of its file."""
+
+    path: Path
+    record: Record
+    sha256: str
+
+    @property
+    def key(self) -> Key:
+        """The identity of its run."""
+        of = self.record
+        return Key(RUN, of.experiment, of.method, of.classifier, of.run_key)
+
+    @property
+    def times(self) -> tuple[int, int]:
+        """Start and end in milliseconds since 1970; a record without times has those of its file."""
+        written = self.path.stat().st_mtime
+        start, end = (
+            int(1000 * (datetime.fromisoformat(text).timestamp() if text else written))
+            for text in (self.record.started, self.record.finished)
+        )
+        return start, max(start, end)
+
+    def shown_by(self, found: Iterable[StoredRun], source: str) -> StoredRun | None:
+        """Return the run that makes importing this record unnecessary: the same, or later from elsewhere."""
+        end = self.times[1]
+        later = (run for run in found if run.source != source and run.end_time > end)
+        return latest([*later, *(run for run in found if run.content == self.sha256)])
+
+    def model_file(self) -> Path:
+        """Return the file of its model; the DamagedFileError names one that is not as the record says."""
+        assert self.record.model is not None
+        name = Path(self.record.model.path).name
+        check_sums(self.path, {name: {"sha256": self.record.model.sha256}}, self.path.read_bytes())
+        return self.path.with_name(name)
 
 
 def stored_runs(

@@ -13,7 +13,7 @@ from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting.formatting import MetricStyle, lower_is_better, metric_style
-from eigenbench.reporting.leaderboard import TIED, standings
+from eigenbench.reporting.leaderboard import standings
 from eigenbench.reporting.published import PublishedComparison, compare_published
 from eigenbench.reporting.replicates import Estimate, RunGroup, group_runs, headline_direction, total_seconds
 from eigenbench.tracking.suite_store import SUMMARY, Key
@@ -56,12 +56,6 @@ class Summary:
     def order(self) -> tuple[float, str]:
         """The place in a list by rank, where those without a rank stand last."""
         return self.place["rank"] or math.inf, self.runs.label
-
-    @property
-    def rank(self) -> str:
-        """The rank as text, with the mark of the tied; a dash without one."""
-        rank, tied = self.place["rank"], self.place["tied"]
-        return "–" if rank is None else f"{rank} {TIED}" if tied else str(rank)
 
     @property
     def tags(self) -> dict[str, str | None]:

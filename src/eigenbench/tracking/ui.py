@@ -42,7 +42,7 @@ def open_ui(
     A store that is a running MLflow server already is only linked to. When the port is taken, the next free
     one is used. Whoever reaches the dashboard can read and change the runs: for an address that other
     machines may reach, a warning is printed. These may ask by the names in ``allowed_hosts``, separated by
-    commas; by default those that this machine knows of itself.
+    commas; by default by the private addresses that MLflow allows.
     """
     uri = resolve_uri(tracking_uri)
     with store.unavailable_on_failure(uri, Path("results")):
@@ -64,7 +64,6 @@ def open_ui(
             file=sys.stderr,
             flush=True,
         )
-        allowed_hosts = allowed_hosts or ",".join(_own_names(address))
     reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)
     base_url = f"http://{f'[{reached}]' if ':' in reached else reached}:{port}"
     with _server(uri, address, port, allowed_hosts, base_url) as server:
@@ -108,16 +107,6 @@ def _free_address(host: str, port: int) -> tuple[str, int]:
         else:
             return str(place[0]), candidate
     raise TrackingError(f"no free port on {host} from {port} on ({reason}); choose another with --port")
-
-
-def _own_names(address: str) -> list[str]:
-    """Return the names of this machine as a browser may write them, with any port."""
-    own = ["localhost", "127.0.0.1", "::1", address, socket.gethostname(), socket.getfqdn()]
-    with contextlib.suppress(OSError):
-        found = socket.getaddrinfo(socket.gethostname(), None, type=socket.SOCK_STREAM)
-        own += [str(place[0]) for *_, place in found]
-    names = dict.fromkeys(f"[{name}]" if ":" in name else name for name in own)
-    return [form for name in names for form in (name, f"{name}:*")]
 
 
 @contextlib.contextmanager
