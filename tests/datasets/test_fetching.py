@@ -73,7 +73,7 @@ def test_a_file_of_another_dataset_that_has_changed_is_not_copied(table_in_mirro
         other.write_bytes(damaged)
     fetch("t", catalogue=both, progress=False)
     assert (folder() / "table.csv").read_bytes() == TABLE
-    assert names() == ["manifest.json", "stamps.json", "table.csv"]
+    assert names() == ["manifest.json", "table.csv"]
 
 
 def test_a_wrong_checksum_warns_and_the_next_source_is_used(mirror, web):
@@ -246,4 +246,4 @@ def test_leftovers_of_killed_runs_are_removed_after_a_day(table_in_mirror):
     new.write_bytes(b"another run is writing this")
     os.utime(old, (1e9, 1e9))
     fetch_table(table_in_mirror)
-    assert names() == [".partial-new", "manifest.json", "stamps.json", "table.csv"]
+    assert names() == [".partial-new", "manifest.json", "table.csv"]

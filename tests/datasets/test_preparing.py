@@ -208,7 +208,7 @@ def test_no_room_leaves_nothing_half_written(make, many_rows):
 @pytest.mark.workflow
 @pytest.mark.parametrize("rename", range(1, 7))
 def test_kill_before_any_rename_leaves_nothing_that_looks_complete(make, mirror, tmp_path, rename):
-    """Six files are renamed into place: raw file, manifest, the stamps of both, two arrays and the card."""
+    """Six files are renamed into place: raw file, manifest, two arrays, the card and its sum."""
     (mirror / "table.csv").write_bytes(TABLE)
     entry = table_entry({"mirror": "table.csv"})
     script = tmp_path / "prepare.py"

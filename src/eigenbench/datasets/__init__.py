@@ -23,7 +23,7 @@ _EXPORTS = {
     "SourceWarning": "fetching",
     "StorageError": "errors",
     "fetch": "fetching",
-    "is_current": "up_to_date",
+    "is_current": "fetching",
     "load": "preparing",
     "load_catalogue": "catalogue",
     "open_prepared": "dataset",

@@ -1,5 +1,6 @@
 """Records of a dataset on disk: manifest of raw files, lists of partitions, card of prepared files."""
 
+import hashlib
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -8,11 +9,13 @@ from pydantic import ValidationError
 
 from eigenbench.datasets.errors import AlteredData, MalformedData, prepare_again
 from eigenbench.datasets.splits import AnySplit
-from eigenbench.datasets.storage import FileSums, partition_sum
+from eigenbench.datasets.storage import may_have_changed, partition_sum, sha256_of, write_atomically
 from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel
 
 MANIFEST = "manifest.json"
 CARD = "card.json"
+#: The SHA-256 of the card, which is written last.
+CARD_SUM = "card.sha256"
 #: The file of a prepared folder that stands for the training rows.
 TRAINING_FILES = "X_train.json"
 LABEL_EDGES = "label_edges.npy"
@@ -37,7 +40,7 @@ class FileRecord(RawFileOrigin):
 
     ``source_sha256`` is the sum of the user's own file or folder that it was made from, before any decoding,
     where the catalogue has no sum for it: another one there means that the file has to be made again.
-    ``checked`` is when the file's sum was verified and recorded (UTC).
+    ``checked`` is when its source was read, or the file itself where it was in place (UTC).
     """
 
     source_sha256: Sha256 | None = None
@@ -134,57 +137,62 @@ class Card(StrictModel):
     recipe: Sha256
 
 
+def write_card(folder: Path, card: Card) -> None:
+    """Write the card of a prepared folder, and its sum."""
+    content = card.model_dump_json(indent=2).encode()
+    write_atomically(folder / CARD, content)
+    write_atomically(folder / CARD_SUM, hashlib.sha256(content).hexdigest().encode())
+
+
 def read_card(folder: Path) -> Card | None:
-    """Return the card of a prepared folder, or None when there is none or a damaged one."""
+    """Return the card of a prepared folder, or None when there is none or an edited or damaged one."""
     try:
-        return Card.model_validate_json((folder / CARD).read_bytes())
+        content = (folder / CARD).read_bytes()
+        whole = (folder / CARD_SUM).read_bytes() == hashlib.sha256(content).hexdigest().encode()
+        return Card.model_validate_json(content) if whole else None
     except (OSError, ValidationError):
         return None
 
 
-def verify_prepared(folder: Path) -> None:
-    """Raise an error unless every file of a folder that `prepare` wrote is the one that was written.
+def verify_prepared(folder: Path) -> Card:
+    """Return the card of a folder that `prepare` wrote, or raise unless every file is the one written.
 
-    Files whose size, times and inode are those of ``stamps.json`` are not read. Others are compared by their
-    SHA-256, and the stamps are renewed where all are right and the folder can be written. Raises
-    `AlteredData` for a file with another SHA-256 than the card names, or a card that was edited;
-    `MalformedData` for no card or a damaged one, a file that is missing, or a partition that was edited;
-    OSError for a file that can't be read.
+    All files are read; a partition is read if it was touched since. Raises `AlteredData` for a file with
+    another SHA-256 than the card names; `MalformedData` for no card, a damaged or edited one, a file that is
+    missing, or a partition that was edited; OSError for a file that can't be read.
 
     Examples
     --------
     >>> from eigenbench.datasets import prepare, resolve_data_dir, verify_prepared
     >>> _ = prepare("digits", progress=False)
-    >>> verify_prepared(resolve_data_dir() / "prepared" / "digits")
+    >>> verify_prepared(resolve_data_dir() / "prepared" / "digits").n_classes
+    10
     """
-    sums = FileSums(folder)
-    verified_card(folder, sums)
-    sums.save()
-
-
-def verified_card(folder: Path, sums: FileSums) -> Card:
-    """Return the card of a prepared folder, after the checks of `verify_prepared`; write nothing."""
     card = read_card(folder)
     if card is None:
         raise MalformedData(folder / CARD, "card", "missing or damaged", prepare_again(folder))
-    expected = {file: record.sha256 for file, record in card.arrays.items()}
-    expected[CARD] = sums.remembered(CARD) or sums.of_file(folder / CARD)
-    for file, sha256 in expected.items():
+    for file, record in card.arrays.items():
         try:
-            found = sums.of_file(folder / file)
-            if found != sha256:  # unless only the stamps are damaged
-                found = sums.of_file(folder / file, read=True)
+            found = sha256_of(folder / file)
         except FileNotFoundError as error:
             raise MalformedData(folder / file, "file", "missing", prepare_again(folder)) from error
-        if found != sha256:
-            raise AlteredData(folder / file, sha256, found)
+        if found != record.sha256:
+            raise AlteredData(folder / file, record.sha256, found)
     if TRAINING_FILES in card.arrays:
-        for record in read_training_files(folder / TRAINING_FILES).files:
-            try:
-                found = partition_sum(record.name, sums)
-            except FileNotFoundError as error:
-                raise MalformedData(record.name, "partition", "missing", prepare_again(folder)) from error
-            if found != record.sha256:
-                problem = f"changed since it was prepared: expected SHA-256 {record.sha256}, found {found}"
-                raise MalformedData(record.name, "partition", problem, "run the same command again")
+        since = (folder / CARD).stat().st_mtime
+        for partition in read_training_files(folder / TRAINING_FILES).files:
+            check_partition(partition, since)
     return card
+
+
+def check_partition(record: PartitionRecord, since: float) -> None:
+    """Raise `MalformedData` for a partition that is missing, or was touched after a moment and is another."""
+    try:
+        if not may_have_changed(record.name, since):
+            return
+        found = partition_sum(record.name)
+    except FileNotFoundError as error:
+        raise MalformedData(record.name, "partition", "missing", "put it back, or prepare again") from error
+    if found != record.sha256:
+        problem = f"changed since it was prepared: expected SHA-256 {record.sha256}, found {found}"
+        raise MalformedData(record.name, "partition", problem, "run the same command again")

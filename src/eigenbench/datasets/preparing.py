@@ -1,6 +1,5 @@
 """Turn a dataset's raw files into memory-mappable arrays and a card."""
 
-import hashlib
 import os
 import sys
 from collections.abc import Mapping
@@ -18,28 +17,25 @@ from eigenbench.datasets.card import (
     Card,
     Manifest,
     RawFileOrigin,
+    check_partition,
     read_card,
+    write_card,
 )
 from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry, Part, load_catalogue
 from eigenbench.datasets.dataset import Dataset, open_prepared
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.fetching import fetch
+from eigenbench.datasets.fetching import fetch, is_current, recipe_of
 from eigenbench.datasets.partitioned import prepare_partitions, write_array
 from eigenbench.datasets.readers import RawRows, read_part
 from eigenbench.datasets.readers.raw_rows import Matrix, natural_key
 from eigenbench.datasets.splits import FirstSplit, FoldSplit, RandomSplit, SampledSplit, draw_split
 from eigenbench.datasets.storage import (
-    STAMPS,
-    FileSums,
     make_folder,
-    partition_sum,
     prepared_folder,
     raw_folder,
     resolve_data_dir,
     storage_errors,
-    write_atomically,
 )
-from eigenbench.datasets.up_to_date import is_current, recipe_of
 
 
 def prepare(
@@ -91,7 +87,7 @@ def prepare(
     entry = (catalogue or load_catalogue()).entry(name)
     data = resolve_data_dir(data_dir)
     folder = prepared_folder(data, name)
-    if is_current(name, data, catalogue, remember=True) and (card := read_card(folder)) is not None:
+    if is_current(name, data, catalogue) and (card := read_card(folder)) is not None:
         return card
     manifest = fetch(name, data_dir=data, catalogue=catalogue, progress=progress)
     if progress:
@@ -116,7 +112,7 @@ def prepare(
         arrays[GROUPS] = write_array(folder / GROUPS, groups)
     sizes = _part_sizes(entry, targets, groups)
     card = _card(name, entry, classes, sizes, manifest, arrays)
-    _finish(folder, card, FileSums(folder))
+    write_card(folder, card)
     return card
 
 
@@ -227,31 +223,19 @@ def _prepare_partitions(
     make_folder(folder)
     _discard(folder)
     arrays, training = prepare_partitions(name, entry, raw, folder)
-    sums, earlier = FileSums(folder), FileSums(raw)
-    for record in training.files:
-        if partition_sum(record.name, sums, earlier) != record.sha256:
-            raise MalformedData(record.name, "partition", "changed while it was prepared", "run again")
+    since = min(record.checked for record in manifest.files).timestamp()
+    for partition in training.files:
+        check_partition(partition, since)
     sizes = arrays[TRAINING_FILES].shape[0], arrays["X_test.npy"].shape[0]
     card = _card(name, entry, tuple(map(str, training.labels)), sizes, manifest, arrays)
-    _finish(folder, card, sums)
+    write_card(folder, card)
     return card
 
 
 def _discard(folder: Path) -> None:
     """Remove the card, so that the folder isn't taken for finished while its arrays change."""
     with storage_errors(folder):
-        for file in (CARD, STAMPS):
-            (folder / file).unlink(missing_ok=True)
-
-
-def _finish(folder: Path, card: Card, sums: FileSums) -> None:
-    """Write the card, and beside it the stamps of all files."""
-    content = card.model_dump_json(indent=2).encode()
-    write_atomically(folder / CARD, content)
-    written = {file: record.sha256 for file, record in card.arrays.items()}
-    for file, sha256 in (written | {CARD: hashlib.sha256(content).hexdigest()}).items():
-        sums.written(folder / file, sha256)
-    sums.save()
+        (folder / CARD).unlink(missing_ok=True)
 
 
 def _cut(whole: Mapping[Part, Matrix], n_train: int) -> dict[Part, Matrix]:

@@ -16,7 +16,7 @@ from eigenbench.bench.records.record import read_record
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.datasets import load_catalogue
-from eigenbench.datasets.card import ArrayRecord, Card
+from eigenbench.datasets.card import ArrayRecord, Card, write_card
 from eigenbench.datasets.splits import OfficialSplit, RandomSplit
 
 EXPERIMENT = {
@@ -84,7 +84,7 @@ def write_prepared(data, name, blocks):
         arrays=arrays,
         recipe="0" * 64,
     )
-    (folder / "card.json").write_text(card.model_dump_json())
+    write_card(folder, card)
     state = {"dataset": name, "status": "ok", "failure": None, "card": card.model_dump(mode="json")}
     write_json(data / "prepared" / f"{name}.json", state)
 

@@ -124,6 +124,6 @@ def test_a_damaged_file_is_noticed_named_and_made_again(whole, tmp_path, name):
 
 def test_every_file_of_a_run_is_among_them(whole):
     kinds = {path.name for path in whole.rglob("*") if path.is_file()}
-    others = {"job.log", "stamps.json", "manifest.json", "digits.csv"}
+    others = {"job.log", "card.sha256", "manifest.json", "digits.csv"}
     assert kinds - {path.rpartition("/")[2] for path in FILES} <= others
     assert np.load(whole / "data/prepared/digits/X_all.npy").shape[0] == 1797

@@ -53,7 +53,7 @@ def workflow_in(root):
 
 @pytest.fixture
 def root(finished, tmp_path):
-    """A copy with the same times, so that the stamps of the data hold as far as they can."""
+    """A copy with the same times."""
     return Path(shutil.copytree(finished, tmp_path / "copy"))
 
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from damage import damaged, read_bytes, reads_or_complains
+from damage import read_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -73,12 +73,6 @@ def test_the_fault_is_named(variables, message):
 def test_an_image_size_that_does_not_fit_is_refused():
     with pytest.raises(MalformedData, match="6 pixels are not 2 x 2"):
         read_bytes(partial(READ, image=(2, 2)), mat(X=X, Y=Y))
-
-
-@settings(deadline=None, max_examples=12)
-@given(damaged(mat(X=X, Y=Y)))
-def test_damage_ends_in_malformed_data(data):
-    reads_or_complains(READ, data)
 
 
 def test_an_element_type_that_crashes_scipy_is_refused(tmp_path):

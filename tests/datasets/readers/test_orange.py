@@ -2,11 +2,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from damage import damaged, read_bytes, reads_or_complains
-from hypothesis import given
+from damage import read_bytes
 
 from eigenbench.datasets import MalformedData
-from eigenbench.datasets.readers.orange import read_orange_table
+from eigenbench.datasets.readers.delimited import read_orange_table
 
 NUMBERS = (
     b"a\tname\tb\tkind\ncontinuous\tstring\tc\tdiscrete\n\tmeta\t\tclass\n1.5\tx\t?\tup\n-2\ty\t3e1\t down \n"
@@ -45,13 +44,3 @@ def test_words_are_counted_in_hashed_columns():
 def test_what_is_wrong_is_said_with_its_place(old, new, message):
     with pytest.raises(MalformedData, match=message):
         read_bytes(numbers, NUMBERS.replace(old, new))
-
-
-@given(damaged(NUMBERS))
-def test_damaged_numbers(data):
-    reads_or_complains(numbers, data)
-
-
-@given(damaged(TEXTS))
-def test_damaged_texts(data):
-    reads_or_complains(texts, data)

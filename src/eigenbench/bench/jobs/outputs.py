@@ -19,7 +19,7 @@ from pathlib import Path
 
 from eigenbench.bench.records.sealed_json import REFUSED, seal_matches
 from eigenbench.datasets.catalogue import Catalogue
-from eigenbench.datasets.up_to_date import is_current
+from eigenbench.datasets.fetching import is_current
 
 #: The lock in a folder of results, and the descriptors that hold locks until this process ends.
 LOCK = ".lock"

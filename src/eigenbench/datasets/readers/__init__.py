@@ -7,12 +7,11 @@ from pathlib import Path
 from eigenbench.datasets.catalogue import CatalogueEntry, Part
 from eigenbench.datasets.readers.arff import read_arff, read_hmc
 from eigenbench.datasets.readers.arrays import read_arrays
-from eigenbench.datasets.readers.delimited import read_matrix_and_labels, read_table
+from eigenbench.datasets.readers.delimited import read_matrix_and_labels, read_orange_table, read_table
 from eigenbench.datasets.readers.gisette import read_gisette_rebuilt
 from eigenbench.datasets.readers.idx import read_emnist, read_idx
 from eigenbench.datasets.readers.letters import read_handwritten_letters
 from eigenbench.datasets.readers.matlab import read_mat
-from eigenbench.datasets.readers.orange import read_orange_table
 from eigenbench.datasets.readers.pgm import read_pgm_tar
 from eigenbench.datasets.readers.pickled_arrays import read_pickled_arrays
 from eigenbench.datasets.readers.planted import read_planted_labels
@@ -56,16 +55,13 @@ def read_part(entry: CatalogueEntry, part: Part, paths: Sequence[Path]) -> RawRo
     """Read the files of one part of a dataset with the reader that its catalogue entry names.
 
     A reader takes its format's options as keywords, or the format as ``options``. It can also ask for the
-    ``part``, ``n_features``, ``n_labels``, and ``n_values``, the numbers that its file should hold.
+    ``part``, ``n_features`` and ``n_labels``.
     """
-    expect, reader = entry.expect, READERS[entry.format.reader]
-    n_rows = sum(expect.rows[other] for other, files in entry.parts.items() if files == entry.parts[part])
-    n_columns = expect.features + (expect.classes if entry.target == "multilabel" else 2)
+    reader = READERS[entry.format.reader]
     known = {
         "part": part,
-        "n_features": expect.features,
-        "n_labels": expect.classes,
-        "n_values": n_rows * n_columns,
+        "n_features": entry.expect.features,
+        "n_labels": entry.expect.classes,
         "options": entry.format,
         **{name: getattr(entry.format, name) for name in type(entry.format).model_fields},
     }

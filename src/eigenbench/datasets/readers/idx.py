@@ -13,10 +13,6 @@ from eigenbench.datasets.readers.raw_rows import RawRows, read_expanded
 _UINT8 = 0x08
 
 
-_LARGEST_IDX = 1 << 30
-"""Most bytes that a compressed file may expand to; the largest of EMNIST has 547 MB."""
-
-
 def read_idx(images: Path, labels: Path) -> RawRows:
     """Read uncompressed idx files of unsigned bytes: images of 2 or more dimensions, and their labels.
 
@@ -31,9 +27,7 @@ def read_emnist(images: Path, labels: Path) -> RawRows:
 
     Raises `MalformedData` as `read_idx`, and for damaged compression.
     """
-    pixels, codes = (
-        parse_idx(path.name, read_expanded(path, gzip.open, _LARGEST_IDX)) for path in (images, labels)
-    )
+    pixels, codes = (parse_idx(path.name, read_expanded(path, gzip.open)) for path in (images, labels))
     return _labelled(labels, pixels, codes, transposed=True)
 
 

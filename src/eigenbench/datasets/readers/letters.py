@@ -15,9 +15,6 @@ _SIDE, _BOX = 28, 20
 _PEN = 2.2
 _OVERSAMPLING = 8
 
-_MOST_CAPITALS = 1 << 16
-"""A few bytes of parquet can stand for any number of equal rows."""
-
 _Coordinate = Annotated[float, Field(gt=-1e6, lt=1e6, strict=True)]
 _Stroke = Annotated[list[tuple[_Coordinate, _Coordinate]], Field(min_length=1)]
 Drawing = Annotated[list[_Stroke], Field(min_length=1)]
@@ -84,9 +81,6 @@ def _scanned(path: Path) -> tuple[np.ndarray, np.ndarray]:
             schema = file.schema_arrow
             if schema.names != names or any(str(kind) != "uint8" for kind in schema.types):
                 raise MalformedData(path.name, "columns", "not a number and 784 pixels, all of them bytes")
-            if file.metadata.num_rows > _MOST_CAPITALS:
-                problem = f"{file.metadata.num_rows} rows, more than {_MOST_CAPITALS}"
-                raise MalformedData(path.name, "rows", problem)
             table = file.read()
         values = np.stack([column.to_numpy() for column in table.columns], axis=1)
     except (ArrowException, OSError, ValueError) as error:

@@ -1,11 +1,9 @@
 """Arrays that Python 2 pickled, with features and labels.
 
-Unpickling runs what a file names. `_ArrayUnpickler` knows three names, and has stand-ins for them: no file
-can make it call anything else than numpy's readers of plain numbers.
+Unpickling runs what a file names: only the three names of plain arrays are allowed.
 """
 
 import bz2
-import io
 import pickle
 from pathlib import Path
 from typing import Any
@@ -14,22 +12,23 @@ import numpy as np
 from scipy.sparse import vstack
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.raw_rows import RawRows, indicator, read_expanded
+from eigenbench.datasets.readers.raw_rows import RawRows, indicator
 
-_BYTES_PER_VALUE = 40
-"""A number of 8 bytes, each written as up to 4 characters, and something beside them."""
+#: Names in pickles of Python 2, and the module that has them today.
+_ALLOWED = {
+    ("numpy.core.multiarray", "_reconstruct"): "numpy._core.multiarray",
+    ("numpy", "ndarray"): "numpy",
+    ("numpy", "dtype"): "numpy",
+}
 
-_SLACK_BYTES = 1 << 20
 
-
-def read_pickled_arrays(*paths: Path, n_values: int) -> RawRows:
+def read_pickled_arrays(*paths: Path) -> RawRows:
     """Read bzip2-compressed pickles of ``{'X': array, 'y': array}``, as old scikit-multilearn ships them.
 
-    The rows of the files follow each other. ``n_values`` is the number of features and labels that there
-    should be; a file that expands to much more is refused. Raises `MalformedData` for damaged content, any
-    other object in the pickle, or arrays that don't fit together.
+    The rows of the files follow each other. Raises `MalformedData` for damaged content, any other object in
+    the pickle, or arrays that don't fit together.
     """
-    parts = [_read_part(path, n_values) for path in paths]
+    parts = [_read_part(path) for path in paths]
     for path, part in zip(paths[1:], parts[1:], strict=True):
         widths = [(one.features.shape[1], one.labels.shape[1]) for one in (part, parts[0])]
         if widths[0] != widths[1]:
@@ -38,8 +37,8 @@ def read_pickled_arrays(*paths: Path, n_values: int) -> RawRows:
     return RawRows(np.concatenate([part.features for part in parts]), labels)
 
 
-def _read_part(path: Path, n_values: int) -> RawRows:
-    content = unpickle_arrays(path, n_values * _BYTES_PER_VALUE + _SLACK_BYTES)
+def _read_part(path: Path) -> RawRows:
+    content = unpickle_arrays(path)
     if set(content) != {"X", "y"}:
         raise MalformedData(path.name, "content", f"keys {sorted(content)}, expected X and y")
     features, labels = content["X"], content["y"]
@@ -51,62 +50,24 @@ def _read_part(path: Path, n_values: int) -> RawRows:
         return RawRows(features.astype(np.float32), indicator(path, labels))
 
 
-def unpickle_arrays(path: Path, limit: int) -> dict[str, np.ndarray]:
-    """Return the dict of arrays of a bzip2-compressed pickle of at most ``limit`` bytes."""
+def unpickle_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Return the dict of arrays of numbers of a bzip2-compressed pickle."""
     try:
-        content = _ArrayUnpickler(io.BytesIO(read_expanded(path, bz2.open, limit)), encoding="bytes").load()
-    except MalformedData:
-        raise
+        with bz2.open(path) as stream:
+            content = _ArrayUnpickler(stream, encoding="latin-1").load()
     except Exception as error:  # damaged instructions raise whatever their operands lead to
         raise MalformedData(path.name, "pickle", f"{type(error).__name__}: {error}"[:200]) from error
-    arrays = content if isinstance(content, dict) else {}
-    found = {
-        key.decode("latin-1"): item.value
-        for key, item in arrays.items()
-        if isinstance(key, bytes) and isinstance(item, _PickledArray) and item.value is not None
-    }
-    if not arrays or len(found) != len(arrays):
-        raise MalformedData(path.name, "content", "not a dict of arrays")
-    return found
-
-
-class _PickledType:
-    """Stands for ``numpy.dtype``: the type of plain numbers."""
-
-    def __init__(self, code: bytes, *_: Any) -> None:
-        self.value = np.dtype(code.decode("ascii"))
-        if self.value.kind not in "iufb":
-            raise pickle.UnpicklingError(f"element type {code.decode()!r} is not allowed")
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.value = self.value.newbyteorder(state[1].decode("ascii"))
-
-
-class _PickledArray:
-    """Stands for ``numpy.core.multiarray._reconstruct``: an array that has no value before its state."""
-
-    value: np.ndarray | None = None
-
-    def __init__(self, *_: Any) -> None:
-        pass
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        _, shape, kind, fortran, data = state
-        if not isinstance(kind, _PickledType) or min(shape, default=0) < 0:
-            raise pickle.UnpicklingError(f"an array of shape {shape} of something else than numbers")
-        self.value = np.frombuffer(data, dtype=kind.value).reshape(shape, order="F" if fortran else "C")
+    arrays = list(content.values()) if isinstance(content, dict) else []
+    if not arrays or not all(isinstance(one, np.ndarray) and one.dtype.kind in "iufb" for one in arrays):
+        raise MalformedData(path.name, "content", "not a dict of arrays of numbers")
+    return content
 
 
 class _ArrayUnpickler(pickle.Unpickler):
     """An unpickler that knows the names of plain arrays and no other."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return the stand-in of a name, or refuse it."""
-        match module, name:
-            case "numpy.core.multiarray", "_reconstruct":
-                return _PickledArray
-            case "numpy", "ndarray":
-                return object
-            case "numpy", "dtype":
-                return _PickledType
-        raise pickle.UnpicklingError(f"the name '{module} {name}' is not allowed")
+        """Return what a name means, or refuse it."""
+        if (module, name) not in _ALLOWED:
+            raise pickle.UnpicklingError(f"the name '{module} {name}' is not allowed")
+        return super().find_class(_ALLOWED[module, name], name)

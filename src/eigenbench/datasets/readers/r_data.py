@@ -21,32 +21,26 @@ _OPENERS: dict[bytes, Callable[..., Any]] = {
 }
 _MAGIC = (b"RDX2\n", b"RDX3\n", b"RDA2\n", b"RDA3\n")
 
-_BYTES_PER_VALUE = 16
-"""Twice those of a number, for what is beside the dataset: names, row names, statistics of the labels."""
 
-_SLACK_BYTES = 1 << 20
-
-
-def read_r_matrix(path: Path, *, n_values: int) -> RawRows:
+def read_r_matrix(path: Path) -> RawRows:
     """Read the only object of an ``.RData`` file, a numeric matrix with the class label in its first column.
 
-    ``n_values`` is the number of its values, rows times columns; a file that expands to much more is refused.
     Raises `MalformedData` where the file is damaged or holds something else.
     """
-    table = np.asarray(_only_object(path, n_values))
+    table = np.asarray(_only_object(path))
     if table.ndim != 2 or table.dtype.kind not in "iufb" or len(table) == 0 or table.shape[1] < 2:
         raise MalformedData(path.name, "object", "not a numeric matrix")
     with np.errstate(over="ignore"):
         return RawRows(table[:, 1:].astype(np.float32), integer_labels(path, table[:, 0]))
 
 
-def read_r_frame(path: Path, *, label: str, part_column: str, part: str, n_values: int) -> RawRows:
+def read_r_frame(path: Path, *, label: str, part_column: str, part: str) -> RawRows:
     """Read those rows of the only object of a file, a data frame, that belong to a part.
 
     All columns but two are numeric: the factor ``label`` is the class, the levels of ``part_column`` begin
-    with the name of a part and a dot. ``n_values`` and errors are those of `read_r_matrix`.
+    with the name of a part and a dot. Errors are those of `read_r_matrix`.
     """
-    columns = _named_items(path, _only_object(path, n_values))
+    columns = _named_items(path, _only_object(path))
     labels, parts = (_levels(path, columns.pop(name, None), name) for name in (label, part_column))
     vectors = [column for column in columns.values() if _is_numeric(column)]
     if not vectors or len(vectors) < len(columns) or {len(v) for v in (*vectors, parts)} != {len(labels)}:
@@ -67,14 +61,14 @@ def _levels(path: Path, factor: Any, name: str) -> np.ndarray:
     return np.asarray(levels[codes - 1])
 
 
-def read_r_mldr(path: Path, *, n_values: int) -> RawRows:
+def read_r_mldr(path: Path) -> RawRows:
     """Read the only object of an ``.rda`` file, an ``mldr`` list as R's multilabel packages write it.
 
     Its list has the items ``dataset``, a data frame with one numeric column per attribute, and ``labels``, a
-    data frame whose column ``index`` numbers the label attributes from 1. ``n_values`` and errors are those
-    of `read_r_matrix`. The file is dense: parsing needs memory for three times rows x attributes x 8 bytes.
+    data frame whose column ``index`` numbers the label attributes from 1. Errors are those of
+    `read_r_matrix`. The file is dense: parsing needs memory for three times rows x attributes x 8 bytes.
     """
-    mldr = _named_items(path, _only_object(path, n_values))
+    mldr = _named_items(path, _only_object(path))
     columns = _named_items(path, mldr.get("dataset"))
     index = _named_items(path, mldr.get("labels")).get("index")
     if not _is_numeric(index) or not columns or not all(map(_is_numeric, columns.values())):
@@ -104,14 +98,14 @@ def _from_columns(vectors: list[np.ndarray]) -> csr_array:
     return csr_array(csc_array((np.concatenate(data), np.concatenate(rows), ends), shape=shape))
 
 
-def _only_object(path: Path, n_values: int) -> Any:
+def _only_object(path: Path) -> Any:
     """Return the file's only variable; nothing of R is evaluated.
 
     A list or data frame is a dict, a factor a pair of codes and levels, a vector or matrix an array.
     """
     from rdata import conversion, parser
 
-    content = _content(path, n_values * _BYTES_PER_VALUE + _SLACK_BYTES)
+    content = _content(path)
     # A few bytes can stand for any number of row names and the like: none of them is expanded.
     info = parser.RObjectInfo(
         parser.RObjectType.INT, object=False, attributes=False, tag=False, gp=0, reference=0
@@ -140,12 +134,12 @@ def _factor(codes: Any, attributes: Mapping[str, Any]) -> tuple[np.ndarray, np.n
     return np.ma.filled(codes, 0).astype(np.intp), np.asarray(attributes["levels"])
 
 
-def _content(path: Path, limit: int) -> bytes:
-    """Return the file without its compression; rdata would expand it, and what is in it, without a bound."""
+def _content(path: Path) -> bytes:
+    """Return the file without its compression, of which only one layer is undone."""
     with path.open("rb") as file:
         start = file.read(8)
     opener = next((opener for magic, opener in _OPENERS.items() if start.startswith(magic)), None)
-    content = read_expanded(path, opener, limit) if opener else path.read_bytes()
+    content = read_expanded(path, opener) if opener else path.read_bytes()
     if not content.startswith(_MAGIC):
         raise MalformedData(path.name, "byte 0", f"not readable as R data: it starts with {content[:8]!r}")
     return content

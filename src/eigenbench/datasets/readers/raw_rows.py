@@ -57,16 +57,10 @@ def integer_labels(path: Path, values: np.ndarray) -> np.ndarray:
     return values.astype(np.int64)
 
 
-def read_expanded(path: Path, opener: Callable[[Path, str], Any], limit: int) -> bytes:
-    """Return the content of a compressed file, by ``gzip.open``, ``bz2.open`` or ``lzma.open``.
-
-    Raises `MalformedData` for damaged compression, or more than ``limit`` bytes.
-    """
+def read_expanded(path: Path, opener: Callable[[Path, str], Any]) -> bytes:
+    """Return the content of a compressed file, or raise `MalformedData` for a damaged one."""
     with compression_errors(path.name), opener(path, "rb") as stream:
-        content: bytes = stream.read(limit + 1)
-    if len(content) > limit:
-        problem = f"expands to more than the {limit} bytes that its dataset can need"
-        raise MalformedData(path.name, f"byte {limit}", problem)
+        content: bytes = stream.read()
     return content
 
 

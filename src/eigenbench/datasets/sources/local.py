@@ -4,7 +4,8 @@ import hashlib
 import lzma
 import os
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Annotated, BinaryIO
@@ -22,7 +23,7 @@ from eigenbench.datasets.sources.source import (
     mirror_folder,
     readable,
 )
-from eigenbench.datasets.storage import FileSums, filesystem_of, partition_sum, sha256_of, stamp_of
+from eigenbench.datasets.storage import filesystem_of, may_have_changed, partition_sum, sha256_of
 
 
 class MirrorSource(Source):
@@ -47,9 +48,9 @@ class MirrorSource(Source):
             raise SourceUnavailable(f"{path} has no member {self.member}")
         return target
 
-    def own_sum(self, sums: FileSums) -> str:
+    def own_sum(self, path: Path, checked: datetime | None) -> str:
         """Return the sum of the whole file."""
-        return sums.of_file(readable(mirror_folder() / self.mirror), name=str(self))
+        return sha256_of(readable(mirror_folder() / self.mirror))
 
 
 class PathSource(Source):
@@ -69,9 +70,9 @@ class PathSource(Source):
         """Return the file's path."""
         return readable(Path(self.path))
 
-    def own_sum(self, sums: FileSums) -> str:
+    def own_sum(self, path: Path, checked: datetime | None) -> str:
         """Return the sum of the file."""
-        return sums.of_file(readable(Path(self.path)), name=str(self))
+        return sha256_of(readable(Path(self.path)))
 
 
 class InstalledSource(Source):
@@ -117,13 +118,11 @@ class FolderSource(Source):
             _write_tar(folder, names, stream)
         return packed
 
-    def own_sum(self, sums: FileSums) -> str:
-        """Return the sum of the names and sums of the files; one that was touched has all read."""
+    def own_sum(self, path: Path, checked: datetime | None) -> str:
+        """Return the sum of the names and sums of the files."""
         folder, names = self._files()
-        stamp = _digest(f"{name} {stamp_of(folder / name)}\n" for name in names)
-        return sums.of(
-            str(self), stamp, lambda: _digest(f"{name} {sha256_of(folder / name)}\n" for name in names)
-        )
+        lines = "".join(f"{name} {sha256_of(folder / name)}\n" for name in names)
+        return hashlib.sha256(lines.encode(errors="surrogateescape")).hexdigest()
 
     def _files(self) -> tuple[Path, list[str]]:
         """Return the folder and the sorted names of its files, relative to it."""
@@ -134,10 +133,6 @@ class FolderSource(Source):
         if not names:
             raise SourceUnavailable(f"no file with suffix {' or '.join(self.suffixes)} below {folder}")
         return folder, names
-
-
-def _digest(lines: Iterable[str]) -> str:
-    return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 
 
 def _names_below(folder: str, prefix: str, suffixes: tuple[str, ...]) -> Iterator[str]:
@@ -185,17 +180,26 @@ class PartitionsSource(Source):
         """Write the list of the partitions and return its path."""
         staging.say(f"reading the sums of {self.partitions}")
         path = staging.folder / "listing.json"
-        path.write_bytes(self._list(staging.sums))
+        path.write_bytes(self._list({}, 0))
         return path
 
-    def own_sum(self, sums: FileSums) -> str:
-        """Return the sum of the list of the partitions as they are now; only those that changed are read."""
-        return hashlib.sha256(self._list(sums)).hexdigest()
+    def own_sum(self, path: Path, checked: datetime | None) -> str | None:
+        """Return the sum of the list of the partitions as they are now; only those touched since are read.
 
-    def _list(self, sums: FileSums) -> bytes:
+        None for a new list, whose sum is that of the raw file.
+        """
+        if checked is None:
+            return None
+        listing = PartitionList.model_validate_json(path.read_bytes()) if path.is_file() else None
+        known = {record.name: record.sha256 for record in listing.files} if listing else {}
+        return hashlib.sha256(self._list(known, checked.timestamp())).hexdigest()
+
+    def _list(self, known: Mapping[str, str], since: float) -> bytes:
+        def sum_of(name: str) -> str:
+            return known[name] if name in known and not may_have_changed(name, since) else partition_sum(name)
+
         try:
-            names = self._names()
-            records = tuple(PartitionRecord(name=name, sha256=partition_sum(name, sums)) for name in names)
+            records = tuple(PartitionRecord(name=name, sha256=sum_of(name)) for name in self._names())
         except (OSError, ModuleNotFoundError) as error:
             raise SourceUnavailable(f"{self.partitions}: {error}") from error
         if not records:

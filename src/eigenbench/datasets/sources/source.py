@@ -4,12 +4,12 @@ import os
 import sys
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from eigenbench.datasets.storage import FileSums
 from eigenbench.datasets.strict_model import Sha256, StrictModel
 
 
@@ -36,13 +36,11 @@ class StagingArea:
     """A temporary folder of one fetch, on the file system of the data folder; removed when the fetch ends.
 
     ``downloads`` has the archive, or why there is none, by what was asked for: several files often share one.
-    ``sums`` are those of the dataset's raw folder.
     """
 
     folder: Path
     dataset: str
     progress: bool
-    sums: FileSums
     downloads: dict[str, Path | str] = field(default_factory=dict)
 
     def say(self, message: str) -> None:
@@ -70,10 +68,11 @@ class Source(StrictModel):
         `ChecksumMismatch` for what is too large, a broken archive, or not what an index says.
         """
 
-    def own_sum(self, sums: FileSums) -> str | None:
+    def own_sum(self, path: Path, checked: datetime | None) -> str | None:
         """Return the SHA-256 of what the user has there now, None for a source that is not the user's.
 
-        Raises `SourceUnavailable` if it isn't there.
+        ``path`` is the raw file, ``checked`` when what it was made from was read, None for a new one. Raises
+        `SourceUnavailable` if nothing is there.
         """
         return None
 
