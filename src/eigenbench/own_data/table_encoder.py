@@ -86,17 +86,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name, (kind, forms) in found.items():
             form = (sign if sign in forms else forms[0]) if forms else ""
             values = _values(table[name], kind, form)
-            if reason := _reason_to_leave_out(name, values, kind):
+            distinct = np.sort(values.dropna().unique())
+            if reason := _reason_to_leave_out(name, values, kind, len(distinct)):
                 self.left_out_[name] = reason
                 continue
-            origin, unit = (0.0, 1.0) if kind == "category" else _origin_and_unit(values)
+            origin, unit = (0.0, 1.0) if kind == "category" else _origin_and_unit(values, distinct)
             self.columns_.append(name)
             self.kinds_.append(kind)
             self.forms_.append(form)
-            self.categories_.append(sorted(values.dropna().unique()) if kind == "category" else [])
+            self.categories_.append(distinct.tolist() if kind == "category" else [])
             self.origins_.append(origin)
             self.units_.append(unit)
-            self._note(name, table[name], values, kind)
+            self._note(name, table[name], values, kind, distinct)
         if not self.columns_:
             raise ValueError(f"no column to predict from: {_listed(self.left_out_)}")
         self.n_features_in_ = table.shape[1]
@@ -169,15 +170,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
         return kind, forms
 
-    def _note(self, name: str, column: pd.Series, values: pd.Series, kind: Kind) -> None:
-        lost = int(values.isna().sum() - column.isna().sum()) if kind != "category" else 0
+    def _note(
+        self, name: str, column: pd.Series, values: pd.Series, kind: Kind, distinct: np.ndarray
+    ) -> None:
+        read = kind == "category" or pd.api.types.is_numeric_dtype(column)
+        lost = 0 if read else int(values.isna().sum() - column.isna().sum())
         if lost:
             self.notes_.append(f"{name!r}: {lost:,} texts that are no {kind} count as missing")
         if kind == "number" and len(values) > _FEW_VALUES and _numbers_the_rows(values):
             self.notes_.append(
                 f"{name!r} changes from row to row as a row number does: if it is one, --drop it"
             )
-        if kind == "number" and (mark := _mark_of_missing(values)):
+        if kind == "number" and (mark := _mark_of_missing(distinct)):
             self.notes_.append(f"{name!r}: {mark} is far from all else: if it means missing, leave it empty")
 
 
@@ -186,9 +190,12 @@ def _values(column: pd.Series, kind: Kind, form: str) -> pd.Series:
     if kind == "category":
         texts = as_texts(column)
         return texts.where(texts != "")
+    if kind == "number" and pd.api.types.is_numeric_dtype(column):
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return pd.Series(np.where(np.isfinite(numbers), numbers, np.nan), column.index)
     values = parse_dates(column, form) if kind == "date" else _numbers(column, form)
     wrong = values.isna() & column.notna()
-    if wrong.any() and not pd.api.types.is_numeric_dtype(column):
+    if wrong.any():
         texts = as_texts(column[wrong])
         texts = texts[~texts.str.lower().isin(MISSING)]
         if len(texts) > (1 - SHARE) * column.notna().sum():
@@ -197,16 +204,12 @@ def _values(column: pd.Series, kind: Kind, form: str) -> pd.Series:
 
 
 def _numbers(column: pd.Series, form: str) -> pd.Series:
-    """Return a column as float64, without infinite values."""
-    if pd.api.types.is_numeric_dtype(column) or not form:
-        numbers = pd.to_numeric(column, errors="coerce").astype("float64")
-    else:
-        numbers = parse_numbers(as_texts(column), form)
-    return numbers.replace([np.inf, -np.inf], np.nan)
+    """Return texts or objects as float64, without infinite values."""
+    numbers = parse_numbers(as_texts(column), form) if form else pd.to_numeric(column, errors="coerce")
+    return numbers.astype("float64").replace([np.inf, -np.inf], np.nan)
 
 
-def _reason_to_leave_out(name: str, values: pd.Series, kind: Kind) -> str | None:
-    distinct = values.nunique()
+def _reason_to_leave_out(name: str, values: pd.Series, kind: Kind, distinct: int) -> str | None:
     if distinct == 0:
         return "no value"
     if distinct == 1 and not values.isna().any():
@@ -223,26 +226,26 @@ def _numbers_the_rows(values: pd.Series) -> bool:
     """Return whether whole numbers rise from row to row, or all fall."""
     numbers = values.to_numpy(dtype=np.float64)
     steps = np.diff(numbers)
-    return len(steps) > 0 and bool((numbers % 1 == 0).all() and ((steps > 0).all() or (steps < 0).all()))
+    return len(steps) > 0 and bool(((steps > 0).all() or (steps < 0).all()) and (numbers % 1 == 0).all())
 
 
-def _mark_of_missing(values: pd.Series) -> str:
+def _mark_of_missing(numbers: np.ndarray) -> str:
     """Return the least or largest number if it is made of nines and farther away than all others spread."""
-    present = np.unique(values.dropna())
-    if len(present) > 2:
-        for far, rest in ((present[0], present[1:]), (present[-1], present[:-1])):
+    if len(numbers) > 2:
+        for far, rest in ((numbers[0], numbers[1:]), (numbers[-1], numbers[:-1])):
             if re.fullmatch("-?99+", mark := f"{far:.15g}") and abs(far - rest).min() > np.ptp(rest):
                 return mark
     return ""
 
 
-def _origin_and_unit(numbers: pd.Series) -> tuple[float, float]:
+def _origin_and_unit(numbers: pd.Series, distinct: np.ndarray) -> tuple[float, float]:
     """Return 0 and 1 unless float32 would lose numbers: then the median, and the range of the middle half."""
+    spread = float(distinct[-1] / 2 - distinct[0] / 2) or abs(float(distinct[0]))
+    if _SPREADS[0] < spread < _SPREADS[1]:
+        kept = 1 + np.count_nonzero(np.diff(distinct.astype(np.float32)))
+        if kept > 0.99 * len(distinct):
+            return 0.0, 1.0
     present = numbers.dropna().to_numpy()
-    distinct = len(np.unique(present))
-    spread = float(present.max() / 2 - present.min() / 2) or abs(float(present[0]))
-    if _SPREADS[0] < spread < _SPREADS[1] and len(np.unique(present.astype(np.float32))) > 0.99 * distinct:
-        return 0.0, 1.0
     low, origin, high = np.quantile(present / 2, [0.25, 0.5, 0.75])
     unit = (high - low) or np.abs(present / 2 - origin).max() or 1.0
     return float(2 * origin), float(2 * unit if np.isfinite(2 * unit) else unit)
