@@ -18,6 +18,7 @@ from typing import IO, Any
 
 import pandas as pd
 
+from eigenbench.own_data.column_values import MISSING
 from eigenbench.own_data.table import OwnDataError
 
 _SAMPLE_LINES = 200
@@ -52,7 +53,8 @@ def read_delimited(path: Path, *, delimiters: str = _DELIMITERS, header: bool = 
     row, as R writes it; such names differ.
 
     An `OwnDataError` names what is wrong, with its line: an empty file, another encoding, a row with another
-    number of fields, a quote that is not closed, two columns with one name, or a header that is missing.
+    number of fields, a quote that is not closed, two columns with one name, a header that is missing, or
+    units below it.
     """
     encoding = _encoding(path)
     with _open(path, encoding) as stream:
@@ -120,6 +122,7 @@ def _table(
             )
         names = [*names, ""] if trailing else ["", *names]
     _check_names(path, names, header)
+    _check_first_row(path, kept)
     return pd.DataFrame(kept, columns=names, dtype=object)
 
 
@@ -134,15 +137,26 @@ def _check_names(path: Path, names: list[str], header: bool) -> None:
         )
 
 
+def _check_first_row(path: Path, rows: list[list[str | None]]) -> None:
+    """Raise `OwnDataError` for units below the header, or a header that was said not to be one."""
+    columns = zip(*rows[:6], strict=True) if len(rows) > 5 else ()
+    texts = [(first or "").strip() for first, *others in columns if all(map(_is_number, others))]
+    if len(texts) > 1 and not any(_is_number(text) or text.lower() in MISSING for text in texts):
+        raise OwnDataError(
+            f"{path.name}: its first row holds {texts[0]!r} where the next ones hold numbers: delete it if "
+            "it names units or columns"
+        )
+
+
 def _holds_rows(field: str, delimiter: str, width: int) -> bool:
     """Return whether a field holds three lines or more, all of them rows of the table."""
     lines = field.splitlines()[1:-1] if "\n" in field else []
     return len(lines) > 2 and all(line.count(delimiter) == width - 1 for line in lines)
 
 
-def _is_number(text: str) -> bool:
+def _is_number(text: str | None) -> bool:
     try:
-        float(text)
+        float(text or "")
     except ValueError:
         return False
     return True
