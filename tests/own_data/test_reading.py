@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 from scipy.sparse import csr_array
-from sklearn.datasets import dump_svmlight_file
 
 from eigenbench.own_data.files import read_table, read_user_file
 from eigenbench.own_data.problem import make_problem, split_by_time
@@ -208,6 +207,7 @@ def test_svmlight_with_a_mark_of_its_encoding_and_compressed(tmp_path):
     for name, compress in (("a.svm", bytes), ("a.svm.xz", lzma.compress), ("a.svm.gz", gzip.compress)):
         (tmp_path / name).write_bytes(compress(content))
         table = read_user_file(tmp_path / name)
+        assert isinstance(table.features, csr_array)
         assert table.features.toarray().tolist() == [[0.5, 0], [0, 1]]
         assert table.targets["target"].tolist() == [1, -1]
 
@@ -265,22 +265,6 @@ def test_labels_of_npz_are_of_any_type(tmp_path, y):
 def test_labels_of_npz_keep_their_names(tmp_path):
     np.savez(tmp_path / "data.npz", X=np.eye(4), y=np.eye(4, 2, dtype=int), label_names=["sad", "happy"])
     assert list(read_user_file(tmp_path / "data.npz").targets.columns) == ["sad", "happy"]
-
-
-@pytest.mark.parametrize("sparse", [True, False])
-def test_npz_and_svmlight_say_themselves_what_the_target_is(tmp_path, sparse):
-    X, y = np.eye(6, dtype=np.float32), np.array([0, 1, 0, 1, 0, 1])
-    if sparse:
-        path = tmp_path / "data.svm"
-        dump_svmlight_file(X, y, str(path))
-    else:
-        path = tmp_path / "data.npz"
-        np.savez(path, X=X, y=y)
-    table = read_user_file(path)
-    assert isinstance(table.features, csr_array) == sparse
-    problem = make_problem(table, n_folds=2)
-    assert problem.target.labels.tolist() == y.tolist()
-    assert problem.matrix.shape == (6, 6)
 
 
 def test_a_folder_of_images_by_class(tmp_path):
