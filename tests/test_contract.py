@@ -44,7 +44,8 @@ VARIANTS = {
     "RandomFourierFeatures": [{"length_scale": 1.0, "n_components": 33}],
     "CalibratedLeastSquares": [{}, {"ridge": 1.0, "fit_intercept": False}],
     "SecondOrderLogistic": [{}, {"C": 1.0}, {"C": 1.0, "early_stopping": False}],
-    "StochasticLogistic": [{}, {"early_stopping": False, "fit_intercept": False}],
+    "StochasticLogistic": [{}, {"few_rows": 0}, {"early_stopping": False, "fit_intercept": False}],
+    "LabelEmbeddingClassifier": [{}, {"few_rows": 0}],
     # It has no defaults, and fits no data but its own.
     "BayesRule": [],
     "VowpalWabbitOAA": [{"bits": 12}],

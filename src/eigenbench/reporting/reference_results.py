@@ -46,7 +46,9 @@ def ranks_of_results(plan: SuitePlan, folder: Path) -> list[SuiteRanks]:
 
 def records_of_results(plan: SuitePlan, folder: Path) -> list[Record]:
     """Return a record with metrics and seconds for each run of a plan that a folder has results of."""
-    by_key = dict(tuple(pd.concat(map(_read, sorted(folder.glob("results*.csv")))).groupby("run_key")))
+    rows = pd.concat(map(_read, sorted(folder.glob("results*.csv"))))
+    present = present_keys(plan.suite.name, folder.parent / EARLIER_KEYS)
+    by_key = dict(tuple(rows.groupby(rows["run_key"].replace(present))))
     return [
         Record(**run.identity, deterministic=False, **_measured(by_key[run.key]))
         for run in plan.runs

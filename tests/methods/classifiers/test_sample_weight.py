@@ -68,7 +68,7 @@ def test_the_sample_of_the_preconditioner_is_weighted(weighted, monkeypatch):
     [
         SecondOrderLogistic(random_state=0),
         StochasticLogistic(100, learning_rate=0.02, early_stopping=False, random_state=0),
-        StochasticLogistic(100, random_state=0),
+        StochasticLogistic(100, few_rows=0, random_state=0),
         LabelEmbeddingClassifier(PCA(), early_stopping=False, max_iter=100, random_state=0),
     ],
     ids=str,
@@ -106,7 +106,8 @@ def test_class_weights_multiply_those_of_rows(weighted):
     for model in (
         CalibratedLeastSquares(),
         SecondOrderLogistic(random_state=0),
-        StochasticLogistic(5, random_state=0),
+        StochasticLogistic(5, few_rows=0, random_state=0),
+        LabelEmbeddingClassifier(random_state=0),
         DoublyStochasticLogistic(n_components=64, block_size=32, max_iter=2, random_state=0),
         LabelEmbeddingClassifier(PCA(), max_iter=3, random_state=0),
         OneVsRestLogistic(),

@@ -5,12 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from eigenbench import GEM, SecondOrderLogistic, SignedPowers
 from eigenbench.methods.classifiers import second_order_logistic
@@ -113,6 +115,20 @@ def test_no_penalty_comes_to_the_optimum_without_one():
     mine = SecondOrderLogistic(np.inf, early_stopping=False, max_iter=500, tol=1e-12).fit(X, y)
     theirs = LogisticRegression(C=np.inf, solver="newton-cg", tol=1e-10).fit(X, y)
     assert_allclose(mine.predict_proba(X), theirs.predict_proba(X), atol=1e-4)
+
+
+def test_more_features_than_rows_come_to_the_optimum_of_the_chosen_C():
+    rng = np.random.RandomState(0)
+    X = rng.randn(90, 200) * (rng.rand(90, 200) < 0.2)
+    y = (X[:, :3] + 0.5 * rng.randn(90, 3)).argmax(axis=1)
+    mine = SecondOrderLogistic(max_iter=500, tol=1e-12, random_state=0).fit(X, y)
+    theirs = LogisticRegression(C=mine.C_, solver="newton-cg", tol=1e-10).fit(X, y)
+    assert_allclose(mine.coef_, theirs.coef_, atol=1e-5)
+    assert_allclose(mine.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
+    thin = clone(mine).fit(sparse.csr_array(X), y)
+    assert_allclose(thin.coef_, mine.coef_, atol=1e-8)
+    same = FunctionTransformer(accept_sparse=True)
+    assert_allclose(clone(mine).set_params(feature_map=same).fit(X, y).coef_, mine.coef_, atol=1e-8)
 
 
 @pytest.mark.parametrize("n", [300, 1000], ids=["folds", "held out"])

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
 
-from eigenbench import GEM, RandomFourierFeatures, StochasticLogistic
+from eigenbench import GEM, RandomFourierFeatures, SecondOrderLogistic, StochasticLogistic
 from eigenbench.methods.classifiers.logistic_decoder import (
     WhitenedFeatures,
     second_moment,
@@ -102,7 +102,7 @@ def test_a_feature_that_the_sample_does_not_see_is_no_harm(digits):
 
 def test_features_are_fitted_to_rows_that_are_not_held_out(digits):
     X, y, _, _ = digits
-    model = StochasticLogistic(feature_map=GEM(top=2), max_iter=2, random_state=0).fit(X, y)
+    model = StochasticLogistic(2, few_rows=0, feature_map=GEM(top=2), random_state=0).fit(X, y)
     kept = ~hold_out(y, 0.1, np.random.RandomState(0))
     assert_allclose(model.feature_map_.transform(X), GEM(top=2).fit(X[kept], y[kept]).transform(X))
 
@@ -111,16 +111,28 @@ def test_few_rows_for_the_features_do_not_fit_noise(digits):
     X, y, V, v = digits
     features = RandomFourierFeatures(n_components=1500, random_state=0).fit(X)
     F, G = features.transform(X[:600]), features.transform(V)
-    model = StochasticLogistic(random_state=0).fit(F, y[:600])
+    model = StochasticLogistic(few_rows=0, random_state=0).fit(F, y[:600])
     assert model.ridge_ == 10
     weak = StochasticLogistic(ridge=1e-3, random_state=0).fit(F, y[:600])
     assert model.score(G, v) > weak.score(G, v)
     assert model.score(G, v) > LogisticRegression(max_iter=200).fit(F, y[:600]).score(G, v) - 0.02
 
 
+def test_few_rows_are_left_to_full_gradients(digits):
+    X, y, V, _ = digits
+    features = GEM(top=1)
+    model = StochasticLogistic(feature_map=features, random_state=0).fit(X, y)
+    full = SecondOrderLogistic(feature_map=features, random_state=0).fit(X, y)
+    assert_array_equal(model.predict_proba(V), full.predict_proba(V))
+    assert model.C_ == full.C_
+    assert np.isnan([model.ridge_, model.penalty_]).all()
+    for parameters in ({"few_rows": len(X) - 1}, {"learning_rate": 0.01}, {"early_stopping": False}):
+        assert model.set_params(**{"max_iter": 1, **parameters}).fit(X, y).C_ is None
+
+
 def test_two_classes_have_one_row_of_weights(noisy):
     X, y = noisy
-    model = StochasticLogistic(random_state=0).fit(X, y > 0)
+    model = StochasticLogistic(few_rows=0, random_state=0).fit(X, y > 0)
     assert model.coef_.shape == (1, 8)
     assert model.intercept_.shape == (1,)
     assert_allclose(model.decision_function(X), X @ model.coef_[0] + model.intercept_)

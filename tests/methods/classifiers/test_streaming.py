@@ -14,7 +14,7 @@ from eigenbench import GEM, CalibratedLeastSquares, SecondOrderLogistic, SignedP
 CLASSIFIERS = [
     CalibratedLeastSquares(n_rounds=3),
     SecondOrderLogistic(1.0, max_iter=15, random_state=0),
-    StochasticLogistic(random_state=0),
+    StochasticLogistic(few_rows=0, random_state=0),
 ]
 
 

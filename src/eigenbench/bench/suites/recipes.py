@@ -135,10 +135,12 @@ RECIPES: dict[str, Recipe] = {
         randomfourierfeatures__length_factor=_LENGTHS,
     ),
     # Projections that keep pairs near or far.
-    "hyperbolic_pca": _directions(_step("HyperbolicPCA"), hyperbolicpca__n_components=[5, 10, 20, 40]),
+    "hyperbolic_pca": _directions(
+        _step("HyperbolicPCA", eta_negative="risk"), hyperbolicpca__n_components=[5, 10, 20, 40]
+    ),
     "hyperbolic_pca_kernel": _directions(
         _step("Nystroem", n_components=200),
-        _step("HyperbolicPCA", n_components=40),
+        _step("HyperbolicPCA", n_components=40, eta_negative="risk"),
         nystroem__gamma=_BANDWIDTHS,
     ),
     "lfda": _directions(

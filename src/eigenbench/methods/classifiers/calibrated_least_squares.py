@@ -269,6 +269,7 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
 
         return StochasticLogistic(
             self.n_rounds,
+            few_rows=0,
             ridge="auto" if self.ridge == "auto" else max(float(self.ridge) / n_rows, 1e-9),
             feature_map=feature_map,
             fit_intercept=self.fit_intercept,

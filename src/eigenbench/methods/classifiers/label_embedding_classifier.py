@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
@@ -33,7 +32,7 @@ from eigenbench.methods.classifiers.row_weights import (
     routing_to,
     with_class_weights,
 )
-from eigenbench.methods.classifiers.score_calibration import fit_temperature
+from eigenbench.methods.classifiers.second_order_logistic import hand_over
 from eigenbench.methods.classifiers.streamed import EarlyStopping
 from eigenbench.methods.embeddings.labels.rembrandt import Rembrandt
 from eigenbench.methods.embeddings.labels.spectral_label_embedding import (
@@ -42,7 +41,13 @@ from eigenbench.methods.embeddings.labels.spectral_label_embedding import (
     label_matrix,
 )
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
-from eigenbench.methods.linalg.row_blocks import checked_weights, row_slices, rows_that_count, validated
+from eigenbench.methods.linalg.row_blocks import (
+    checked_weights,
+    dense_block,
+    row_slices,
+    rows_that_count,
+    validated,
+)
 
 #: Penalty of the whitening relative to the mean variance of a feature: directions of smaller variance are
 #: mostly noise, and are not blown up.
@@ -51,8 +56,8 @@ WHITENING_RIDGE = 1e-3
 #: Length of all steps together, at least twice: of few rows there are few steps in all.
 FEW_STEPS_LENGTH = 5.0
 
-#: Logits by which the temperature is found, at most.
-LOGITS = 2_000_000
+#: Components of the embedding by default.
+N_COMPONENTS = 50
 
 #: Rows of a minibatch for many rows; step lengths are given for it.
 LARGEST_BATCH = 512
@@ -85,12 +90,15 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     embedding : transformer or None, default=None
         A label embedding (:class:`Rembrandt`, :class:`PLST`, :class:`CompressedSensing`) or any transformer
         of X, such as :class:`sklearn.decomposition.PCA`; a clone is fitted to (X, Y). None stands for
-        ``Rembrandt`` with 50 components, or as many as there are labels. Wrap one that is fitted already in
-        :class:`sklearn.frozen.FrozenEstimator` to use it as it is; if it saw the labels of rows that are held
-        out here, their loss is optimistic.
+        ``Rembrandt`` with 50 components, or as many as there are labels; see also ``few_rows``. Wrap one that
+        is fitted already in :class:`sklearn.frozen.FrozenEstimator` to use it as it is; if it saw the labels
+        of rows that are held out here, their loss is optimistic.
     feature_map : transformer or None, default=None
         Maps embedded rows to features, for example :class:`RandomFourierFeatures`, whose length scale is
         then relative to their median distance. None decodes the embedding linearly.
+    few_rows : int, default=5000
+        Up to so many rows with one of at most 50 labels each, without ``embedding`` and ``feature_map``, are
+        decoded as they are, by :class:`SecondOrderLogistic` with its defaults. 0 for never.
     loss : {"auto", "multinomial", "independent"}, default="auto"
         Log loss of one label per row, or of each label on its own; "auto" takes the former for class labels
         and the latter for an indicator matrix.
@@ -126,7 +134,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     classes_ : ndarray of shape (c,)
         Class labels, or column numbers of the indicator matrix.
     embedding_, feature_map_ : transformer
-        The fitted ones; ``feature_map_`` is None without a map. A label embedding that was fitted here has
+        The fitted ones; ``feature_map_`` is None without a map, ``embedding_`` where rows are decoded as they
+        are. A label embedding that was fitted here has
         no ``embedding_`` (c, k), which prediction does not need.
     coef_ : ndarray of shape (c, D), float32
         Weights Q of the features.
@@ -169,10 +178,9 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     True
     """
 
+    embedding_: Any
     coef_: np.ndarray
     intercept_: np.ndarray
-    loss_curve_: np.ndarray
-    validation_curve_: np.ndarray
 
     # The feature map is applied to the embedding.
     _maps_rows: ClassVar[bool] = False
@@ -181,6 +189,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         **EarlyStopping._parameter_constraints,
         "embedding": [HasMethods(["fit", "transform"]), None],
         "feature_map": [HasMethods(["fit", "transform"]), None],
+        "few_rows": [Interval(Integral, 0, None, closed="left")],
         "loss": [StrOptions({"auto", "multinomial", "independent"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
@@ -198,6 +207,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         embedding: Any = None,
         *,
         feature_map: Any = None,
+        few_rows: int = 5000,
         loss: str = "auto",
         max_iter: int = 30,
         learning_rate: float = 0.03,
@@ -214,6 +224,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     ) -> None:
         self.embedding = embedding
         self.feature_map = feature_map
+        self.few_rows = few_rows
         self.loss = loss
         self.max_iter = max_iter
         self.learning_rate = learning_rate
@@ -265,19 +276,22 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         self._remember_targets(Y, multilabel=is_indicator(Y))
         self.loss_ = self._checked_loss(labels)
         self.threshold_ = self._initial_threshold()
-        rng = check_random_state(self.random_state)
         in_loss = with_class_weights(self.class_weight, self.classes_, labels.indices, weights)
         rows = _Part(X, Y if self._multilabel else np.ravel(Y), weights, Targets(labels, in_loss))
+        self.temperature_ = np.float32(1)
+        if self._needs_no_embedding(len(labels.indptr) - 1):
+            self._decode_rows(rows)
+            return self
+        rng = check_random_state(self.random_state)
         strata = np.zeros(X.shape[0], dtype=np.int64) if self._multilabel else labels.indices
         held_out = self._held_out(strata, rng)
         seed = int(rng.randint(np.iinfo(np.int32).max))
-        self.temperature_ = np.float32(1)
         if not held_out.any():
             self._train(rows, None, self.max_iter, seed)
             return self
         unseen = rows.at(np.flatnonzero(held_out))
         self._train(rows.at(np.flatnonzero(~held_out)), unseen, self.max_iter, seed)
-        self.temperature_ = self._temperature(unseen)
+        self.temperature_ = self._temperature(unseen.X, unseen.targets)
         if self.refit:
             curves = self.loss_curve_, self.validation_curve_
             self._train(rows, None, self.n_iter_, seed)
@@ -286,30 +300,19 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         self.intercept_ /= self.temperature_
         return self
 
-    def _temperature(self, rows: _Part) -> np.float32:
-        """Return the temperature of least log loss on some of the rows; one with labels of their own."""
-        if self.loss_ != "multinomial":
-            return np.float32(1)
-        few = rows.at(np.arange(0, rows.X.shape[0], 1 + rows.X.shape[0] * len(self.classes_) // LOGITS))
-        logits = np.concatenate([logits for _, logits in self._score_blocks(few.X)])
-        return np.float32(fit_temperature(logits, few.targets.labels.indices))
+    def _needs_no_embedding(self, n_rows: int) -> bool:
+        plain = self.embedding is None and self.feature_map is None and self.sampled_labels is None
+        few_labels = self.loss_ == "multinomial" and len(self.classes_) <= N_COMPONENTS
+        return plain and few_labels and self.early_stopping and n_rows <= self.few_rows
 
-    def _checked_loss(self, labels: sparse.csr_array) -> str:
-        if not self._multilabel and labels.shape[1] < 2:
-            raise ValueError(f"Y holds one class only ({self.classes_[0]}): a classifier needs at least two.")
-        if self.sampled_labels is not None and (self._multilabel or self.loss == "independent"):
-            raise ValueError("sampled_labels is for the softmax of one label a row: leave it at None.")
-        if self.class_weight is not None and self._multilabel:
-            raise ValueError("class_weight is for one label a row: leave it at None, or weigh the rows.")
-        if self.loss == "auto":
-            return "independent" if self._multilabel else "multinomial"
-        odd = np.flatnonzero(np.diff(labels.indptr) != 1)
-        if self.loss == "multinomial" and odd.size:
-            raise ValueError(
-                f'loss="multinomial" is for one label per row, but row {odd[0]} has '
-                f'{np.diff(labels.indptr)[odd[0]]}: use "independent".'
-            )
-        return self.loss
+    def _decode_rows(self, rows: _Part) -> None:
+        """Fit the logits to rows as they are, by full gradients."""
+        model = hand_over(self, rows.X, rows.targets.labels.indices, rows.targets.weights)
+        self.embedding_ = self.feature_map_ = None
+        coef, intercept = model.coef_, model.intercept_
+        if len(coef) == 1:
+            coef, intercept = np.vstack([np.zeros_like(coef), coef]), np.append(0.0, intercept)
+        self.coef_, self.intercept_ = coef.astype(np.float32), intercept.astype(np.float32)
 
     def _train(self, rows: _Part, held_out: _Part | None, n_epochs: int, seed: int) -> None:
         """Fit everything on ``rows``; with held-out rows choose the number of epochs and the threshold."""
@@ -362,7 +365,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         """Set ``embedding_`` and ``feature_map_`` to clones fitted on the rows."""
         embedding, weighed = self.embedding, {}
         if embedding is None:
-            embedding = Rembrandt(min(50, rows.targets.labels.shape[1]))
+            embedding = Rembrandt(min(N_COMPONENTS, rows.targets.labels.shape[1]))
         else:
             weighed = nested_fit_arguments(self, "embedding", rows.weights)
         self.embedding_ = _seeded(embedding, seed).fit(rows.X, rows.Y, **weighed)
@@ -373,6 +376,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
             self.feature_map_ = _seeded(self.feature_map, seed).fit(self.embedding_.transform(rows.X))
 
     def _features_of(self) -> Any:
+        """Return what makes features of rows, None where they are used as they are."""
         if self.feature_map_ is None:
             return self.embedding_
         return make_pipeline(self.embedding_, self.feature_map_)
@@ -381,18 +385,16 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         features_of = self._features_of()
         c, D = self.coef_.shape
         for here in row_slices(X.shape[0], 4 * max(c, D), LOGIT_BYTES):
-            features = np.asarray(features_of.transform(X[here]), dtype=np.float32)
+            features = X[here] if features_of is None else features_of.transform(X[here])
+            features = dense_block(features, np.float32)
             yield here, features @ self.coef_.T + self.intercept_
 
 
 def _seeded(estimator: Any, seed: int) -> Any:
     """Return a clone that is repeatable: parameters called ``random_state`` that are None get the seed."""
+    params = estimator.get_params(deep=True).items()
+    unset = [name for name, value in params if value is None and name.split("__")[-1] == "random_state"]
     twin = clone(estimator)
-    unset = [
-        name
-        for name, value in twin.get_params(deep=True).items()
-        if value is None and (name == "random_state" or name.endswith("__random_state"))
-    ]
     if unset:
         twin.set_params(**dict.fromkeys(unset, seed))
     return twin

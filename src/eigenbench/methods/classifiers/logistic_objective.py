@@ -118,11 +118,6 @@ class LogisticObjective:
         """Rows in all, or the sum of their weights."""
         return self._n_train + self.n_held_out
 
-    @property
-    def unit(self) -> float:
-        """Mean variance of a feature, one where all are constant."""
-        return self._moment.mean_variance() or 1.0
-
     def at(self, C: float) -> LogisticObjective:
         """Return it with a penalty, whitened by the second moment of all rows or of a sample of them."""
         found = copy.copy(self)

@@ -10,8 +10,12 @@ from scipy import sparse
 from scipy.special import expit
 
 from eigenbench.methods.classifiers.logistic_decoder import Targets
+from eigenbench.methods.classifiers.score_calibration import fit_temperature
 from eigenbench.methods.classifiers.score_classifier import ScoreClassifier
 from eigenbench.methods.metrics.ranking import top_k
+
+#: Logits by which the temperature is found, at most.
+LOGITS = 2_000_000
 
 #: Thresholds tried are the multiples of one over this number.
 RESOLUTION = 1000
@@ -50,7 +54,12 @@ class ManyLabelClassifier(ScoreClassifier):
     """
 
     classes_: np.ndarray
+    loss: str
     loss_: str
+    sampled_labels: int | None
+    class_weight: Any
+    loss_curve_: np.ndarray
+    validation_curve_: np.ndarray
     threshold: str | float
     threshold_: float | None
     _multilabel: bool = False
@@ -65,6 +74,32 @@ class ManyLabelClassifier(ScoreClassifier):
         if not self._multilabel:
             return None
         return 0.5 if isinstance(self.threshold, str) else float(self.threshold)
+
+    def _checked_loss(self, labels: sparse.csr_array) -> str:
+        """Return the loss for these labels; raise `ValueError` where parameters do not suit them."""
+        if not self._multilabel and labels.shape[1] < 2:
+            raise ValueError(f"Y holds one class only ({self.classes_[0]}): a classifier needs at least two.")
+        if self.sampled_labels is not None and (self._multilabel or self.loss == "independent"):
+            raise ValueError("sampled_labels is for the softmax of one label a row: leave it at None.")
+        if self.class_weight is not None and self._multilabel:
+            raise ValueError("class_weight is for one label a row: leave it at None, or weigh the rows.")
+        if self.loss == "auto":
+            return "independent" if self._multilabel else "multinomial"
+        odd = np.flatnonzero(np.diff(labels.indptr) != 1)
+        if self.loss == "multinomial" and odd.size:
+            raise ValueError(
+                f'loss="multinomial" is for one label per row, but row {odd[0]} has '
+                f'{np.diff(labels.indptr)[odd[0]]}: use "independent".'
+            )
+        return self.loss
+
+    def _temperature(self, X: Any, targets: Targets) -> np.float32:
+        """Return the temperature of least log loss on some of the rows; one with labels of their own."""
+        if self.loss_ != "multinomial":
+            return np.float32(1)
+        few = np.arange(0, X.shape[0], 1 + X.shape[0] * len(self.classes_) // LOGITS)
+        logits = np.concatenate([logits for _, logits in self._score_blocks(X[few])])
+        return np.float32(fit_temperature(logits, targets.labels.indices[few]))
 
     def _chosen_threshold(self, X: Any, targets: Targets) -> float:
         """Return the threshold that is best on rows by the metric that is named."""

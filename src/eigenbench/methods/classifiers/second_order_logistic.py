@@ -9,9 +9,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.extmath import safe_sparse_dot
 
 from eigenbench.methods.classifiers.logistic_objective import (
     SAMPLE_RIDGE,
@@ -124,7 +126,8 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
     Notes
     -----
     Time: m·D² + D³/3 flops once, with m the rows of the preconditioner, then per iteration 4·n·D·c + 2·D²·c
-    and the feature map over blocks that are not kept. Memory: 4·D² bytes (float32 features), ``cache_size``,
+    and the feature map over blocks that are not kept; with more features than rows and ``C="auto"`` n stands
+    for D, after 2·n²·D + 9·n³ flops. Memory: 4·D² bytes (float32 features), ``cache_size``,
     some row blocks, and 200·D·c bytes. The preconditioner takes in held-out rows too, without labels; this
     only changes the path. In ``fit_partitions`` it is of the other rows, all of them, and held-out rows are
     drawn from each block for itself; nothing is kept between passes.
@@ -199,6 +202,10 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         else:
             self._fit_map(X, self.classes_[codes], weights)
         blocks = FeatureBlocks(X, self.feature_map_, cache_size=self._cache_megabytes())
+        n_features, space = blocks.n_features, None
+        if self.C == "auto" and n_features > len(codes):
+            space = _RowSpace(blocks)
+            blocks = FeatureBlocks(space.rows, None)
         weighed = self._weighed(codes, weights)
         ones = np.ones(len(codes), dtype=np.int64) if weighed is None else weighed
         sample, *sample_weights = self._sampled(blocks, weighed, rng)
@@ -223,8 +230,10 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
             if held_out.any() and len(codes) <= FEW_ROWS:
                 fold_of = stratified_folds(codes, N_FOLDS, rng)
                 folds = [fold_of == fold for fold in range(N_FOLDS)]
-            where = self._choose_C([objective(fold) for fold in folds if fold.any()])
-        self._minimise(objective(held_out if stops else none), *where)
+            variance = moment.mean_variance() * sample.n_features / n_features
+            where = self._choose_C([objective(fold) for fold in folds if fold.any()], variance, n_features)
+        best = self._minimise(objective(held_out if stops else none), *where)
+        self._set_maps(best.coef if space is None else space.weights(best.coef), best.intercept)
 
     def _fit_sums(self, rows: PartitionedRows) -> None:
         held_out = None
@@ -247,15 +256,19 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
             )
 
         if self.C != "auto":
-            self._minimise(objective(held_out, rows.n_rows - n_rows))
-            return
-        where = self._choose_C([objective(held_out, rows.n_rows - n_rows)] if n_rows < rows.n_rows else [])
-        self._minimise(objective(None, 0), *where)
+            best = self._minimise(objective(held_out, rows.n_rows - n_rows))
+        else:
+            watched = [objective(held_out, rows.n_rows - n_rows)] if n_rows < rows.n_rows else []
+            where = self._choose_C(watched, found.system.mean_variance(), rows.n_features)
+            best = self._minimise(objective(None, 0), *where)
+        self._set_maps(best.coef, best.intercept)
 
     def _holds_out(self) -> bool:
         return self.C == "auto" or self.early_stopping is not False
 
-    def _choose_C(self, objectives: list[LogisticObjective]) -> tuple[Evaluation | None, int | None]:
+    def _choose_C(
+        self, objectives: list[LogisticObjective], variance: float, n_features: int
+    ) -> tuple[Evaluation | None, int | None]:
         """Set ``C_`` to one of smallest held-out loss; return where to start with all rows, and for how long.
 
         Descents start where the one before ended and go to the optimum. Where rows are many, but few for each
@@ -267,8 +280,8 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         if not objectives:
             self.C_ = 1.0
             return None, None
-        unit, n_rows = objectives[0].unit, objectives[0].n_rows
-        wide = n_rows < ROWS_PER_FEATURE * objectives[0].shape[0]
+        unit, n_rows = variance or 1.0, objectives[0].n_rows
+        wide = n_rows < ROWS_PER_FEATURE * (n_features + 1)
         stops = wide and n_rows > ROWS_TO_STOP
         patience = self.n_iter_no_change if stops else None
         last: list[Evaluation | None] = [None] * len(objectives)
@@ -306,8 +319,8 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
 
     def _minimise(
         self, objective: LogisticObjective, start: Evaluation | None = None, n_steps: int | None = None
-    ) -> None:
-        """Follow L-BFGS, for some steps if not to the end, keep the best point, and set the attributes."""
+    ) -> Evaluation:
+        """Follow L-BFGS, for some steps if not to the end, and return the best point."""
         if self.C != "auto":
             self.C_ = float(self.C)
         found = descend(
@@ -315,7 +328,6 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         )
         self.best_iter_, self.n_iter_ = found.best_iter, len(found.losses)
         self.loss_curve_, self.validation_curve_ = np.array(found.losses), np.array(found.held_out_losses)
-        self._set_maps(found.best.coef, found.best.intercept)
         if n_steps is None and not found.converged:
             warnings.warn(
                 f"SecondOrderLogistic: max_iter={self.max_iter} passes did not come within tol={self.tol:g}"
@@ -323,3 +335,33 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+        return found.best
+
+
+def hand_over(owner: Any, X: Any, codes: np.ndarray, weights: Any, **parameters: Any) -> SecondOrderLogistic:
+    """Return the model of few rows for a stochastic classifier, which gets the curves of the model."""
+    model = SecondOrderLogistic(
+        validation_fraction=owner.validation_fraction, random_state=owner.random_state, **parameters
+    )
+    model._set_classes(owner.classes_)
+    model._fit_codes(X, codes, weights)
+    owner.n_iter_ = model.n_iter_
+    owner.loss_curve_, owner.validation_curve_ = model.loss_curve_, model.validation_curve_
+    return model
+
+
+class _RowSpace:
+    """Coordinates in the span of few rows (n, D), for which a penalised model is the same: (n, r), r ≤ n."""
+
+    def __init__(self, blocks: FeatureBlocks) -> None:
+        mapped = blocks.feature_map is not None
+        self._features = np.concatenate([block for _, block in blocks]) if mapped else blocks.X
+        features = self._features.astype(np.float64)
+        values, vectors = linalg.eigh(safe_sparse_dot(features, features.T, dense_output=True))
+        kept = values >= len(values) * np.finfo(np.float64).eps * values[-1]
+        lengths = np.sqrt(np.maximum(values[kept], np.finfo(np.float64).tiny))
+        self.rows, self._inverse = vectors[:, kept] * lengths, vectors[:, kept] / lengths
+
+    def weights(self, coef: np.ndarray) -> np.ndarray:
+        """Return the weights (D, c) of features for weights (r, c) of coordinates."""
+        return safe_sparse_dot(self._features.T, self._inverse @ coef, dense_output=True)

@@ -33,6 +33,7 @@ from eigenbench.methods.classifiers.partitioned_fit import (
     shuffled_chunks,
 )
 from eigenbench.methods.classifiers.preconditioned_features import PreconditionedFeatures, mapped_rows
+from eigenbench.methods.classifiers.second_order_logistic import hand_over
 from eigenbench.methods.classifiers.streamed import EarlyStopping, StreamedClassifier
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
 from eigenbench.methods.linalg.row_blocks import row_slices
@@ -56,9 +57,10 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
     As for :class:`SecondOrderLogistic`, a Cholesky factor L of the second moment of the features is the
     preconditioner; but the moment is that of a sample of the rows, and steps are taken on minibatches (Adam,
     with lengths that fall linearly to zero), so that a few passes over the data do what takes full gradients
-    many times as many. Where whitened rows fit into the cache, and minibatches are small, all rows are
+    many times as many. Few rows are left to :class:`SecondOrderLogistic`, which is as fast for them and has a
+    penalty. Where whitened rows fit into the cache, and minibatches are small, all rows are
     whitened once; else the weights and their gradients are carried over by two triangular solves for each
-    minibatch. There is no penalty: passes end when the loss on held-out rows no longer improves.
+    minibatch. Stochastic steps have no penalty: passes end when the loss on held-out rows no longer improves.
 
     Parameters
     ----------
@@ -78,6 +80,9 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         the steps along features that are almost or quite constant in the sample: where features are many,
         that is what keeps the few passes from fitting noise. "auto" takes 0.001; with n < 20·D rows for D
         features 10·D/n, or 10 if that is less.
+    few_rows : int, default=5000
+        ``fit`` hands up to so many rows over to :class:`SecondOrderLogistic` with its defaults, unless
+        ``learning_rate``, ``batch_size`` or ``ridge`` is a number or ``early_stopping`` is off. 0 for never.
     early_stopping : bool, default=True
         Whether to hold out rows, and keep the weights of the pass after which their loss was smallest.
     validation_fraction : float, default=0.1
@@ -109,10 +114,12 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         Weights.
     intercept_ : ndarray of shape (c,), or (1,), float64
         Intercepts.
+    C_ : float or None
+        That of :class:`SecondOrderLogistic` where it was fitted; the curves are its own, too.
     ridge_, penalty_ : float
-        The ridge that was used, and the absolute penalty.
+        The ridge that was used, and the absolute penalty; NaN where ``C_`` is set.
     n_iter_ : int
-        The pass after which the weights were kept.
+        The pass after which the weights were kept, or that of :class:`SecondOrderLogistic`.
     loss_curve_, validation_curve_ : ndarray
         Mean log loss in nats in each pass, of the rows as they were met, and after it, of the held-out rows
         (NaN without any).
@@ -155,6 +162,7 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "preconditioner_rows": [Interval(Integral, 1, None, closed="left")],
         "ridge": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "few_rows": [Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
 
@@ -166,6 +174,7 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         batch_size: int | str = "auto",
         preconditioner_rows: int = 50_000,
         ridge: float | str = "auto",
+        few_rows: int = 5000,
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
@@ -180,6 +189,7 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         self.batch_size = batch_size
         self.preconditioner_rows = preconditioner_rows
         self.ridge = ridge
+        self.few_rows = few_rows
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -190,6 +200,10 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         self.random_state = random_state
 
     def _fit_codes(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
+        adapts = self.learning_rate == self.batch_size == self.ridge == "auto" and self.early_stopping
+        if adapts and len(codes) <= self.few_rows:
+            self._hand_over(X, codes, weights)
+            return
         rng = check_random_state(self.random_state)
         held_out = self._held_out(codes, rng)
         rows = np.flatnonzero(~held_out)
@@ -211,6 +225,17 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
             watched = held_out_features, targets[unseen].normalised()
         descended = partial(self._descended, features, targets[rows].normalised(), watched, rng)
         self._descend(descended, system, len(rows), watched=watched is not None)
+
+    def _hand_over(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
+        """Fit the model by full gradients, with a penalty that held-out rows choose."""
+        shared = {
+            name: getattr(self, name)
+            for name in ("feature_map", "fit_intercept", "cache_size", "class_weight")
+        }
+        model = hand_over(self, X, codes, weights, **shared)
+        self.coef_, self.intercept_, self.feature_map_ = model.coef_, model.intercept_, model.feature_map_
+        self.C_: float | None = model.C_
+        self.ridge_ = self.penalty_ = np.nan
 
     def _fit_sums(self, rows: PartitionedRows) -> None:
         rng = check_random_state(self.random_state)
@@ -276,7 +301,7 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         coef, shift = system.unwhiten(found.weights[:-1])
         intercept = found.weights[-1] + shift if self.fit_intercept else np.zeros(len(self.classes_))
         self._set_maps(coef, intercept)
-        self.penalty_ = system.penalty
+        self.C_, self.penalty_ = None, system.penalty
         self.n_iter_ = found.best_epoch
         self.loss_curve_, self.validation_curve_ = found.losses, found.held_out_losses
 

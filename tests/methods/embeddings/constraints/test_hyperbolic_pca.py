@@ -186,11 +186,11 @@ def test_smallest_risk_selects_eta(sample):
     np.testing.assert_array_equal(model.components_, best.components_)
 
 
-def test_by_default_more_directions_may_cost_a_little_risk():
+def test_by_risk_more_directions_may_cost_a_little():
     X, y = load_digits(return_X_y=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        free = HyperbolicPCA().fit(X[:300] / 16, y[:300])
+        free = HyperbolicPCA(eta_negative="risk").fit(X[:300] / 16, y[:300])
     sizes = []
     for eta, _, risk in free.eta_path_:
         with warnings.catch_warnings():
@@ -198,6 +198,18 @@ def test_by_default_more_directions_may_cost_a_little_risk():
             one = HyperbolicPCA(eta_negative=eta).fit(X[:300] / 16, y[:300])
         sizes.append(one.n_components_ if risk <= 1.3 * free.eta_path_[:, 2].min() else 0)
     assert free.n_components_ == max(sizes) > sizes[free.eta_path_[:, 2].argmin()]
+
+
+def test_the_default_keeps_as_many_directions_as_there_are(sample):
+    X, y = sample
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = HyperbolicPCA().fit(X, y)
+    assert model.n_components_ == X.shape[1]
+    assert model.eta_negative_ == 5
+    kernel = HyperbolicPCA(3, kernel="half_rbf", gamma=2.0).fit(X, y)
+    risk = clone(kernel).set_params(eta_negative="risk").fit(X, y)
+    np.testing.assert_array_equal(kernel.dual_coef_, risk.dual_coef_)
 
 
 def test_risk_is_that_of_the_output(sample):
@@ -370,6 +382,7 @@ def test_kernel_that_is_not_positive_semidefinite(sample):
         ({"eta_negative": [0.1, -1]}, "above 0"),
         ({"eta_negative": []}, "above 0"),
         ({"eta_negative": 0.1, "threshold": 0.3}, "eta_negative to None"),
+        ({"eta_negative": "risk", "threshold": 0.3}, "eta_negative to None"),
         ({"eta_negative": "alternating", "threshold": 0.01}, "no positive eigenvalue for η₋₁ ≤ 0.01"),
         ({"form": "linear", "kernel": "rbf"}, "needs kernel='linear'"),
     ],
@@ -399,7 +412,7 @@ def test_moments_need_a_linear_kernel_and_one_eta(sample):
     with pytest.raises(ValueError, match="linear form only"):
         HyperbolicPCA(kernel="rbf", eta_negative=0.1).fit_moments(moments)
     with pytest.raises(ValueError, match="one value"):
-        HyperbolicPCA().fit_moments(moments)
+        HyperbolicPCA(eta_negative="risk").fit_moments(moments)
     with pytest.raises(ValueError, match="one value"):
         HyperbolicPCA(eta_negative="alternating").fit_moments(moments)
     with pytest.raises(ValueError, match="fit_moments cannot know"):

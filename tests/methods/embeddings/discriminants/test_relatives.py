@@ -29,7 +29,7 @@ def test_lda_is_that_of_scikit_learn():
     X, y = load_iris(return_X_y=True)
     reference = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
     centred = reference.transform(X) - reference.transform(X.mean(axis=0, keepdims=True))
-    same_up_to_sign(FisherLDA().fit_transform(X, y), centred, rtol=1e-8, atol=1e-8)
+    same_up_to_sign(FisherLDA(gamma=0.0).fit_transform(X, y), centred, rtol=1e-8, atol=1e-8)
 
 
 def test_isotropic_oriented_pca_is_pca_of_centred_rows(digits):
@@ -120,12 +120,13 @@ def test_constant_and_repeated_features_change_nothing(digits):
     X, y = digits[0][:, [10, 20, 30, 42, 43, 50]], digits[1]
     rng = np.random.RandomState(0)
     more = np.column_stack([X, np.full(len(X), 0.1), X[:, 2] * 1e5, np.zeros(len(X))])
-    for model in (FisherLDA(), SIR(n_components=4)):
+    for model in (FisherLDA(gamma=0.0), SIR(n_components=4)):
         Z = model.fit(X, y).transform(X)
         same_up_to_sign(model.fit(more, y).transform(more), Z, atol=1e-6 * np.abs(Z).max())
         assert model.components_.shape[1] == 9
     wide = rng.randn(40, 100)
-    assert FisherLDA().fit(wide, y[:40]).components_.shape == (9, 100)
+    assert FisherLDA(gamma=0.0).fit(wide, y[:40]).components_.shape == (9, 100)
+    assert FisherLDA().fit(wide, y[:40]).gamma_ == pytest.approx((100 / 30) ** 2)
 
 
 def test_what_cannot_be_solved_is_said(digits):

@@ -38,7 +38,7 @@ class HyperbolicPCA(HyperbolicSubspace):
     ----------
     n_components : int, default=20
         The largest dimension d of the subspace. Only eigenvectors with positive eigenvalues are kept, however
-        few they are (see Notes); a warning says so unless η₋₁ is chosen by default.
+        few they are (see Notes); a warning says so unless η₋₁ is None or "risk".
     kernel : str or callable, default="linear"
         A kernel name or callable of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or "half_rbf", the
         paper's ½·exp(−gamma·‖x − x'‖²), which keeps ‖ψ(x) − ψ(x')‖ ≤ 1.
@@ -47,12 +47,13 @@ class HyperbolicPCA(HyperbolicSubspace):
     form : {"auto", "kernel", "linear"}, default="auto"
         How the eigenproblem is posed: in the span of the rows (:math:`GAG\gamma = \lambda G\gamma`) or, for
         the linear kernel only, in the input space. "auto" takes the smaller one. The result is the same.
-    eta_negative : float, array-like of float, "alternating" or None, default=None
+    eta_negative : float, array-like of float, "risk", "alternating" or None, default=None
         η₋₁ > 0 relative to η₁ = −1; only the ratio matters. Of several values the one with the smallest
-        margin risk on the training pairs is used. None tries twelve between 0.005 and 1, and takes the one
+        margin risk on the training pairs is used. "risk" tries twelve between 0.005 and 1, and takes the one
         with the most directions among those whose risk is at most 1.3 times the smallest. "alternating"
         takes η₋₁ from a threshold, then the threshold that is best for the subspace found, and so on until
-        the threshold stays where it is (see Notes).
+        the threshold stays where it is (see Notes). None stands for 5 with the linear kernel, which keeps
+        directions for a classifier of the same classes, and for "risk" with others.
     threshold : float or None, default=None
         Distance threshold c in (0, 1). If given, η follows from c and ``margin``
         (:func:`eta_from_threshold`), and ``eta_negative`` must be None, or "alternating", which starts at c,
@@ -63,7 +64,7 @@ class HyperbolicPCA(HyperbolicSubspace):
         Give the positive and the negative pairs the same total weight, in T̂ and in the risk.
     risk_samples : int or None, default=None
         The risk is taken over all pairs of the training rows, or of so many of them drawn at random if there
-        are more. None takes 5,000 rows, or 2,000 where ``eta_negative`` is to be found without a hint. T̂
+        are more. None takes 5,000 rows, or 2,000 where the risk chooses among twelve η₋₁. T̂
         always uses all rows.
     random_state : int, RandomState instance or None, default=None
         Seed of that draw; without it nothing is random.
@@ -263,8 +264,7 @@ class HyperbolicPCA(HyperbolicSubspace):
 
     def _risk_rows(self, codes: np.ndarray) -> Any:
         """Return which rows serve for the risk: all, or a random subset in ascending order."""
-        searches = self.eta_negative is None and self.threshold is None
-        count = self.risk_samples or (_ROWS_OF_A_SEARCH if searches else _ROWS)
+        count = self.risk_samples or (_ROWS_OF_A_SEARCH if self._searches() else _ROWS)
         if len(codes) <= count:
             return slice(None)
         rng = check_random_state(self.random_state)

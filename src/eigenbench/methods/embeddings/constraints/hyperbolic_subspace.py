@@ -33,10 +33,12 @@ from eigenbench.methods.embeddings.row_transformer import RowTransformer
 from eigenbench.methods.linalg.eigenproblems import make_peaks_positive
 from eigenbench.methods.linalg.row_blocks import row_slices
 
-#: Values of η₋₁ among which the risk on the training pairs decides by default.
-ETA_GRID = tuple(np.geomspace(0.005, 1, 12).round(4).tolist())
+#: η₋₁ of the linear kernel by default: large enough for directions of little difference between classes.
+LINEAR_ETA = 5.0
 
-#: Risk, relative to the smallest, that more directions may cost by default.
+#: Values of η₋₁ among which the risk on the training pairs decides, and the risk, relative to the smallest,
+#: that more directions may cost.
+SMALLEST_RISK, ETA_GRID = "risk", tuple(np.geomspace(0.005, 1, 12).round(4).tolist())
 RISK_FOR_DIRECTIONS = 1.3
 
 #: Value of ``eta_negative`` for which η₋₁ and the threshold are alternated, and the threshold at the start.
@@ -121,7 +123,7 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         "eta_negative": [
             Interval(Real, 0, None, closed="neither"),
             "array-like",
-            StrOptions({ALTERNATING}),
+            StrOptions({ALTERNATING, SMALLEST_RISK}),
             None,
         ],
         "threshold": [Interval(Real, 0, 1, closed="neither"), None],
@@ -218,14 +220,21 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
                     "threshold out."
                 )
             return np.array([eta_from_threshold(self.threshold, self.margin)])
-        given = ETA_GRID if self.eta_negative is None else self.eta_negative
+        given = LINEAR_ETA if self.eta_negative is None else self.eta_negative
+        if self._searches():
+            given = ETA_GRID
         etas = np.unique(np.atleast_1d(np.asarray(given, dtype=np.float64)))
         if etas.ndim != 1 or etas.size == 0 or not (np.isfinite(etas).all() and etas[0] > 0):
             raise ValueError(f"eta_negative must hold finite numbers above 0, got {self.eta_negative!r}.")
         return etas
 
     def _alternates(self) -> bool:
-        return isinstance(self.eta_negative, str)
+        return isinstance(self.eta_negative, str) and self.eta_negative == ALTERNATING
+
+    def _searches(self) -> bool:
+        if self.eta_negative is None:
+            return self.threshold is None and self.kernel != "linear"
+        return isinstance(self.eta_negative, str) and self.eta_negative == SMALLEST_RISK
 
     def _uses_input_space(self, n_rows: int) -> bool:
         if self.form == "linear" and self.kernel != "linear":
@@ -254,7 +263,7 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
             if hasattr(self, name):
                 delattr(self, name)
         path, best = [], None
-        free = self.eta_negative is None and self.threshold is None
+        free = self._searches()
         tried = []
         for found in self._subspaces(operators, etas, distances):
             path.append((found.eta, found.threshold, found.risk))
@@ -276,7 +285,8 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
             self.threshold_, self.risk_ = best.threshold * self.diameter_, best.risk
         self._keep(expand(best.vectors), support)
         self.n_components_ = self._n_features_out = self.eigenvalues_.size
-        if self.n_components_ < self.n_components and not free:
+        chosen_here = free or (self.eta_negative is None and self.threshold is None)
+        if self.n_components_ < self.n_components and not chosen_here:
             warnings.warn(
                 f"{type(self).__name__} keeps {self.n_components_} of n_components={self.n_components}: with"
                 f" η₋₁={self.eta_negative_:g} no other direction parts different pairs more than equal ones.",

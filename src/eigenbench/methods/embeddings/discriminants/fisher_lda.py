@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.methods.embeddings.discriminants.moment_embedding import (
     MomentEmbedding,
@@ -30,9 +30,11 @@ class FisherLDA(MomentEmbedding):
     n_components : int or None, default=None
         Number of directions k; None gives min(classes − 1, rank of the noise), and so does any larger number,
         with a warning.
-    gamma : float, default=0.0
-        Added to the noise, as a multiple of its mean eigenvalue. With γ = 0 directions are sought where rows
-        vary within classes: none leads along constant features, and of repeated ones the mean counts.
+    gamma : float or "auto", default="auto"
+        Added to the noise, as a multiple of its mean eigenvalue. "auto" takes (d / (n − c))² for n rows of c
+        classes: next to nothing for many rows, most of the noise for few. With γ = 0 directions are sought
+        where rows vary within classes: none leads along constant features, and of repeated ones the mean
+        counts.
 
     Attributes
     ----------
@@ -42,6 +44,8 @@ class FisherLDA(MomentEmbedding):
         The ratios, descending.
     mean_ : ndarray of shape (d,), float64
         Mean of the rows; it maps to zero.
+    gamma_ : float
+        The γ that was used.
     n_features_in_ : int
         Number of inputs d.
 
@@ -70,10 +74,10 @@ class FisherLDA(MomentEmbedding):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "gamma": [Interval(Real, 0, None, closed="left")],
+        "gamma": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     }
 
-    def __init__(self, n_components: int | None = None, *, gamma: float = 0.0) -> None:
+    def __init__(self, n_components: int | None = None, *, gamma: float | str = "auto") -> None:
         self.n_components = n_components
         self.gamma = gamma
 
@@ -84,7 +88,12 @@ class FisherLDA(MomentEmbedding):
         mean, between, within = between_and_within(moments)
         largest = min(n_classes - 1, moments.n_features)
         k = min(self.n_components or largest, largest)
-        noise = add_ridge(within, self.gamma)
+        if self.gamma == "auto":
+            n_free = max(float(moments.counts.sum()) - n_classes, 1.0)
+            self.gamma_ = (moments.n_features / n_free) ** 2
+        else:
+            self.gamma_ = float(self.gamma)
+        noise = add_ridge(within, self.gamma_)
         values, vectors = top_generalized(between, noise, k, name="the covariance within classes")
         if self.n_components is not None and len(values) < self.n_components:
             warnings.warn(
