@@ -56,7 +56,6 @@ VARIANTS = {
 #: Those that no suite names.
 UNREGISTERED = [
     DoublyStochasticLogistic(n_components=128, block_size=32),
-    DoublyStochasticLogistic(n_components=128, block_size=32, keep_maps=False, max_iter=5),
     GeometricMeanEnsemble(LogisticRegression(), n_estimators=2),
     GeometricMeanEnsemble(DecisionTreeClassifier(max_features=1), n_estimators=2),
     OneExampleNearestNeighbour(),

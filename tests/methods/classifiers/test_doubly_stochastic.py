@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import clone
@@ -88,16 +88,6 @@ def test_it_reaches_the_error_and_the_loss_of_a_batch_fit(digits):
 def _objective(coef, features, y):
     probabilities = softmax(features @ coef, axis=1)
     return -np.log(probabilities[np.arange(len(y)), y]).mean() + 0.5e-3 * (coef**2).sum()
-
-
-def test_drawing_maps_again_gives_the_same_model(digits):
-    X, y, V, _ = digits
-    kept, drawn = (
-        fed(DoublyStochasticLogistic(MAP, n_components=512, keep_maps=keep, random_state=1), X, y, 800)
-        for keep in (True, False)
-    )
-    assert_array_equal(kept.predict_proba(V), drawn.predict_proba(V))
-    assert not drawn._maps
 
 
 def test_features_grow_while_it_learns(digits):

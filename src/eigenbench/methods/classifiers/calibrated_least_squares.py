@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.methods.classifiers.least_squares_rounds import (
     CollectedRows,
@@ -36,6 +34,7 @@ from eigenbench.methods.classifiers.score_calibration import (
 from eigenbench.methods.classifiers.streamed import StreamedClassifier, hold_out
 from eigenbench.methods.linalg.map_reduce import accumulate
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks
+from eigenbench.methods.parameter_constraints import NOT_NEGATIVE, POSITIVE_INTEGER, StrOptions
 
 #: From so many classes on the rounds are passes of stochastic steps: a link has 16 numbers for each pair of
 #: classes, and one for each class alone is worse (see the notes).
@@ -137,8 +136,8 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StreamedClassifier._parameter_constraints,
-        "ridge": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        "ridge": [NOT_NEGATIVE, StrOptions({"auto"})],
+        "n_rounds": [POSITIVE_INTEGER],
     }
 
     calibration_: ScoreCalibration | None

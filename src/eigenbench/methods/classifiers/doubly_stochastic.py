@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,12 +12,18 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.multiclass import check_classification_targets
 
 from eigenbench.methods.classifiers.row_weights import CLASS_WEIGHTS, mean_one, with_class_weights
 from eigenbench.methods.classifiers.score_classifier import OneLabelClassifier
 from eigenbench.methods.linalg.row_blocks import FLOAT_TYPES, checked_weights, row_slices, validated
+from eigenbench.methods.parameter_constraints import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    POSITIVE_INTEGER,
+    HasMethods,
+    Interval,
+)
 
 _MAX_SEED = np.iinfo(np.int32).max
 
@@ -66,9 +72,6 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         classes weigh the same.
     max_iter : int, default=20
         Passes over the rows in ``fit``.
-    keep_maps : bool, default=True
-        Whether to keep the fitted maps. If not, each is drawn again from its seed whenever it is used:
-        the model is then its coefficients and seeds, and every step pays for the draws.
     random_state : int, RandomState instance or None, default=None
         Seed of the blocks, of their order, and of the order of rows in ``fit``.
 
@@ -93,7 +96,7 @@ class DoublyStochasticLogistic(OneLabelClassifier):
     Notes
     -----
     A step costs the features of b rows, 2·b·D·c flops for f, b·r² for Σ_k and r³/3 to factor it.
-    Memory: r·c + r² values for each block, the fitted maps if they are kept, and b·r features.
+    Memory: r·c + r² values for each block, the fitted maps, and b·r features.
 
     References
     ----------
@@ -115,16 +118,15 @@ class DoublyStochasticLogistic(OneLabelClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "feature_map": [HasMethods(["fit", "transform"]), None],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "block_size": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [POSITIVE_INTEGER],
+        "block_size": [POSITIVE_INTEGER],
+        "batch_size": [POSITIVE_INTEGER],
         "step_size": [Interval(Real, 0, 2, closed="neither")],
-        "halving": [Interval(Real, 0, None, closed="neither")],
-        "damping": [Interval(Real, 0, None, closed="neither")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "halving": [POSITIVE],
+        "damping": [POSITIVE],
+        "alpha": [NOT_NEGATIVE],
         "class_weight": CLASS_WEIGHTS,
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "keep_maps": ["boolean"],
+        "max_iter": [POSITIVE_INTEGER],
         "random_state": ["random_state"],
     }
 
@@ -141,7 +143,6 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         alpha: float = 1e-6,
         class_weight: Any = None,
         max_iter: int = 20,
-        keep_maps: bool = True,
         random_state: Any = None,
     ) -> None:
         self.feature_map = feature_map
@@ -154,7 +155,6 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         self.alpha = alpha
         self.class_weight = class_weight
         self.max_iter = max_iter
-        self.keep_maps = keep_maps
         self.random_state = random_state
 
     def _fit_codes(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
@@ -237,7 +237,7 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         chosen = self._next_block()
         scores = np.zeros((len(codes), len(self.classes_)), dtype=X.dtype)
         for block, coef in enumerate(self.coefs_):
-            mapped = self._map(block).transform(X)
+            mapped = self._maps[block].transform(X)
             scores += mapped @ coef
             if block == chosen:
                 features = mapped
@@ -265,8 +265,7 @@ class DoublyStochasticLogistic(OneLabelClassifier):
             self._moments.append(np.zeros((self.block_size, self.block_size), dtype=dtype))
             self._visits.append(0)
             self._turns = []
-            if self.keep_maps:
-                self._maps.append(self._draw(self.seeds_[-1]))
+            self._maps.append(self._draw(self.seeds_[-1]))
             return len(self.coefs_) - 1
         if not self._turns:
             self._turns = self._rng.permutation(len(self.coefs_)).tolist()
@@ -285,13 +284,10 @@ class DoublyStochasticLogistic(OneLabelClassifier):
         prototype.set_params(n_components=self.block_size, random_state=seed)
         return prototype.fit(self._reference)
 
-    def _map(self, block: int) -> Any:
-        return self._maps[block] if self.keep_maps else self._draw(self.seeds_[block])
-
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         scores = np.zeros((X.shape[0], len(self.classes_)), dtype=X.dtype)
         for block, coef in enumerate(self.coefs_):
-            drawn = self._map(block)
+            drawn = self._maps[block]
             for rows in row_slices(X.shape[0], self.block_size * X.dtype.itemsize):
                 scores[rows] += drawn.transform(X[rows]) @ coef
         yield slice(0, X.shape[0]), scores

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metadata_routing import MetadataRouter
 
 from eigenbench.methods.classifiers.row_weights import nested_fit_arguments, routing_to
 from eigenbench.methods.classifiers.score_classifier import OneLabelClassifier
+from eigenbench.methods.parameter_constraints import BELOW_ONE, POSITIVE_INTEGER, HasMethods
 
 
 class GeometricMeanEnsemble(MetaEstimatorMixin, OneLabelClassifier):
@@ -80,9 +80,9 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, OneLabelClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict_proba"])],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_estimators": [POSITIVE_INTEGER],
         "variants": [list, tuple, None],
-        "min_probability": [Interval(Real, 0, 1, closed="neither")],
+        "min_probability": [BELOW_ONE],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }

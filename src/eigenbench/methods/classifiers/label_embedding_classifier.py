@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter
 
 from eigenbench.methods.classifiers.logistic_decoder import (
@@ -47,6 +46,15 @@ from eigenbench.methods.linalg.row_blocks import (
     row_slices,
     rows_that_count,
     validated,
+)
+from eigenbench.methods.parameter_constraints import (
+    BELOW_ONE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    POSITIVE_INTEGER,
+    HasMethods,
+    Interval,
+    StrOptions,
 )
 
 #: Penalty of the whitening relative to the mean variance of a feature: directions of smaller variance are
@@ -191,14 +199,14 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         "feature_map": [HasMethods(["fit", "transform"]), None],
         "few_rows": [Interval(Integral, 0, None, closed="left")],
         "loss": [StrOptions({"auto", "multinomial", "independent"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "sampled_labels": [Interval(Integral, 1, None, closed="left"), None],
+        "max_iter": [POSITIVE_INTEGER],
+        "learning_rate": [POSITIVE],
+        "batch_size": [POSITIVE_INTEGER, StrOptions({"auto"})],
+        "sampled_labels": [POSITIVE_INTEGER, None],
         "refit": ["boolean"],
-        "threshold": [StrOptions({"micro_f1", "hamming_loss"}), Interval(Real, 0, 1, closed="neither")],
+        "threshold": [StrOptions({"micro_f1", "hamming_loss"}), BELOW_ONE],
         "class_weight": CLASS_WEIGHTS,
-        "cache_size": [Interval(Real, 0, None, closed="left")],
+        "cache_size": [NOT_NEGATIVE],
         "random_state": ["random_state"],
     }
 

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.methods.linalg.row_blocks import row_slices, validated
+from eigenbench.methods.parameter_constraints import StrOptions
 
 _METRICS = set(PAIRWISE_DISTANCE_FUNCTIONS) - {"precomputed", "nan_euclidean"}
 

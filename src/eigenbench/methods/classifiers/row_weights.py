@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn import get_config
 from sklearn.pipeline import Pipeline
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import has_fit_parameter
+
+from eigenbench.methods.parameter_constraints import StrOptions
 
 #: What a parameter ``class_weight`` may be.
 CLASS_WEIGHTS: list[Any] = [dict, StrOptions({"balanced"}), None]

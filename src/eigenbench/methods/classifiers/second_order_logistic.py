@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 import warnings
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 
 from eigenbench.methods.classifiers.logistic_objective import (
@@ -38,6 +37,7 @@ from eigenbench.methods.classifiers.streamed import (
 from eigenbench.methods.linalg.map_reduce import accumulate
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks
+from eigenbench.methods.parameter_constraints import NOT_NEGATIVE, POSITIVE_INTEGER, Interval, StrOptions
 
 logger = logging.getLogger(__name__)
 
@@ -155,9 +155,9 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         **StreamedClassifier._parameter_constraints,
         **EarlyStopping._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="right"), StrOptions({"auto"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "preconditioner_rows": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "max_iter": [POSITIVE_INTEGER],
+        "tol": [NOT_NEGATIVE],
+        "preconditioner_rows": [POSITIVE_INTEGER, StrOptions({"auto"})],
         "early_stopping": ["boolean", StrOptions({"auto"})],
         "random_state": ["random_state"],
     }

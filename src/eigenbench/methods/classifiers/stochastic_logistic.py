@@ -5,14 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.methods.classifiers.logistic_decoder import (
     Descended,
@@ -37,6 +36,7 @@ from eigenbench.methods.classifiers.second_order_logistic import hand_over
 from eigenbench.methods.classifiers.streamed import EarlyStopping, StreamedClassifier
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
 from eigenbench.methods.linalg.row_blocks import row_slices
+from eigenbench.methods.parameter_constraints import POSITIVE, POSITIVE_INTEGER, Interval, StrOptions
 
 #: Rows of a minibatch for many rows: enough for the two triangular solves of a step to cost little.
 LARGEST_BATCH = 2048
@@ -157,11 +157,11 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StreamedClassifier._parameter_constraints,
         **EarlyStopping._parameter_constraints,
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "preconditioner_rows": [Interval(Integral, 1, None, closed="left")],
-        "ridge": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "max_iter": [POSITIVE_INTEGER],
+        "learning_rate": [POSITIVE, StrOptions({"auto"})],
+        "batch_size": [POSITIVE_INTEGER, StrOptions({"auto"})],
+        "preconditioner_rows": [POSITIVE_INTEGER],
+        "ridge": [POSITIVE, StrOptions({"auto"})],
         "few_rows": [Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state"],
     }

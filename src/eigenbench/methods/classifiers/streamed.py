@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import cpu_count
 from sklearn.base import clone
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter
 
 from eigenbench.methods.classifiers.row_weights import (
@@ -22,9 +20,16 @@ from eigenbench.methods.classifiers.row_weights import (
 )
 from eigenbench.methods.classifiers.score_classifier import OneLabelClassifier
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks, blas_threads
+from eigenbench.methods.parameter_constraints import (
+    BELOW_ONE,
+    NOT_NEGATIVE,
+    POSITIVE_INTEGER,
+    HasMethods,
+    StrOptions,
+)
 
 #: What a parameter ``cache_size`` may be.
-CACHE_SIZES: list[Any] = [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})]
+CACHE_SIZES: list[Any] = [NOT_NEGATIVE, StrOptions({"auto"})]
 
 #: A step along the values of a parameter has to lower the error by more than this part of it.
 GAIN = 0.005
@@ -66,8 +71,8 @@ class EarlyStopping:
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "validation_fraction": [BELOW_ONE],
+        "n_iter_no_change": [POSITIVE_INTEGER],
     }
 
     def _held_out(self, codes: np.ndarray, rng: np.random.RandomState) -> np.ndarray:

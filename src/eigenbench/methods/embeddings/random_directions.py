@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from eigenbench.methods.embeddings.row_transformer import LinearEmbedding
+from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER
 
 
 class RandomDirections(LinearEmbedding):
@@ -50,7 +49,7 @@ class RandomDirections(LinearEmbedding):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [POSITIVE_INTEGER],
         "random_state": ["random_state"],
     }
 

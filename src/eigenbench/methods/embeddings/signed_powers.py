@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from eigenbench.methods.embeddings.row_transformer import RowTransformer
+from eigenbench.methods.parameter_constraints import NOT_NEGATIVE
 
 #: Rows expanded at a time: input and output of one step stay in the processor's cache.
 _CHUNK_BYTES = 2**20
@@ -58,7 +57,7 @@ class SignedPowers(RowTransformer):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "powers": ["array-like"],
-        "offset": [Interval(Real, 0, None, closed="left")],
+        "offset": [NOT_NEGATIVE],
     }
 
     _shape_suffices: ClassVar[bool] = True

@@ -2,61 +2,33 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import pairwise_distances
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
+
+from eigenbench.methods.parameter_constraints import POSITIVE
 
 
 class BayesRule(ClassifierMixin, BaseEstimator):
     r"""Bayes rule of equally frequent classes with known centers and the same spherical noise.
 
-    The probability of class j for a row x is proportional to :math:`\exp(-\|x - m_j\|^2 / 2\sigma^2)`. That
-    holds for normal noise of variance :math:`\sigma^2` and for binary columns that are inverted with
-    probability q, where :math:`\sigma^2 = 1 / (2 \ln((1 - q) / q))`. Nothing but the names of the classes is
-    learned from the training rows.
-
-    Parameters
-    ----------
-    centers : array-like of shape (n_classes, n_features) or (n_classes, 1)
-        The center of each class, in the order of the sorted labels; one column stands for equal columns.
-    variance : float, default=1.0
-        Variance of the noise in each column.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    n_features_in_ : int
-        Number of inputs d.
-
-    References
-    ----------
-    .. [1] L. Breiman, "Bias, variance, and arcing classifiers", TR 460, University of California, Berkeley,
-           1996 (twonorm).
-    .. [2] L. Breiman, J. Friedman, R. Olshen and C. Stone, "Classification and Regression Trees", 1984,
-           section 2.6 (LED display).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenbench.methods.peers.bayes_rule import BayesRule
-    >>> y = np.arange(4000) % 2
-    >>> X = np.random.default_rng(0).normal(loc=np.where(y == 1, 1.0, -1.0)[:, None], size=(4000, 4))
-    >>> rule = BayesRule([[-1.0], [1.0]]).fit(X, y)
-    >>> round(1 - rule.score(X, y), 3)  # expected: 0.0228
-    0.021
+    The probability of class j for a row x is proportional to :math:`\exp(-\|x - m_j\|^2 / 2\sigma^2)`.
+    That holds for normal noise of ``variance`` :math:`\sigma^2` (twonorm: L. Breiman, "Bias, variance,
+    and arcing classifiers", TR 460, Berkeley, 1996) and for binary columns that are inverted with
+    probability q, where :math:`\sigma^2 = 1 / (2 \ln((1 - q) / q))` (LED display: L. Breiman, J.
+    Friedman, R. Olshen and C. Stone, "Classification and Regression Trees", 1984, 2.6). ``centers`` (c,
+    d) are in the order of the sorted labels; one column stands for equal columns. Nothing but the names
+    of the classes is learned from the training rows.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "centers": ["array-like"],
-        "variance": [Interval(Real, 0, None, closed="neither")],
+        "variance": [POSITIVE],
     }
 
     def __init__(self, centers: Any, variance: float = 1.0) -> None:

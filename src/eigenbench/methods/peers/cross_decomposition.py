@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import cross_decomposition
-from sklearn.utils._param_validation import Interval
 
 from eigenbench.methods.embeddings.labels.spectral_label_embedding import label_matrix
 from eigenbench.methods.embeddings.row_transformer import LinearEmbedding
 from eigenbench.methods.linalg.row_blocks import validated
+from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER
 
 #: Squared change of a direction at which scikit-learn's power iterations end, and the most of them.
 _TOLERANCE, _MOST_ITERATIONS = 1e-12, 2_000
@@ -20,9 +19,7 @@ _TOLERANCE, _MOST_ITERATIONS = 1e-12, 2_000
 class _CrossDecomposition(LinearEmbedding):
     """Base of linear maps that scikit-learn finds from standardised rows and indicators of their labels."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None]
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_components": [POSITIVE_INTEGER, None]}
 
     #: scikit-learn's estimator.
     _estimator: ClassVar[type]
@@ -72,41 +69,11 @@ class LabelPLS(_CrossDecomposition):
     r"""Partial least squares: directions of largest covariance with the labels, one after the other.
 
     The first direction maximises :math:`\|Y^\top X w\|` over unit w, X and the class indicators Y
-    standardised; each next one does for what the scores before it leave of X and Y [1]_. The computation is
-    that of scikit-learn's ``PLSRegression``.
-
-    Parameters
-    ----------
-    n_components : int or None, default=None
-        Number of directions; None, and any larger number, takes min(d, n_samples − 1).
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (k, d), float64
-        The directions as rows, for inputs that are not standardised.
-    mean_ : ndarray of shape (d,), float64
-        Mean of the rows; it maps to zero.
-    classes_ : ndarray of shape (c,)
-        Class labels, or column numbers of an indicator matrix.
-    n_features_in_ : int
-        Number of inputs d.
-
-    Notes
-    -----
-    A component costs 2·n·d·c flops for each power iteration, and 4·n·d beside.
-
-    References
-    ----------
-    .. [1] M. Barker and W. Rayens, "Partial least squares for discrimination", Journal of Chemometrics 17,
-       2003.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from eigenbench.methods.peers.cross_decomposition import LabelPLS
-    >>> X, y = load_iris(return_X_y=True)
-    >>> LabelPLS(2).fit_transform(X, y).shape
-    (150, 2)
+    standardised; each next one does for what the scores before it leave of X and Y (M. Barker and W.
+    Rayens, "Partial least squares for discrimination", Journal of Chemometrics 17, 2003). The computation
+    is that of scikit-learn's ``PLSRegression``. ``n_components=None``, and any larger number, takes
+    min(d, n − 1). A component costs 2·n·d·c flops for each power iteration, and 4·n·d beside.
+    ``components_`` (k, d) are for inputs that are not standardised; ``mean_`` (d,) maps to zero.
     """
 
     _estimator = cross_decomposition.PLSRegression
@@ -115,37 +82,13 @@ class LabelPLS(_CrossDecomposition):
 class LabelCCA(_CrossDecomposition):
     """Canonical correlation analysis: directions of largest correlation with the labels.
 
-    A direction w maximises the correlation of :math:`Xw` with some :math:`Yv`, uncorrelated with those before
-    it [1]_. With one label a row these are the directions of Fisher's linear discriminant analysis. The
-    computation is that of scikit-learn's ``CCA``.
-
-    Parameters
-    ----------
-    n_components : int or None, default=None
-        Number of directions; None, and any larger number, takes min(d, n_samples − 1, c − 1), for an
-        indicator matrix with its rank in place of c − 1.
-
-    Attributes
-    ----------
-    components_, mean_, classes_, n_features_in_
-        As those of `LabelPLS`.
-
-    Notes
-    -----
-    A component costs the pseudo-inverse of X, O(n·d²), and 2·n·d·c flops for each power iteration. Reduce
-    inputs that are many or correlated by principal components first.
-
-    References
-    ----------
-    .. [1] H. Hotelling, "Relations between two sets of variates", Biometrika 28, 1936.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from eigenbench.methods.peers.cross_decomposition import LabelCCA
-    >>> X, y = load_iris(return_X_y=True)
-    >>> LabelCCA().fit_transform(X, y).shape
-    (150, 2)
+    A direction w maximises the correlation of Xw with some Yv, uncorrelated with those before it (H.
+    Hotelling, "Relations between two sets of variates", Biometrika 28, 1936). With one label a row these
+    are the directions of Fisher's linear discriminant analysis. The computation is that of scikit-learn's
+    ``CCA``. ``n_components=None``, and any larger number, takes min(d, n − 1, c − 1), for an indicator
+    matrix with its rank in place of c − 1. A component costs the pseudo-inverse of X, O(n·d²), and
+    2·n·d·c flops for each power iteration. Reduce inputs that are many or correlated by principal
+    components first.
     """
 
     _estimator = cross_decomposition.CCA

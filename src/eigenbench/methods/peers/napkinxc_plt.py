@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import tempfile
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from eigenbench.methods.linalg.row_blocks import validated
+from eigenbench.methods.parameter_constraints import POSITIVE, POSITIVE_INTEGER, Interval
 
 _DTYPES = [np.float32]
 
@@ -26,35 +26,11 @@ _DTYPES = [np.float32]
 class NapkinXCPLT(ClassifierMixin, BaseEstimator):
     """Probabilistic label tree with logistic nodes, built by hierarchical k-means of the labels [1]_.
 
-    Rows are scaled to unit length and get a constant feature, as napkinXC does by default.
-
-    Parameters
-    ----------
-    C : float, default=10.0
-        Inverse regularisation of the nodes.
-    weights_threshold : float, default=0.1
-        Weights below it are dropped.
-    n_trees : int, default=1
-        Size of the ensemble.
-    max_leaves : int, default=100
-        Most labels below one of the lowest inner nodes.
-    n_jobs : int, default=1
-        Threads; with more than one, results depend on their timing.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the k-means and of the order in which the nodes look at rows.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, or column numbers of the indicator matrix.
-    model_files_ : dict of str to ndarray of uint8
-        The model as napkinXC writes it, by file name.
-    n_features_in_ : int
-        Number of inputs.
-
-    Notes
-    -----
-    O(nnz(X) log c) time for each pass of training and, with few relevant labels, for prediction.
+    Rows are scaled to unit length and get a constant feature, as napkinXC does by default. ``C`` is the
+    inverse regularisation of the nodes; one of the lowest inner nodes has at most ``max_leaves`` labels.
+    With more than one of ``n_jobs`` threads results depend on their timing. ``model_files_`` has the
+    model as napkinXC writes it, by file name. O(nnz(X) log c) time for each pass of training and, with
+    few relevant labels, for prediction.
 
     References
     ----------
@@ -63,11 +39,9 @@ class NapkinXCPLT(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "weights_threshold": [Interval(Real, 0, None, closed="left")],
-        "n_trees": [Interval(Integral, 1, None, closed="left")],
+        "C": [POSITIVE],
         "max_leaves": [Interval(Integral, 2, None, closed="left")],
-        "n_jobs": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [POSITIVE_INTEGER],
         "random_state": ["random_state"],
     }
 
@@ -75,15 +49,11 @@ class NapkinXCPLT(ClassifierMixin, BaseEstimator):
         self,
         *,
         C: float = 10.0,
-        weights_threshold: float = 0.1,
-        n_trees: int = 1,
         max_leaves: int = 100,
         n_jobs: int = 1,
         random_state: Any = None,
     ) -> None:
         self.C = C
-        self.weights_threshold = weights_threshold
-        self.n_trees = n_trees
         self.max_leaves = max_leaves
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -100,8 +70,7 @@ class NapkinXCPLT(ClassifierMixin, BaseEstimator):
             model = napkinxc.models.PLT(
                 folder,
                 liblinear_c=self.C,
-                weights_threshold=self.weights_threshold,
-                ensemble=self.n_trees,
+                weights_threshold=0.1,
                 max_leaves=self.max_leaves,
                 threads=self.n_jobs,
                 seed=seed,

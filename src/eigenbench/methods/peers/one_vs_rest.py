@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,57 +13,27 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from eigenbench.methods.classifiers.row_weights import CLASS_WEIGHTS, with_class_weights
-from eigenbench.methods.linalg.row_blocks import checked_weights, validated
+from eigenbench.methods.linalg.row_blocks import checked_weights, rows_that_count, validated
+from eigenbench.methods.parameter_constraints import POSITIVE, POSITIVE_INTEGER, StrOptions
 
 
 class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
     """One L2-regularised logistic regression for each label, without anything shared.
 
-    scikit-learn's ``OneVsRestClassifier`` of ``LogisticRegression``; a class of its own because suites give
-    plain parameters only. A label that no or every training row has gets a constant probability.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Inverse regularisation, the same for all labels.
-    solver : {"lbfgs", "liblinear", "newton-cholesky"}, default="lbfgs"
-        See ``LogisticRegression``.
-    max_iter : int, default=200
-        Largest number of iterations for a label.
-    class_weight : dict, "balanced" or None, default=None
-        With one label a row: weights of the classes, which multiply those of the rows; "balanced" makes all
-        classes weigh the same.
-    n_jobs : int or None, default=None
-        Labels trained at the same time.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, or column numbers of the indicator matrix.
-    model_ : OneVsRestClassifier
-        The fitted model.
-    n_iter_ : int
-        Most iterations that a label took.
-    n_features_in_ : int
-        Number of inputs.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_multilabel_classification
-    >>> from eigenbench.methods.peers.one_vs_rest import OneVsRestLogistic
-    >>> X, Y = make_multilabel_classification(random_state=0)
-    >>> OneVsRestLogistic().fit(X, Y).predict_proba(X).shape
-    (100, 5)
+    scikit-learn's ``OneVsRestClassifier`` of ``LogisticRegression``; a class of its own because suites
+    give plain parameters only. A label that no or every training row has gets a constant probability.
+    ``C``, ``solver`` and ``max_iter`` are those of ``LogisticRegression``, the same for all labels;
+    ``class_weight`` is for one label a row, and multiplies the weights of rows. ``n_iter_`` is the most
+    that a label took.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [POSITIVE],
         "solver": [StrOptions({"lbfgs", "liblinear", "newton-cholesky"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [POSITIVE_INTEGER],
         "class_weight": CLASS_WEIGHTS,
         "n_jobs": [Integral, None],
     }
@@ -97,10 +67,7 @@ class OneVsRestLogistic(ClassifierMixin, BaseEstimator):
             # LabelBinarizer mixes columns up where their numbers exceed the type of the indicator.
             y = y.astype(np.int64)
         logistic = LogisticRegression(C=self.C, solver=self.solver, max_iter=self.max_iter)
-        weights = checked_weights(sample_weight, X)
-        if weights is not None:
-            counted = np.flatnonzero(weights)
-            X, y, weights = X[counted], y[counted], weights[counted]
+        X, y, weights = rows_that_count(X, y, checked_weights(sample_weight, X))
         if self.class_weight is not None:
             if y.ndim == 2:
                 raise ValueError("class_weight is for one label a row: leave it at None, or weigh the rows.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,54 +10,29 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.methods.classifiers.row_weights import CLASS_WEIGHTS, with_class_weights
 from eigenbench.methods.linalg.row_blocks import checked_weights, validated
+from eigenbench.methods.parameter_constraints import POSITIVE, Interval, StrOptions
 
 
 class SubsampledSVC(ClassifierMixin, BaseEstimator):
     """A support vector machine with the exact Gaussian kernel, trained on a random part of the rows.
 
-    Parameters
-    ----------
-    C : float, default=1.0
-        Inverse penalty.
-    gamma : {"scale", "auto"} or float, default="scale"
-        The kernel is exp(−gamma ‖x − y‖²), as in :class:`sklearn.svm.SVC`.
-    max_rows : int, default=10000
-        Rows that are drawn without replacement; all rows if there are fewer.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply those of the rows; "balanced" makes all classes weigh the same.
-    cache_size : float, default=1000
-        Memory for kernel values during training, in MB.
-    random_state : int, RandomState instance or None, default=None
-        Draws the rows.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    model_ : SVC
-        The machine.
-    n_features_in_ : int
-        Number of inputs d.
-
-    Notes
-    -----
-    Rows are drawn whatever their weights, unless those are zero, and count in the objective by them.
-
-    Between O(m² d) and O(m³ d) time for m rows, and for each prediction O(d) times the support vectors.
+    ``max_rows`` are drawn without replacement; all rows if there are fewer. They are drawn whatever their
+    weights, unless those are zero, and count in the objective by them. ``cache_size`` is in MB; other
+    parameters are those of :class:`sklearn.svm.SVC`. Between O(m² d) and O(m³ d) time for m rows, and for
+    each prediction O(d) times the support vectors.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+        "C": [POSITIVE],
+        "gamma": [StrOptions({"scale", "auto"}), POSITIVE],
         "max_rows": [Interval(Integral, 2, None, closed="left")],
         "class_weight": CLASS_WEIGHTS,
-        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "cache_size": [POSITIVE],
         "random_state": ["random_state"],
     }
 

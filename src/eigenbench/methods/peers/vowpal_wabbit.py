@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 from abc import abstractmethod
 from itertools import repeat
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,12 +18,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.datasets import dump_svmlight_file
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.methods.classifiers.row_weights import CLASS_WEIGHTS, with_class_weights
-from eigenbench.methods.linalg.row_blocks import checked_weights, validated
+from eigenbench.methods.linalg.row_blocks import checked_weights, rows_that_count, validated
+from eigenbench.methods.parameter_constraints import (
+    POSITIVE,
+    POSITIVE_INTEGER,
+    Interval,
+    StrOptions,
+)
 
 _DTYPES = [np.float32, np.float64]
 
@@ -32,9 +37,8 @@ class _VowpalWabbit(ClassifierMixin, BaseEstimator):
     """Trains and predicts by Vowpal Wabbit's driver; a subclass says which reduction."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_passes": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "l2": [Interval(Real, 0, None, closed="left")],
+        "n_passes": [POSITIVE_INTEGER],
+        "learning_rate": [POSITIVE],
         "loss": [StrOptions({"squared", "logistic", "hinge"})],
         "bits": [Interval(Integral, 10, 31, closed="both")],
         "random_state": ["random_state"],
@@ -42,7 +46,6 @@ class _VowpalWabbit(ClassifierMixin, BaseEstimator):
 
     n_passes: int
     learning_rate: float
-    l2: float
     loss: str
     bits: int
     random_state: Any
@@ -66,7 +69,7 @@ class _VowpalWabbit(ClassifierMixin, BaseEstimator):
                 *("--data", str(data), "--final_regressor", str(model), "--holdout_off"),
                 *("--passes", str(self.n_passes), "--cache_file", str(cache), "--kill_cache"),
                 *("--bit_precision", str(self.bits), "--loss_function", self.loss),
-                *("--learning_rate", str(self.learning_rate), "--l2", str(self.l2)),
+                *("--learning_rate", str(self.learning_rate)),
                 *self._reduction(max(2, len(self.classes_))),
             )
             self.model_ = np.fromfile(model, dtype=np.uint8)
@@ -96,35 +99,10 @@ class _VowpalWabbit(ClassifierMixin, BaseEstimator):
 class VowpalWabbitOAA(_VowpalWabbit):
     """One linear score against the rest for each class, learned online (``--oaa``).
 
-    Parameters
-    ----------
-    n_passes : int, default=5
-        Passes over the rows.
-    learning_rate : float, default=0.5
-        Initial rate of the adaptive, normalised updates.
-    l2 : float, default=0.0
-        Ridge penalty.
-    loss : {"squared", "logistic", "hinge"}, default="squared"
-        Loss of a class's score, where the target is 1 for its rows and -1 for the others.
-    bits : int, default=22
-        Logarithm of the number of weights; features of all classes share them by hashing.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply those of the rows; "balanced" makes all classes weigh the same.
-    random_state : int, RandomState instance or None, default=None
-        Draws the order of the rows.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    model_ : ndarray of uint8
-        The model as Vowpal Wabbit writes it.
-    n_features_in_ : int
-        Number of inputs.
-
-    Notes
-    -----
-    O(nnz(X) c) time for each pass and for prediction; 16 · 2^bits bytes of memory.
+    ``learning_rate`` is the initial rate of the adaptive, normalised updates, and ``loss`` that of a
+    class's score, where the target is 1 for its rows and -1 for the others. Features of all classes share
+    2^``bits`` weights by hashing. ``model_`` has the bytes that Vowpal Wabbit writes. O(nnz(X) c) time
+    for each pass and for prediction; 16 · 2^bits bytes of memory.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -137,7 +115,6 @@ class VowpalWabbitOAA(_VowpalWabbit):
         *,
         n_passes: int = 5,
         learning_rate: float = 0.5,
-        l2: float = 0.0,
         loss: str = "squared",
         bits: int = 22,
         class_weight: Any = None,
@@ -145,7 +122,6 @@ class VowpalWabbitOAA(_VowpalWabbit):
     ) -> None:
         self.n_passes = n_passes
         self.learning_rate = learning_rate
-        self.l2 = l2
         self.loss = loss
         self.bits = bits
         self.random_state = random_state
@@ -159,10 +135,7 @@ class VowpalWabbitOAA(_VowpalWabbit):
         that of two rows in turn. Raises `ValueError` if a weight is negative.
         """
         X, y = self._checked(X, y)
-        weights = checked_weights(sample_weight, X)
-        if weights is not None:
-            counted = np.flatnonzero(weights)
-            X, y, weights = X[counted], y[counted], weights[counted]
+        X, y, weights = rows_that_count(X, y, checked_weights(sample_weight, X))
         self.classes_, codes = np.unique(y, return_inverse=True)
         self._learn(X, codes, with_class_weights(self.class_weight, self.classes_, codes, weights))
         return self
@@ -174,28 +147,13 @@ class VowpalWabbitOAA(_VowpalWabbit):
 class VowpalWabbitLOMTree(_VowpalWabbit):
     """A tree of binary classifiers of logarithmic depth, grown online (``--log_multi``) [1]_.
 
-    Parameters
-    ----------
-    n_passes, learning_rate, l2, random_state
-        As for `VowpalWabbitOAA`.
-    loss : {"squared", "logistic", "hinge"}, default="squared"
-        Loss of the score that sends a row right or left. The tree compares means of these scores, so they
-        should be bounded, as those of the squared loss are: from -1 to 1.
-    bits : int, default=22
-        Logarithm of the number of weights; features of all nodes share them by hashing.
-    nodes_per_class : int, default=1
-        Inner nodes that the tree may grow, for each class. A tree with more leaves than classes can put the
-        rows of a class, which reach it by several ways, into several leaves.
-    swap_resistance : int, default=4
-        The larger, the more rows a node must have seen before it takes a rarely used leaf from elsewhere.
+    Parameters are those of `VowpalWabbitOAA`, but for these. ``loss`` is that of the score that sends a
+    row right or left: the tree compares means of these scores, so they should be bounded, as those of the
+    squared loss are: from -1 to 1. The tree may grow ``nodes_per_class`` inner nodes for each class; one
+    with more leaves than classes can put the rows of a class, which reach it by several ways, into
+    several leaves. The larger ``swap_resistance``, the more rows a node must have seen before it takes a
+    rarely used leaf from elsewhere.
 
-    Attributes
-    ----------
-    classes_, model_, n_features_in_
-        As those of `VowpalWabbitOAA`.
-
-    Notes
-    -----
     O(nnz(X) log c) time for each pass and for prediction; 16 · 2^bits bytes of memory. ``fit`` takes no
     weights of rows: the tree counts rows where it grows, and with weights puts most into few leaves.
 
@@ -206,8 +164,8 @@ class VowpalWabbitLOMTree(_VowpalWabbit):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **_VowpalWabbit._parameter_constraints,
-        "nodes_per_class": [Interval(Integral, 1, None, closed="left")],
-        "swap_resistance": [Interval(Integral, 1, None, closed="left")],
+        "nodes_per_class": [POSITIVE_INTEGER],
+        "swap_resistance": [POSITIVE_INTEGER],
     }
 
     def __init__(
@@ -215,7 +173,6 @@ class VowpalWabbitLOMTree(_VowpalWabbit):
         *,
         n_passes: int = 5,
         learning_rate: float = 0.5,
-        l2: float = 0.0,
         loss: str = "squared",
         bits: int = 22,
         nodes_per_class: int = 1,
@@ -224,7 +181,6 @@ class VowpalWabbitLOMTree(_VowpalWabbit):
     ) -> None:
         self.n_passes = n_passes
         self.learning_rate = learning_rate
-        self.l2 = l2
         self.loss = loss
         self.bits = bits
         self.random_state = random_state

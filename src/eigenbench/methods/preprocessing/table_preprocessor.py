@@ -12,10 +12,10 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.methods.linalg.row_blocks import FLOAT_TYPES, validated
+from eigenbench.methods.parameter_constraints import Interval
 
 
 class TablePreprocessor(TransformerMixin, BaseEstimator):

@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize
 
 from eigenbench import ClassMoments
 from eigenbench.methods.classifiers.one_example import OneExampleNearestNeighbour
-from eigenbench.methods.embeddings.constraints import positive_eigenspace
+from eigenbench.methods.embeddings.constraints import hyperbolic_pca, positive_eigenspace
 from eigenbench.methods.embeddings.constraints.hyperbolic_pca import HyperbolicPCA
 from eigenbench.methods.embeddings.constraints.margin_risk import PairDistances
 
@@ -275,10 +275,11 @@ def test_bound_is_theorem_1(sample):
         model.bound(delta=1.0)
 
 
-def test_risk_of_a_sample_of_rows_depends_on_the_seed_only(sample):
+def test_risk_of_a_sample_of_rows_depends_on_the_seed_only(sample, monkeypatch):
+    monkeypatch.setattr(hyperbolic_pca, "_ROWS", 20)
     X, y = sample
     base = HyperbolicPCA(2, eta_negative=0.3)
-    drawn = [clone(base).set_params(risk_samples=20, random_state=seed).fit(X, y) for seed in (0, 0, 1)]
+    drawn = [clone(base).set_params(random_state=seed).fit(X, y) for seed in (0, 0, 1)]
     assert drawn[0].risk_ == drawn[1].risk_ != drawn[2].risk_
     np.testing.assert_array_equal(drawn[0].components_, base.fit(X, y).components_)
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -62,12 +60,9 @@ class HyperbolicPCA(HyperbolicSubspace):
         Margin γ > 0 of the risk, on the squared distance.
     balanced : bool, default=True
         Give the positive and the negative pairs the same total weight, in T̂ and in the risk.
-    risk_samples : int or None, default=None
-        The risk is taken over all pairs of the training rows, or of so many of them drawn at random if there
-        are more. None takes 5,000 rows, or 2,000 where the risk chooses among twelve η₋₁. T̂
-        always uses all rows.
     random_state : int, RandomState instance or None, default=None
-        Seed of that draw; without it nothing is random.
+        Seed of the rows of the risk: it is taken over all pairs of 5,000 training rows, or of 2,000 where it
+        chooses among twelve η₋₁, drawn at random if there are more. T̂ always uses all rows.
 
     Attributes
     ----------
@@ -115,7 +110,7 @@ class HyperbolicPCA(HyperbolicSubspace):
 
     Kernel form with m rows: m³/3 flops for a Cholesky factorisation with pivoting, m³ to 2m³ for T̂, m³/3 to
     m³ per value of η₋₁, about 80·m² bytes. Linear form with p features: one pass of m·p² to 2m·p² flops and
-    O(p²) memory. The risk costs r² log r per value of η₋₁ for r ≤ ``risk_samples`` rows, and 30·r² bytes.
+    O(p²) memory. The risk costs r² log r per value of η₋₁ for r rows, and 30·r² bytes.
 
     References
     ----------
@@ -145,11 +140,6 @@ class HyperbolicPCA(HyperbolicSubspace):
     # The kernel form, the choice of η₋₁ and the threshold need rows.
     _moments_suffice: ClassVar[bool] = False
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **HyperbolicSubspace._parameter_constraints,
-        "risk_samples": [Interval(Integral, 2, None, closed="left"), None],
-    }
-
     def __init__(
         self,
         n_components: int = 20,
@@ -164,7 +154,6 @@ class HyperbolicPCA(HyperbolicSubspace):
         threshold: float | None = None,
         margin: float = 0.01,
         balanced: bool = True,
-        risk_samples: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -179,7 +168,6 @@ class HyperbolicPCA(HyperbolicSubspace):
         self.margin = margin
         self.balanced = balanced
         self.random_state = random_state
-        self.risk_samples = risk_samples
 
     def fit(self, X: Any, y: Any) -> HyperbolicPCA:
         """Find the subspace from all pairs of labelled rows.
@@ -264,7 +252,7 @@ class HyperbolicPCA(HyperbolicSubspace):
 
     def _risk_rows(self, codes: np.ndarray) -> Any:
         """Return which rows serve for the risk: all, or a random subset in ascending order."""
-        count = self.risk_samples or (_ROWS_OF_A_SEARCH if self._searches() else _ROWS)
+        count = _ROWS_OF_A_SEARCH if self._searches() else _ROWS
         if len(codes) <= count:
             return slice(None)
         rng = check_random_state(self.random_state)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg, sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels, rbf_kernel
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,6 +31,14 @@ from eigenbench.methods.embeddings.constraints.positive_eigenspace import (
 from eigenbench.methods.embeddings.row_transformer import RowTransformer
 from eigenbench.methods.linalg.eigenproblems import make_peaks_positive
 from eigenbench.methods.linalg.row_blocks import row_slices
+from eigenbench.methods.parameter_constraints import (
+    BELOW_ONE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    POSITIVE_INTEGER,
+    Interval,
+    StrOptions,
+)
 
 #: η₋₁ of the linear kernel by default: large enough for directions of little difference between classes.
 LINEAR_ETA = 5.0
@@ -113,21 +120,21 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
     """Base of the estimators of a hyperbolic subspace; the parameters are those of `HyperbolicPCA`."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [POSITIVE_INTEGER],
         "kernel": [StrOptions(_KERNELS), callable],
-        "gamma": [Interval(Real, 0, None, closed="left"), None],
-        "degree": [Interval(Real, 0, None, closed="left")],
+        "gamma": [NOT_NEGATIVE, None],
+        "degree": [NOT_NEGATIVE],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
         "form": [StrOptions({"auto", "kernel", "linear"})],
         "eta_negative": [
-            Interval(Real, 0, None, closed="neither"),
+            POSITIVE,
             "array-like",
             StrOptions({ALTERNATING, SMALLEST_RISK}),
             None,
         ],
-        "threshold": [Interval(Real, 0, 1, closed="neither"), None],
-        "margin": [Interval(Real, 0, None, closed="neither")],
+        "threshold": [BELOW_ONE, None],
+        "margin": [POSITIVE],
         "balanced": ["boolean"],
         "random_state": ["random_state"],
     }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from eigenbench.methods.embeddings.constraints.hyperbolic_subspace import HyperbolicSubspace
+from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER
 
 
 class TemporalHyperbolicPCA(HyperbolicSubspace):
@@ -60,8 +59,8 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **HyperbolicSubspace._parameter_constraints,
-        "lag": [Interval(Integral, 1, None, closed="left")],
-        "gap": [Interval(Integral, 1, None, closed="left"), None],
+        "lag": [POSITIVE_INTEGER],
+        "gap": [POSITIVE_INTEGER, None],
     }
 
     def __init__(

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from eigenbench.methods.embeddings.discriminants.detector_embedding import DetectorEmbedding
@@ -19,6 +18,7 @@ from eigenbench.methods.linalg.eigenproblems import make_peaks_positive
 from eigenbench.methods.linalg.map_reduce import accumulate
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks, checked_weights, rows_that_count
 from eigenbench.methods.moments import ClassMoments
+from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER, Interval, StrOptions
 
 #: What is smaller than this, relative to the target, is taken for zero.
 _ROUNDING = 1e-12
@@ -109,7 +109,7 @@ class ContractedGEM(DetectorEmbedding):
         **DetectorEmbedding._parameter_constraints,
         "n_slices": [Interval(Integral, 2, None, closed="left"), None],
         "contractions": [StrOptions({"principal"}), "array-like"],
-        "n_contractions": [Interval(Integral, 1, None, closed="left"), None],
+        "n_contractions": [POSITIVE_INTEGER, None],
     }
 
     def __init__(

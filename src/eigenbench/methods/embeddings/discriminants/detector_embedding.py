@@ -5,17 +5,16 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 
 from eigenbench.methods.embeddings.row_transformer import LabelledFit, LinearEmbedding, MomentFit
 from eigenbench.methods.linalg.row_blocks import ROW_TYPES
 from eigenbench.methods.moments import AnyMoments
 from eigenbench.methods.moments.streamed_moments import moments_within_memory
+from eigenbench.methods.parameter_constraints import NOT_NEGATIVE, POSITIVE_INTEGER
 
 #: The largest number of detectors by default, as a multiple of the number of inputs.
 DETECTORS_PER_INPUT = 20
@@ -42,10 +41,10 @@ class DetectorEmbedding(LinearEmbedding):
     _row_types: ClassVar[list[Any]] = ROW_TYPES
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "gamma": [Interval(Real, 0, None, closed="left")],
-        "theta": [Interval(Real, 0, None, closed="left")],
-        "top": [Interval(Integral, 1, None, closed="left"), None],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "gamma": [NOT_NEGATIVE],
+        "theta": [NOT_NEGATIVE],
+        "top": [POSITIVE_INTEGER, None],
+        "n_components": [POSITIVE_INTEGER, None],
     }
 
     def _given_limit(self) -> int | None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.methods.embeddings.discriminants.moment_embedding import (
     MomentEmbedding,
@@ -16,6 +14,7 @@ from eigenbench.methods.embeddings.discriminants.moment_embedding import (
     top_generalized,
 )
 from eigenbench.methods.moments import AnyMoments
+from eigenbench.methods.parameter_constraints import NOT_NEGATIVE, POSITIVE_INTEGER, StrOptions
 
 
 class FisherLDA(MomentEmbedding):
@@ -73,8 +72,8 @@ class FisherLDA(MomentEmbedding):
     _pooled_suffice: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "gamma": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "n_components": [POSITIVE_INTEGER, None],
+        "gamma": [NOT_NEGATIVE, StrOptions({"auto"})],
     }
 
     def __init__(self, n_components: int | None = None, *, gamma: float | str = "auto") -> None:

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import linalg
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.methods.embeddings.discriminants.detector_embedding import (
     FEATURES_PER_DETECTOR,
@@ -27,6 +26,7 @@ from eigenbench.methods.linalg.eigenproblems import DENSE_LIMIT, LowRankDenomina
 from eigenbench.methods.moments import AnyMoments
 from eigenbench.methods.moments.second_moments import ClassRows, SecondMoments, solved_from_rows
 from eigenbench.methods.moments.streamed_moments import HELD_MEGABYTES
+from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER, Interval, StrOptions
 
 logger = logging.getLogger(__name__)
 
@@ -127,7 +127,7 @@ class GEM(ClassDetectors):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClassDetectors._parameter_constraints,
         "pairs": [StrOptions({"auto", "all", "hypercube", "uniform", "stratified", "nearest"})],
-        "n_pairs": [Interval(Integral, 1, None, closed="left"), None],
+        "n_pairs": [POSITIVE_INTEGER, None],
         "denominator": [StrOptions({"second_moment", "covariance"})],
         "absolute_gamma": ["boolean"],
         "n_features": [Interval(Integral, FEATURES_PER_DETECTOR, None, closed="left"), None],

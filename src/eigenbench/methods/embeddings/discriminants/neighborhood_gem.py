@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from eigenbench.methods.embeddings.discriminants.detector_embedding import ClassDetectors
 from eigenbench.methods.embeddings.discriminants.gem import class_denominator, rows_denominator
 from eigenbench.methods.embeddings.discriminants.pairs import nearest_classes
 from eigenbench.methods.moments import AnyMoments
 from eigenbench.methods.moments.second_moments import ClassRows, SecondMoments, solved_from_rows
+from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +84,7 @@ class NeighborhoodGEM(ClassDetectors):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClassDetectors._parameter_constraints,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [POSITIVE_INTEGER],
     }
 
     def __init__(

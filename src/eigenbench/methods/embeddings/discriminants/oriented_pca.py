@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from eigenbench.methods.embeddings.discriminants.moment_embedding import (
     MomentEmbedding,
@@ -14,6 +13,7 @@ from eigenbench.methods.embeddings.discriminants.moment_embedding import (
     top_generalized,
 )
 from eigenbench.methods.moments import AnyMoments
+from eigenbench.methods.parameter_constraints import NOT_NEGATIVE, POSITIVE_INTEGER
 
 
 class OrientedPCA(MomentEmbedding):
@@ -69,9 +69,9 @@ class OrientedPCA(MomentEmbedding):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [POSITIVE_INTEGER],
         "noise_label": [Integral, str, None],
-        "gamma": [Interval(Real, 0, None, closed="left")],
+        "gamma": [NOT_NEGATIVE],
     }
 
     def __init__(

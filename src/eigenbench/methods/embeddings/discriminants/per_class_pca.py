@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
-from sklearn.utils._param_validation import Interval
 
 from eigenbench.methods.embeddings.discriminants.moment_embedding import MomentEmbedding
 from eigenbench.methods.linalg.eigenproblems import top_of_gram
 from eigenbench.methods.moments import AnyMoments
 from eigenbench.methods.moments.second_moments import ClassRows, SecondMoments, solved_from_rows
+from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER
 
 
 class PerClassPCA(MomentEmbedding):
@@ -60,9 +59,7 @@ class PerClassPCA(MomentEmbedding):
     (1797, 30)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")]
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_components": [POSITIVE_INTEGER]}
 
     def __init__(self, n_components: int = 5) -> None:
         self.n_components = n_components

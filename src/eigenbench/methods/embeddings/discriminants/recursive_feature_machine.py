@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg, spatial
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 
 from eigenbench.methods.embeddings.row_transformer import LinearEmbedding, median_distance
 from eigenbench.methods.linalg.eigenproblems import make_peaks_positive
 from eigenbench.methods.linalg.row_blocks import dense_block, row_slices
+from eigenbench.methods.parameter_constraints import POSITIVE, POSITIVE_INTEGER
 
 #: Eigenvalues below this share of the largest are rounding.
 _RANK_TOLERANCE = 1e-12
@@ -82,11 +81,11 @@ class RecursiveFeatureMachine(LinearEmbedding):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "n_rounds": [Interval(Integral, 1, None, closed="left")],
-        "length_factor": [Interval(Real, 0, None, closed="neither")],
-        "ridge": [Interval(Real, 0, None, closed="neither")],
-        "n_centers": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [POSITIVE_INTEGER, None],
+        "n_rounds": [POSITIVE_INTEGER],
+        "length_factor": [POSITIVE],
+        "ridge": [POSITIVE],
+        "n_centers": [POSITIVE_INTEGER],
         "random_state": ["random_state"],
     }
 

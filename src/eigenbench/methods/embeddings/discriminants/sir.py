@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import type_of_target
 
 from eigenbench.methods.embeddings.discriminants.moment_embedding import (
@@ -16,6 +15,7 @@ from eigenbench.methods.embeddings.discriminants.moment_embedding import (
     top_generalized,
 )
 from eigenbench.methods.moments import AnyMoments
+from eigenbench.methods.parameter_constraints import NOT_NEGATIVE, POSITIVE_INTEGER, Interval
 
 
 class SIR(MomentEmbedding):
@@ -75,9 +75,9 @@ class SIR(MomentEmbedding):
     _pooled_suffice: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [POSITIVE_INTEGER],
         "n_slices": [Interval(Integral, 2, None, closed="left")],
-        "gamma": [Interval(Real, 0, None, closed="left")],
+        "gamma": [NOT_NEGATIVE],
     }
 
     def __init__(self, n_components: int = 2, *, n_slices: int = 10, gamma: float = 0.0) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import suppress
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from eigenbench.methods.embeddings.discriminants.detector_embedding import LabelDetectors
 from eigenbench.methods.embeddings.discriminants.gem import class_denominator
@@ -20,6 +18,7 @@ from eigenbench.methods.linalg.eigenproblems import SharedDenominator, TooFewRow
 from eigenbench.methods.linalg.row_blocks import rows_that_count
 from eigenbench.methods.moments import ClassMoments
 from eigenbench.methods.moments.second_moments import ClassRows
+from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER
 
 logger = logging.getLogger(__name__)
 
@@ -96,7 +95,7 @@ class SubclassGEM(LabelDetectors):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LabelDetectors._parameter_constraints,
-        "n_subclasses": [Interval(Integral, 1, None, closed="left")],
+        "n_subclasses": [POSITIVE_INTEGER],
         "random_state": ["random_state"],
     }
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
-from sklearn.utils._param_validation import Interval
 
 from eigenbench.methods.embeddings.discriminants.moment_embedding import MomentEmbedding
 from eigenbench.methods.moments import AnyMoments
+from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER
 
 
 class VCA(MomentEmbedding):
@@ -58,9 +57,7 @@ class VCA(MomentEmbedding):
 
     _pooled_suffice: ClassVar[bool] = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")]
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_components": [POSITIVE_INTEGER]}
 
     def __init__(self, n_components: int = 2) -> None:
         self.n_components = n_components

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.methods.embeddings.kernel_features.frequencies import SubsampledHadamard, next_power_of_two
 from eigenbench.methods.embeddings.kernel_features.random_maclaurin import RandomMaclaurin
 from eigenbench.methods.embeddings.kernel_features.random_map import PolynomialKernelMap
 from eigenbench.methods.embeddings.kernel_features.tensor_sketch import TensorSketch
+from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER, StrOptions
 
 
 class CRAFT(PolynomialKernelMap):
@@ -68,7 +67,7 @@ class CRAFT(PolynomialKernelMap):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PolynomialKernelMap._parameter_constraints,
         "base": [StrOptions({"maclaurin", "tensor_sketch"})],
-        "up_components": [Interval(Integral, 1, None, closed="left"), None],
+        "up_components": [POSITIVE_INTEGER, None],
     }
 
     def __init__(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenbench.methods.embeddings.kernel_features.frequencies import (
     Projections,
@@ -15,6 +13,7 @@ from eigenbench.methods.embeddings.kernel_features.frequencies import (
 )
 from eigenbench.methods.embeddings.kernel_features.random_map import RandomMap
 from eigenbench.methods.embeddings.row_transformer import median_distance
+from eigenbench.methods.parameter_constraints import POSITIVE, StrOptions
 
 
 class RandomFourierFeatures(RandomMap):
@@ -81,9 +80,9 @@ class RandomFourierFeatures(RandomMap):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RandomMap._parameter_constraints,
         "kernel": [StrOptions({"gaussian", "laplacian", "matern"})],
-        "length_scale": [Interval(Real, 0, None, closed="neither"), StrOptions({"median"})],
-        "length_factor": [Interval(Real, 0, None, closed="neither")],
-        "nu": [Interval(Real, 0, None, closed="neither")],
+        "length_scale": [POSITIVE, StrOptions({"median"})],
+        "length_factor": [POSITIVE],
+        "nu": [POSITIVE],
         "orthogonal": ["boolean"],
     }
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.methods.embeddings.row_transformer import RowTransformer
 from eigenbench.methods.linalg.row_blocks import row_slices
+from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER, Interval, StrOptions
 
 #: Bytes of features made at a time: a block and its temporaries stay in the outer caches.
 BLOCK_BYTES = 4 * 2**20
@@ -35,7 +35,7 @@ class RandomMap(ClassNamePrefixFeaturesOutMixin, RowTransformer):
     _least_rows: ClassVar[int] = 1
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [POSITIVE_INTEGER],
         "random_state": ["random_state"],
     }
 
@@ -197,7 +197,7 @@ class PolynomialKernelMap(UnitRowMap):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **UnitRowMap._parameter_constraints,
-        "degree": [Interval(Integral, 1, None, closed="left")],
+        "degree": [POSITIVE_INTEGER],
         "a": [Interval(Real, 2, None, closed="left")],
     }
 

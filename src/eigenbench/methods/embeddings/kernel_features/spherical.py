@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 
 from eigenbench.methods.embeddings.kernel_features.frequencies import (
@@ -26,6 +25,7 @@ from eigenbench.methods.embeddings.kernel_features.spherical_density import (
     spherical_polynomial,
     spherical_wave,
 )
+from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER, Interval, StrOptions
 
 _GRID_POINTS = 201
 _SAMPLE_ROWS = 1_000
@@ -126,9 +126,9 @@ class SphericalRandomFeatures(KnownProductMoments, PolynomialKernelMap):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PolynomialKernelMap._parameter_constraints,
         "degree": [Interval(Real, 1, None, closed="left")],
-        "n_gaussians": [Interval(Integral, 1, None, closed="left")],
+        "n_gaussians": [POSITIVE_INTEGER],
         "kernel": [callable, None],
-        "n_starts": [Interval(Integral, 1, None, closed="left")],
+        "n_starts": [POSITIVE_INTEGER],
         "distances": [StrOptions({"uniform", "sample"})],
         "directions": [StrOptions({"orthogonal", "independent", "hadamard"})],
         "phases": [StrOptions({"paired", "random"})],

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from eigenbench.methods.embeddings.kernel_features.frequencies import orthogonal_directions
@@ -17,6 +16,7 @@ from eigenbench.methods.embeddings.kernel_features.random_map import (
     unit_rows,
 )
 from eigenbench.methods.linalg.row_blocks import row_slices
+from eigenbench.methods.parameter_constraints import StrOptions
 
 _SAMPLE_ROWS = 256
 _SAMPLE_DIRECTIONS = 512

@@ -6,14 +6,13 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
 from eigenbench.methods.embeddings.row_transformer import LinearEmbedding, MomentFit
@@ -23,6 +22,7 @@ from eigenbench.methods.linalg.ridge_system import DOUBLE_PRECISION_LIMIT, Ridge
 from eigenbench.methods.linalg.row_blocks import ROW_TYPES, FeatureBlocks, checked_weights, rows_that_count
 from eigenbench.methods.linalg.row_products import LabelledRows
 from eigenbench.methods.moments import AnyMoments
+from eigenbench.methods.parameter_constraints import NOT_NEGATIVE, POSITIVE_INTEGER, Interval, StrOptions
 
 #: Maps columns to as many: solutions of linear systems, or products.
 ColumnMap = Callable[[np.ndarray], np.ndarray]
@@ -131,12 +131,12 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
     _pooled_suffice: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "ridge": [Interval(Real, 0, None, closed="left")],
+        "n_components": [POSITIVE_INTEGER],
+        "ridge": [NOT_NEGATIVE],
         "fit_intercept": ["boolean"],
         "solver": [StrOptions({"auto", "cholesky", "cg"})],
-        "cg_tol": [Interval(Real, 0, None, closed="left")],
-        "cg_max_iter": [Interval(Integral, 1, None, closed="left")],
+        "cg_tol": [NOT_NEGATIVE],
+        "cg_max_iter": [POSITIVE_INTEGER],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
