@@ -28,14 +28,16 @@ class ReproductionError(ValueError):
 class ReferenceRun:
     """One run of the reference; ``name`` is dataset, method, classifier and seed.
 
-    ``run_key`` is of its settings, as keys are computed now where these settings are known. ``status`` is
-    ``ok``, ``failed`` or ``not_run``; without ``ok`` there are no metrics.
+    ``run_key`` is of its settings, as keys are computed now where these settings are known, ``made_key`` as
+    they were when it was made. ``status`` is ``ok``, ``failed`` or ``not_run``; without ``ok`` there are no
+    metrics.
     """
 
     name: tuple[str, ...]
     run_key: str
     status: str
     metrics: dict[str, float]
+    made_key: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Reference:
     @property
     def digest(self) -> str:
         """SHA-256 of names, keys, states and metrics in any order: a receipt is for one version of them."""
-        content = sorted([*run.name, run.run_key, run.status, run.metrics] for run in self.runs)
+        content = sorted([*run.name, run.made_key, run.status, run.metrics] for run in self.runs)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def find(self, name: tuple[str, ...], run_key: str, metrics: set[str]) -> ReferenceRun | None:
@@ -97,7 +99,7 @@ def load_reference(suite: str, folder: Path | None = None) -> Reference:
                 continue
             name = tuple(row[column] for column in NAME)
             key = present.get(row["run_key"], row["run_key"])
-            run = by_key.setdefault((*name, key), ReferenceRun(name, key, row["status"], {}))
+            run = by_key.setdefault((*name, key), ReferenceRun(name, key, row["status"], {}, row["run_key"]))
             if row["metric"]:
                 run.metrics[row["metric"]] = _number(row["value"], path, row["metric"])
     if not by_key:
