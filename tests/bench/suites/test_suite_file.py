@@ -431,7 +431,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-@settings(max_examples=300, deadline=5000)
+@settings(max_examples=100, deadline=5000)
 @given(place=st.sampled_from(PLACES), new=VALUES)
 def test_any_value_in_any_place_is_valid_or_refused(folder, place, new):
     valid_or_refused(folder, yaml.safe_dump(replaced(CONTENT, place, new), allow_unicode=True).encode())

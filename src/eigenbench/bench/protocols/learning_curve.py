@@ -34,29 +34,17 @@ class LearningCurveSettings(ClassifierSettings):
 
     The run with ``first_seed`` chooses the parameters, and all seeds take them. Its split is that of all.
 
-    Attributes
-    ----------
-    train_rows : tuple of int
-        Numbers of training rows, ascending. Each training set contains the smaller ones, with its share of
-        each class.
-    classes : tuple of int
-        In place of ``train_rows``: numbers of classes, ascending, with ``rows_per_class`` rows of each.
-        Training and test rows of other classes are left out.
-    rows_per_class : int or None
-        Rows of each class, where classes are varied.
-    test_rows : int
-        Most test rows.
-    search_rows : int
-        Most training rows of the search: parameters given as ``{choose: [...]}`` are chosen on a quarter of
-        them, held out, and kept for all sizes and seeds.
-    first_seed : int
-        The seed whose run has the search, and whose split gives the test rows.
-    seeds_per_size : tuple of int
-        For each size the number of seeds, counted from 0, that measure it; descending. Empty: all do.
-    image : tuple of int or None
-        Height and width of images, in pixels.
-    block : int
-        Side of the squares of pixels whose means are the inputs of images; it divides height and width.
+    - ``train_rows``: Numbers of training rows, ascending. Each training set contains the smaller ones, with
+      its share of each class.
+    - ``classes``: In place of ``train_rows``: numbers of classes, ascending, with ``rows_per_class`` rows of
+      each. Training and test rows of other classes are left out.
+    - ``test_rows``: Most test rows.
+    - ``search_rows``: Most training rows of the search: parameters given as ``{choose: [...]}`` are chosen on
+      a quarter of them, held out, and kept for all sizes and seeds.
+    - ``first_seed``: The seed whose run has the search, and whose split gives the test rows.
+    - ``seeds_per_size``: For each size the number of seeds, counted from 0, that measure it; descending.
+    - ``image``, ``block``: Height and width of images, in pixels, and the side of the squares of pixels whose
+      means are the inputs.
     """
 
     headline: ClassVar[str] = "test_error_at_1000"
