@@ -400,9 +400,11 @@ def test_columns_that_copy_the_target_and_rows_that_repeat_are_said():
     frame = pd.DataFrame({"a": [*range(8), 0, 1], "id": [5, 3] * 5, "kind": ["x", "y"] * 5})
     said = make_problem(split_columns("data.csv", frame, ["kind"], None), n_folds=2).describe()
     assert "'id' has one value for each class: if it is the target by another name, --drop it" in said
-    assert "2 rows repeat another one: --group keeps copies in one fold" in said
+    assert "rows that repeat another one: 2; --group keeps copies in one fold" in said
+    few = split_columns("data.csv", pd.concat([frame[["id", "kind"]]] * 3), ["kind"], None)
+    assert not any("that repeat" in line for line in make_problem(few, n_folds=2).describe())
     train, test = (split_columns("data.csv", frame[rows], ["kind"], None) for rows in (slice(8), slice(7, 9)))
-    assert "2 of the test rows are training rows too" in make_problem(train, test).describe()
+    assert "test rows that are training rows too: 2" in make_problem(train, test).describe()
 
 
 def test_what_is_wrong_with_test_rows_names_their_file():

@@ -21,6 +21,8 @@ def of(*values, **columns):
         (["pos", "POS ", "neg"] * 5, False, "labels 'POS ', 'pos' differ by spelling only"),
         (["é", "e\u0301", "n"] * 5, False, "differ by spelling only"),
         (["1", "1.0", "x"] * 5, False, "labels '1', '1.0' differ by spelling only"),
+        (["2e5", "2E5", "200000"] * 5, False, "labels '200000', '2E5', '2e5' differ by spelling only"),
+        ([2**60, 2**60 + 1] * 10, False, "binary"),
         (list("abc") * 5, False, "3 classes"),
         ([1.0, 2.0, 3.0] * 5, False, "3 classes"),
         ([*range(60)] * 3, False, "60 classes"),
@@ -32,6 +34,7 @@ def test_classes(values, imbalanced, told):
     target = of(*values)
     assert (target.kind, target.imbalanced) == ("multiclass", imbalanced)
     assert told in target.description
+    assert told != "binary" or "spelling" not in target.description
     assert len(target.labels) == target.present.sum()
 
 

@@ -18,6 +18,9 @@ from eigenbench.own_data.target import Target, TargetKind, infer_target
 #: Folds by default, and of more rows than so many.
 _FOLDS, _FOLDS_OF_MANY_ROWS, _MANY_ROWS = 5, 3, 20_000
 
+#: Tables of so many columns, all with few values, repeat rows by chance.
+_FEW_COLUMNS = 20
+
 #: A split by time tests on one of so many rows.
 _LAST = 5
 
@@ -135,14 +138,17 @@ class Problem:
         return lines
 
     def _repeated_rows(self) -> list[str]:
-        """Say how many rows may be known before they are tested."""
+        """Say how many rows may be known before they are tested, unless few values repeat by chance."""
         rows = [hash(row.tobytes()) for row in self.matrix]
         trained = set(rows[: self.n_train])
+        few_values = all(10 * len(pd.unique(column)) < len(rows) for column in self.matrix.T)
+        if few_values and self.n_features <= _FEW_COLUMNS:
+            return []
         if self.n_folds:
             n = len(rows) - len(trained)
-            return [f"{n:,} rows repeat another one: --group keeps copies in one fold"] if n else []
+            return [f"rows that repeat another one: {n:,}; --group keeps copies in one fold"] if n else []
         n = sum(row in trained for row in rows[self.n_train :])
-        return [f"{n:,} of the test rows are training rows too"] if n else []
+        return [f"test rows that are training rows too: {n:,}"] if n else []
 
     def _untrained_classes(self) -> list[str]:
         """Say which classes are tested without having been trained on."""

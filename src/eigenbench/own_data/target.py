@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
 
 import numpy as np
@@ -140,8 +141,8 @@ def _spelling(label: str) -> str:
     """Return what labels have in common that differ by blanks, capitals, accents' forms or zeros only."""
     text = " ".join(unicodedata.normalize("NFKC", label).casefold().split())
     try:
-        return repr(float(text))
-    except ValueError:
+        return str(Decimal(text).normalize())
+    except InvalidOperation:
         return text
 
 
