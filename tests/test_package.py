@@ -48,7 +48,7 @@ assert named == {None, *PROTOCOLS}
         "import eigenbench",
         "import eigenbench.bench.jobs.workflow",
         "import eigenbench.cli",
-        "import eigenbench.tracking",
+        "import eigenbench.tracking.ui",
         LIST_SUITES,
         LOAD_ALL_SUITES,
     ],

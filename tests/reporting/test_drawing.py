@@ -47,8 +47,3 @@ def test_transparent_things_keep_their_own_opacity(svg):
     styles = [element.get("style", "") for element in svg.iter()]
     assert sum("fill-opacity:0.18" in style for style in styles) == 1
     assert sum("stroke-opacity:0.5" in style for style in styles) == 1
-
-
-def test_numbers_have_two_digits_at_most(svg):
-    coordinates = [element.get(name, "") for element in svg.iter() for name in ("d", "x", "y")]
-    assert not re.search(r"\.\d{3}", " ".join(coordinates))

@@ -331,11 +331,6 @@ def test_a_file_that_is_no_database(results, tmp_path):
         results.bring([results.record()], f"sqlite:///{tmp_path / 'mlflow.db'}")
 
 
-def test_importing_the_package_does_not_import_mlflow():
-    code = "import sys, eigenbench.tracking.ui, eigenbench.tracking; sys.exit('mlflow' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
-
-
 def test_the_table_of_a_confusion_matrix_holds_no_formula(tmp_path):
     confusion = Confusion(labels=["=1+1", "-1"], matrix=[[3, 0], [1, 2]])
     write_confusion(tmp_path, confusion)

@@ -74,18 +74,8 @@ _WORDS = {
     "ndcg": "nDCG",
 }
 _HIGHER_IS_BETTER = (
-    "accuracy",
-    "precision",
-    "recall",
-    "ndcg",
-    "auc",
-    "r2",
-    "f1",
-    "f1_at_half",
-    "sibling_fraction",
-    "effective_rank",
-    "response_ratio",
-    "per_second",
+    *("accuracy", "precision", "recall", "ndcg", "auc", "r2", "f1", "f1_at_half"),
+    *("sibling_fraction", "effective_rank", "response_ratio", "per_second"),
 )
 
 

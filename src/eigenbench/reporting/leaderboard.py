@@ -39,45 +39,20 @@ TIED = "="
 #: Why there is no result of a run that was not made.
 WITHOUT_RECORD = "without a record"
 
+_IDENTITY = ("suite", "experiment", "dataset", "rank", "method", "classifier", "metric")
+_ESTIMATE = ("mean", "ci_low", "ci_high", "interval")
+_COMPARED = (*COMPARED, "compared_over", "refusal")
+_QUALITY = ("balanced_error", "log_loss")
+_COSTS = ("seconds", "gemm_equivalents", "on_front", "peak_rss_mb", "model_bytes", "predictions_per_second")
+_COMPLETENESS = ("n_seeds", "n_planned", "without_result", "grid_edge", "scaled_score", "checks")
 #: Columns that the leaderboards of earlier reference results lack.
 LATER_COLUMNS = ("train_rows", "classes", "search_seconds")
-
-COLUMNS = (
-    "suite",
-    "experiment",
-    "dataset",
-    "rank",
-    "method",
-    "classifier",
-    "metric",
-    "mean",
-    "ci_low",
-    "ci_high",
-    "interval",
-    *COMPARED,
-    "compared_over",
-    "refusal",
-    "balanced_error",
-    "log_loss",
-    "seconds",
-    "gemm_equivalents",
-    "on_front",
-    "peak_rss_mb",
-    "model_bytes",
-    "predictions_per_second",
-    "n_seeds",
-    "n_planned",
-    "without_result",
-    "grid_edge",
-    "scaled_score",
-    "checks",
-    *LATER_COLUMNS,
-)
+COLUMNS = (*_IDENTITY, *_ESTIMATE, *_COMPARED, *_QUALITY, *_COSTS, *_COMPLETENESS, *LATER_COLUMNS)
 
 _ONE_TEST_SET = "No test: without stored predictions, one test set gives no variance over its rows."
 
 #: Where a group stands among the others.
-STANDINGS = ("rank", *COMPARED, "compared_over", "refusal")
+STANDINGS = ("rank", *_COMPARED)
 
 
 def leaderboard(

@@ -16,20 +16,8 @@ from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.replicates import Estimate, Groups, RunGroup
 from eigenbench.reproduction.receipt import MachineCounts
 
-COLUMNS = (
-    "suite",
-    "source",
-    "dataset",
-    "method",
-    "metric",
-    "published",
-    "measured",
-    "ci_low",
-    "ci_high",
-    "n_seeds",
-    "tolerance",
-    "verdict",
-)
+_NUMBER = ("suite", "source", "dataset", "method", "metric", "published")
+COLUMNS = (*_NUMBER, "measured", "ci_low", "ci_high", "n_seeds", "tolerance", "verdict")
 
 
 Verdict = Literal["reproduced", "better", "off"]
