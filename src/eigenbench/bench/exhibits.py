@@ -220,11 +220,7 @@ def _is_affine(part: Any, row: np.ndarray) -> bool:
 
 
 def image_side(X: np.ndarray) -> int:
-    """Return the side of the square images that rows are; 0 where they are none.
-
-    Rows of a square number of values, at least 64, are images where values that are neighbours in a line
-    and in a column are correlated.
-    """
+    """Return the side of the square images that rows are, by the correlation of neighbours; 0 for none."""
     side = int(np.sqrt(X.shape[1]))
     if side < 8 or side * side != X.shape[1]:
         return 0

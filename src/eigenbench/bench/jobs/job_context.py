@@ -45,10 +45,7 @@ class JobContext:
 
     @cached_property
     def datasets(self) -> dict[str, dict[str, Any]]:
-        """The states of the datasets: whether they are there, and their cards.
-
-        Raises AlteredData if a prepared file is not what its card says.
-        """
+        """The states of the datasets, with their cards; AlteredData if a file is not what its card says."""
         prepared = self.options.data_dir / "prepared"
         states = {name: json.loads((prepared / f"{name}.json").read_bytes()) for name in self.spec.datasets}
         for name, state in states.items():
@@ -113,10 +110,7 @@ def finite_metrics(metrics: Mapping[str, Any]) -> dict[str, float]:
 def write_run_record(
     context: JobContext, classifier: str, seed: int, reports: list[Report], started: str
 ) -> None:
-    """Write ``record.json`` of a run that began at ``started``.
-
-    ``reports`` are those of the embedding, the search and the last fit, which has the outcome.
-    """
+    """Write ``record.json`` of a run; the last of the ``reports`` of search and fit has the outcome."""
     spec, final = context.spec, reports[-1]
     folder = context.folder(seed, classifier)
     state = context.datasets[spec.dataset]

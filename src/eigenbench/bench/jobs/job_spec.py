@@ -48,10 +48,7 @@ class Classifier(StrictModel):
 
 
 class Validation(StrictModel):
-    """The share of the training rows that a search scores on, the metric that it chooses by, its candidates.
-
-    Without ``n_points`` the candidates are all points of the grids.
-    """
+    """The share of the training rows that a search scores on, its metric and its candidates; None: all."""
 
     fraction: float
     metric: str
@@ -66,10 +63,7 @@ Part = Literal["train", "fit", "validation", "test"]
 def search_rows(
     y: Any, fraction: float, seed: int, groups: Any = None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the training rows that a search fits on, and the share of them that it scores on.
-
-    Raises a ValueError where no class has two rows, or all rows are of one group.
-    """
+    """Return the training rows that a search fits on, and those that it scores on; ValueError for none."""
     fit, validation = holdout_split(y, fraction, seed, groups)
     if not len(validation):
         raise ValueError("no class has two training rows, so that none can be held out")

@@ -51,10 +51,9 @@ _TARGETS = {"multiclass": "classes", "multilabel": "labels", "regression": "numb
 
 @dataclass(frozen=True)
 class MethodPlan:
-    """A method of an experiment: its runs, and how they are shared out among jobs.
+    """A method of an experiment, with the estimated work of all its runs and of a single fit.
 
-    ``seconds`` is the estimated work of all its runs, ``seconds_of_fit`` that of a single fit. Jobs of an
-    ``exclusive`` one get the whole machine, because they measure time.
+    Jobs of an ``exclusive`` one get the whole machine, because they measure time.
     """
 
     spec: JobSpec

@@ -48,8 +48,7 @@ def score_run(
 ) -> Scores:
     """Score a model, from raw inputs to labels, on rows of a dataset with classes, labels or numbers.
 
-    Label propensities are those of the training rows of ``dataset``. Without ``thresholds`` of the decisions
-    on multilabel data, they are chosen on these very rows.
+    Without ``thresholds`` of the decisions on multilabel data, they are chosen on these very rows.
     """
     if dataset.target == "regression":
         return score_numbers(model, X, y)

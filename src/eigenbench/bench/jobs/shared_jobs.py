@@ -43,10 +43,7 @@ class SharedJob:
 
 
 def shared_jobs(methods: Iterable[MethodPlan], rules: Iterable[str] = ()) -> list[SharedJob]:
-    """Share the runs of methods out among jobs; methods whose fits are jobs of their own are left out.
-
-    ``rules`` are names of other rules, which no job gets.
-    """
+    """Share the runs of small methods out among jobs; no job gets a name of other ``rules``."""
     experiments: dict[str, list[MethodPlan]] = {}
     for method in (method for method in methods if method.shares_jobs):
         experiments.setdefault(method.experiment, []).append(method)
@@ -75,10 +72,7 @@ def job_code(verb: str, *specs: JobSpec) -> str:
 
 
 def current_code(plan: SuitePlan) -> dict[str, set[str]]:
-    """Return the hashes of the installed code that makes the runs of a suite, by their keys.
-
-    There are several, as the hash covers a whole job: one run, a method, or several methods.
-    """
+    """Return the hashes of the installed code of all jobs that can make a run of a suite, by its key."""
     found: dict[str, set[str]] = {run.key: set() for run in plan.runs}
     packs = [job.methods for job in shared_jobs(plan.methods)]
     for methods in [*packs, *((method,) for method in plan.methods)]:

@@ -163,10 +163,8 @@ def embed(spec: JobSpec, steps: tuple[Step, ...], X: Any, y: Any, seed: int) -> 
 def fit_classifier(spec: JobSpec, step: Step, features: Any, X: Any, y: Any, seed: int) -> tuple[Any, Any]:
     """Fit a classifier on features of rows; return the model, from raw inputs to labels, and the classifier.
 
-    One that makes its features block by block gets the fitted map, unless values are missing, which it would
-    refuse; others get the features of all rows. One that stops early gets a map that learns from labels
-    unfitted, and fits it on the rows that it does not hold out: by rows whose labels the map has seen it
-    would stop late.
+    One that makes its features block by block gets the fitted map, unless values are missing. One that stops
+    early fits a map that learns from labels itself: by rows whose labels the map has seen it would stop late.
     """
     classifier = build(spec, step, seed)
     if isinstance(X, Partitions):
@@ -228,10 +226,7 @@ def _candidate_error(error: Exception) -> str:
 
 
 def select(candidates: list[Report], higher_is_better: bool) -> int:
-    """Return the place of the candidate with the best validation score; the first declared wins a tie.
-
-    Raises a ValueError if no candidate has a score.
-    """
+    """Return the place of the best validation score, the first of equals; a ValueError if there is none."""
     sign = -1 if higher_is_better else 1
     scored = [
         (sign * candidate["score"], place)

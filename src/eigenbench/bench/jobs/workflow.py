@@ -111,10 +111,9 @@ class Workflow:
         return str(self.stored_by.local_storage_prefix / name / bucket.partition("://")[2] / folder)
 
     def begin(self, warn: Callable[[str], None]) -> list[str]:
-        """Lock the results, clear away what killed jobs had begun to write, and set damaged files aside.
+        """Lock the results, clear away unfinished files, set damaged ones aside, and return the messages.
 
-        ``warn`` gets what goes wrong on a cluster while jobs wait. Returns the messages for the user. Raises
-        an OSError where files cannot be written, a RuntimeError where another workflow has the lock.
+        Raises an OSError where files cannot be written, a RuntimeError where another workflow has the lock.
         """
         results, reports = self.local(self.results), self.local(self.reports)
         data = {"data_dir": self.local(self.data)} if self.states.make_data else {}

@@ -171,10 +171,7 @@ def distance_histogram(pairs: PairDistances, threshold: float) -> Histogram:
 
 
 def direction_images(method: Pipeline, image: tuple[int, int]) -> Images | None:
-    """Show the leading directions of a method in the input space, coarsened to 1,024 pixels.
-
-    None where a step is not linear, and so has no ``components_``.
-    """
+    """Show the leading directions of a method, coarsened to 1,024 pixels; None where a step is not linear."""
     directions: Any = None
     for _, step in method.steps:
         if getattr(step, "components_", None) is None:

@@ -168,10 +168,7 @@ def write_record(path: Path, record: Record) -> None:
 
 
 def read_record(path: Path) -> Record:
-    """Read one record, check its seal and its fields, and make its texts printable.
-
-    The RecordError names the file and what is wrong with it.
-    """
+    """Read a record and make its texts printable; the RecordError says what is wrong with which file."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -189,10 +186,9 @@ def read_record(path: Path) -> Record:
 
 
 def read_record_and_files(path: Path, *names: str) -> Record:
-    """Read one record, and check the sums of the files beside it that are used.
+    """Read one record, and check the sums of those of the named files beside it that are there.
 
-    Names of files that are not there, or that the record does not have, are left out. The DamagedFileError
-    names the file and what is wrong with it; one whose sum differs was set aside.
+    The DamagedFileError names the file and what is wrong with it; one whose sum differs was set aside.
     """
     record = read_record(path)
     there = [name for name in names if name in record.files and path.with_name(name).exists()]
