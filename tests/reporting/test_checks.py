@@ -94,6 +94,16 @@ def test_permuted_labels_that_give_guesses_are_no_finding(group):
     assert check_results(spec(permute_labels=True), [guesses]) == []
 
 
+def test_a_guess_is_no_leak_where_the_most_frequent_class_is_rare_among_test_rows(group):
+    given = spec(
+        permute_labels=True, classifiers={CLASSIFIER: {}, "DummyClassifier": {"methods": ["identity"]}}
+    )
+    rare = group("identity", [355] * 5, classifier="DummyClassifier", draw=3)
+    guesses = group("gem", [324, 320, 327, 330, 322])
+    records = tuple(record.model_copy(update={"confusion": None}) for record in guesses.records)
+    assert check_results(given, [RunGroup("gem", CLASSIFIER, records, 5), rare]) == []
+
+
 def test_clusters_with_a_right_name_by_chance_are_no_leak(group):
     """All rows of a class are predicted alike: that the names of three of ten are right is chance."""
     records = []
