@@ -7,29 +7,12 @@ from numpy.typing import ArrayLike
 
 
 def expected_calibration_error(confidence: ArrayLike, correct: ArrayLike, n_bins: int = 15) -> float:
-    """Return the mean distance of confidence from accuracy over bins of rows, weighted by their rows [1]_.
+    """Return the mean distance of confidence from accuracy over bins of rows, weighted by their rows.
 
-    Parameters
-    ----------
-    confidence : array-like of float, shape (n,)
-        The probability of each row's predicted class, from 0 to 1.
-    correct : array-like of bool, shape (n,)
-        Whether the prediction is right.
-    n_bins : int, default=15
-        Number of bins of equal width.
+    ``confidence`` (n,) is the probability of a row's predicted class, ``correct`` (n,) whether it is right;
+    bins are of equal width. From 0 to 1; on few rows above zero even for exact probabilities (C. Guo,
+    G. Pleiss, Y. Sun and K. Q. Weinberger, "On calibration of modern neural networks", ICML 2017).
 
-    Returns
-    -------
-    float
-        From 0 to 1. On few rows it is above zero even for exact probabilities.
-
-    References
-    ----------
-    .. [1] C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger, "On calibration of modern neural networks",
-       ICML 2017.
-
-    Examples
-    --------
     >>> expected_calibration_error([0.75, 0.75, 0.75, 0.75], [True, True, False, False])
     0.25
     """

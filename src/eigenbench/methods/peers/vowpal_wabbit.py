@@ -23,12 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenbench.methods.classifiers.row_weights import CLASS_WEIGHTS, with_class_weights
 from eigenbench.methods.linalg.row_blocks import checked_weights, rows_that_count, validated
-from eigenbench.methods.parameter_constraints import (
-    POSITIVE,
-    POSITIVE_INTEGER,
-    Interval,
-    StrOptions,
-)
+from eigenbench.methods.parameter_constraints import POSITIVE, POSITIVE_INTEGER, Interval, StrOptions
 
 _DTYPES = [np.float32, np.float64]
 
