@@ -225,7 +225,7 @@ def mixed_model(errors: dict[tuple[str, str], dict[str, Curve]]) -> pd.DataFrame
         for (dataset, axis), methods in errors.items()
         if axis == "rows"
         for name, curve in at_equal_features(methods).items()
-        for (seed, size), value in np.log(curve).stack().items()
+        for (seed, size), value in np.log(curve).stack().dropna().items()
     ]
     data = pd.DataFrame(lines)
     formula = "log_error ~ C(method, Treatment('random')) * tens"
