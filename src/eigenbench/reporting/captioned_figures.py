@@ -165,7 +165,7 @@ def _partial_note(groups: Sequence[RunGroup]) -> str:
 
 _MEAN_CURVE = "means over seeds; shades are 95 % intervals, cut at the axes."
 _CURVES = {
-    **dict.fromkeys(LEARNING, "first seed; a line that falls at its end was stopped early."),
+    **dict.fromkeys(LEARNING, "first seed; a line that still falls at its right end had not converged."),
     "kernel_mse_by_features": "lower is better; shades are 95 % intervals. A straight line is a power of the "
     "number of features.",
     "effective_rank_by_features": "higher is better: the directions that the features use. Shades are 95 % "

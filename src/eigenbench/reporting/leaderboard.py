@@ -271,7 +271,7 @@ def comparison_notes(board: pd.DataFrame) -> list[str]:
     unit = " points" if style.unit == "%" else f" in {style.label}"
     found = f"{style.measured(float(board['detectable'].median()))}{unit}"
     basis = board["compared_over"].dropna().iloc[0]
-    notes = [f"Compared over {basis}. Power 80 % for a difference of {found}."]
+    notes = [f"Compared over {basis}. A difference of {found} is found with a probability of 80 %."]
     if board["tied"].fillna(False).sum() > 1:
         notes[0] = f"{TIED} ties with the best. {notes[0]}"
     open_ones = board[board["n_to_settle"].notna()].sort_values("n_to_settle")

@@ -77,7 +77,8 @@ def leaderboard_table(
         rows.append(Row.of(cells | extra, group.filter_name))
     numeric = {*rows[0].cells} - {heading, *_TEXTS}
     with_what = f" with {classifier_name(common.pop())}" if trained and len(common) == 1 else ""
-    caption = f"{title}: {style.label}{with_what}, mean over seeds with its 95 % interval, best first."
+    caption = f"{title}: {style.label}{with_what}, best first: mean over seeds with its 95 % interval."
+    caption += " The interval of one seed is over test rows." * any(line["n_seeds"] == 1 for line in lines)
     caption += f" {TIED} marks ties with the best (5 % level)." * bool(mark)
     caption += " ◆ marks the Pareto front of result and time."
     return ShownTable(name, caption, rows, numeric, extra, header=1, title=f"{title}{with_what}")

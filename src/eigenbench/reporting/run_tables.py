@@ -75,7 +75,7 @@ def problems_table(name: str, groups: Iterable[RunGroup], files: RunFiles) -> Sh
         if lacking := group.n_planned - len(group.records):
             why = f"{lacking} of {group.n_planned} seeds have no record: run the same snakemake command again"
             add(group, NONE, "no record", why, Cell())
-    return ShownTable(name, "Runs without a result, and results to doubt.", rows) if rows else None
+    return ShownTable(name, "Runs without a result or with a doubtful one.", rows) if rows else None
 
 
 def _problems(record: Record) -> Iterator[tuple[str, str]]:

@@ -109,8 +109,9 @@ class ExperimentView:
         lead = {"yes": "It is significantly", "no": "It", "unknown": "Significance unknown:"}
         answer, _, why = self.significant.partition(": ")
         texts += [f"{lead[answer]} {why}."] if answer else []
+        reach = " (prediction interval of one run)"
         texts += [
-            f"Published {style.exact(row.number.value)}: {row.outcome}."
+            f"Published {style.exact(row.number.value)}: {row.outcome}{reach * row.uncertain}."
             for row in self.comparisons
             if row.outcome and row.number.metric == metric and row.group is self.best[0]
         ]
