@@ -247,6 +247,16 @@ def test_a_choice_at_the_edge_of_a_numeric_grid_is_flagged(make_record, values, 
     assert edge_note([make_record("digits", "pca", CLASSIFIER, 0, search=search)]) == expected
 
 
+def test_a_choice_at_the_edge_can_be_silenced(suite, records):
+    candidates = [Candidate(params={"a": value}, status="ok", score=0.5) for value in (0.1, 1.0)]
+    search = Search(metric="error", candidates=candidates, selected=0)
+    found = [record.model_copy(update={"search": search}) for record in records]
+    assert leaderboard(plan_of(suite), "digits", found)["grid_edge"].ne("").any()
+    spec = suite.experiments["digits"].model_copy(update={"silence": {"grid_edge": "two values suffice"}})
+    silent = suite.model_copy(update={"experiments": {**suite.experiments, "digits": spec}})
+    assert leaderboard(plan_of(silent), "digits", found)["grid_edge"].eq("").all()
+
+
 def test_the_terminal_shows_80_columns_and_everything_missing(suite, records, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     console = Console(file=io.StringIO())

@@ -87,6 +87,9 @@ def leaderboard_of_groups(
     table = pd.DataFrame(lines, columns=list(COLUMNS))
     table[list(STANDINGS)] = standings(groups, metric, lower=lower)
     scores, checks = scaled_scores(spec, groups), check_results(spec, groups)
+    table["grid_edge"] = [
+        "" if "grid_edge" in spec.silence else edge_note(group.finished) for group in groups
+    ]
     table["scaled_score"] = [scores.get(group.label, math.nan) for group in groups]
     table["checks"] = [
         "; ".join(f"{check.code}: {check.text}" for check in checks if check.label == group.label)
@@ -307,7 +310,6 @@ def _estimated(group: RunGroup, metric: str) -> dict[str, Any]:
         "n_seeds": 0,
         "n_planned": group.n_planned,
         "without_result": _without_result(group),
-        "grid_edge": edge_note(group.finished),
     }
     if found := group.estimate(metric):
         line |= {"mean": found.mean, "ci_low": found.low, "ci_high": found.high}

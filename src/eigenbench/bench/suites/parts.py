@@ -64,8 +64,8 @@ Seeds = Annotated[
     Field(min_length=1, strict=False),
     AfterValidator(check_distinct),
 ]
-#: Automatic checks of results; see `eigenbench.reporting.checks`.
-CheckCode = Literal["guessing", "leak", "one_class", "identical", "outlying_seed", "slow_search"]
+#: Automatic checks of results; see `eigenbench.reporting.checks`. Reports list ``grid_edge`` by itself.
+CheckCode = Literal["guessing", "leak", "one_class", "identical", "outlying_seed", "slow_search", "grid_edge"]
 Seconds = Annotated[float, Field(gt=0)]
 
 #: Metrics of multilabel data that can choose among candidates, and whether more is better.
