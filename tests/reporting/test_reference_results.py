@@ -7,7 +7,7 @@ import pytest
 
 from eigenbench.bench.jobs.plan import load_plan
 from eigenbench.reporting.reference_results import main, merge
-from eigenbench.reproduction.reference import default_reference_folder
+from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_folder
 
 pytestmark = pytest.mark.workflow
 
@@ -26,6 +26,7 @@ def test_a_part_taken_out_and_merged_again_gives_the_reference(plan, tmp_path):
     """The ranks over all experiments are computed again, from the committed results."""
     reports, folder = tmp_path / "reports", tmp_path / "reference"
     shutil.copytree(REFERENCE, folder)
+    shutil.copy(REFERENCE.parent / EARLIER_KEYS, tmp_path)
     reports.mkdir()
     shutil.move(folder / "results_vowel.csv", reports / "results.csv")
     board = pd.read_csv(folder / "leaderboard.csv", dtype=str, keep_default_na=False)
@@ -46,6 +47,7 @@ def test_a_part_taken_out_and_merged_again_gives_the_reference(plan, tmp_path):
 def test_some_methods_of_a_dataset_replace_their_own_results_alone(plan, tmp_path):
     reports, folder = tmp_path / "reports", tmp_path / "reference"
     shutil.copytree(REFERENCE, folder)
+    shutil.copy(REFERENCE.parent / EARLIER_KEYS, tmp_path)
     reports.mkdir()
     name = "results_vowel.csv"
     old = pd.read_csv(folder / name, dtype=str, keep_default_na=False)

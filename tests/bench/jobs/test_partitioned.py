@@ -29,7 +29,7 @@ METHODS = {
 CLASSIFIERS = {
     "CalibratedLeastSquares": {},
     "SecondOrderLogistic": {"params": {"C": 1.0, "early_stopping": False}},
-    "StochasticLogistic": {},
+    "StochasticLogistic": {"params": {"few_rows": 0}},
 }
 
 #: Of the log loss; the last draws other rows to hold out and to take steps on.
