@@ -33,6 +33,7 @@ runpy.run_module("snakemake", run_name="__main__")
 #: Stands for Python in the jobs: makes the files that a job leaves, by the name of its log.
 EMPTY_FILES = """#!/bin/sh
 verb=${2##*.}
+[ "$verb" = jobs ] && verb=$3
 while [ $# -gt 0 ]; do
     case $1 in --log) log=$2 ;; --receipt) receipt=$2 ;; --reports-dir) reports=$2 ;; esac
     shift
@@ -45,7 +46,7 @@ train) : > $place/record.json; : > $place/model.skops; : > $place/predictions.np
 tracking) : > $receipt ;;
 reporting)
     mkdir -p $reports/figures; cd $reports
-    touch index.html results.csv comparison.csv leaderboard.csv ranks.csv pairs.csv ;;
+    touch index.html results.csv comparison.csv leaderboard.csv ranks.csv pairs.csv searches.csv ;;
 esac
 """
 

@@ -139,7 +139,7 @@ class Results:
         )
 
     def failed_record(self, seed: int = 0, status: str = "failed") -> Path:
-        failure = {"stage": "embed", "type": "ValueError", "message": "input has NaN", "log": "logs/x.log"}
+        failure = {"stage": "train", "type": "ValueError", "message": "input has NaN", "log": "logs/x.log"}
         nothing = dict.fromkeys(("confusion", "model", "dimension", "fit_seconds", "environment"))
         times = {"started": None, "finished": None}
         return self.record(

@@ -78,7 +78,7 @@ def test_a_run_without_result_says_why(results, store_uri, status):
     [run] = runs_of(store_uri)
     assert run.info.status == "FAILED"
     assert run.data.tags["status"] == status
-    assert run.data.tags["failure_stage"] == "embed"
+    assert run.data.tags["failure_stage"] == "train"
     assert "input has NaN" in run.data.tags["mlflow.note.content"]
     assert run.info.start_time <= run.info.end_time
 
@@ -260,7 +260,7 @@ def test_a_record_that_mlflow_refuses_fails_alone(results, store_uri, monkeypatc
     "text", ["<img src=x onerror=alert(1)>", "[a](javascript:b)", "| a\n# b", "\x1b]8;;x\u202e"]
 )
 def test_descriptions_show_texts_from_outside_as_they_are(results, store_uri, text):
-    failure = {"stage": "embed", "type": "ValueError", "message": text, "log": "x.log"}
+    failure = {"stage": "train", "type": "ValueError", "message": text, "log": "x.log"}
     results.bring([results.record(status="failed", metrics={}, failure=failure, model=None)], store_uri)
     for run in MlflowClient(store_uri).search_runs(["1"]):
         note = run.data.tags["mlflow.note.content"]

@@ -12,6 +12,7 @@ from eigenbench.datasets.card import MANIFEST, Card, FileRecord, Manifest, read_
 from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry, RawFile, load_catalogue
 from eigenbench.datasets.decoding import decode
 from eigenbench.datasets.errors import ChecksumMismatch, DatasetUnavailable, MalformedData, StorageError
+from eigenbench.datasets.sources.local import PartitionsSource
 from eigenbench.datasets.sources.source import Source, SourceUnavailable, StagingArea
 from eigenbench.datasets.storage import (
     TEMPORARY_PREFIX,
@@ -126,6 +127,8 @@ def _keep(path: Path, raw: RawFile, earlier: dict[str, FileRecord]) -> FileRecor
     if raw.sha256 is not None and found != raw.sha256:
         return None
     record = earlier.get(path.name)
+    if record is None and any(isinstance(source, PartitionsSource) for source in raw.sources):
+        return None  # a list of partitions is of an unknown time: it is made anew
     if record is None or record.sha256 != found:
         return _record(path, found, "found", "already in the raw folder", _now())
     unchanged = raw.sha256 is not None or own_file_is_unchanged(path, raw, record)

@@ -81,7 +81,7 @@ def _contexts(workspace: Workspace, plan: SuitePlan) -> tuple[str, dict[tuple[st
     write_json(data / "prepared" / f"{card.name}.json", state)
     supervisor = Supervisor(1, workspace.log, last_attempt=True, time_limit=specs[0].time_limit)
     describe_environment(1, "", supervisor.gemm_gflops)
-    contexts = {}
+    contexts, verified = {}, {data / "prepared" / card.name}  # `prepare` has read it
     for spec in specs:
         options = Namespace(
             data_dir=data,
@@ -90,7 +90,7 @@ def _contexts(workspace: Workspace, plan: SuitePlan) -> tuple[str, dict[tuple[st
             code=job_code("measure" if spec.protocol else "train", spec),
             replaces={},
         )
-        contexts[spec.experiment, spec.method] = JobContext(spec, options, supervisor)
+        contexts[spec.experiment, spec.method] = JobContext(spec, options, supervisor, verified)
         contexts[spec.experiment, spec.method].obstacle()
     return dataset_info(state).sha256, contexts
 

@@ -242,7 +242,11 @@ def overview_note(
             _table(table.columns, table.to_numpy()),
             f"{'Lower' if summaries[0].lower else 'Higher'} is better. Methods are ranked by their mean over "
             "seeds. Those with = cannot be distinguished from the best (5 % level)."
-            + (" All published numbers stand in `published.csv`." if sources else ""),
+            + (
+                " All published numbers stand in `published.csv`."
+                if any(item.published for item in summaries)
+                else ""
+            ),
             _places(suite, reports_dir),
         ]
     )

@@ -5,7 +5,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from damage import damaged, read_bytes, reads_or_complains
+from damage import damaged, peak_bytes, read_bytes, reads_or_complains
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +16,17 @@ from eigenbench.datasets.readers.arrays import read_arrays
 def npz(save=np.savez, **arrays):
     content = io.BytesIO()
     save(content, **arrays)
+    return content.getvalue()
+
+
+def promising(shape, dtype="<f8", claimed=None):
+    """An npz file whose X has a header of this shape and no values; the archive may claim a size for it."""
+    header, content = io.BytesIO(), io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": dtype, "fortran_order": False, "shape": shape})
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("X.npy", header.getvalue())
+        if claimed:
+            archive.infolist()[0].file_size = claimed
     return content.getvalue()
 
 
@@ -47,14 +58,16 @@ def test_arrays_that_are_not_rows_and_labels(arrays):
         read_bytes(read_arrays, npz(**arrays))
 
 
-def test_a_header_that_promises_more_than_the_file_has():
-    header, content = io.BytesIO(), io.BytesIO()
-    described = {"descr": "<f8", "fortran_order": False, "shape": (4 * 10**14,)}
-    np.lib.format.write_array_header_1_0(header, described)
-    with zipfile.ZipFile(content, "w") as archive:
-        archive.writestr("X.npy", header.getvalue())
-    with pytest.raises(MalformedData, match="arrays"):
-        read_bytes(read_arrays, content.getvalue())
+@pytest.mark.parametrize("claimed", [None, 2**32 - 2])
+def test_a_header_that_promises_more_than_the_file_has_takes_no_memory(claimed):
+    data = promising((4 * 10**12,), claimed=claimed)
+    with pytest.raises(MalformedData, match="X should have shape"):
+        read_bytes(read_arrays, data)
+
+    def read():
+        read_bytes(read_arrays, data)
+
+    assert peak_bytes(read) < 2 << 20
 
 
 @given(

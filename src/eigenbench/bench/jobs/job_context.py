@@ -9,7 +9,7 @@ import math
 import platform
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -37,11 +37,15 @@ PACKAGES = ("eigenbench", "numpy", "scipy", "scikit-learn", "pandas", "skops", "
 
 @dataclass(frozen=True)
 class JobContext:
-    """The specification of one method for a job, its command line, and the supervisor of its fits."""
+    """The specification of one method for a job, its command line, and the supervisor of its fits.
+
+    Folders of ``verified`` data are not read again; the methods of a job share the set.
+    """
 
     spec: JobSpec
     options: argparse.Namespace
     supervisor: Supervisor
+    verified: set[Path] = field(default_factory=set)
 
     @cached_property
     def datasets(self) -> dict[str, dict[str, Any]]:
@@ -49,8 +53,9 @@ class JobContext:
         prepared = self.options.data_dir / "prepared"
         states = {name: json.loads((prepared / f"{name}.json").read_bytes()) for name in self.spec.datasets}
         for name, state in states.items():
-            if state["status"] == "ok":
+            if state["status"] == "ok" and prepared / name not in self.verified:
                 verify_prepared(prepared / name)
+                self.verified.add(prepared / name)
         return states
 
     def open(self, seed: int, name: str | None = None) -> Any:
@@ -90,7 +95,8 @@ def contexts_of(options: argparse.Namespace) -> list[JobContext]:
     supervisor = Supervisor(
         options.threads, options.log, options.attempts_left == 0, specs[0].time_limit, options.workflow
     )
-    return [JobContext(spec, options, supervisor) for spec in specs]
+    verified: set[Path] = set()
+    return [JobContext(spec, options, supervisor, verified) for spec in specs]
 
 
 def now() -> str:

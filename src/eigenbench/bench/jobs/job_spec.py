@@ -77,8 +77,9 @@ class JobSpec(StrictModel):
     of them it draws, ``permute_labels`` whether the labels of the training rows are permuted, for a control.
     ``propensity`` has the constants of the label propensities of multilabel data. ``protocol`` is the module
     of what is measured in place of a classifier's error, ``protocol_folder`` where it lies if it is not
-    installed. ``time_limit`` are the seconds of a fit; records of ``pictured_seed`` have pictures of the
-    embedding. ``components`` says where every component is that steps, classifiers and settings name.
+    installed. ``time_limit`` are the seconds of a search, and of a fit; records of ``pictured_seed`` have
+    pictures of the embedding. ``components`` says where every component is that steps, classifiers and
+    settings name.
     """
 
     suite: str = ""
@@ -146,7 +147,7 @@ class JobSpec(StrictModel):
 
     def named(self, known: Iterable[str]) -> list[str]:
         """Return the names of components, of some that are known, that stand in the specification."""
-        text = json.dumps(self.naming)
+        text = json.dumps(self.naming, ensure_ascii=False)
         return sorted(name for name in known if f'"{name}"' in text)
 
     @property

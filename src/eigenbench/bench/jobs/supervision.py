@@ -54,8 +54,8 @@ class Supervisor:
     """Execution of fits in processes of their own, with so many BLAS and OpenMP threads.
 
     ``log`` is named in the records of failed runs. A fit that is killed or out of memory is recorded at the
-    ``last_attempt``; before, the job fails. ``time_limit`` are the seconds of a fit, and ``workflow`` is the
-    process that the job and its fits end with; by default the parent of the job.
+    ``last_attempt``; before, the job fails. ``time_limit`` are the seconds of one call. The job and its
+    fits end with the process ``workflow``, by default the parent of the job.
     """
 
     threads: int

@@ -1,6 +1,7 @@
 """Arrays that Python 2 pickled, with features and labels.
 
-Unpickling runs what a file names: only the three names of plain arrays are allowed.
+Unpickling runs what a file names: only the three names of plain arrays are allowed, with
+stand-ins that take nothing but numbers.
 """
 
 import bz2
@@ -13,13 +14,6 @@ from scipy.sparse import vstack
 
 from eigenbench.datasets.errors import MalformedData
 from eigenbench.datasets.readers.raw_rows import RawRows, indicator
-
-#: Names in pickles of Python 2, and the module that has them today.
-_ALLOWED = {
-    ("numpy.core.multiarray", "_reconstruct"): "numpy._core.multiarray",
-    ("numpy", "ndarray"): "numpy",
-    ("numpy", "dtype"): "numpy",
-}
 
 
 def read_pickled_arrays(*paths: Path) -> RawRows:
@@ -54,20 +48,60 @@ def unpickle_arrays(path: Path) -> dict[str, np.ndarray]:
     """Return the dict of arrays of numbers of a bzip2-compressed pickle."""
     try:
         with bz2.open(path) as stream:
-            content = _ArrayUnpickler(stream, encoding="latin-1").load()
+            content = _ArrayUnpickler(stream, encoding="bytes").load()
     except Exception as error:  # damaged instructions raise whatever their operands lead to
         raise MalformedData(path.name, "pickle", f"{type(error).__name__}: {error}"[:200]) from error
-    arrays = list(content.values()) if isinstance(content, dict) else []
-    if not arrays or not all(isinstance(one, np.ndarray) and one.dtype.kind in "iufb" for one in arrays):
+    arrays = content if isinstance(content, dict) else {}
+    found = {
+        key.decode("latin-1"): item.value
+        for key, item in arrays.items()
+        if isinstance(key, bytes) and isinstance(item, _PickledArray) and item.value is not None
+    }
+    if not arrays or len(found) != len(arrays):
         raise MalformedData(path.name, "content", "not a dict of arrays of numbers")
-    return content
+    return found
+
+
+class _PickledType:
+    """Stands for ``numpy.dtype``: the type of plain numbers."""
+
+    def __init__(self, code: bytes, *_: Any) -> None:
+        self.value = np.dtype(code.decode("ascii"))
+        if self.value.kind not in "iufb":
+            raise pickle.UnpicklingError(f"element type {code.decode()!r} is not allowed")
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.value = self.value.newbyteorder(state[1].decode("ascii"))
+
+
+class _PickledArray:
+    """Stands for ``numpy.core.multiarray._reconstruct``: an array that has no value before its state."""
+
+    value: np.ndarray | None = None
+
+    def __init__(self, *_: Any) -> None:
+        pass
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _, shape, kind, fortran, data = state
+        if not isinstance(kind, _PickledType) or min(shape, default=0) < 0:
+            raise pickle.UnpicklingError(f"an array of shape {shape} of something else than numbers")
+        self.value = np.frombuffer(data, dtype=kind.value).reshape(shape, order="F" if fortran else "C")
+
+
+#: Stand-ins: NumPy's own types would take any state that a file gives them, pointers among them.
+_ALLOWED = {
+    ("numpy.core.multiarray", "_reconstruct"): _PickledArray,
+    ("numpy", "ndarray"): object,
+    ("numpy", "dtype"): _PickledType,
+}
 
 
 class _ArrayUnpickler(pickle.Unpickler):
     """An unpickler that knows the names of plain arrays and no other."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return what a name means, or refuse it."""
+        """Return the stand-in of a name, or refuse it."""
         if (module, name) not in _ALLOWED:
             raise pickle.UnpicklingError(f"the name '{module} {name}' is not allowed")
-        return super().find_class(_ALLOWED[module, name], name)
+        return _ALLOWED[module, name]
