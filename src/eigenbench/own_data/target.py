@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -141,8 +141,9 @@ def _spelling(label: str) -> str:
     """Return what labels have in common that differ by blanks, capitals, accents' forms or zeros only."""
     text = " ".join(unicodedata.normalize("NFKC", label).casefold().split())
     try:
-        return str(Decimal(text).normalize())
-    except InvalidOperation:
+        exact = Context(prec=max(len(text), 1), Emax=MAX_EMAX, Emin=MIN_EMIN)
+        return str(Decimal(text).normalize(exact))
+    except ArithmeticError:
         return text
 
 
