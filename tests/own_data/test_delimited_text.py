@@ -81,6 +81,8 @@ def test_many_columns(tmp_path):
             b"a,b,kind\n[cm],[kg],-\n" + b"1,2,x\n" * 5,
             r"its first row holds '\[cm\]' where the next ones hold",
         ),
+        (b"a;b;kind\n[cm];[kg];-\n" + b"1,5;2,1;x\n" * 5, r"its first row holds '\[cm\]'"),
+        (b"0,5;1,5;2;4\n0,7;1,9;3;5\n", "--no-header"),
         (b"a,b,kind\n0,5,2,x\n0,7,4,y\n", "quote numbers with a decimal comma"),
         (
             b'a,b\n1,"x\n2,y\n3,y\n4,x\n5,"z\n',
@@ -95,6 +97,23 @@ def test_what_cannot_be_a_table_is_one_sentence(tmp_path, content, told):
     with pytest.raises(OwnDataError, match=told) as caught:
         read_table(path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("first", "others"),
+    [
+        ('"1,234";"2,345";x', "1;2;x"),
+        ("0,5;1,5;x", "1;2;x"),
+        ("5%;7%;x", "1;2;x"),
+        ("<0.1;<0.5;x", "1;2;x"),
+        ("good;late;x", "NaN;NaN;x"),
+        ("good;late;x", "inf;inf;x"),
+    ],
+)
+def test_a_first_row_of_values_is_no_row_of_units(tmp_path, first, others):
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(["a;b;kind", first, *[others] * 6]))
+    assert read_table(path).iloc[0].tolist() == [field.strip('"') for field in first.split(";")]
 
 
 def test_without_a_header_columns_are_numbered(tmp_path):

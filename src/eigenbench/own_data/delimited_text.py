@@ -16,9 +16,10 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pandas as pd
 
-from eigenbench.own_data.column_values import MISSING
+from eigenbench.own_data.column_values import MISSING, parse_numbers
 from eigenbench.own_data.table import OwnDataError
 
 _SAMPLE_LINES = 200
@@ -82,8 +83,8 @@ def _first_row(rows: list[list[str]], width: int, header: bool) -> int:
             return place
         elif len(fields) == width and (width < 3 or sum(bool(field.strip()) for field in fields) > 1):
             # A comment may have as many fields by chance: the header is then between it and the numbers.
-            numbers = [any(map(_is_number, row)) for row in rows[place + 1 : place + 3]]
-            if not (comment and numbers == [False, True]):
+            numbers = [_are_numbers(row).any() for row in rows[place + 1 : place + 3]] if comment else []
+            if numbers != [False, True]:
                 return place
     return len(rows)
 
@@ -130,7 +131,7 @@ def _check_names(path: Path, names: list[str], header: bool) -> None:
     twice = [name for name, count in Counter(names).items() if name and count > 1]
     if twice:
         raise OwnDataError(f"{path.name}: two columns are named {twice[0]!r}: rename one")
-    if header and len(names) > 1 and all(_is_number(name) for name in names):
+    if header and len(names) > 1 and _are_numbers(names).all():
         raise OwnDataError(
             f"{path.name}: its first row holds numbers only: if it is no header, add --no-header, and name "
             "columns by their numbers from 1"
@@ -139,9 +140,11 @@ def _check_names(path: Path, names: list[str], header: bool) -> None:
 
 def _check_first_row(path: Path, rows: list[list[str | None]]) -> None:
     """Raise `OwnDataError` for units below the header, or a header that was said not to be one."""
-    columns = zip(*rows[:6], strict=True) if len(rows) > 5 else ()
-    texts = [(first or "").strip() for first, *others in columns if all(map(_is_number, others))]
-    if len(texts) > 1 and not any(_is_number(text) or text.lower() in MISSING for text in texts):
+    if len(rows) < 6:
+        return
+    numeric = np.all([_are_numbers(row) for row in rows[1:6]], axis=0)
+    texts = [(field or "").strip() for field, follows in zip(rows[0], numeric, strict=True) if follows]
+    if len(texts) > 1 and not any(re.search(r"\d", text) or text.lower() in MISSING for text in texts):
         raise OwnDataError(
             f"{path.name}: its first row holds {texts[0]!r} where the next ones hold numbers: delete it if "
             "it names units or columns"
@@ -154,12 +157,11 @@ def _holds_rows(field: str, delimiter: str, width: int) -> bool:
     return len(lines) > 2 and all(line.count(delimiter) == width - 1 for line in lines)
 
 
-def _is_number(text: str | None) -> bool:
-    try:
-        float(text or "")
-    except ValueError:
-        return False
-    return True
+def _are_numbers(fields: Iterable[str | None]) -> np.ndarray:
+    """Return which fields are numbers, with a decimal point or comma, and mark no missing value."""
+    texts = pd.Series([(field or "").strip() for field in fields], dtype=object)
+    found = parse_numbers(texts, ".").notna() | parse_numbers(texts, ",").notna()
+    return (found & ~texts.str.lower().isin(MISSING)).to_numpy()
 
 
 def _delimiter(sample: list[str], delimiters: str) -> str:
