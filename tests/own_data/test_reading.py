@@ -95,6 +95,14 @@ def test_an_excel_file_has_one_sheet_with_rows(tmp_path):
         read_table(tmp_path / "data.xlsx")
 
 
+def test_columns_of_excel_without_names_are_called_by_their_position(tmp_path):
+    rows = [[None, "x", None, None, "kind"], *[[place, 1, None, "u", "y"] for place in range(3)]]
+    pd.DataFrame(rows).to_excel(tmp_path / "data.xlsx", index=False, header=False)
+    table = read_user_file(tmp_path / "data.xlsx", ["kind"])
+    assert list(table.features) == ["column 1", "x", "column 4"]
+    assert table.features["column 1"].tolist() == [0, 1, 2]
+
+
 def test_cells_of_excel_keep_zeros_and_words(tmp_path):
     cells = {"zip": ["01001", "02139", None, "02139"], "kind": ["None", "Mild", "NA", "Mild"]}
     pd.DataFrame(cells).to_excel(tmp_path / "data.xlsx", index=False)
@@ -106,6 +114,21 @@ def test_cells_of_excel_keep_zeros_and_words(tmp_path):
 def test_a_named_index_of_parquet_is_a_column(tmp_path):
     TABLE.set_index("shop").to_parquet(tmp_path / "data.parquet")
     assert list(read_table(tmp_path / "data.parquet")) == ["shop", "größe", "day", "kind"]
+
+
+@pytest.mark.parametrize(
+    ("levels", "names"),
+    [(["shop"], [*TABLE]), (["shop", "day"], [*TABLE]), (["shop", "row"], ["row", *TABLE])],
+)
+def test_an_index_of_parquet_that_copies_a_column_is_left_out(tmp_path, levels, names):
+    frame = TABLE.assign(row=range(len(TABLE))).set_index(levels, drop=False).drop(columns="row")
+    frame.to_parquet(tmp_path / "data.parquet")
+    table = read_table(tmp_path / "data.parquet")
+    assert list(table) == names
+    assert table["shop"].fillna("-").tolist() == TABLE["shop"].fillna("-").tolist()
+    TABLE.set_index(TABLE["shop"][::-1].to_numpy()).rename_axis("shop").to_parquet(tmp_path / "other.parquet")
+    with pytest.raises(OwnDataError, match="two columns are named 'shop'"):
+        read_user_file(tmp_path / "other.parquet", ["kind"])
 
 
 def arff(folder, *lines):

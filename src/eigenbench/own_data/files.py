@@ -111,7 +111,15 @@ def _frame(path: Path, header: bool) -> pd.DataFrame:
         raise OwnDataError(f"{path.name}: its name must end in one of {known}, or be a folder's")
     table = _TABLES[kind](path)
     if any(name is not None for name in table.index.names):  # of Parquet
-        table = table.reset_index(allow_duplicates=True)
+        levels = [table.index.get_level_values(place) for place in range(table.index.nlevels)]
+        copies = [
+            place
+            for place, level in enumerate(levels)
+            if level.name in table.columns and level.equals(pd.Index(table[level.name]))
+        ]
+        table = table.reset_index(level=copies, drop=True)
+        if len(copies) < len(levels):
+            table = table.reset_index(allow_duplicates=True)
     return table.rename(columns=str)
 
 
@@ -152,6 +160,9 @@ def _read_excel(path: Path) -> pd.DataFrame:
     sheet = cells[filled[0]]
     first = int(np.argmax(sheet.notna().sum(axis=1) >= min(2, sheet.shape[1])))
     names = sheet.iloc[first].fillna("").map(lambda name: str(name).strip())
+    blank = names == ""
+    if blank.sum() > 1:
+        names[blank] = [f"column {place + 1}" for place in names.index[blank]]
     return sheet.iloc[first + 1 :].set_axis(names.tolist(), axis=1)
 
 
