@@ -359,6 +359,8 @@ BAD_FILES = {
     "end.arff": (b"@attribute kind string\n", "no @data"),
     "broken.npz": (b"no zip", "can't be read"),
     "broken.svm": (b"x y z\n", "can't be read"),
+    "blank.svm": (b"", "has no rows"),
+    "comments.svm": (b"# a comment\n", "has no rows"),
     "unknown.docx": (b"", "must end in"),
 }
 

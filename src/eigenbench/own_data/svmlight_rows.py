@@ -40,6 +40,8 @@ def read_svmlight(path: Path, like: UserTable | None) -> UserTable:
     _check_indices(path.name, content, int(bool(counts)))
     several = bool(counts) or (like is not None and like.targets.shape[1] > 1)
     X, targets = _loaded(content, several)
+    if not X.shape[0]:
+        raise OwnDataError(f"{path.name} has no rows")
     if counts:
         X = _with_counts(path.name, X, targets, [int(count) for count in counts.groups()])
     table = table_of(path.name, X, targets)
@@ -67,7 +69,7 @@ def _loaded(content: bytes, several: bool) -> tuple[Any, Any]:
     from sklearn.preprocessing import MultiLabelBinarizer
 
     X, labels = load_svmlight_file(io.BytesIO(content), multilabel=True, zero_based=True)
-    if not several and all(len(own) == 1 for own in labels):
+    if labels and not several and all(len(own) == 1 for own in labels):
         return X, np.concatenate(labels)
     binarizer = MultiLabelBinarizer().fit(labels)
     names = [f"{label:.15g}" for label in binarizer.classes_]
