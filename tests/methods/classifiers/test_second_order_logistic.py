@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from eigenbench import GEM, SecondOrderLogistic, SignedPowers
+from eigenbench import GEM, RandomFourierFeatures, SecondOrderLogistic, SignedPowers
 from eigenbench.methods.classifiers import second_order_logistic
 from eigenbench.methods.classifiers.streamed import hold_out
 
@@ -165,3 +165,21 @@ def test_a_descent_that_ends_early_says_so(digits):
     X, y, _, _ = digits
     with pytest.warns(ConvergenceWarning, match="max_iter=3 passes did not come within tol=1e-06"):
         SecondOrderLogistic(1.0, max_iter=3).fit(X, y)
+
+
+def test_a_sample_preconditions_features_in_the_space_of_few_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 4)), rng.integers(0, 2, 100)
+    features = RandomFourierFeatures(n_components=300, random_state=0)
+    model = SecondOrderLogistic(preconditioner_rows=50, feature_map=features, random_state=0).fit(X, y)
+    whole = SecondOrderLogistic(feature_map=features, random_state=0).fit(X, y)
+    assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=0.01)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_constant_inputs_give_the_shares_of_classes(value):
+    y = np.repeat([0, 1], [5, 15])
+    model = SecondOrderLogistic(random_state=0).fit(np.full((20, 50), value), y)
+    assert 0 < model.C_ < 1e6
+    assert_allclose(model.predict_proba(np.full((1, 50), value)), [[0.25, 0.75]], atol=0.01)

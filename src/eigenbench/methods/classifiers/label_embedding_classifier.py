@@ -31,7 +31,7 @@ from eigenbench.methods.classifiers.row_weights import (
     routing_to,
     with_class_weights,
 )
-from eigenbench.methods.classifiers.second_order_logistic import hand_over
+from eigenbench.methods.classifiers.second_order_logistic import hand_over, has_defaults
 from eigenbench.methods.classifiers.streamed import EarlyStopping
 from eigenbench.methods.embeddings.labels.rembrandt import Rembrandt
 from eigenbench.methods.embeddings.labels.spectral_label_embedding import (
@@ -70,6 +70,12 @@ N_COMPONENTS = 50
 #: Rows of a minibatch for many rows; step lengths are given for it.
 LARGEST_BATCH = 512
 
+#: Parameters of the embedding and its decoder: who sets one wants them.
+_OF_DECODER = (
+    *("embedding", "feature_map", "max_iter", "learning_rate", "batch_size", "sampled_labels"),
+    *("early_stopping", "n_iter_no_change", "refit", "cache_size"),
+)
+
 
 class _Part(NamedTuple):
     """Rows with labels and weights as they are given (for the embedding) and as they count in the loss."""
@@ -105,8 +111,9 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         Maps embedded rows to features, for example :class:`RandomFourierFeatures`, whose length scale is
         then relative to their median distance. None decodes the embedding linearly.
     few_rows : int, default=5000
-        Up to so many rows with one of at most 50 labels each, without ``embedding`` and ``feature_map``, are
-        decoded as they are, by :class:`SecondOrderLogistic` with its defaults. 0 for never.
+        Up to so many rows of at most 50 classes are decoded as they are, by :class:`SecondOrderLogistic` with
+        its defaults, if there is no ``embedding`` and no ``feature_map`` and no parameter of the decoder is
+        set. The curves are then those of that descent. 0 for never.
     loss : {"auto", "multinomial", "independent"}, default="auto"
         Log loss of one label per row, or of each label on its own; "auto" takes the former for class labels
         and the latter for an indicator matrix.
@@ -309,9 +316,10 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         return self
 
     def _needs_no_embedding(self, n_rows: int) -> bool:
-        plain = self.embedding is None and self.feature_map is None and self.sampled_labels is None
-        few_labels = self.loss_ == "multinomial" and len(self.classes_) <= N_COMPONENTS
-        return plain and few_labels and self.early_stopping and n_rows <= self.few_rows
+        few_labels = (
+            self.loss_ == "multinomial" and not self._multilabel and len(self.classes_) <= N_COMPONENTS
+        )
+        return few_labels and n_rows <= self.few_rows and has_defaults(self, *_OF_DECODER)
 
     def _decode_rows(self, rows: _Part) -> None:
         """Fit the logits to rows as they are, by full gradients."""

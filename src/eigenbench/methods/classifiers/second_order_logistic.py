@@ -85,10 +85,11 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         Rows of the sample, drawn at random, whose second moment is the preconditioner; all rows if there are
         fewer. "auto" takes two for each feature, but at least 10,000.
     feature_map : transformer or None, default=None
-        Maps the rows of X to features; a clone is fitted in ``fit``, on the rows that are not held out.
-        Wrap a map that is fitted already in :class:`sklearn.frozen.FrozenEstimator` to use it as it is; if
-        it saw the labels of rows that are held out here, their loss is optimistic and the fit stops late.
-        It must treat each row alone.
+        Maps the rows of X to features; a clone is fitted in ``fit``: on the rows that are not held out where
+        C is a number, on all rows with ``C="auto"``. Wrap a map that is fitted already in
+        :class:`sklearn.frozen.FrozenEstimator` to use it as it is. If a map saw the labels of rows that are
+        held out here, their loss is optimistic: the fit stops late, and C is large. It must treat each row
+        alone.
     fit_intercept : bool, default=True
         Whether to add a constant feature.
     cache_size : float or "auto", default="auto"
@@ -231,6 +232,8 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
                 fold_of = stratified_folds(codes, N_FOLDS, rng)
                 folds = [fold_of == fold for fold in range(N_FOLDS)]
             variance = moment.mean_variance() * sample.n_features / n_features
+            if space is not None and variance < np.finfo(np.float64).eps * np.mean(space.rows**2):
+                variance = 0.0  # constant rows but for rounding
             where = self._choose_C([objective(fold) for fold in folds if fold.any()], variance, n_features)
         best = self._minimise(objective(held_out if stops else none), *where)
         self._set_maps(best.coef if space is None else space.weights(best.coef), best.intercept)
@@ -314,7 +317,7 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         if size >= blocks.n_rows:
             return (blocks,) if weights is None else (blocks, weights)
         rows = np.sort(rng.permutation(blocks.n_rows)[: int(size)])
-        sample = FeatureBlocks(blocks.X[rows], self.feature_map_)
+        sample = FeatureBlocks(blocks.X[rows], blocks.feature_map)
         return (sample,) if weights is None else (sample, weights[rows])
 
     def _minimise(
@@ -338,6 +341,12 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         return found.best
 
 
+def has_defaults(model: Any, *names: str) -> bool:
+    """Say whether parameters of an estimator have the values of its constructor."""
+    defaults = type(model)()
+    return all(getattr(model, name) == getattr(defaults, name) for name in names)
+
+
 def hand_over(owner: Any, X: Any, codes: np.ndarray, weights: Any, **parameters: Any) -> SecondOrderLogistic:
     """Return the model of few rows for a stochastic classifier, which gets the curves of the model."""
     model = SecondOrderLogistic(
@@ -359,8 +368,9 @@ class _RowSpace:
         features = self._features.astype(np.float64)
         values, vectors = linalg.eigh(safe_sparse_dot(features, features.T, dense_output=True))
         kept = values >= len(values) * np.finfo(np.float64).eps * values[-1]
-        lengths = np.sqrt(np.maximum(values[kept], np.finfo(np.float64).tiny))
-        self.rows, self._inverse = vectors[:, kept] * lengths, vectors[:, kept] / lengths
+        lengths = np.sqrt(np.maximum(values[kept], 0.0))
+        inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        self.rows, self._inverse = vectors[:, kept] * lengths, vectors[:, kept] * inverse
 
     def weights(self, coef: np.ndarray) -> np.ndarray:
         """Return the weights (D, c) of features for weights (r, c) of coordinates."""

@@ -32,7 +32,7 @@ from eigenbench.methods.classifiers.partitioned_fit import (
     shuffled_chunks,
 )
 from eigenbench.methods.classifiers.preconditioned_features import PreconditionedFeatures, mapped_rows
-from eigenbench.methods.classifiers.second_order_logistic import hand_over
+from eigenbench.methods.classifiers.second_order_logistic import hand_over, has_defaults
 from eigenbench.methods.classifiers.streamed import EarlyStopping, StreamedClassifier
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
 from eigenbench.methods.linalg.row_blocks import row_slices
@@ -49,6 +49,12 @@ MANY_ROWS_RIDGE, FEW_ROWS_RIDGE, ROWS_PER_FEATURE = 1e-3, 10.0, 20
 
 #: Fewer steps in all than this may be too short to arrive.
 FEW_STEPS = 200
+
+#: Parameters that say how to take steps: who sets one wants the steps.
+_OF_STEPS = (
+    *("max_iter", "learning_rate", "batch_size", "preconditioner_rows", "ridge"),
+    *("early_stopping", "n_iter_no_change"),
+)
 
 
 class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
@@ -81,8 +87,8 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         that is what keeps the few passes from fitting noise. "auto" takes 0.001; with n < 20·D rows for D
         features 10·D/n, or 10 if that is less.
     few_rows : int, default=5000
-        ``fit`` hands up to so many rows over to :class:`SecondOrderLogistic` with its defaults, unless
-        ``learning_rate``, ``batch_size`` or ``ridge`` is a number or ``early_stopping`` is off. 0 for never.
+        ``fit`` hands up to so many rows over to :class:`SecondOrderLogistic` with its defaults, if there is
+        no ``feature_map`` and no parameter of the steps above or of early stopping is set. 0 for never.
     early_stopping : bool, default=True
         Whether to hold out rows, and keep the weights of the pass after which their loss was smallest.
     validation_fraction : float, default=0.1
@@ -200,7 +206,7 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         self.random_state = random_state
 
     def _fit_codes(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
-        adapts = self.learning_rate == self.batch_size == self.ridge == "auto" and self.early_stopping
+        adapts = self.feature_map is None and has_defaults(self, *_OF_STEPS)
         if adapts and len(codes) <= self.few_rows:
             self._hand_over(X, codes, weights)
             return
@@ -228,10 +234,7 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
 
     def _hand_over(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
         """Fit the model by full gradients, with a penalty that held-out rows choose."""
-        shared = {
-            name: getattr(self, name)
-            for name in ("feature_map", "fit_intercept", "cache_size", "class_weight")
-        }
+        shared = {name: getattr(self, name) for name in ("fit_intercept", "cache_size", "class_weight")}
         model = hand_over(self, X, codes, weights, **shared)
         self.coef_, self.intercept_, self.feature_map_ = model.coef_, model.intercept_, model.feature_map_
         self.C_: float | None = model.C_

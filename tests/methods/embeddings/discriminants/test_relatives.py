@@ -143,3 +143,11 @@ def test_more_components_than_there_are_are_cut_with_a_warning():
     X, y = np.random.RandomState(0).randn(60, 5), np.arange(60) % 3
     with pytest.warns(UserWarning, match="FisherLDA keeps 2 of n_components=4: 3 classes and 5 inputs"):
         assert FisherLDA(4).fit(X, y).components_.shape == (2, 5)
+
+
+def test_gamma_does_not_depend_on_the_scale_of_small_weights():
+    X, y = load_iris(return_X_y=True)
+    plain = FisherLDA().fit(X, y)
+    small = FisherLDA().fit(X, y, sample_weight=np.full(len(X), 1 / len(X)))
+    assert small.gamma_ == pytest.approx(plain.gamma_)
+    assert_allclose(small.transform(X), plain.transform(X), rtol=1e-6, atol=1e-9)

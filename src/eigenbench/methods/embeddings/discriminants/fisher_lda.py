@@ -31,9 +31,9 @@ class FisherLDA(MomentEmbedding):
         with a warning.
     gamma : float or "auto", default="auto"
         Added to the noise, as a multiple of its mean eigenvalue. "auto" takes (d / (n − c))² for n rows of c
-        classes: next to nothing for many rows, most of the noise for few. With γ = 0 directions are sought
-        where rows vary within classes: none leads along constant features, and of repeated ones the mean
-        counts.
+        classes: next to nothing for many rows, most of the noise for few. Weights below one in the mean are
+        scaled to one. With γ = 0 directions are sought where rows vary within classes: none leads along
+        constant features, and of repeated ones the mean counts.
 
     Attributes
     ----------
@@ -79,6 +79,12 @@ class FisherLDA(MomentEmbedding):
     def __init__(self, n_components: int | None = None, *, gamma: float | str = "auto") -> None:
         self.n_components = n_components
         self.gamma = gamma
+
+    def _fit_rows(self, X: Any, groups: Any, sample_weight: np.ndarray | None) -> None:
+        # Weights below one, such as those that sum to one, are no counts of rows.
+        if sample_weight is not None and (mean := sample_weight[sample_weight > 0].mean()) < 1:
+            sample_weight = sample_weight / mean
+        super()._fit_rows(X, groups, sample_weight)
 
     def _directions(self, moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n_classes = len(moments.classes)
