@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
 
@@ -121,8 +122,9 @@ def test_few_rows_for_the_features_do_not_fit_noise(digits):
 
 def test_few_rows_are_left_to_full_gradients(digits):
     X, y, V, _ = digits
-    model = StochasticLogistic(random_state=0).fit(X, y)
-    full = SecondOrderLogistic(random_state=0).fit(X, y)
+    features = FrozenEstimator(GEM(top=1).fit(X, y))
+    model = StochasticLogistic(feature_map=features, random_state=0).fit(X, y)
+    full = SecondOrderLogistic(feature_map=features, random_state=0).fit(X, y)
     assert_array_equal(model.predict_proba(V), full.predict_proba(V))
     assert model.C_ == full.C_
     assert np.isnan([model.ridge_, model.penalty_]).all()

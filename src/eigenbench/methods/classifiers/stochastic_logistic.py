@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 
 from eigenbench.methods.classifiers.logistic_decoder import (
@@ -87,8 +88,9 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         that is what keeps the few passes from fitting noise. "auto" takes 0.001; with n < 20·D rows for D
         features 10·D/n, or 10 if that is less.
     few_rows : int, default=5000
-        ``fit`` hands up to so many rows over to :class:`SecondOrderLogistic` with its defaults, if there is
-        no ``feature_map`` and no parameter of the steps above or of early stopping is set. 0 for never.
+        ``fit`` hands up to so many rows over to :class:`SecondOrderLogistic` with its defaults, if no
+        ``feature_map`` has to be fitted (see there) and no parameter of the steps above or of early stopping
+        is set. 0 for never.
     early_stopping : bool, default=True
         Whether to hold out rows, and keep the weights of the pass after which their loss was smallest.
     validation_fraction : float, default=0.1
@@ -206,7 +208,9 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         self.random_state = random_state
 
     def _fit_codes(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
-        adapts = self.feature_map is None and has_defaults(self, *_OF_STEPS)
+        # A map that is fitted here may learn the labels of rows that C is chosen on.
+        no_leak = self.feature_map is None or isinstance(self.feature_map, FrozenEstimator)
+        adapts = no_leak and has_defaults(self, *_OF_STEPS)
         if adapts and len(codes) <= self.few_rows:
             self._hand_over(X, codes, weights)
             return
@@ -234,7 +238,10 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
 
     def _hand_over(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
         """Fit the model by full gradients, with a penalty that held-out rows choose."""
-        shared = {name: getattr(self, name) for name in ("fit_intercept", "cache_size", "class_weight")}
+        shared = {
+            name: getattr(self, name)
+            for name in ("feature_map", "fit_intercept", "cache_size", "class_weight")
+        }
         model = hand_over(self, X, codes, weights, **shared)
         self.coef_, self.intercept_, self.feature_map_ = model.coef_, model.intercept_, model.feature_map_
         self.C_: float | None = model.C_
