@@ -6,7 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eigenbench.bench.suites.suite_file import load_suite
+
 SCRIPT = Path(__file__).parents[1] / "docs" / "defaults.py"
+SUITES = Path(__file__).parents[1] / "config" / "suites"
 
 
 @pytest.fixture(scope="module")
@@ -36,3 +39,26 @@ def test_ratios_compare_counts_with_half_an_error_added(page):
     counts = results["errors"].unstack()
     expected = (counts["GEM"]["wdbc"] + 0.5) / (counts["GEM tuned"]["wdbc"] + 0.5)
     assert page.error_ratios(results, "GEM")["wdbc"] == pytest.approx(expected)
+
+
+def test_the_suite_tuning_has_every_method_of_comparison_as_it_is_and_tuned():
+    experiments = load_suite(SUITES / "tuning.yaml").experiments
+    tables = load_suite(SUITES / "comparison.yaml").experiments
+    for name, found in experiments.items():
+        expected = tables[name]
+        assert found.validation == expected.validation
+        assert (found.time_limit, found.dataset) == (expected.time_limit, expected.dataset)
+        plain = {key: spec for key, spec in found.methods.items() if not key.endswith("_tuned")}
+        assert {key: spec.steps for key, spec in plain.items()} == {
+            key: spec.steps for key, spec in expected.methods.items()
+        }
+        assert not any(spec.grid for spec in plain.values())
+        for key, spec in expected.methods.items():
+            tuned = found.methods[f"{key}_tuned" if spec.grid else key]
+            assert (tuned.steps, tuned.grid) == (spec.steps, spec.grid)
+            both = {"LogisticRegression"} if spec.grid else {"LogisticRegression", "LogisticRegression_tuned"}
+            assert set(found.classifiers_of(key)) >= both
+        for key, spec in expected.classifiers.items():
+            tuned = found.classifiers[f"{key}_tuned" if spec.grid else key]
+            assert (tuned.component, tuned.params, tuned.grid) == (spec.component, spec.params, spec.grid)
+            assert not found.classifiers[key].grid
