@@ -136,12 +136,13 @@ def verdicts_page(rows: Sequence[PublishedComparison], machines: MachineCounts) 
         "# Every published number\n",
         "<!-- Written by python -m eigenbench.reporting.reference_verdicts; do not edit. -->\n",
         f"The suites quote {sum(counts.values())} published numbers and measure {measured} of them:\n"
-        f"{verdicts}. A number that several runs measure is judged once and counted once.\n\n"
+        f"{verdicts}. A number that several runs measure counts once.\n\n"
         "*Measured* values are the reference results (`reports/reference`) with the current settings of the\n"
-        "suites. Intervals are over seeds; with one seed, over test rows. The rules are in\n"
-        "[Verdicts](reproducibility.md#verdicts). † marks numbers that only the prediction interval of one\n"
-        "run reaches. *Machines* counts the machine types on which every run behind a number was\n"
-        "reproduced, by receipts of `eigenbench verify`. CSV file: `reports/reference/comparison.csv`.\n",
+        "suites. Their 95 % intervals are over seeds or, with one seed, over test rows.\n"
+        "[Verdicts](reproducibility.md#verdicts) states the rules. † marks a number that is not within 5 %\n"
+        "of the mean, but in the prediction interval. *Machines* counts the machine types on which\n"
+        "`eigenbench verify` has repeated all runs behind a number.\n"
+        "The same tables are in `reports/reference/comparison.csv`.\n",
     ]
     for paper, tables in _by_paper(rows).items():
         parts.append(f"## {paper}\n")
