@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 DOCUMENT = DOCS / "extend.md"
 #: What comes before the section on `eigenbench join`, which needs data, that section, and what follows.
 BEFORE, JOIN, AFTER = re.split(
-    r"^(?=## Its place|## A dataset)", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE
+    r"^(?=## Rank your method|## A dataset)", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE
 )
 
 
