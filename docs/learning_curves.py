@@ -385,7 +385,10 @@ def picture() -> bytes:
                 (size, record.metrics[key]) for key, (stem, size) in sizes.items() if stem == "test_error"
             ]
             found[record.method].append(record.model_copy(update={"curves": {name: sorted(curve)}}))
-    groups = [RunGroup(method, NO_CLASSIFIER, tuple(of), len(of)) for method, of in found.items()]
+    groups = [
+        RunGroup(method, NO_CLASSIFIER, tuple(of), len(of), colour=place)
+        for place, (method, of) in enumerate(found.items())
+    ]
     drawing = mean_curves(groups, name)
     assert drawing is not None
     return drawing.png()

@@ -12,10 +12,12 @@ from matplotlib.figure import Figure
 from record_files import plan_of
 
 from eigenbench.reporting.display_names import method_name
+from eigenbench.reporting.drawing import COLOURS
 from eigenbench.reporting.figures import error_against, forest_plot
 from eigenbench.reporting.leaderboard import leaderboard
 from eigenbench.reporting.published import compare_published
-from eigenbench.reporting.replicates import RunGroup, group_runs
+from eigenbench.reporting.reference_verdicts import shipped_plans
+from eigenbench.reporting.replicates import N_COLOURS, RunGroup, group_runs
 from eigenbench.reporting.size_curves import mean_curves
 
 # Names that end in a letter: those that differ in a number are one family.
@@ -25,9 +27,9 @@ NAMES = ["".join(pair) for pair in product(ascii_lowercase[:6], ascii_lowercase[
 def groups_of(names, records, seconds) -> list[RunGroup]:
     record = next(record for record in records if record.metrics and record.fit_seconds)
     found = []
-    for name, time in zip(names, seconds, strict=True):
+    for place, (name, time) in enumerate(zip(names, seconds, strict=True)):
         changes = {"method": name, "fit_seconds": time, "metrics": {"test_error": 1 / (1 + time)}}
-        found.append(RunGroup(name, "any", (record.model_copy(update=changes),), 1, None))
+        found.append(RunGroup(name, "any", (record.model_copy(update=changes),), 1, colour=place % 10))
     return found
 
 
@@ -40,7 +42,7 @@ def test_of_sixty_methods_the_front_is_named_and_every_point_says_its_name(recor
     seconds = [1.0, 2.0] + [3.0] * (len(NAMES) - 2)
     groups = groups_of(NAMES, records, seconds)
     worse = groups[2].records[0].model_copy(update={"metrics": {"test_error": 0.9}})
-    groups[2:] = [RunGroup(one.method, "any", (worse,), 1, None) for one in groups[2:]]
+    groups[2:] = [RunGroup(one.method, "any", (worse,), 1) for one in groups[2:]]
     root = svg_of(groups)
     assert {one.attrib["data-method"] for one in root.iter() if one.find("{*}title") is not None} == {
         name.capitalize() for name in NAMES
@@ -69,15 +71,30 @@ def colours_of(root) -> dict[str, set[str]]:
     return found
 
 
-def test_a_method_has_one_colour_in_all_figures_of_an_experiment(suite, few):
-    groups = of_mnist(suite, few)
-    board = leaderboard(plan_of(suite), "mnist", few)
-    seconds = error_against(groups, "test_errors", lambda record: record.fit_seconds, "time (s)")
-    drawings = [forest_plot(board, [], groups), seconds, mean_curves(groups, "loss_curve")]
-    forest, *others = [colours_of(ElementTree.fromstring(one.svg("k"))) for one in drawings]
-    assert all(len(colours) == 1 for colours in forest.values())
-    assert len(forest) == len(set(map(frozenset, forest.values()))) == 4
-    assert others == [forest, forest]
+def test_a_method_has_one_colour_in_all_figures_of_a_report(suite, records):
+    by_experiment = group_runs([plan_of(suite)], records)
+    found = []
+    for name, metric in (("mnist", "test_errors"), ("digits", "test_error")):
+        groups = by_experiment["quick", name]
+        board = leaderboard(plan_of(suite), name, records)
+        seconds = error_against(groups, metric, lambda record: record.fit_seconds, "time (s)")
+        drawings = [forest_plot(board, [], groups), seconds, mean_curves(groups, "loss_curve")]
+        found += [colours_of(ElementTree.fromstring(one.svg("k"))) for one in drawings]
+    of_all = {method: colour for one in found for method, colour in one.items()}
+    assert len(of_all) == len(set(map(frozenset, of_all.values()))) == 5
+    assert all(len(colour) == 1 for colour in of_all.values())
+    for one in found:
+        assert one.items() <= of_all.items()
+
+
+def test_methods_of_one_experiment_differ_in_colour():
+    """In a report of all suites; of more methods than colours all are grey."""
+    assert len(COLOURS) == N_COLOURS
+    colours: dict[str, int] = {}
+    for groups in group_runs(shipped_plans(), []).values():
+        own = {group.method: group.colour for group in groups}
+        assert len(own) > N_COLOURS or len(set(own.values())) == len(own)
+        assert all(colours.setdefault(method, colour) == colour for method, colour in own.items())
 
 
 def test_every_ranked_method_has_a_line_with_its_numbers(suite, few):

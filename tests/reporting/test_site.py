@@ -112,6 +112,20 @@ def test_runs_without_a_result_are_shown(page):
     assert "failed in train: MemoryError: needs 9 GB has 6 GB logs/train/ab12.log" in page.text
     assert page.text.count("the download of digits was refused by every source") == 3
     assert "1 of 3 seeds have no record" in page.text
+    assert "Runs: 59 ok, 1 failed, 3 not run, 1 no record." in page.text.replace(" ,", ",").replace(" .", ".")
+    assert page.values("href").count("#problems") > 3, "the counts lead there, and cells without a result"
+
+
+def test_uncertain_verdicts_are_counted_apart_and_explained(build, make_record):
+    runs = [
+        make_record("digits", "pca", "LinearSVC", seed, metrics={"test_error": error})
+        for seed, error in enumerate((0.01, 0.025, 0.035))
+    ]
+    first = Page(build(chosen=runs)).text.partition("Dataset")[0]
+    assert "1 reproduced †" in first
+    assert "† The mean is outside the tolerance, but a single run could reach" in first
+    exact = [run.model_copy(update={"metrics": {"test_error": 0.021}}) for run in runs]
+    assert "†" not in Page(build(chosen=exact)).text.partition("Dataset")[0]
 
 
 def test_runs_are_linked_to_their_records_and_logs(tmp_path, suite, suite_path, few, results_dir):

@@ -13,7 +13,7 @@ from eigenbench.reporting.size_curves import curve_label, mean_curves
 
 @pytest.fixture
 def group(make_record):
-    def group(method, curves, *, name="kernel_mse", **changes):
+    def group(method, curves, *, name="kernel_mse", colour=0, **changes):
         records = [
             make_record("mnist", "pca", "none", seed).model_copy(
                 update={
@@ -24,7 +24,7 @@ def group(make_record):
             )
             for seed, curve in enumerate(curves)
         ]
-        return RunGroup(method, "none", tuple(records), len(records))
+        return RunGroup(method, "none", tuple(records), len(records), colour=colour)
 
     return group
 
@@ -42,7 +42,7 @@ def line(level):
 
 
 def test_lines_have_names_bands_and_ticks_at_the_sizes(group):
-    groups = [group(f"method_{i}", [line(1.0 + i), line(1.2 + i)]) for i in range(8)]
+    groups = [group(f"method_{i}", [line(1.0 + i), line(1.2 + i)], colour=i) for i in range(8)]
     svg = mean_curves(groups, "kernel_mse").svg("k")
     assert bands(svg) == 8
     assert {f"Method {i}" for i in range(8)} | {"512", "1,024", "4,096", "size", "Kernel MSE"} <= set(

@@ -31,7 +31,7 @@ def test_the_summary_fits_in_a_pipe(suite, records, pipe):
     assert max(map(len, lines)) <= 80
     assert "Report:     reports/index.html" in lines
     assert "Dashboard:  eigenbench ui" in lines
-    assert "Runs:       59 ok, 1 failed, 3 not run" in lines
+    assert "Runs:       59 ok, 1 failed, 3 not run, 1 no record" in lines
 
 
 def test_every_published_number_has_a_line(suite, records, pipe):

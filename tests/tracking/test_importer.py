@@ -23,7 +23,7 @@ from sklearn.datasets import load_digits
 from eigenbench.bench.records.record import Confusion
 from eigenbench.tracking.__main__ import main
 from eigenbench.tracking.addresses import TrackingUnavailable
-from eigenbench.tracking.run_content import allowed_names, run_name, write_confusion
+from eigenbench.tracking.run_content import allowed_names, write_confusion
 
 pytestmark = pytest.mark.workflow
 
@@ -43,7 +43,7 @@ def test_a_record_becomes_a_run_with_everything_in_it(results, store_uri, fitted
     assert (summary.imported, summary.unchanged, summary.replaced, summary.failed) == (1, 0, 0, {})
     [run] = runs_of(store_uri)
     assert summary.run_ids == {"tiny/0000000000000000": run.info.run_id}
-    assert run.info.run_name == "gem LR s0 · main"
+    assert run.info.run_name == "seed 0 · Main on Digits: GEM + logistic regression"
     assert run.info.status == "FINISHED"
     assert (run.info.start_time, run.info.end_time) == (1767323045000, 1767323105000)
     assert run.data.metrics["test_error"] == 0.03
@@ -337,11 +337,3 @@ def test_the_table_of_a_confusion_matrix_holds_no_formula(tmp_path):
     with (tmp_path / "confusion.csv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.reader(stream))
     assert rows == [["true \\ predicted", "'=1+1", "-1"], ["'=1+1", "3", "0"], ["-1", "1", "2"]]
-
-
-@pytest.mark.parametrize(
-    ("classifier", "short"),
-    [("svm", "svm"), ("least_squares", "ls"), ("SecondOrderLogistic", "SOL"), ("LinearSVC", "LSVC")],
-)
-def test_classifiers_are_known_by_their_initials(classifier, short):
-    assert run_name("e", "m", classifier, 0) == f"m {short} s0 · e"

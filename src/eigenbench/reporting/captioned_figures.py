@@ -27,6 +27,7 @@ from eigenbench.reporting.figures import (
     ranking,
 )
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
+from eigenbench.reporting.leaderboard import in_order
 from eigenbench.reporting.replicates import RunGroup, failed_sizes, headline_direction, total_seconds
 from eigenbench.reporting.size_curves import LEARNING, curve_label, mean_curves
 from eigenbench.reporting.suite_ranks import SuiteRanks
@@ -97,12 +98,10 @@ def ranking_figures(ranks: SuiteRanks, anchor: str) -> list[CaptionedFigure]:
 
 def confusion_figures(groups: Sequence[RunGroup], board: pd.DataFrame, anchor: str) -> list[CaptionedFigure]:
     """Draw the confusion matrices of the two best methods, where these are small."""
-    by_key = {group.key: group for group in groups}
     found: list[CaptionedFigure] = []
-    for line in board[board["rank"].notna()].to_dict("records"):
-        group = by_key.get((line["method"], line["classifier"]))
-        matrix = group.finished[0].confusion if group and group.finished else None
-        if group and matrix and 0 < len(matrix.labels) <= MAX_CONFUSION_CLASSES:
+    for group in in_order(board[board["rank"].notna()], groups):
+        matrix = group.finished[0].confusion if group.finished else None
+        if matrix and 0 < len(matrix.labels) <= MAX_CONFUSION_CLASSES:
             found += _drawn(
                 f"{anchor}-confusion-{len(found) + 1}",
                 exhibit_plots.confusion_drawing(matrix),

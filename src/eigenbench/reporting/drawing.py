@@ -31,6 +31,8 @@ COLOURS = (
     "#79a63a",
     "#a4553d",
 )
+#: The colour of what is no method, and of methods that are too many for colours.
+GREY = "#7d8790"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
 
 #: Drawn in this colour, then replaced by the text colour of the page.
@@ -137,6 +139,8 @@ def draw_names(
     methods: Mapping[str, str] | None = None,
 ) -> None:
     """Name the looks of points and lines above or below the axes; ``methods`` to filter the names by."""
+    if not looks:
+        return
     n_rows = math.ceil(len(looks) / _columns(list(looks), figure.get_figwidth()))
     n_columns = math.ceil(len(looks) / n_rows)
     lines = [Line2D([], [], **{"linestyle": "none", **look}, label=name) for name, look in looks.items()]

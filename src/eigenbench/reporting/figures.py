@@ -6,7 +6,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from eigenbench.comparison.pareto import pareto_front
 from eigenbench.reporting.display_names import classifier_name, dataset_name, label_name, method_name
 from eigenbench.reporting.drawing import (
     COLOURS,
+    GREY,
     INK,
     MARKERS,
     Drawing,
@@ -31,17 +31,20 @@ from eigenbench.reporting.drawing import (
     tick_text,
 )
 from eigenbench.reporting.formatting import metric_style, seconds
-from eigenbench.reporting.leaderboard import line_titles
+from eigenbench.reporting.leaderboard import in_order, line_titles
 from eigenbench.reporting.published import PublishedComparison
 from eigenbench.reporting.replicates import RunGroup
 from eigenbench.reporting.suite_ranks import SuiteRanks
 
-#: The look of all methods of a figure with more families of them than colours.
-_OTHERS = {"color": COLOURS[7], "alpha": 0.7}
-_FOREST_WIDTH = 7.0
-_LINE = 0.25
+_WIDTH, _FOREST_WIDTH, _LINE = 5.5, 7.0, 0.25
+_ENDS = ("ci_low", "ci_high")
 #: Ratios from this on have the strongest shade.
 LARGEST_RATIO = 3.0
+
+
+def is_crowded(groups: Sequence[RunGroup]) -> bool:
+    """Return whether an experiment has more methods than there are colours; then all are grey."""
+    return len({group.method for group in groups}) > len(COLOURS)
 
 
 def error_against(
@@ -55,47 +58,57 @@ def error_against(
 ) -> Drawing | None:
     """Plot the mean of a metric, with its interval, against another number: one point per group.
 
-    Looks are those of `MethodLooks`. Points of one family of methods and one classifier are joined. Of more
-    methods than colours, those on the Pareto front are named beside their points. ``x`` takes a record and
-    returns a positive number, drawn as a mean over seeds; groups without it or without the metric are left
-    out. ``front`` joins the points that no other beats in both numbers. None where the points have fewer than
-    two places to the right.
+    Colours are those of the methods, markers those of the classifiers. Points of one family of methods and
+    one classifier are joined. Of more methods than colours, those on the Pareto front are named beside their
+    points. ``x`` takes a record and returns a positive number, drawn as a mean over seeds; groups without it
+    or without the metric are left out. ``front`` joins the points that no other beats in both numbers. None
+    where the points have fewer than two places to the right.
     """
-    looks = MethodLooks.of(groups)
     points = _points(groups, metric, x, x_label)
     if len({point.x for point in points}) < 2:
         return None
     losses = np.array([(point.x, point.y if lower else -point.y) for point in points])
     best = [point for point, on_front in zip(points, pareto_front(losses), strict=True) if on_front]
-    families = _families(group.method for group in groups)
+    crowded, families = is_crowded(groups), _families(group.method for group in groups)
     joined: dict[tuple[str, str], list[_Point]] = {}
     for point in points:
         joined.setdefault((families[point.group.method], point.group.classifier), []).append(point)
+    markers = dict(zip(dict.fromkeys(group.classifier for group in groups), MARKERS * 9, strict=False))
+    classifiers = {classifier_name(key): {"marker": marker, "color": INK} for key, marker in markers.items()}
+    methods = {group.filter_name: {"marker": MARKERS[0], "color": COLOURS[group.colour]} for group in groups}
+    above, below = (names if len(names) > 1 else {} for names in (classifiers, {} if crowded else methods))
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         if front:
             line = ([point.x for point in best], [point.y for point in best])
             axes.plot(*line, color=INK, linewidth=1, alpha=0.5, drawstyle="steps-post")
-        for curve in joined.values() if not looks.many else ():
+        for curve in joined.values() if not crowded else ():
             if len(curve) > 1:
-                colour = looks.style(curve[0].group.method)["color"]
+                colour = COLOURS[curve[0].group.colour]
                 axes.plot([one.x for one in curve], [one.y for one in curve], linewidth=1.0, color=colour)
         for point in points:
             gid = hover_id(point.group.filter_name, point.text)
-            look = looks.style(point.group.method, point.group.classifier)
+            look: MarkerStyle = {
+                "marker": markers[point.group.classifier],
+                "linewidth": 1.0,
+                "markersize": 5.5,
+            }
+            look["color"] = GREY if crowded else COLOURS[point.group.colour]
             places = (3 * [point.x], [point.low, point.y, point.high])
-            axes.plot(*places, linewidth=1.0, markersize=5.5, markevery=[1], clip_on=False, gid=gid, **look)
-        for point in best if looks.many else ():
-            axes.plot(point.x, point.y, "o", color=COLOURS[1], markersize=6)
+            axes.plot(*places, markevery=[1], clip_on=False, gid=gid, **look)
+        for point in best if crowded else ():
+            axes.plot(point.x, point.y, "o", color=INK, markersize=6)
             _name_point(axes, point.x, point.y, point.group.title)
         log_if_wide(axes, "x", [point.x for point in points], least=4)
         log_if_wide(axes, "y", [point.y for point in points], least=8)
         axes.set_xlabel(x_label)
         axes.set_ylabel(metric_style(metric).heading)
-        looks.draw_names(figure)
+        draw_names(figure, above, "outside upper center")
+        draw_names(figure, below, methods={name: name for name in below})
 
-    return Drawing(draw, (5.5, 3.2 + looks.height(5.5)))
+    height = 3.3 + names_height(list(above), _WIDTH) + names_height(list(below), _WIDTH)
+    return Drawing(draw, (_WIDTH, height))
 
 
 def has_families(groups: Sequence[RunGroup]) -> bool:
@@ -113,65 +126,6 @@ class _Point(NamedTuple):
     high: float
     group: RunGroup
     text: str
-
-
-@dataclass(frozen=True)
-class MethodLooks:
-    """Colours for methods and markers for classifiers, the same in all figures of an experiment.
-
-    Of more methods than colours, those of one family share a colour, and of more families all have one.
-    """
-
-    shown_as: dict[str, str]
-    classifiers: list[str]
-
-    @classmethod
-    def of(cls, groups: Sequence[RunGroup]) -> MethodLooks:
-        """Make the looks of the groups of an experiment, by their order."""
-        methods = list(dict.fromkeys(group.method for group in groups))
-        shown_as = {name: name for name in methods} if len(methods) <= len(COLOURS) else _families(methods)
-        return cls(shown_as, list(dict.fromkeys(group.classifier for group in groups)))
-
-    @property
-    def _names(self) -> list[str]:
-        return list(dict.fromkeys(self.shown_as.values()))
-
-    @property
-    def many(self) -> bool:
-        """True for more methods or families than colours."""
-        return len(self._names) > len(COLOURS)
-
-    def style(self, method: str, classifier: str | None = None) -> MarkerStyle:
-        """Return colour and marker."""
-        marker = MARKERS[self.classifiers.index(classifier) % len(MARKERS) if classifier else 0]
-        if self.many:
-            return {"marker": marker, **_OTHERS}
-        return {"marker": marker, "color": COLOURS[self._names.index(self.shown_as[method])]}
-
-    def height(self, width: float) -> float:
-        """Return the inches that the names take in a figure of some width."""
-        return 0.1 + sum(names_height(list(names), width) for names in self._legends())
-
-    def _legends(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the methods or families and the classifiers that are named, by display name."""
-        classifiers = {classifier_name(key): key for key in self.classifiers if len(self.classifiers) > 1}
-        methods = {} if self.many else {method_name(key): key for key in self._names}
-        return methods if len(methods) > 1 else {}, classifiers
-
-    def draw_names(self, figure: Figure) -> None:
-        """Name the markers (when there are several) above the axes and the methods below."""
-        methods, markers = self._legends()
-        first = next(iter(self.shown_as))
-        if markers:
-            styles = {name: {**self.style(first, key), "color": INK} for name, key in markers.items()}
-            draw_names(figure, styles, "outside upper center")
-        if methods:
-            members: dict[str, list[str]] = {}
-            for method, name in self.shown_as.items():
-                members.setdefault(method_name(name), []).append(method)
-            styles = {name: self.style(members[name][0]) for name in methods}
-            filters = {name: ",".join(map(method_name, members[name])) for name in methods}
-            draw_names(figure, styles, methods=filters)
 
 
 def _families(methods: Iterable[str]) -> dict[str, str]:
@@ -243,36 +197,42 @@ def forest_plot(
     if len(ranked) < 2:
         return None
     metric = str(ranked["metric"].iloc[0])
-    style, looks = metric_style(metric), MethodLooks.of(groups)
+    style = metric_style(metric)
     numbers = {
         row.group.key: row.number.value
         for row in published
         if row.group is not None and row.number.metric == metric
     }
-    lines = [(line, numbers.get((line["method"], line["classifier"]))) for line in ranked.to_dict("records")]
-    means = [style.scale * line["mean"] for line, _ in lines]
-    ends = [
-        style.scale * line[end] for line, _ in lines for end in ("ci_low", "ci_high") if pd.notna(line[end])
+    shown = in_order(ranked, groups)
+    lines = [
+        (line, group, numbers.get(group.key))
+        for line, group in zip(ranked.to_dict("records"), shown, strict=True)
     ]
-    shown = [style.scale * number for _, number in lines if number is not None]
+    means = [style.scale * line["mean"] for line, *_ in lines]
+    ends = [style.scale * line[end] for line, *_ in lines for end in _ENDS if pd.notna(line[end])]
+    is_best = (ranked["tied"].fillna(False) | (ranked["rank"] == 1)).tolist()
+    colours = [COLOURS[group.colour] for group in shown]
+    if is_crowded(groups):
+        colours = [INK if best else GREY for best in is_best]
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         is_log = log_if_wide(axes, "x", means, least=8)
-        limits = (-np.inf, np.inf) if is_log else _forest_limits(means, ends, shown)
+        others = [style.scale * number for *_, number in lines if number is not None]
+        limits = (-np.inf, np.inf) if is_log else _forest_limits(means, ends, others)
         titles = line_titles(ranked)
         bars = [
-            _bar(line, number, title, looks, limits)
-            for (line, number), title in zip(lines, titles, strict=True)
+            _bar(*line, title, colour, limits)
+            for line, title, colour in zip(lines, titles, colours, strict=True)
         ]
         _draw_bars(axes, bars)
-        tied = [place for place, (line, _) in enumerate(lines) if line["tied"] is True]
+        tied = np.flatnonzero(ranked["tied"].fillna(False)).tolist()
         for place in tied if len(tied) > 1 else ():
-            axes.axhspan(place - 0.5, place + 0.5, color=COLOURS[0], alpha=0.12, linewidth=0)
-        for place, (line, number) in enumerate(lines):
+            axes.axhspan(place - 0.5, place + 0.5, color=GREY, alpha=0.2, linewidth=0)
+        for place, (_, group, number) in enumerate(lines):
             if number is not None:
                 mark: MarkerStyle = {"color": INK, "fillstyle": "none", "clip_on": False}
-                axes.plot(style.scale * number, place, "D", gid=hover_id(method_name(line["method"])), **mark)
+                axes.plot(style.scale * number, place, "D", gid=hover_id(group.filter_name), **mark)
         if not is_log:
             axes.set_xlim(*limits)
         axes.set_xlabel(style.heading)
@@ -282,23 +242,20 @@ def forest_plot(
 
 def _bar(
     line: dict[Hashable, Any],
+    group: RunGroup,
     number: float | None,
     title: str,
-    looks: MethodLooks,
+    colour: str,
     limits: tuple[float, float],
 ) -> _Bar:
     """Return the line of a method, with its interval cut at the limits of the axis."""
     style = metric_style(line["metric"])
-    ends = [None if pd.isna(line[end]) else line[end] for end in ("ci_low", "ci_high")]
+    ends = [None if pd.isna(line[end]) else line[end] for end in _ENDS]
     text = f"{title}: {style.measured(line['mean'])} {style.interval(*ends)}".strip()
     text += f", published {style.exact(number)}" if number is not None else ""
-    colour = looks.style(line["method"])["color"]
-    if looks.many and (line["rank"] == 1 or line["tied"] is True):
-        colour = COLOURS[0]
     low, high = (line["mean"] if end is None else end for end in ends)
     low, high = np.clip([style.scale * low, style.scale * high], *limits)
-    gid = hover_id(method_name(line["method"]), text)
-    return _Bar(title, style.scale * line["mean"], low, high, colour, gid)
+    return _Bar(title, style.scale * line["mean"], low, high, colour, hover_id(group.filter_name, text))
 
 
 def _forest_limits(
@@ -336,7 +293,7 @@ def heat_map(ranks: SuiteRanks) -> Drawing:
 def ranking(ranks: SuiteRanks) -> Drawing:
     """Draw mean ranks with their 95 % intervals over datasets, best first."""
     bars = [
-        _Bar(label_name(str(name)), line["mean_rank"], line["rank_low"], line["rank_high"], COLOURS[0], "")
+        _Bar(label_name(str(name)), line["mean_rank"], line["rank_low"], line["rank_high"], GREY, "")
         for name, line in ranks.ranks.iterrows()
     ]
 
@@ -360,9 +317,9 @@ def rank_against_seconds(ranks: SuiteRanks) -> Drawing | None:
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        axes.plot(front["seconds"], front["mean_rank"], color=COLOURS[1], linewidth=1, drawstyle="steps-post")
+        axes.plot(front["seconds"], front["mean_rank"], color=INK, linewidth=1, drawstyle="steps-post")
         for name, line in points.iterrows():
-            colour, size = (COLOURS[1], 6) if line["on_front"] else (COLOURS[0], 4)
+            colour, size = (INK, 6) if line["on_front"] else (GREY, 4)
             text = f"{label_name(str(name))}: mean rank {line['mean_rank']:.2f}, {seconds(line['seconds'])} s"
             gid = hover_id(method_name(str(name).partition(" + ")[0]), text)
             axes.plot(line["seconds"], line["mean_rank"], "o", color=colour, markersize=size, gid=gid)

@@ -155,9 +155,13 @@ def compare_groups(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> M
 
 def tied_with_best(groups: Sequence[RunGroup], board: pd.DataFrame) -> list[RunGroup]:
     """Return the best group of a leaderboard, then those that tie with it, by rank."""
+    return in_order(board[board["tied"].fillna(board["rank"] == 1).fillna(False)], groups)
+
+
+def in_order(board: pd.DataFrame, groups: Sequence[RunGroup]) -> list[RunGroup]:
+    """Return the groups of the lines of a leaderboard."""
     by_key = {group.key: group for group in groups}
-    tied = board[board["tied"].fillna(board["rank"] == 1).fillna(False)]
-    return [by_key[key] for key in zip(tied["method"], tied["classifier"], strict=True)]
+    return [by_key[key] for key in zip(board["method"], board["classifier"], strict=True)]
 
 
 def tie_group_of(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> list[RunGroup]:

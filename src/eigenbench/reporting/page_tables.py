@@ -24,7 +24,7 @@ from eigenbench.reporting.formatting import (
 )
 from eigenbench.reporting.leaderboard import TIED, line_titles, tie_group_of
 from eigenbench.reporting.parameters import parameters_of
-from eigenbench.reporting.published import PublishedComparison, machines_text
+from eigenbench.reporting.published import UNCERTAIN_MEANS, PublishedComparison, machines_text
 from eigenbench.reporting.replicates import KINDS, RunGroup, headline_direction
 from eigenbench.reporting.shown_table import NONE, Cell, Row, ShownTable
 from eigenbench.reporting.suite_ranks import SuiteRanks
@@ -60,7 +60,7 @@ def leaderboard_table(
         )
         best = "best" if line["tied"] or (line["tied"] is None and line["rank"] == 1) else ""
         rank = NONE if line["rank"] is None else f"{line['rank']} {mark if line['tied'] else ''}".strip()
-        result, gap = Cell("no result", style="failed-text"), Cell()
+        result, gap = Cell("no result", href="#problems", style="failed-text"), Cell()
         if line["mean"] is not None:
             interval = style.interval(line["ci_low"], line["ci_high"])
             result = Cell(style.measured(line["mean"]), interval, style=best)
@@ -116,7 +116,7 @@ def published_table(
     """Describe published numbers beside measured ones, those of one source together."""
     caption = "Published beside measured: mean over seeds with its 95 % interval, and the verdict."
     if any(row.uncertain for row in numbers):
-        caption += " † The mean is outside the tolerance, but a single run could reach the published number."
+        caption += f" {UNCERTAIN_MEANS}"
     rows: list[Row] = []
     anchors: set[str] = set()
     heading = ""
@@ -141,7 +141,7 @@ def _published_cells(row: PublishedComparison) -> dict[str, Cell | str]:
         measured = Cell(style.measured(found.mean), style.interval(found.low, found.high) or "no interval")
     if row.outcome:
         note = " ".join(filter(None, (row.seeds_note and f"({row.seeds_note})", row.why_off)))
-        verdict = Cell(row.outcome + " †" * row.uncertain, note)
+        verdict = Cell(row.marked_outcome, note)
     elif row.number.bound and found:
         verdict = Cell(row.verdict)
     else:

@@ -24,6 +24,9 @@ Verdict = Literal["reproduced", "better", "off"]
 
 #: Largest difference from a published number that counts as none, as a share of the number.
 TOLERANCE = 0.05
+#: Beside a verdict that is uncertain.
+UNCERTAIN = "†"
+UNCERTAIN_MEANS = "† The mean is outside the tolerance, but a single run could reach the published number."
 #: Decimal numbers such as 0.132 − 0.129 are off by a few units in the last place; this is not a difference.
 _ROUNDING = 1e-9
 
@@ -109,6 +112,11 @@ class PublishedComparison:
         return self.outcome is not None and self.judgement is not None and self.judgement.uncertain
 
     @property
+    def marked_outcome(self) -> str:
+        """The outcome, with a mark if it is uncertain; empty where there is none."""
+        return f"{self.outcome or ''} {UNCERTAIN * self.uncertain}".strip()
+
+    @property
     def why_off(self) -> str:
         """The suite's explanation of a number that is off; empty for other verdicts."""
         return self.number.why_off or "" if self.outcome == "off" else ""
@@ -192,9 +200,11 @@ def verdict_counts(rows: Iterable[PublishedComparison]) -> dict[str, int]:
     verdicts: dict[tuple[object, ...], str] = {}
     for row in rows:
         if not row.number.bound:
-            verdicts[row.identity] = verdicts.get(row.identity) or row.outcome or ""
+            verdicts[row.identity] = verdicts.get(row.identity) or row.marked_outcome
     found = Counter(verdict or "not run" for verdict in verdicts.values())
-    return {name: found[name] for name in ("better", "reproduced", "off", "not run")}
+    return {
+        name: found[name] for name in ("better", "reproduced", f"reproduced {UNCERTAIN}", "off", "not run")
+    }
 
 
 def machines_text(machines: MachineCounts, row: PublishedComparison) -> str:

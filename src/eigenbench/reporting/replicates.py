@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,8 @@ from eigenbench.reporting.display_names import method_name, run_name
 from eigenbench.reporting.formatting import lower_is_better
 from eigenbench.reporting.row_metrics import RunMetrics, read_run_metrics
 
+#: Methods have this many colours.
+N_COLOURS = 10
 LEVEL = 0.95
 OVER_SEEDS = "Student t over seeds"
 OVER_ROWS = "Wilson over test rows"
@@ -126,7 +130,8 @@ class RunGroup:
     The suite asks for ``n_planned`` seeds. ``results_dir`` holds the predictions of the runs; it is None
     where only the records are known. ``overlap`` is the share of their test rows that two seeds have in
     common: 1 on one test set. ``synthetic`` data are made in place of those of a paper. ``n_tested`` is the
-    number of rows that a protocol tests; None where it is that of the dataset.
+    number of rows that a protocol tests; None where it is that of the dataset. ``colour`` numbers the colour
+    of the method in all figures.
     """
 
     method: str
@@ -137,6 +142,7 @@ class RunGroup:
     overlap: float = 0.0
     synthetic: bool = False
     n_tested: int | None = None
+    colour: int = 0
     _row_metrics: dict[str, RunMetrics | None] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
@@ -214,14 +220,14 @@ class RunGroup:
 
     def seeds_note(self, metric: str) -> str:
         """Say how many of the planned seeds have a metric, as ``3 of 5 seeds``; empty for all or none."""
-        count = sum(metric in record.metrics for record in self.finished)
-        return f"{count} of {self.n_planned} seeds" if 0 < count < self.n_planned else ""
+        n_seeds = sum(metric in record.metrics for record in self.finished)
+        return f"{n_seeds} of {self.n_planned} seeds" if 0 < n_seeds < self.n_planned else ""
 
     @property
     def finished_note(self) -> str:
         """Count of finished seeds, as ``3 of 5 seeds``; empty when all have finished."""
-        count = len(self.finished)
-        return f"{count} of {self.n_planned} seeds" if count < self.n_planned else ""
+        n_finished = len(self.finished)
+        return f"{n_finished} of {self.n_planned} seeds" if n_finished < self.n_planned else ""
 
     def mean(self, value: Callable[[Record], float | None]) -> float | None:
         """Return the mean of a number over the finished seeds that have it."""
@@ -299,6 +305,9 @@ def group_runs(
         of_experiment = by_key.setdefault((record.suite, record.experiment), {})
         of_experiment.setdefault((record.method, record.classifier), []).append(record)
     by_experiment: Groups = {}
+    plans = list(plans)
+    experiments = [spec for plan in plans for spec in plan.suite.experiments.values()]
+    colours = _colours([list(spec.methods) for spec in experiments])
     for plan in plans:
         catalogue = catalogue_of(plan.suite)
         for name, experiment in plan.suite.experiments.items():
@@ -308,17 +317,36 @@ def group_runs(
                 for method in methods
                 for classifier in method.classifiers
             }
-            entry = catalogue.entry(experiment.dataset)
-            overlap, synthetic = _overlap(methods[0].spec, entry), entry.format.reader == "planted_labels"
-            settings = experiment.protocol_settings
-            n_tested = settings.n_tested() if settings else None
             known = by_key.get((plan.suite.name, name), {})
             n_seeds = dict.fromkeys([*n_seeds, *known], len(experiment.seeds)) | n_seeds
+            entry, settings = catalogue.entry(experiment.dataset), experiment.protocol_settings
+            shared: dict[str, Any] = {
+                "results_dir": results_dir,
+                "overlap": _overlap(methods[0].spec, entry),
+                "synthetic": entry.format.reader == "planted_labels",
+                "n_tested": settings.n_tested() if settings else None,
+            }
             by_experiment[plan.suite.name, name] = [
-                RunGroup(*pair, tuple(known.get(pair, ())), count, results_dir, overlap, synthetic, n_tested)
-                for pair, count in n_seeds.items()
+                RunGroup(*pair, tuple(known.get(pair, ())), planned, colour=colours.get(pair[0], 0), **shared)
+                for pair, planned in n_seeds.items()
             ]
     return by_experiment
+
+
+def _colours(experiments: Sequence[list[str]]) -> dict[str, int]:
+    """Number the colours of methods: those of one experiment differ, unless it has more than there are."""
+    small = [methods for methods in experiments if len(methods) <= N_COLOURS]
+    found: dict[str, int] = {}
+    by_size: list[list[str]] = sorted(experiments, key=len)
+    for method in chain.from_iterable(by_size):
+        if method not in found:
+            beside = [
+                Counter(found.get(other) for methods in chosen if method in methods for other in methods)
+                for chosen in (small, experiments)
+            ]
+            used = [tuple(counts[number] for counts in beside) for number in range(N_COLOURS)]
+            found[method] = used.index(min(used))
+    return found
 
 
 def _overlap(spec: JobSpec, entry: CatalogueEntry) -> float:
@@ -339,9 +367,12 @@ def headline_direction(experiment: ExperimentSpec) -> bool:
     return lower_is_better(experiment.headline)
 
 
-def status_counts(records: Iterable[Record]) -> dict[str, int]:
-    """Count runs by status, in the order ok, failed, not run."""
-    counts = {"ok": 0, "failed": 0, "not_run": 0}
-    for record in records:
-        counts[record.status] += 1
+def status_counts(groups: Iterable[RunGroup]) -> dict[str, int]:
+    """Count runs: ok, failed, not run, planned without a record, and those whose result is doubtful."""
+    counts = {"ok": 0, "failed": 0, "not run": 0, "no record": 0, "doubtful": 0}
+    for group in groups:
+        counts["no record"] += group.n_planned - len(group.records)
+        for record in group.records:
+            counts[record.status.replace("_", " ")] += 1
+            counts["doubtful"] += bool(record.warnings)
     return counts

@@ -54,35 +54,35 @@ class RunFiles:
         return quote(Path(os.path.relpath(path, self.page_dir)).as_posix())
 
 
-def problems_table(name: str, groups: Iterable[RunGroup], files: RunFiles) -> ShownTable | None:
-    """Describe the runs without a result, and those whose result is doubtful; None without any."""
-    rows = []
-
-    def add(group: RunGroup, seed: str, status: str, why: str, log: Cell) -> None:
-        cells = {
-            "Method and classifier": group.title,
-            "Seed": seed,
-            "Status": Cell(status, style="failed-text"),
-        }
-        rows.append(Row.of(cells | {"Reason": why, "Log": log}, group.filter_name))
-
-    for group in groups:
-        for record in group.records:
-            name_of_log = record.failure.log if record.failure else None
-            log = Cell(name_of_log, href=files.log_link(record)) if name_of_log else Cell()
-            for status, why in _problems(record):
-                add(group, str(record.seed), status, why, log)
-        if lacking := group.n_planned - len(group.records):
-            why = f"{lacking} of {group.n_planned} seeds have no record: run the same snakemake command again"
-            add(group, NONE, "no record", why, Cell())
-    return ShownTable(name, "Runs without a result or with a doubtful one.", rows) if rows else None
+def problems_table(views: Iterable[Any], files: RunFiles, *, several: bool) -> ShownTable | None:
+    """Describe the runs without a result and the doubtful ones, by experiment; None without any."""
+    rows: list[Row] = []
+    for view in views:
+        title = f"{view.suite.title}: {view.title}" if several else view.title
+        found = [
+            (group, {**cells, "Status": Cell(cells["Status"], style="failed-text")})
+            for group in view.groups
+            for cells in _problems(group, files)
+        ]
+        rows += [
+            Row.of({"Method and classifier": group.title} | cells, group.filter_name, "", title * (not place))
+            for place, (group, cells) in enumerate(found)
+        ]
+    return ShownTable("problems", "Runs without a result or with a doubtful one.", rows) if rows else None
 
 
-def _problems(record: Record) -> Iterator[tuple[str, str]]:
-    if record.status != "ok":
-        yield record.status.replace("_", " "), reason(record, 1000)
-    for warning in record.warnings:
-        yield "doubtful", warning
+def _problems(group: RunGroup, files: RunFiles) -> Iterator[dict[str, Any]]:
+    for record in group.records:
+        name_of_log = record.failure.log if record.failure else None
+        log = Cell(name_of_log, href=files.log_link(record)) if name_of_log else Cell()
+        found = [("doubtful", warning) for warning in record.warnings]
+        if record.status != "ok":
+            found.insert(0, (record.status.replace("_", " "), reason(record, 1000)))
+        for status, why in found:
+            yield {"Seed": str(record.seed), "Status": status, "Reason": why, "Log": log}
+    if lacking := group.n_planned - len(group.records):
+        why = f"{lacking} of {group.n_planned} seeds have no record: run the same snakemake command again"
+        yield {"Seed": NONE, "Status": "no record", "Reason": why, "Log": Cell()}
 
 
 def searches_table(name: str, groups: Iterable[RunGroup]) -> ShownTable | None:
@@ -147,12 +147,21 @@ def experiments_table(views: Sequence[Any], *, several: bool) -> ShownTable:
 
 def suites_table(views: Iterable[Any]) -> ShownTable:
     """Describe the suites of a page: published numbers by verdict, and runs by status."""
-    headings = ("Better", "Reproduced", "Off", "Not run", "Runs ok", "Failed", "Runs not made")
+    headings = (
+        "Better",
+        "Reproduced",
+        "Reproduced †",
+        "Off",
+        "Not run",
+        "Runs ok",
+        "Failed",
+        "Runs not made",
+    )
     rows = []
     for view in views:
         counts = map(count, (*view.verdicts.values(), *view.runs.values()))
         title = Cell(view.suite.title, href=f"#suite-{view.suite.name}")
-        rows.append(Row.of({"Suite": title, **dict(zip(headings, counts, strict=True))}))
+        rows.append(Row.of({"Suite": title, **dict(zip(headings, counts, strict=False))}))
     return ShownTable("suites", "Suites: published numbers by verdict, and runs by status.", rows, headings)
 
 

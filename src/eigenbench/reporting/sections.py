@@ -27,6 +27,7 @@ from eigenbench.reporting.leaderboard import (
     check_notes,
     comparison_notes,
     edge_notes,
+    in_order,
     significance,
     tied_with_best,
 )
@@ -168,9 +169,7 @@ class ExperimentView:
     @cached_property
     def exhibits(self) -> list[ExhibitGroup]:
         """The figures of what runs exhibit, those of the best methods first."""
-        by_key = {group.key: group for group in self.groups}
-        keys = zip(self.board["method"], self.board["classifier"], strict=True)
-        return exhibit_groups([by_key[key] for key in keys], self.anchor)
+        return exhibit_groups(in_order(self.board, self.groups), self.anchor)
 
     @property
     def all_pictures(self) -> list[CaptionedFigure]:
@@ -241,7 +240,7 @@ class SuiteView:
     @property
     def runs(self) -> dict[str, int]:
         """Number of runs by status."""
-        return status_counts(record for experiment in self.experiments for record in experiment.runs)
+        return status_counts(group for experiment in self.experiments for group in experiment.groups)
 
 
 def suite_view(

@@ -21,7 +21,7 @@ from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.figures import LARGEST_RATIO
 from eigenbench.reporting.leaderboard import boards_at_sizes, leaderboard_csv, leaderboards
 from eigenbench.reporting.parameters import searches_csv
-from eigenbench.reporting.published import comparison_csv, verdict_counts
+from eigenbench.reporting.published import UNCERTAIN_MEANS, comparison_csv, verdict_counts
 from eigenbench.reporting.replicates import group_runs, status_counts
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
 from eigenbench.reproduction.receipt import MachineCounts
@@ -90,9 +90,9 @@ def _page(
     files: run_tables.RunFiles,
     csv_files: Sequence[str],
 ) -> str:
-    comparisons = [row for view in views for row in view.comparisons]
     environment = _environment(files)
     script = environment.get_template("script.js").render()
+    experiments = [experiment for view in views for experiment in view.experiments]
     return environment.get_template("report.html.j2").render(
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -101,8 +101,9 @@ def _page(
         suites=views,
         started=min((record.started for record in records if record.started), default=None),
         finished=max((record.finished for record in records if record.finished), default=None),
-        runs=status_counts(records),
-        verdicts=verdict_counts(comparisons),
+        experiments=experiments,
+        runs=status_counts(group for view in experiments for group in view.groups),
+        verdicts=verdict_counts(row for view in experiments for row in view.comparisons),
         records=records,
         unreadable=list(unreadable),
     )
@@ -130,6 +131,7 @@ def _environment(files: run_tables.RunFiles) -> jinja2.Environment:
         "bar": _bar,
         "files": files,
         "infinity": math.inf,
+        "dagger": UNCERTAIN_MEANS,
         "largest_ratio": LARGEST_RATIO,
         "machines": machines,
         "published_table": page_tables.published_table,

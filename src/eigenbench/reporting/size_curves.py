@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from eigenbench.reporting.drawing import (
+    COLOURS,
     Drawing,
     MarkerStyle,
     draw_names,
@@ -21,7 +22,6 @@ from eigenbench.reporting.drawing import (
     names_height,
     tick_text,
 )
-from eigenbench.reporting.figures import MethodLooks
 from eigenbench.reporting.formatting import metric_style, sentence, split_size
 from eigenbench.reporting.replicates import Estimate, RunGroup, estimate, failed_sizes
 
@@ -47,10 +47,9 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     """Plot a curve's mean over seeds, with its 95 % band: one line per method that has it.
 
     Axes are logarithmic where the values span much. A line has a gap where no seed has a result, and × below
-    sizes at which a seed failed. Learning curves have a second panel: the ratio of each
-    method's error to the lowest of its rivals' at that size. A name ``<metric>_by_<axis>`` says what steps
-    are; else they are sizes when metrics have the values too, as ``<curve>_at_<size>``. Looks go by the order
-    of the groups. None when no method has two steps.
+    sizes at which a seed failed. Learning curves have a second panel: the ratio of each method's error to the
+    lowest of its rivals' at that size. A name ``<metric>_by_<axis>`` says what steps are; else they are sizes
+    when metrics have the values too, as ``<curve>_at_<size>``. None when no method has two steps.
     """
     having = [group for group in groups if any(name in record.curves for record in group.finished)]
     alone = len({group.method for group in having}) == len(having)
@@ -58,11 +57,10 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     lines = {title: line for title, group in shown.items() if (line := _line(group, name))}
     if all(len(line.steps) < 2 for line in lines.values()):
         return None
-    own = MethodLooks.of(groups)
-    looks = {}
-    for place, title in enumerate(lines):
-        colour = {} if own.many else {"color": own.style(shown[title].method)["color"]}
-        looks[title] = marker_style(place) | colour | {"linestyle": "-"}
+    looks = {
+        title: marker_style(place) | {"color": COLOURS[shown[title].colour], "linestyle": "-"}
+        for place, title in enumerate(lines)
+    }
     methods = {title: shown[title].filter_name for title in lines}
 
     steps = sorted({step for line in lines.values() for step in (*line.steps, *line.failed)})

@@ -80,8 +80,8 @@ def print_summary(
     if rows:
         print_comparison(suites, groups, console)
     _print_leaderboards(suites, groups, console, limit=_N_BEST)
-    own = [record for found in groups.values() for group in found for record in group.records]
-    runs = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in status_counts(own).items())
+    counts = status_counts(group for found in groups.values() for group in found)
+    runs = ", ".join(f"{count} {status}" for status, count in counts.items() if count or status == "ok")
     verdicts = ", ".join(f"{count} {name}" for name, count in verdict_counts(rows).items())
     for line in (
         f"Runs:       {runs}",

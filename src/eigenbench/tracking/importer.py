@@ -23,6 +23,7 @@ from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record, RecordError, read_record
 from eigenbench.bench.records.sealed_json import DamagedFileError
 from eigenbench.reporting.csv_files import frame_csv
+from eigenbench.reporting.display_names import experiment_name
 from eigenbench.tracking import run_content, store
 from eigenbench.tracking.addresses import TrackingError, resolve_uri, run_link, shown_uri, sqlite_path
 from eigenbench.tracking.suite_store import (
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 # Part of every fingerprint: raise it when summaries show something else of the same records.
-_FORM = 8
+_FORM = 9
 # Imports that cross each other settle in two or three passes; what is refused for good is an error after all.
 _PASSES = 8
 _SECONDS_APART = 0.5
@@ -244,7 +245,7 @@ class SuiteImport:
         note = run_content.run_note(record, entry.path)
         return self.store.write(
             entry.key,
-            run_content.run_name(record.experiment, record.method, record.classifier, record.seed),
+            run_content.shown_name(record),
             run_content.record_tags(record) | {"record_sha256": entry.sha256, NOTE: note},
             start,
             end,
@@ -336,7 +337,7 @@ class SuiteImport:
         names |= {"classifier": item.key.classifier}
         return self.store.write(
             item.key,
-            run_content.run_name(*item.key[1:4]),
+            run_content.shown_name(item.runs.records[0], seed=False),
             item.tags | {"summary_of": content, "best_model": model_uri, NOTE: note},
             start,
             end,
@@ -374,7 +375,7 @@ class SuiteImport:
 
         return self.store.write(
             Key(OVERVIEW, experiment),
-            f"overview · {experiment}",
+            f"overview · {experiment_name(experiment, found[0].runs.records[0].dataset)}",
             {"dataset": found[0].tags["dataset"], "summary_of": _with_parents(content, parents), NOTE: note},
             *_times(seeds),
             write_files=write_files,

@@ -15,11 +15,11 @@ import pandas as pd
 
 from eigenbench.bench.exhibits import Exhibit
 from eigenbench.bench.records.record import Confusion, Record
-from eigenbench.bench.records.runs import NO_CLASSIFIER, within_method
+from eigenbench.bench.records.runs import within_method
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.reporting import page_tables
 from eigenbench.reporting.csv_files import csv_text
-from eigenbench.reporting.display_names import dataset_name
+from eigenbench.reporting.display_names import dataset_name, experiment_name, run_name
 from eigenbench.reporting.formatting import metric_style, seconds
 from eigenbench.reporting.leaderboard import TIED
 from eigenbench.reporting.published import PublishedComparison
@@ -41,7 +41,6 @@ _MOST_ROWS = 30
 _MOST_COLUMNS = 7
 
 _COSTS = ("dimension", "search_seconds", "fit_seconds", "train_seconds", "predict_seconds", "peak_rss_mb")
-_SHORT_NAME = 8
 _UNITS = {"%": "in percent", "s": "in seconds", "nats": "in nats"}
 _LEARNING_CURVES = {
     "loss_curve": "training loss by iteration",
@@ -49,23 +48,14 @@ _LEARNING_CURVES = {
 }
 
 
-def run_name(experiment: str, method: str, classifier: str, seed: int | None = None) -> str:
-    """Return the name of a run, or, without a seed, of a summary.
+def shown_name(record: Record, *, seed: bool = True) -> str:
+    """Return the name of a run, or, without its seed, of its summary.
 
     The dashboard cuts names after about 18 characters, so what distinguishes them comes first.
-
-    Examples
-    --------
-    >>> run_name("mnist", "gem", "CalibratedLeastSquares", 3), run_name("kernels", "gem", "none")
-    ('gem CLS s3 · mnist', 'gem · kernels')
     """
-    words = [method]
-    if classifier != NO_CLASSIFIER:
-        initials = "".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]|(?:^|(?<=_))[a-z0-9]", classifier))
-        words.append(classifier if len(classifier) <= _SHORT_NAME else initials or classifier)
-    if seed is not None:
-        words.append(f"s{seed}")
-    return f"{' '.join(words)} · {experiment}"
+    where = experiment_name(record.experiment, record.dataset)
+    name = f"{where}: {run_name(record.method, record.classifier)}"
+    return f"seed {record.seed} · {name}" if seed else name
 
 
 def curve_name(name: str) -> tuple[str, float]:
@@ -253,7 +243,10 @@ def overview_note(
 
 
 def methods_table(summaries: Sequence[Summary]) -> pd.DataFrame:
-    """Return the methods of an experiment, in the order given; a classifier that all share is not named."""
+    """Return the methods of an experiment, in the order given; a classifier that all share is not named.
+
+    Of a table the dashboard shows four columns in 1,440 pixels: the verdict is the fourth.
+    """
     mark = f" {TIED}" * (sum(bool(item.place["tied"]) for item in summaries) > 1)
     shared = len({item.key.classifier for item in summaries}) == 1
     return pd.DataFrame(
@@ -262,9 +255,9 @@ def methods_table(summaries: Sequence[Summary]) -> pd.DataFrame:
                 "rank": f"{item.place['rank'] or NONE}{mark * bool(item.place['tied'])}",
                 "method": item.runs.filter_name if shared else item.runs.title,
                 item.style.heading: item.style.measured(item.estimate.mean if item.estimate else None),
+                "verdict": item.tags["verdict"],
                 "95 % interval": item.tags["interval"],
                 "published": item.style.exact(item.reference.number.value) if item.reference else None,
-                "verdict": item.tags["verdict"],
                 **{name: None if cost is None else f"{cost:.4g}" for name, cost in item.costs.items()},
                 "seeds": len(item.runs.finished),
                 "compared with the best over": item.tags["compared_over"],
