@@ -59,7 +59,7 @@ def test_a_variant_may_replace_a_step(make_trial, digits):
 
 
 def test_variants_and_repeats_share_the_draw_of_a_seed(make_trial, digits):
-    few = {"classes": 4, "train_rows": 200}
+    few = {"classes": 4, "train_rows": 240}
     same = {"variants": {"a": {}, "b": {"gem__theta": 0.0}}, "reference": "a"}
     X, V, y, v = digits
 

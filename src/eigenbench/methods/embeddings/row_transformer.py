@@ -124,7 +124,11 @@ class LabelledFit(LinearEmbedding):
         else:
             X = self._training_rows(X)
             groups = np.zeros(X.shape[0], dtype=np.int64)
-        self._fit_rows(X, groups, checked_weights(sample_weight, X))
+        weights = checked_weights(sample_weight, X)
+        # Weights below one, such as those that sum to one, are no counts of rows.
+        if weights is not None and (mean := weights[weights > 0].mean()) < 1:
+            weights = weights / mean
+        self._fit_rows(X, groups, weights)
         return self
 
 

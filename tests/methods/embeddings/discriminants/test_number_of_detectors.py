@@ -41,6 +41,21 @@ def test_a_number_that_is_given_is_kept_without_a_word(letters, kind):
         assert 6 <= kind().fit(X[few], y[few]).eigenvalues_.size <= 24
 
 
+def test_a_small_class_is_numerator_of_a_quarter_as_many_detectors_as_it_has_rows():
+    rng = np.random.RandomState(0)
+    y = np.repeat([0, 1, 2], [3, 30, 100])
+    X = rng.randn(len(y), 20) + y[:, None]
+    expected = {0: 1, 1: 8, 2: 12}
+    found = GEM().fit(X, y)
+    pairs, counts = np.unique(found.pairs_, axis=0, return_counts=True)
+    assert_array_equal(counts, [expected[i] for i, _ in pairs])
+    # Weights that sum to one leave the same number; what is asked for is kept.
+    assert GEM().fit(X, y, np.full(len(y), 1 / len(y))).eigenvalues_.size == found.eigenvalues_.size
+    assert GEM(top=12).fit(X, y).eigenvalues_.size == 72
+    largest = GEM(top=12).fit(X, y).eigenvalues_.reshape(-1, 12)[:, 0]
+    assert_allclose(largest, found.eigenvalues_[np.r_[0, np.cumsum(counts)[:-1]]])
+
+
 def test_fewer_detectors_than_pairs_are_of_the_nearest_pairs(letters):
     X, y = letters
     auto = GEM(n_components=80).fit(X, y)

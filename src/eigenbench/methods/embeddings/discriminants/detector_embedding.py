@@ -75,16 +75,25 @@ class DetectorEmbedding(LinearEmbedding):
         return top if limit is None else min(top, -(-limit // n_problems)), limit
 
     def _keep(
-        self, found: Sequence[tuple[np.ndarray, np.ndarray]], top: int, limit: int | None
+        self,
+        found: Sequence[tuple[np.ndarray, np.ndarray]],
+        top: int,
+        limit: int | None,
+        most: np.ndarray | None = None,
     ) -> np.ndarray:
         """Set the detectors from the ``top`` eigenvalues and vectors of every problem; return which are kept.
 
-        They reach ``theta`` and are among the first ``limit``: the largest of every problem, then the second
-        of every problem and so on, and of the last round those of largest λ.
+        They reach ``theta``, are the first ``most`` of their problem, and are among the first ``limit``: the
+        largest of every problem, then the second of every problem and so on, and of the last round those of
+        largest λ.
         """
         values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
+        place = np.arange(values.size) % top
+        order = np.lexsort((-values, place))
+        if most is not None:
+            order = order[(place < np.repeat(most, top))[order]]
         kept = np.zeros(values.size, dtype=bool)
-        kept[np.lexsort((-values, np.arange(values.size) % top))[:limit]] = True
+        kept[order[:limit]] = True
         if values.max() < self.theta:
             raise ValueError(
                 f"no detector has λ ≥ theta={self.theta}: the largest is {values.max():.4g}. Lower theta."

@@ -80,12 +80,6 @@ class FisherLDA(MomentEmbedding):
         self.n_components = n_components
         self.gamma = gamma
 
-    def _fit_rows(self, X: Any, groups: Any, sample_weight: np.ndarray | None) -> None:
-        # Weights below one, such as those that sum to one, are no counts of rows.
-        if sample_weight is not None and (mean := sample_weight[sample_weight > 0].mean()) < 1:
-            sample_weight = sample_weight / mean
-        super()._fit_rows(X, groups, sample_weight)
-
     def _directions(self, moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n_classes = len(moments.classes)
         if n_classes < 2:

@@ -33,6 +33,10 @@ logger = logging.getLogger(__name__)
 #: Seconds of eigenproblems on one core above which there is a warning, and "auto" takes fewer pairs.
 MOST_SECONDS = 60.0
 
+#: Rows of the numerator's class for each detector of a pair, by default: with fewer rows the detectors are
+#: those of single rows.
+_ROWS_OF_A_DETECTOR = 4
+
 
 class GEM(ClassDetectors):
     r"""Project on directions along which one class is large and another is small.
@@ -72,7 +76,8 @@ class GEM(ClassDetectors):
     n_components : int or None, default=None
         The largest number of detectors (directions, not features) in all: the first of every pair, then the
         second of every pair and so on, and of the last round those of largest λ. Without it and ``top``, 12
-        per pair are kept, but no more than 20·d or 1,920 in all, with a warning where that binds.
+        per pair are kept, but no more than a quarter of the rows of class i (at least one), and no more than
+        20·d or 1,920 in all, with a warning where that binds.
     n_features : int or None, default=None
         In place of ``n_components``: the largest number of features that :class:`~eigenbench.SignedPowers`,
         with its defaults, makes of the detectors, six of each.
@@ -179,7 +184,10 @@ class GEM(ClassDetectors):
 
     def _find(self, moments: AnyMoments) -> None:
         pairs, top, limit = self._select_pairs(moments)
-        kept = self._keep(self._solve_pairs(moments, pairs, top), top, limit)
+        most = None
+        if self._default_limit(moments.n_features) is not None:
+            most = np.ceil(moments.counts / _ROWS_OF_A_DETECTOR)[pairs[:, 0]]
+        kept = self._keep(self._solve_pairs(moments, pairs, top), top, limit, most)
         owner = np.repeat(pairs, top, axis=0)
         self.pairs_ = moments.classes[owner[kept]]
         self.offsets_ = np.zeros(self.eigenvalues_.size)
