@@ -370,7 +370,7 @@ def block() -> str:
         parts += [
             ranks_table(problem, board),
             pairs_table(problem, board),
-            "Tie: number of methods tied with the best (5 % level), – if untested. = marks a tied method.\n",
+            "*Tie*: number of methods tied with the best (5 %), – if not tested. Tied methods have a =.\n",
             dataset_table(problem, board),
         ]
     return "\n".join(parts)
