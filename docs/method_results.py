@@ -57,14 +57,14 @@ def results(component: str) -> list[str]:
     first = sum(place.rank == 1 for place in places)
     tied = sum(place.tied for place in places)
     text = (
-        f"On {len(places)} leaderboard{'s' * (len(places) > 1)} of the reference results the best pipeline "
-        f"with it is first on {first} and tied with the best on {tied}."
+        f"The method is on {len(places)} leaderboard{'s' * (len(places) > 1)} of the reference results. "
+        f"Its best pipeline is first on {first} and ties with the best on {tied}."
     )
     chosen = places if len(places) <= 2 * SHOWN else [*places[:SHOWN], *places[-SHOWN:]]
     if len(chosen) < len(places):
         text += f" The table shows its {SHOWN} best and {SHOWN} worst ranks."
     lines = [text, "", ".. list-table::", "   :header-rows: 1", ""]
-    rows = [("data", "with it", "result", "rank", "best without it")]
+    rows = [("data", "best pipeline with it", "result", "rank", "best without it")]
     rows += [
         (
             f"``{place.experiment}`` ({place.suite})",
