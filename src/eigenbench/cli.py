@@ -45,7 +45,7 @@ def _options(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 
 SuitesDir = Annotated[Path | None, typer.Option(help="Folder of suite files.", show_default="config/suites")]
-ResultsDir = Annotated[Path, typer.Option(help="Folder that the workflow writes its results to.")]
+ResultsDir = Annotated[Path, typer.Option(help="Folder of results.")]
 ReportsDir = Annotated[Path, typer.Option(help="Folder of the rendered report.")]
 
 
@@ -268,7 +268,7 @@ def crate(
     licence: Annotated[str, typer.Option(help="Licence of the results.")] = (
         "https://spdx.org/licenses/CC-BY-4.0"
     ),
-    models: Annotated[bool, typer.Option("--models", help="Put in the fitted models too.")] = False,
+    models: Annotated[bool, typer.Option("--models", help="Include the fitted models.")] = False,
 ) -> None:
     """Write a finished suite as an RO-Crate, a folder for an archive that gives it a DOI."""
     from eigenbench.reporting.crate import write_crate

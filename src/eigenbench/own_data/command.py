@@ -29,15 +29,15 @@ def compare(
         ),
     ],
     target: Annotated[
-        list[str] | None, typer.Option(help="Column to predict; several for several labels of a row.")
+        list[str] | None, typer.Option(help="Column to predict; repeat for several labels a row.")
     ] = None,
     test: Annotated[
-        Path | None, typer.Option(help="File of test rows, in place of folds.", rich_help_panel=_TABLE)
+        Path | None, typer.Option(help="File of test rows, instead of folds.", rich_help_panel=_TABLE)
     ] = None,
     cv: Annotated[
         int | None,
         typer.Option(
-            help="Stratified folds to test on in turn.",
+            help="Number of stratified folds.",
             show_default="5, of more than 20,000 rows 3",
             rich_help_panel=_TABLE,
         ),
@@ -46,39 +46,40 @@ def compare(
         bool,
         typer.Option(
             "--regression",
-            help="Predict numbers even if few differ; fractions always are.",
+            help="Treat the target as numbers, even if it has few values.",
             rich_help_panel=_TABLE,
         ),
     ] = False,
     time_column: Annotated[
         str | None,
         typer.Option(
-            "--time", help="Column of times: the last fifth of rows is tested.", rich_help_panel=_TABLE
+            "--time", help="Column of times; the last fifth of the rows is tested.", rich_help_panel=_TABLE
         ),
     ] = None,
     group: Annotated[
         str | None,
-        typer.Option(help="Column whose rows of one value stay in one fold.", rich_help_panel=_TABLE),
+        typer.Option(help="Column of groups; each group stays in one fold.", rich_help_panel=_TABLE),
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(help="What to rank by.", show_default="error", rich_help_panel=_TABLE)
+        str | None,
+        typer.Option(help="Metric that ranks the methods.", show_default="error", rich_help_panel=_TABLE),
     ] = None,
     methods: Annotated[
         list[str] | None,
         typer.Option(
-            help="Compare these, several with commas, or all.",
-            show_default="a quick few",
+            help="Methods to compare, separated by commas, or all.",
+            show_default="a quick selection",
             rich_help_panel=_METHODS,
         ),
     ] = None,
     exclude: Annotated[
-        list[str] | None, typer.Option(help="Leave these out.", rich_help_panel=_METHODS)
+        list[str] | None, typer.Option(help="Methods to leave out.", rich_help_panel=_METHODS)
     ] = None,
     search: Annotated[
         bool,
         typer.Option(
             "--search",
-            help="Choose settings of every method on a quarter of its training rows.",
+            help="Choose the settings of each method on a quarter of its training rows.",
             rich_help_panel=_METHODS,
         ),
     ] = False,
@@ -91,42 +92,42 @@ def compare(
         ),
     ] = False,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for the answer.", show_default="300, with --search 3600")
+        float | None, typer.Option(help="Time limit in seconds.", show_default="300, with --search 3600")
     ] = None,
     drop: Annotated[
         list[str] | None,
-        typer.Option(help="Leave these columns out.", rich_help_panel=_FILE),
+        typer.Option(help="Columns to leave out.", rich_help_panel=_FILE),
     ] = None,
     types: Annotated[
         list[str] | None,
-        typer.Option(help="COLUMN=number, COLUMN=date or COLUMN=category.", rich_help_panel=_FILE),
+        typer.Option(help="Kind of a column: COLUMN=number, =date or =category.", rich_help_panel=_FILE),
     ] = None,
     decimal: Annotated[
         str | None,
-        typer.Option(help="Decimal sign, . or ,", show_default="found in the file", rich_help_panel=_FILE),
+        typer.Option(help="Decimal sign: . or ,", show_default="found in the file", rich_help_panel=_FILE),
     ] = None,
     header: Annotated[
         bool,
         typer.Option(
             "--header/--no-header",
-            help="Whether the first row names the columns; else they are 1, 2, ….",
+            help="Whether the first row has the names of the columns.",
             rich_help_panel=_FILE,
         ),
     ] = True,
-    seed: Annotated[int, typer.Option(help="Draws the folds and all else.")] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Cores.", show_default="all")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all random choices.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Number of cores.", show_default="all")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for everything.", show_default="eigenbench-FILE")
+        Path | None, typer.Option(help="Folder of all output.", show_default="eigenbench-FILE")
     ] = None,
     suite: Annotated[
         Path | None,
-        typer.Option(help="Also write the suite here, its catalogue and data beside it."),
+        typer.Option(help="Also write the comparison as a suite: path of its file."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done.")] = False,
 ) -> None:
     """Find out which embedding helps on your own data: from a file to a leaderboard and a saved model.
 
-    Only the folder is written. After an interruption the same command continues.
+    The command writes only into its folder. After an interruption the same command continues.
     """
     started = time.monotonic()
     from eigenbench.own_data.comparison_run import Options, choose, run_comparison

@@ -13,15 +13,17 @@ def join(
     method: Annotated[
         str,
         typer.Argument(
-            help="my_method.py:MyEmbedding, a name of `list methods`, or a YAML file with steps and grid."
+            help="my_method.py:MyEmbedding, a method of `list methods`, or a YAML file with steps and grid."
         ),
     ],
     datasets: Annotated[
-        list[str] | None, typer.Option(help="Only these, several with commas.", show_default="all 26")
+        list[str] | None, typer.Option(help="Datasets, separated by commas.", show_default="all 26")
     ] = None,
-    splits: Annotated[int | None, typer.Option(help="Splits of each dataset.", show_default="all 5")] = None,
+    splits: Annotated[
+        int | None, typer.Option(help="Number of splits of each dataset.", show_default="all 5")
+    ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds of one run.", show_default="as in the suite")
+        float | None, typer.Option(help="Time limit of a run in seconds.", show_default="as in the suite")
     ] = None,
     data_dir: Annotated[Path, typer.Option(help="Folder of the data.")] = Path("data"),
 ) -> None:

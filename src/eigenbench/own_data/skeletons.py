@@ -42,13 +42,13 @@ class SkeletonError(ValueError):
 
 
 def new(
-    kind: Annotated[Kind, typer.Argument(help="The part to begin.")],
-    name: Annotated[str, typer.Argument(help="Its name: small letters, digits, underscores.")],
-    folder: Annotated[Path, typer.Option(help="Folder of your suites, datasets and parts.")] = Path(),
+    kind: Annotated[Kind, typer.Argument(help="What to create.")],
+    name: Annotated[str, typer.Argument(help="Name: small letters, digits, underscores.")],
+    folder: Annotated[Path, typer.Option(help="Folder of the new files.")] = Path(),
 ) -> None:
-    """Begin a method, dataset, suite or protocol of your own: a file that works, and its test.
+    """Write a working method, dataset, suite or protocol of your own, and its test.
 
-    No file that is there is changed, but for a catalogue, to which a dataset is added.
+    Existing files are not changed, except that a dataset is added to the catalogue.
     """
     for path in write_skeleton(kind, name, folder):
         typer.echo(path)
