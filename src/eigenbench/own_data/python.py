@@ -40,10 +40,10 @@ def compare(
     jobs: int | None = None,
     out: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Compare embeddings, and classifiers without one, on data of one's own.
+    """Compare embeddings, and classifiers without an embedding, on your own data.
 
-    It does what the command ``eigenbench compare`` does, in a folder of its own, with a record of each run,
-    MLflow and a report. Texts are read as numbers, dates or categories; missing values are imputed and
+    The command ``eigenbench compare`` does the same. The folder ``out`` gets a record of each run, an MLflow
+    store and a report. Texts are read as numbers, dates or categories; missing values are imputed and
     columns scaled on the training rows.
 
     Parameters
@@ -51,51 +51,51 @@ def compare(
     X : DataFrame, array-like or sparse matrix of shape (n, d)
         Numbers, texts and dates of each row; values may be missing.
     y : array-like of shape (n,) or (n, c)
-        Classes; numbers; or several columns of 0 and 1, the labels that a row has.
+        Classes, numbers, or a column of 0 and 1 for each label.
     X_test, y_test : as X and y, optional
-        Rows to test on, in place of folds.
+        Rows to test on, instead of folds.
     groups : array-like of shape (n,), optional
         Rows of one group stay in one fold.
     time : str, optional
-        Column of X, of dates or numbers: the last fifth of the rows by it is tested. It is left out of X.
+        Column of X with dates or numbers. The last fifth of the rows is tested; the column is no input.
     regression : bool, default=False
-        Predict numbers even if few differ; fractions, and many different whole numbers, always are.
+        Treat y as numbers, even if it has few values. Fractions, and many different integers, always are
+        numbers.
     cv : int, optional
-        Number of folds, which share out the rows of each class evenly; by default five, or three of more
-        than 20,000 rows.
+        Number of stratified folds; by default five, or three above 20,000 rows.
     methods, exclude : sequence of str
         Names of methods, see ``eigenbench list methods``; by default a quick selection, ``["all"]`` for all.
         The raw inputs are always compared.
     metric : str, optional
-        What to rank by: ``error`` (default), ``balanced_error`` (default where a class is rare),
+        Metric that ranks the methods: ``error`` (default), ``balanced_error`` (default if a class is rare),
         ``log_loss`` or ``brier``; for labels ``micro_f1`` (default) or another of suites; for numbers
         ``rmse`` (default), ``mae`` or ``r2``.
     search : bool, default=False
-        Choose settings of every method on a quarter of the training rows of each fold.
+        Choose the settings of each method on a quarter of the training rows of each fold.
     curve : bool, default=False
-        Also fit the three best methods to an eighth, a quarter and a half of the training rows, and say
-        whether more rows would help, and whether the order of methods is about to change. For classes.
+        Also fit the three best methods to an eighth, a quarter and a half of the training rows. Reports
+        whether more rows would help, and whether the order of methods is likely to change. For classes only.
     time_limit : float, optional
-        Seconds for the answer; by default 300, with a search 3,600. Methods run fold by fold, and are
-        compared on the folds that all have done by then; a warning says on how many.
+        Time limit in seconds; by default 300, with a search 3,600. Methods run fold by fold, and are compared
+        on the folds that all of them have finished; a warning gives their number.
     seed : int, default=0
-        Draws the folds and all else.
+        Seed of all random choices.
     jobs : int, optional
-        Cores; by default all.
+        Number of cores; by default all.
     out : path-like, optional
-        Folder for everything, with the advised method fitted on all rows as ``model.skops``. By default a
+        Folder of all output. The recommended method, fitted to all rows, is ``model.skops``. By default a
         temporary folder, which is removed.
 
     Returns
     -------
     DataFrame
-        One line per method, best first: ``rank``, ``method``, ``classifier``, ``metric`` with its ``mean``
+        One row per method, best first: ``rank``, ``method``, ``classifier``, ``metric`` with its ``mean``
         and 95 % interval ``ci_low``, ``ci_high``; ``tied``, whether it is tied with the best; the
         ``difference`` to the best with its interval; ``balanced_error``; ``log_loss`` (nats per row);
         ``seconds`` to fit, ``predictions_per_second``, ``peak_rss_mb`` (MiB), means over folds;
-        ``without_result``, which folds have none and why. A notebook shows seven columns and the advice,
-        which is also in ``board.attrs["answer"]``. ``board.attrs["curve"]`` has the ``error`` of each
-        ``method`` and ``fold`` by training ``rows``, as lists.
+        ``without_result``, the folds without a result, and why. A notebook shows seven columns and the
+        recommendation, which is also in ``board.attrs["answer"]``. ``board.attrs["curve"]`` has the ``error``
+        of each ``method`` and ``fold`` by training ``rows``, as lists.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def compare(
 
     Notes
     -----
-    Libraries, report and MLflow take about 20 s, so even tiny data do.
+    Libraries, report and MLflow take about 20 s, even for tiny data.
 
     Examples
     --------
