@@ -55,27 +55,6 @@ def test_sources_are_tried_in_order(table_in_mirror, web):
     assert fetch_table({"mirror": "absent.csv"}, url, table_in_mirror).files[0].kind == "url"
 
 
-def test_what_another_dataset_has_fetched_is_copied(table_in_mirror, mirror):
-    both = catalogue_of(t=table_entry(table_in_mirror), u=table_entry(table_in_mirror))
-    first = fetch("u", catalogue=both, progress=False)
-    (mirror / "table.csv").unlink()
-    assert fetch("t", catalogue=both, progress=False).files == first.files
-    assert (folder() / "table.csv").read_bytes() == TABLE
-
-
-@pytest.mark.parametrize("damaged", [TABLE[:-2] + b"q\n", TABLE + b"1,2,x\n", None])
-def test_a_file_of_another_dataset_that_has_changed_is_not_copied(table_in_mirror, damaged):
-    both = catalogue_of(t=table_entry(table_in_mirror), u=table_entry(table_in_mirror))
-    fetch("u", catalogue=both, progress=False)
-    other = raw_folder(resolve_data_dir(), "u") / "table.csv"
-    other.unlink()
-    if damaged is not None:
-        other.write_bytes(damaged)
-    fetch("t", catalogue=both, progress=False)
-    assert (folder() / "table.csv").read_bytes() == TABLE
-    assert names() == ["manifest.json", "table.csv"]
-
-
 def test_a_wrong_checksum_warns_and_the_next_source_is_used(mirror, web):
     (mirror / "table.csv").write_bytes(TABLE[:-3])
     web.pages["/table.csv"] = (TABLE, len(TABLE))

@@ -49,41 +49,15 @@ def fetch(
 ) -> Manifest:
     """Bring a dataset's raw files into ``<data_dir>/raw/<name>/``, each verified, and write its manifest.
 
-    A file that is there with the right SHA-256 is kept, any other is replaced: by a copy if another dataset
-    of the catalogue has fetched it, else from its sources in the catalogue's order. A file appears under
-    its name only when it is complete and verified. A file of the user's own, whose sum the catalogue
-    doesn't have, is taken anew when its source in the mirror changed; one that was put or edited in the raw
-    folder is kept as it is.
+    A file that is there with the right SHA-256 is kept, any other is replaced from its sources in the
+    catalogue's order. A file appears under its name only when it is complete and verified. A file of the
+    user's own, whose sum the catalogue doesn't have, is taken anew when its source in the mirror changed; one
+    that was put or edited in the raw folder is kept as it is. ``data_dir`` is by default
+    ``$EIGENBENCH_DATA``, else the user's cache folder. With ``progress``, downloads show on standard error.
 
-    Parameters
-    ----------
-    name : str
-        Dataset name in the catalogue.
-    data_dir : path-like, optional
-        Default: ``$EIGENBENCH_DATA``, else the user's cache folder.
-    catalogue : Catalogue, optional
-        Default: the one that comes with eigenbench.
-    progress : bool, default=True
-        Show what is downloaded, on standard error.
-
-    Returns
-    -------
-    Manifest
-        Also written to ``manifest.json`` beside the files.
-
-    Raises
-    ------
-    CatalogueError
-        No such dataset.
-    DatasetUnavailable
-        A file that no source gave, with every source's reason.
-    StorageError, InsufficientSpace
-        The data folder can't be written or is full; nothing half-written is left.
-
-    Warns
-    -----
-    SourceWarning
-        A source gave wrong bytes.
+    Raises `CatalogueError` for no such dataset; `DatasetUnavailable` for a file that no source gave, with
+    every source's reason; `StorageError` where the data folder can't be written, `InsufficientSpace` where it
+    is full: nothing half-written is left. A source with wrong bytes is a `SourceWarning`.
 
     Examples
     --------
@@ -107,9 +81,7 @@ def fetch(
             staging = StagingArea(Path(temporary), name, progress)
             for file in absent:
                 path, raw = folder / file, entry.files[file]
-                records[file] = _copy_from_another(path, raw, catalogue) or _fetch_file(
-                    path, raw, staging, entry.supplied
-                )
+                records[file] = _fetch_file(path, raw, staging, entry.supplied)
     found = {file: record for file, record in records.items() if record is not None}
     manifest = Manifest(dataset=name, files=tuple(found.values()))
     if found != earlier:
@@ -133,23 +105,6 @@ def _keep(path: Path, raw: RawFile, earlier: dict[str, FileRecord]) -> FileRecor
         return _record(path, found, "found", "already in the raw folder", _now())
     unchanged = raw.sha256 is not None or own_file_is_unchanged(path, raw, record)
     return record if unchanged else None
-
-
-def _copy_from_another(path: Path, raw: RawFile, catalogue: Catalogue) -> FileRecord | None:
-    """Copy a file of known sum from the raw folder of another dataset; return its record there."""
-    for name in catalogue.datasets:
-        folder = path.parent.with_name(name)
-        record = read_records(folder).get(path.name) if folder != path.parent else None
-        if record is None or record.sha256 != raw.sha256:
-            continue
-        other = folder / path.name
-        with suppress(FileNotFoundError, MalformedData, ChecksumMismatch):
-            with atomic_writer(path, raw.bytes) as sink:
-                decode(other, (), sink, record.bytes)
-                if sink.sha256 != raw.sha256:
-                    raise ChecksumMismatch(path.name, record.sha256, sink.sha256, str(other))
-            return record
-    return None
 
 
 def _fetch_file(path: Path, raw: RawFile, staging: StagingArea, supplied: str | None) -> FileRecord:
@@ -219,8 +174,7 @@ def is_current(
     That is so if there is a card of the present recipe, `verify_prepared` passes, and the files whose sum the
     catalogue doesn't have are unchanged, in the raw folder and in the mirror. A raw file with a pinned sum
     may be missing. False also for whatever is damaged, missing or can't be read; `CatalogueError` for a name
-    that is not in the catalogue. Reads the prepared files, about 1 GB/s, and writes nothing. ``data_dir`` and
-    ``catalogue`` are those of `prepare`.
+    that is not in the catalogue. Reads the prepared files, about 1 GB/s, and writes nothing.
 
     Examples
     --------
