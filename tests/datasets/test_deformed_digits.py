@@ -6,10 +6,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import center_of_mass, gaussian_filter, map_coordinates
 
+from eigenbench.datasets import deformed_digits as module
 from eigenbench.datasets.deformed_digits import _sample, deformed_digits
 
-STILL = {"rotation": 0.0, "scaling": 0.0, "shear": 0.0, "shift": 0.0, "elastic": 0.0}
 SIDE = 28
+
+
+@pytest.fixture
+def amounts(monkeypatch):
+    """Set amounts of deformation; those that are not named are 0."""
+
+    def set_them(**changes):
+        for name in ("ROTATION", "SCALING", "SHEAR", "SHIFT", "ELASTIC"):
+            monkeypatch.setattr(module, name, changes.get(name, 0.0))
+
+    return set_them
 
 
 def blob(side=SIDE, width=3.0):
@@ -55,10 +66,11 @@ def test_yielded_blocks_belong_to_the_caller():
     np.testing.assert_array_equal(first, kept)
 
 
-def test_without_any_deformation_the_images_are_the_rows_in_their_unit():
-    white, _ = stream(np.full((1, 64), 255, dtype=np.uint8), [3], n=5, **STILL)
+def test_without_any_deformation_the_images_are_the_rows_in_their_unit(amounts):
+    amounts()
+    white, _ = stream(np.full((1, 64), 255, dtype=np.uint8), [3], n=5)
     np.testing.assert_allclose(white, 255, rtol=1e-5)
-    X, y = stream(DIGITS, LABELS, n=300, **STILL)
+    X, y = stream(DIGITS, LABELS, n=300)
     np.testing.assert_allclose(X, DIGITS[y], atol=1e-5)
     assert set(y) == set(range(20))
     assert X.dtype == np.float32
@@ -74,8 +86,8 @@ def test_interpolation_agrees_with_scipy():
         np.testing.assert_allclose(result, map_coordinates(padded, points, order=1), atol=1e-4)
 
 
-def centres(**options):
-    X, _ = stream(blob()[None].reshape(1, -1), [0], n=2000, **(STILL | options))
+def centres():
+    X, _ = stream(blob()[None].reshape(1, -1), [0], n=2000)
     return (
         np.array([center_of_mass(image) for image in X.reshape(-1, SIDE, SIDE).astype(np.float64)])
         - SIDE // 2
@@ -83,14 +95,16 @@ def centres(**options):
 
 
 @pytest.mark.parametrize("amount", [0.5, 1.0])
-def test_shifts_have_the_stated_standard_deviation(amount):
-    moved = centres(shift=amount)
+def test_shifts_have_the_stated_standard_deviation(amounts, amount):
+    amounts(SHIFT=amount)
+    moved = centres()
     np.testing.assert_allclose(moved.mean(axis=0), 0, atol=0.1)
     np.testing.assert_allclose(moved.std(axis=0), amount, rtol=0.08)
 
 
-def test_the_elastic_field_moves_by_less_than_its_mean_square():
-    assert 0.3 < centres(elastic=0.8).std() < 1.0
+def test_the_elastic_field_moves_by_less_than_its_mean_square(amounts):
+    amounts(ELASTIC=0.8)
+    assert 0.3 < centres().std() < 1.0
 
 
 def bar():
@@ -99,8 +113,8 @@ def bar():
     return image.reshape(1, -1)
 
 
-def moments(**options):
-    X, _ = stream(bar(), [0], n=2000, **(STILL | options))
+def moments():
+    X, _ = stream(bar(), [0], n=2000)
     images = X.reshape(-1, SIDE, SIDE).astype(np.float64)
     grid = np.arange(SIDE) - 13.5
     mass = images.sum(axis=(1, 2))
@@ -109,10 +123,12 @@ def moments(**options):
     return xx, xy
 
 
-def test_angles_and_scales_have_the_stated_standard_deviation():
-    xx, xy = moments(rotation=0.15)
+def test_angles_and_scales_have_the_stated_standard_deviation(amounts):
+    amounts(ROTATION=0.15)
+    xx, xy = moments()
     assert np.std(xy / xx) == pytest.approx(0.15, rel=0.1)
-    xx, _ = moments(scaling=0.05)
+    amounts(SCALING=0.05)
+    xx, _ = moments()
     assert np.std(np.log(xx) / 2) == pytest.approx(0.05, rel=0.15)
 
 

@@ -113,12 +113,6 @@ def test_later_rows_can_be_made_alone(small):
     assert_same(later.make(), [matrix[4096:] for matrix in small])
 
 
-def test_scaled_sizes():
-    half = SMALL.scaled(0.5)
-    assert (half.n_rows, half.n_features, half.n_labels, half.rank) == (4500, 2500, 150, 5)
-    assert half.nonzeros_per_row == 40
-
-
 @pytest.mark.parametrize(
     ("changes", "word"),
     [

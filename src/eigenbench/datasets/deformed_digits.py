@@ -13,19 +13,13 @@ _SMOOTHNESS = 3.0
 
 _N_WAVES = 7
 
+ROTATION, SHEAR, SCALING, SHIFT, ELASTIC = 0.15, 0.15, 0.1, 1.0, 0.8
+"""Standard deviations of the angle, in radians, of the slant, of the logarithm of the scale of each axis, and
+of the translation, in pixels; and the root mean square of the smooth field, in pixels."""
+
 
 def deformed_digits(
-    X: np.ndarray,
-    y: np.ndarray,
-    *,
-    n: int,
-    block: int = 4096,
-    seed: int = 0,
-    rotation: float = 0.15,
-    scaling: float = 0.1,
-    shear: float = 0.15,
-    shift: float = 1.0,
-    elastic: float = 0.8,
+    X: np.ndarray, y: np.ndarray, *, n: int, block: int = 4096, seed: int = 0
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield blocks of randomly deformed copies of square images, float32, and their labels.
 
@@ -33,26 +27,9 @@ def deformed_digits(
     are moved by a random affine map about the image's centre plus a smooth random field, in the spirit of the
     infinite MNIST of Loosli, Canu and Bottou [1]_ [2]_. The field is a sum of low cosine waves with Gaussian
     amplitudes, so its displacement at a pixel is Gaussian with mean 0 and varies over a third of the image's
-    side. The examples depend on the seed, on the data and on the amounts below alone, not on ``block``.
-
-    Parameters
-    ----------
-    rotation, shear : float
-        Standard deviations of the angle, in radians, and of the slant.
-    scaling : float
-        Standard deviation of the logarithm of the scale, drawn for each axis.
-    shift, elastic : float
-        Standard deviation of the translation, and root mean square of the smooth field, in each direction, in
-        pixels.
-
-    Raises
-    ------
-    ValueError
-        Rows that are no square images, other than one label a row, no rows, or n or block below 1.
-
-    Notes
-    -----
-    28 x 28 pixels: about 30,000 examples a second on one core; memory for one block and 5 MB, whatever n is.
+    side. The examples depend on the seed and on the data alone, not on ``block``. 28 x 28 pixels: about
+    30,000 examples a second on one core; memory for one block and 5 MB, whatever n is. Raises a ValueError
+    for rows that are no square images, other than one label a row, no rows, or n or block below 1.
 
     References
     ----------
@@ -69,8 +46,7 @@ def deformed_digits(
         )
     if n < 1 or block < 1:
         raise ValueError(f"n={n} and block={block} must be at least 1")
-    warp = _Warp(side, rotation, scaling, shear, shift, elastic)
-    return _blocks(images, labels, n, block, seed, warp)
+    return _blocks(images, labels, n, block, seed, _Warp(side))
 
 
 def _blocks(
@@ -95,22 +71,18 @@ def _chunk(
 class _Warp:
     """Random deformation of chunks of images of one size."""
 
-    def __init__(
-        self, side: int, rotation: float, scaling: float, shear: float, shift: float, elastic: float
-    ):
+    def __init__(self, side: int):
         self.side = side
-        self.amounts = (rotation, scaling, shear, shift)
         grid = np.arange(side, dtype=np.float32) - np.float32((side - 1) / 2)
         self.y, self.x = (axis.ravel() for axis in np.meshgrid(grid, grid, indexing="ij"))
-        self.waves = _waves(side) * np.float32(elastic)
+        self.waves = _waves(side) * np.float32(ELASTIC)
 
     def __call__(self, images: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Return deformed copies, float32."""
         m = len(images)
-        rotation, scaling, shear, shift = self.amounts
-        angle, slant = generator.standard_normal((2, m)) * np.array([[rotation], [shear]])
-        stretch = np.exp(generator.standard_normal((2, m)) * scaling)
-        moved = generator.standard_normal((2, m)) * shift
+        angle, slant = generator.standard_normal((2, m)) * np.array([[ROTATION], [SHEAR]])
+        stretch = np.exp(generator.standard_normal((2, m)) * SCALING)
+        moved = generator.standard_normal((2, m)) * SHIFT
         cosine, sine = np.cos(angle), np.sin(angle)
         maps = np.array(
             [

@@ -73,14 +73,6 @@ class PlantedLabels(StrictModel):
             raise ValueError(f"labels_per_row={self.labels_per_row} needs more labels for each topic")
         return self
 
-    def scaled(self, share: float) -> PlantedLabels:
-        """Return the same data set with ``share`` of the rows, words, labels and topics."""
-        sizes = {
-            name: max(1, round(share * getattr(self, name)))
-            for name in ("n_rows", "n_features", "n_labels", "rank")
-        }
-        return type(self)(**{**self.model_dump(), **sizes})
-
     @cached_property
     def topic_weights(self) -> np.ndarray:
         """π, the probability of each topic, (rank,), falling by a factor of 3 from first to last."""
