@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from eigenbench.datasets.archives import compression_errors
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.raw_rows import RawRows, read_expanded
+from eigenbench.datasets.readers.raw_rows import RawRows
 
 _UINT8 = 0x08
 
@@ -27,11 +28,14 @@ def read_emnist(images: Path, labels: Path) -> RawRows:
 
     Raises `MalformedData` as `read_idx`, and for damaged compression.
     """
-    pixels, codes = (parse_idx(path.name, read_expanded(path, gzip.open)) for path in (images, labels))
-    return _labelled(labels, pixels, codes, transposed=True)
+    arrays = []
+    for path in (images, labels):
+        with compression_errors(path.name), gzip.open(path) as stream:
+            arrays.append(parse_idx(path.name, stream.read()))
+    return _labelled(labels, *arrays, transposed=True)
 
 
-def _labelled(path: Path, images: np.ndarray, labels: np.ndarray, transposed: bool = False) -> RawRows:
+def _labelled(path: Path, images: np.ndarray, labels: np.ndarray, *, transposed: bool = False) -> RawRows:
     if images.ndim < 2 or labels.ndim != 1 or len(images) != len(labels):
         problem = f"labels of shape {labels.shape} for images of shape {images.shape}"
         raise MalformedData(path.name, "header", problem)

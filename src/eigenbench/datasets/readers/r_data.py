@@ -1,10 +1,7 @@
 """R's binary data files: a labelled matrix, a data frame with factors, or a multilabel ``mldr`` object."""
 
-import bz2
-import gzip
-import lzma
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -12,14 +9,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from eigenbench.datasets.errors import MalformedData
-from eigenbench.datasets.readers.raw_rows import RawRows, indicator, integer_labels, read_expanded
-
-_OPENERS: dict[bytes, Callable[..., Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\0": lzma.open,
-}
-_MAGIC = (b"RDX2\n", b"RDX3\n", b"RDA2\n", b"RDA3\n")
+from eigenbench.datasets.readers.raw_rows import RawRows, indicator, integer_labels
 
 
 def read_r_matrix(path: Path) -> RawRows:
@@ -105,7 +95,7 @@ def _only_object(path: Path) -> Any:
     """
     from rdata import conversion, parser
 
-    content = _content(path)
+    content = path.read_bytes()
     # A few bytes can stand for any number of row names and the like: none of them is expanded.
     info = parser.RObjectInfo(
         parser.RObjectType.INT, object=False, attributes=False, tag=False, gp=0, reference=0
@@ -132,17 +122,6 @@ def _only_object(path: Path) -> Any:
 def _factor(codes: Any, attributes: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """Return the codes of a factor, from 1 and 0 for a missing one, and its levels."""
     return np.ma.filled(codes, 0).astype(np.intp), np.asarray(attributes["levels"])
-
-
-def _content(path: Path) -> bytes:
-    """Return the file without its compression, of which only one layer is undone."""
-    with path.open("rb") as file:
-        start = file.read(8)
-    opener = next((opener for magic, opener in _OPENERS.items() if start.startswith(magic)), None)
-    content = read_expanded(path, opener) if opener else path.read_bytes()
-    if not content.startswith(_MAGIC):
-        raise MalformedData(path.name, "byte 0", f"not readable as R data: it starts with {content[:8]!r}")
-    return content
 
 
 def _named_items(path: Path, item: Any) -> dict[str, Any]:

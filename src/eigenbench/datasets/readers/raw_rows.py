@@ -1,7 +1,6 @@
 """The rows that every reader gives, and the checks that several of them share."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from eigenbench.datasets.archives import compression_errors
 from eigenbench.datasets.errors import MalformedData
 
 Matrix = Any
@@ -55,13 +53,6 @@ def integer_labels(path: Path, values: np.ndarray) -> np.ndarray:
     if len(wrong):
         raise MalformedData(path.name, f"row {wrong[0]}", f"label {values[wrong[0]]} is not a whole number")
     return values.astype(np.int64)
-
-
-def read_expanded(path: Path, opener: Callable[[Path, str], Any]) -> bytes:
-    """Return the content of a compressed file, or raise `MalformedData` for a damaged one."""
-    with compression_errors(path.name), opener(path, "rb") as stream:
-        content: bytes = stream.read()
-    return content
 
 
 def natural_key(name: str) -> list[tuple[int, str, str]]:

@@ -12,13 +12,13 @@ import re
 import struct
 import wave
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import dct, rfft
+from scipy.ndimage import correlate1d
 
 from eigenbench.datasets.archives import tar_members
 from eigenbench.datasets.errors import MalformedData
@@ -55,7 +55,9 @@ WINDOW_SECONDS = 0.025
 HOP_SECONDS = 0.010
 _PRE_EMPHASIS = 0.97
 _N_FILTERS = 26
-_DERIVATIVE_RADIUS = 2
+
+#: Weights of five frames that give the slope of their regression line.
+_SLOPE = (-0.2, -0.1, 0.0, 0.1, 0.2)
 
 #: Energies of a filter below this, in units of squared 16-bit steps, count as silence.
 _ENERGY_FLOOR = 1.0
@@ -83,18 +85,15 @@ def read_speech_corpus(
     utterances = [_frames(path.name, *files) for files in _utterances(path, subset)]
     if not utterances:
         raise MalformedData(path.name, "names of files", f"no recording of the {subset} speakers")
-    if len({rate for _, _, _, rate in utterances}) > 1:
-        rates = sorted({rate for _, _, _, rate in utterances})
-        raise MalformedData(path.name, "recordings", f"different sampling rates: {rates}")
-    width = (2 * CONTEXT_RADIUS + 1) * utterances[0][0].shape[1]
-    features = np.empty((sum(int(covered.sum()) for _, _, covered, _ in utterances), width), dtype=np.float32)
-    stop = 0
-    for frames, _, covered, _ in utterances:
-        rows = np.empty((len(frames), width), dtype=np.float32)
-        with_context(frames, CONTEXT_RADIUS, rows)
-        start, stop = stop, stop + int(covered.sum())
-        features[start:stop] = rows[covered]
-    return RawRows(features, np.concatenate([labels[covered] for _, labels, covered, _ in utterances]))
+    all_frames, labels, covered, rates = zip(*utterances, strict=True)
+    if len(set(rates)) > 1:
+        raise MalformedData(path.name, "recordings", f"different sampling rates: {sorted(set(rates))}")
+    ends = np.cumsum([int(known.sum()) for known in covered])
+    width = (2 * CONTEXT_RADIUS + 1) * all_frames[0].shape[1]
+    features = np.empty((ends[-1], width), dtype=np.float32)
+    for frames, known, end in zip(all_frames, covered, ends, strict=True):
+        features[end - known.sum() : end] = with_context(frames, CONTEXT_RADIUS)[known]
+    return RawRows(features, np.concatenate(labels)[np.concatenate(covered)])
 
 
 _File = tuple[str, bytes]
@@ -135,26 +134,14 @@ def _frames(
     archive: str, sound: _File, listed: _File
 ) -> tuple[NDArray[np.float32], NDArray[np.str_], NDArray[np.bool_], int]:
     """Return frames without context, their labels, which of them count, and the sampling rate."""
-    recording = parse_recording(*sound)
-    if recording.rate < _LOWEST_RATE:
-        name = f"member {sound[0]!r}"
-        raise MalformedData(archive, name, f"a rate of {recording.rate} Hz, less than {_LOWEST_RATE}")
-    phones = parse_phones(*listed)
-    cepstra = mel_cepstra(recording.samples, recording.rate)
-    labels, covered = phone_states(phones, frame_centres(len(recording.samples), recording.rate))
-    return with_derivatives(cepstra).astype(np.float32), labels, covered, recording.rate
+    samples, rate = parse_recording(*sound)
+    if rate < _LOWEST_RATE:
+        raise MalformedData(archive, f"member {sound[0]!r}", f"a rate of {rate} Hz, less than {_LOWEST_RATE}")
+    labels, covered = phone_states(parse_phones(*listed), frame_centres(len(samples), rate))
+    return with_derivatives(mel_cepstra(samples, rate)).astype(np.float32), labels, covered, rate
 
 
-@dataclass(frozen=True)
-class Recording:
-    """One channel of sound: int16 samples of shape (n,), and how many make a second."""
-
-    samples: np.ndarray
-    rate: int
-
-
-@dataclass(frozen=True)
-class Phone:
+class Phone(NamedTuple):
     """A phone and its first sample and the one after its last."""
 
     start: int
@@ -162,11 +149,12 @@ class Phone:
     label: str
 
 
-def parse_recording(name: str, content: bytes) -> Recording:
+def parse_recording(name: str, content: bytes) -> tuple[np.ndarray, int]:
     """Read a recording in whichever of the two formats its first bytes show; TIMIT's ``.wav`` are SPHERE.
 
-    Raises `MalformedData` for another format or coding, several channels, or fewer samples than the header
-    says; for a compressed file with the way to convert it.
+    Returns its int16 samples (n,), and how many make a second. Raises `MalformedData` for another format or
+    coding, several channels, or fewer samples than the header says; for a compressed file with the way to
+    convert it.
     """
     stream = io.BytesIO(content)
     if content.startswith(_SPHERE_MAGIC):
@@ -217,7 +205,7 @@ def phone_states(
     return labels, (moments >= starts[phone]) & (moments < ends[phone])
 
 
-def _read_riff(name: str, stream: io.BytesIO) -> Recording:
+def _read_riff(name: str, stream: io.BytesIO) -> tuple[np.ndarray, int]:
     try:
         with wave.open(stream) as sound:
             width, channels, n = sound.getsampwidth(), sound.getnchannels(), sound.getnframes()
@@ -228,16 +216,15 @@ def _read_riff(name: str, stream: io.BytesIO) -> Recording:
             data = sound.readframes(min(n, stream.getbuffer().nbytes))
     except (wave.Error, EOFError, RuntimeError, ValueError, struct.error, OverflowError) as error:
         raise MalformedData(name, "header", str(error) or type(error).__name__) from error
-    return Recording(_samples(name, data, n, "<i2"), rate)
+    return _samples(name, data, n, "<i2"), rate
 
 
-def _read_sphere(name: str, stream: io.BytesIO) -> Recording:
+def _read_sphere(name: str, stream: io.BytesIO) -> tuple[np.ndarray, int]:
     fields = _sphere_header(name, stream)
     coding = fields.get("sample_coding", "pcm")
     if coding != "pcm":
         raise MalformedData(name, "header", f"sample_coding is {coding!r} instead of 'pcm'", _CONVERT)
-    wanted = {"channel_count": 1, "sample_n_bytes": 2}
-    for field, value in wanted.items():
+    for field, value in (("channel_count", 1), ("sample_n_bytes", 2)):
         if fields.get(field, value) != value:
             raise MalformedData(name, "header", f"{field} is {fields[field]!r} instead of {value}")
     order = {"01": "<i2", "10": ">i2"}.get(str(fields.get("sample_byte_format")))
@@ -246,7 +233,7 @@ def _read_sphere(name: str, stream: io.BytesIO) -> Recording:
         needed = ("sample_byte_format", "sample_count", "sample_rate")
         problem = ", ".join(f"{field} is {fields.get(field)!r}" for field in needed)
         raise MalformedData(name, "header", problem)
-    return Recording(_samples(name, stream.read(), n, order), rate)
+    return _samples(name, stream.read(), n, order), rate
 
 
 def _sphere_header(name: str, stream: io.BytesIO) -> dict[str, int | str]:
@@ -321,26 +308,19 @@ def with_derivatives(cepstra: NDArray[np.float64]) -> NDArray[np.float64]:
     A derivative is the slope of a regression line over two frames on either side; the ends stand for those
     beyond.
     """
-    first = _slope(cepstra)
-    return np.hstack([cepstra, first, _slope(first)])
+    if not len(cepstra):
+        return np.empty((0, 3 * cepstra.shape[1]))
+    first = correlate1d(cepstra, _SLOPE, axis=0, mode="nearest")
+    return np.hstack([cepstra, first, correlate1d(first, _SLOPE, axis=0, mode="nearest")])
 
 
-def _slope(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    n, radius = len(values), _DERIVATIVE_RADIUS
-    if n == 0:
-        return values
-    padded = np.pad(values, ((radius, radius), (0, 0)), mode="edge")
-    steps = range(1, radius + 1)
-    sums = sum(t * (padded[radius + t : radius + t + n] - padded[radius - t : radius - t + n]) for t in steps)
-    return np.asarray(sums) / (2 * sum(t * t for t in steps))
-
-
-def with_context(frames: NDArray[np.floating], radius: int, out: NDArray[np.floating]) -> None:
-    """Write every frame with ``radius`` neighbours on either side, in order of time, into a row of ``out``.
+def with_context(frames: NDArray[np.floating], radius: int) -> NDArray[np.floating]:
+    """Return every frame with ``radius`` neighbours on either side, in order of time, in one row.
 
     The first and the last frame of the recording stand for those beyond.
     """
-    n, width = frames.shape
+    if not len(frames):
+        return np.empty((0, (2 * radius + 1) * frames.shape[1]), frames.dtype)
     padded = np.pad(frames, ((radius, radius), (0, 0)), mode="edge")
-    for position in range(2 * radius + 1):
-        out[:, position * width : (position + 1) * width] = padded[position : position + n]
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * radius + 1, axis=0)
+    return windows.transpose(0, 2, 1).reshape(len(frames), -1)
