@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -18,6 +17,7 @@ from typing import Any
 
 import eigenbench
 from eigenbench.bench.components import Component, Kind
+from eigenbench.datasets.strict_model import near_match
 
 _PEERS = "eigenbench.methods.peers"
 
@@ -127,13 +127,6 @@ class _Names:
 
 #: Contains every name that `find_component` finds.
 NAMES = _Names()
-
-
-def near_match(name: str, known: list[str]) -> str:
-    """Return ``" Did you mean 'x'?"`` for the closest known name, or an empty string."""
-    folded = {candidate.lower(): candidate for candidate in known}
-    close = get_close_matches(name.lower(), list(folded), n=1, cutoff=0.5)
-    return f" Did you mean {folded[close[0]]!r}?" if close else ""
 
 
 def why_not_imported(module: str, folder: Path | None, error: Exception) -> str:

@@ -1,6 +1,5 @@
 """The catalogue: which datasets exist, which files they consist of and where each file may come from."""
 
-import difflib
 import re
 from functools import cache
 from pathlib import Path
@@ -21,7 +20,7 @@ from eigenbench.datasets.splits import (
     RowCount,
     SampledSplit,
 )
-from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel, Text
+from eigenbench.datasets.strict_model import FileName, Sha256, StrictModel, Text, near_match
 from eigenbench.project_files import project_folder
 
 DatasetName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -223,8 +222,8 @@ class Catalogue(StrictModel):
         """Return the entry of a dataset, or raise `CatalogueError` with the nearest name."""
         if name not in self.datasets:
             raise CatalogueError(
-                f"{self.path}: no dataset {name!r}{_near(name, self.datasets)}; "
-                f"there are {', '.join(sorted(self.datasets))}"
+                f"{self.path}: no dataset {name!r}.{near_match(name, self.datasets)} "
+                f"There are {', '.join(sorted(self.datasets))}"
             )
         return self.datasets[name]
 
@@ -235,23 +234,10 @@ def default_catalogue_path() -> Path:
 
 
 def load_catalogue(path: str | Path | None = None) -> Catalogue:
-    """Read and validate a catalogue.
+    """Read and validate a YAML file, by default the catalogue that comes with eigenbench.
 
-    Parameters
-    ----------
-    path : path-like, optional
-        A YAML file; by default the catalogue that comes with eigenbench.
-
-    Returns
-    -------
-    Catalogue
-        Validated and immutable; cached by path and modification time.
-
-    Raises
-    ------
-    CatalogueError
-        The file can't be read or parsed, or a key or value is wrong; the message names the file, the key
-        and, for an unknown key, the nearest known one.
+    It is cached by path and modification time. Raises a `CatalogueError` if the file can't be read or parsed,
+    or a key or value is wrong, with the file, the key and, for an unknown key, the nearest known one.
 
     Examples
     --------
@@ -305,18 +291,13 @@ def _explain(path: Path, error: ValidationError) -> str:
     for problem in error.errors(include_url=False):
         *where, key = [str(part) for part in problem["loc"]] or [""]
         if problem["type"] == "extra_forbidden":
-            lines.append(f"{'.'.join(where)}: unknown key {key!r}{_near(key, known)}")
+            lines.append(f"{'.'.join(where)}: unknown key {key!r}.{near_match(key, known)}")
         else:
             allowed = re.findall(r"'(.*?)'", problem.get("ctx", {}).get("expected", ""))
-            hint = _near(str(problem["input"]), allowed)
-            lines.append(f"{'.'.join([*where, key])}: {problem['msg']}{hint}")
+            hint = near_match(str(problem["input"]), allowed)
+            lines.append(f"{'.'.join([*where, key])}: {problem['msg']}{hint and '.' + hint}")
     return "\n".join(f"{path}: {line}" for line in lines)
 
 
 def _models(base: type[StrictModel]) -> list[type[StrictModel]]:
     return [base, *(model for child in base.__subclasses__() for model in _models(child))]
-
-
-def _near(name: str, known: Any) -> str:
-    match = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {match[0]!r}?)" if match else ""

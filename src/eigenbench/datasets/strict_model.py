@@ -1,6 +1,8 @@
 """Base and common fields of the models of catalogue, manifest, card and recipes, and text from outside."""
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -27,6 +29,13 @@ def printable(value: Any) -> Any:
     if isinstance(value, dict):
         return {printable(key): printable(inner) for key, inner in value.items()}
     return [printable(inner) for inner in value] if isinstance(value, list) else value
+
+
+def near_match(name: str, known: Iterable[str]) -> str:
+    """Return ``" Did you mean 'x'?"`` for the closest known name, or an empty string."""
+    folded = {candidate.lower(): candidate for candidate in known}
+    close = get_close_matches(name.lower(), list(folded), n=1, cutoff=0.5)
+    return f" Did you mean {folded[close[0]]!r}?" if close else ""
 
 
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")]
