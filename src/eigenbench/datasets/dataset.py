@@ -107,27 +107,13 @@ class Dataset:
 
 
 def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled: bool = True) -> Dataset:
-    """Open a prepared folder; needs neither the catalogue nor the network.
+    """Open a folder that `prepare` wrote; needs neither the catalogue nor the network.
 
-    Parameters
-    ----------
-    folder : path-like
-        A folder that `prepare` wrote.
-    split_seed : int, default=0
-        Draws the split of a dataset without an official one.
-    scaled : bool, default=True
-        Give uint8 features as float32 divided by the card's ``scale``; False gives the stored bytes.
-
-    Returns
-    -------
-    Dataset
-        With an official split, float32 features are memory-mapped, so opening costs no time or memory until
-        they are read. A random split, or scaling, copies: 4 n d bytes.
-
-    Raises
-    ------
-    MalformedData
-        No card, or an array that is missing or has another size than the card says.
+    The ``split_seed`` draws the split of a dataset without an official one. If ``scaled``, uint8 features are
+    float32 divided by the card's ``scale``, else the stored bytes. With an official split, float32 features
+    are memory-mapped, so opening costs no time or memory until they are read. A random split, or scaling,
+    copies: 4 n d bytes. Raises `MalformedData` for no card, or an array that is missing or has another size
+    than the card says.
     """
     folder = Path(folder)
     card = read_card(folder)

@@ -48,35 +48,12 @@ def prepare(
     """Write a dataset's arrays and card into ``<data_dir>/prepared/<name>/``, fetching it when needed.
 
     The card is written after the arrays and names each with its SHA-256, so a folder without a card that fits
-    is one that isn't finished; it is prepared again, and so is one that `is_current` refuses.
+    is one that isn't finished; it is prepared again, and so is one that `is_current` refuses. Options are
+    those of `fetch`. Needs memory for the whole dataset once as read and once as stored: 0.3 GB for MNIST,
+    0.5 GB for Covertype, but 7 GB for RCV1, whose R file is dense.
 
-    Parameters
-    ----------
-    name : str
-        Dataset name in the catalogue.
-    data_dir : path-like, optional
-        Default: ``$EIGENBENCH_DATA``, else the user's cache folder.
-    catalogue : Catalogue, optional
-        Default: the one that comes with eigenbench.
-    progress : bool, default=True
-        Say what is done, on standard error.
-
-    Returns
-    -------
-    Card
-        Also written to ``card.json``.
-
-    Raises
-    ------
-    MalformedData
-        A raw file that its reader refuses, NaN or infinite values, or other counts than the catalogue's.
-    DatasetUnavailable, CatalogueError, StorageError, InsufficientSpace
-        As `fetch` raises them.
-
-    Notes
-    -----
-    Needs memory for the whole dataset once as read and once as stored: 0.3 GB for MNIST, 0.5 GB for
-    Covertype, but 7 GB for RCV1, whose R file is dense.
+    Raises `MalformedData` for a raw file that its reader refuses, NaN or infinite values, or other counts
+    than the catalogue's; and as `fetch` does.
 
     Examples
     --------
@@ -93,6 +70,9 @@ def prepare(
     if progress:
         print(f"{name}: preparing", file=sys.stderr, flush=True)
     raw = raw_folder(data, name)
+    make_folder(folder)
+    with storage_errors(folder):  # so that it isn't taken for finished while its arrays change
+        (folder / CARD).unlink(missing_ok=True)
     if entry.partitioned:
         return _prepare_partitions(name, entry, raw, folder, manifest)
     parts = {
@@ -103,17 +83,19 @@ def prepare(
     classes, targets = _encode_labels(name, entry, parts)
     features = {part: _stored_features(entry, part, rows.features) for part, rows in parts.items()}
     if isinstance(entry.split, FirstSplit):
-        features, targets = _cut(features, entry.split.n_train), _cut(targets, entry.split.n_train)
-    make_folder(folder)
-    _discard(folder)
+        n = entry.split.n_train
+        features = {"train": features["all"][:n], "test": features["all"][n:]}
+        targets = {"train": targets["all"][:n], "test": targets["all"][n:]}
     arrays = _write(folder, "X", features) | _write(folder, "y", targets) | _write_graph(name, folder, parts)
     groups = _groups(name, entry, parts)
     if groups is not None:
         arrays[GROUPS] = write_array(folder / GROUPS, groups)
-    sizes = _part_sizes(entry, targets, groups)
-    card = _card(name, entry, classes, sizes, manifest, arrays)
-    write_card(folder, card)
-    return card
+    if isinstance(entry.split, RandomSplit | SampledSplit | FoldSplit):
+        train, test = draw_split(entry.split, 0, *targets.values(), groups=groups)
+        sizes = len(train), len(test)
+    else:
+        sizes = targets["train"].shape[0], targets["test"].shape[0]
+    return _write_card(name, entry, folder, classes, sizes, manifest, arrays)
 
 
 def load(name: str, *, data_dir: str | os.PathLike[str] | None = None, split_seed: int = 0) -> Dataset:
@@ -220,33 +202,20 @@ def _stored_features(entry: CatalogueEntry, part: Part, features: Matrix) -> Mat
 def _prepare_partitions(
     name: str, entry: CatalogueEntry, raw: Path, folder: Path, manifest: Manifest
 ) -> Card:
-    make_folder(folder)
-    _discard(folder)
     arrays, training = prepare_partitions(name, entry, raw, folder)
     since = min(record.checked for record in manifest.files).timestamp()
     for partition in training.files:
         check_partition(partition, since)
     sizes = arrays[TRAINING_FILES].shape[0], arrays["X_test.npy"].shape[0]
-    card = _card(name, entry, tuple(map(str, training.labels)), sizes, manifest, arrays)
-    write_card(folder, card)
-    return card
-
-
-def _discard(folder: Path) -> None:
-    """Remove the card, so that the folder isn't taken for finished while its arrays change."""
-    with storage_errors(folder):
-        (folder / CARD).unlink(missing_ok=True)
-
-
-def _cut(whole: Mapping[Part, Matrix], n_train: int) -> dict[Part, Matrix]:
-    return {"train": whole["all"][:n_train], "test": whole["all"][n_train:]}
+    return _write_card(name, entry, folder, tuple(map(str, training.labels)), sizes, manifest, arrays)
 
 
 def _write(folder: Path, letter: str, parts: Mapping[Part, Matrix]) -> dict[str, ArrayRecord]:
     records = {}
     for part, matrix in parts.items():
         if isinstance(matrix, csr_array):
-            index = _index_dtype(matrix)
+            # The narrowest integers that hold the indices: LIBLINEAR takes 32 bits only.
+            index = np.int32 if max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max else np.int64
             pieces = {
                 f"{letter}_{part}_data.npy": matrix.data,
                 f"{letter}_{part}_indices.npy": matrix.indices.astype(index, copy=False),
@@ -257,11 +226,6 @@ def _write(folder: Path, letter: str, parts: Mapping[Part, Matrix]) -> dict[str,
         for file, array in pieces.items():
             records[file] = write_array(folder / file, array)
     return records
-
-
-def _index_dtype(matrix: csr_array) -> type:
-    """Return the narrowest integers that hold the indices: LIBLINEAR takes 32 bits only."""
-    return np.int32 if max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max else np.int64
 
 
 def _write_graph(name: str, folder: Path, parts: Mapping[Part, RawRows]) -> dict[str, ArrayRecord]:
@@ -287,26 +251,17 @@ def _groups(name: str, entry: CatalogueEntry, parts: Mapping[Part, RawRows]) -> 
     return groups
 
 
-def _part_sizes(
-    entry: CatalogueEntry, targets: Mapping[Part, Matrix], groups: np.ndarray | None
-) -> tuple[int, int]:
-    """Return the numbers of training and test rows."""
-    if isinstance(entry.split, RandomSplit | SampledSplit | FoldSplit):
-        train, test = draw_split(entry.split, 0, *targets.values(), groups=groups)
-        return len(train), len(test)
-    return targets["train"].shape[0], targets["test"].shape[0]
-
-
-def _card(
+def _write_card(
     name: str,
     entry: CatalogueEntry,
+    folder: Path,
     classes: tuple[str, ...],
     sizes: tuple[int, int],
     manifest: Manifest,
     arrays: dict[str, ArrayRecord],
 ) -> Card:
     same = ("title", "licence", "citation", "homepage", "target", "dtype", "scale", "sparse", "split")
-    return Card(
+    card = Card(
         name=name,
         **{field: getattr(entry, field) for field in same},
         n_train=sizes[0],
@@ -321,3 +276,5 @@ def _card(
         arrays=arrays,
         recipe=recipe_of(entry),
     )
+    write_card(folder, card)
+    return card

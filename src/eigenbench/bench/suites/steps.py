@@ -78,17 +78,9 @@ def sampled_points(grid: dict[str, list[Any]], n_points: int) -> list[Params]:
     """Return all points of a grid, or as many as asked for, by a fixed seed.
 
     Where a parameter has as many values, points are a Latin hypercube: the values of each parameter occur
-    equally often [1]_. Otherwise they are drawn without replacement.
-
-    References
-    ----------
-    .. [1] M. D. McKay, R. J. Beckman and W. J. Conover, "A comparison of three methods for selecting values
-       of input variables in the analysis of output from a computer code", Technometrics 21 (1979).
-
-    Examples
-    --------
-    >>> len(sampled_points({"C": [0.1, 1.0, 10.0], "gamma": [0.01, 0.1, 1.0]}, 4))
-    4
+    equally often (McKay, Beckman and Conover, "A comparison of three methods for selecting values of input
+    variables in the analysis of output from a computer code", Technometrics 21, 1979). Otherwise they are
+    drawn without replacement.
     """
     points = grid_points(grid)
     if len(points) <= n_points:
