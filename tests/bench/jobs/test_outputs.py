@@ -13,7 +13,6 @@ from small_jobs import Jobs
 from eigenbench.bench.jobs.workflow import Workflow
 from eigenbench.bench.records.record import Record, write_record
 from eigenbench.bench.records.sealed_json import file_sums, write_sealed
-from eigenbench.bench.suites.suite import SuiteError
 from eigenbench.datasets import prepare
 
 SUITE = """
@@ -224,41 +223,6 @@ def test_a_state_without_data_is_tried_again_each_time(root, content):
     os.utime(state, (1, 1))
     assert first
     assert planned(root)[1]["data"] not in ("", first)
-
-
-def test_an_edited_file_of_the_user_is_prepared_again(root, monkeypatch):
-    asked = []
-
-    def is_current(name, *, data_dir, catalogue):
-        assert name in catalogue.datasets
-        asked.append((name, data_dir))
-        return False
-
-    monkeypatch.setattr("eigenbench.bench.jobs.outputs.is_current", is_current)
-    assert planned(root)[1]["data"]
-    assert asked == [("digits", root / "data")]
-
-
-@pytest.mark.parametrize("place", ["artifacts", "records/s/0123456789abcdef.json"])
-def test_results_of_an_earlier_version_stop_with_one_sentence(root, place):
-    path = root / "results" / place
-    if path.suffix:
-        path.parent.mkdir(parents=True)
-        path.write_text("{}")
-    else:
-        path.mkdir()
-    before = contents(root)
-    with pytest.raises(SuiteError) as error:
-        planned(root)
-    assert str(error.value).startswith(f"{root}/results: written by an earlier version of eigenbench")
-    assert "move it away or delete it" in str(error.value)
-    assert "\n" not in str(error.value)
-    assert contents(root) == before
-
-
-def test_a_suite_may_be_called_records(root):
-    shutil.copytree(root / "results" / "s", root / "results" / "records")
-    assert planned(root)[1] == NOTHING
 
 
 def test_a_folder_without_anything_is_fine(root):

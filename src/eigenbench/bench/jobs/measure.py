@@ -39,15 +39,9 @@ def _measured(context: JobContext, protocol: Any, seed: int) -> Report:
         metrics=lambda seed: read_record(context.folder(seed) / "record.json").metrics,
     )
     outcome = protocol.measure(trial)
-    params = flat_params(spec.steps) | {"steps": " → ".join(step.component for step in spec.steps)}
-    return {
+    measured = {name: value for name, value in vars(outcome).items() if value is not None}
+    return measured | {
         "metrics": finite_metrics(outcome.metrics),
-        "curves": outcome.curves,
-        "warnings": outcome.warnings,
         "exhibits": [exhibit.model_dump(mode="json") for exhibit in outcome.exhibits],
-        "dimension": outcome.dimension,
-        **({} if outcome.search_seconds is None else {"search_seconds": outcome.search_seconds}),
-        "fit_seconds": outcome.fit_seconds,
-        "predict_seconds": outcome.predict_seconds,
-        "params": params,
+        "params": flat_params(spec.steps) | {"steps": " → ".join(step.component for step in spec.steps)},
     }

@@ -70,8 +70,6 @@ class Workflow:
             if name not in self.suite_paths:
                 hint = near_match(name, list(self.suite_paths))
                 raise SuiteError(f"{config_path}: suites: no file {suites_dir}/{name}.yaml.{hint}")
-        if check:
-            self._refuse_old_results(Path(self.results))
         self.plans: dict[str, SuitePlan] = {}
         for name, path in self.suite_paths.items():
             suite = load_suite(path, sorted(self.catalogue.datasets))
@@ -83,15 +81,6 @@ class Workflow:
         self.states = OutputStates(
             Path(self.results), Path(self.data), self.catalogue, stored=self.stored_by is not None
         )
-
-    @staticmethod
-    def _refuse_old_results(results: Path) -> None:
-        keys = "[0-9a-f]" * 16
-        if (results / "artifacts").is_dir() or any(results.glob(f"records/*/{keys}.json")):
-            raise SuiteError(
-                f"{results}: written by an earlier version of eigenbench, whose files this one does not "
-                "read; move it away or delete it, then run the same command again"
-            )
 
     @property
     def targets(self) -> dict[str, list[str]]:
@@ -221,9 +210,13 @@ class Workflow:
         """Return the hash of the code and of the catalogue entry that make a dataset."""
         return job_code("data") + content_key(self.catalogue.entry(dataset).model_dump(mode="json"))
 
+    @cached_property
+    def _contents(self) -> dict[str, str]:
+        return {name: content_key(plan.suite.model_dump(mode="json")) for name, plan in self.plans.items()}
+
     def content_of(self, suites: Iterable[str]) -> str:
         """Return the hash of some suites with all that reports show of them: titles and published numbers."""
-        return content_key([self.plans[name].suite.model_dump(mode="json") for name in suites])
+        return content_key([self._contents[name] for name in suites])
 
     def report_code(self) -> str:
         """Return the hash of the code and the templates that render reports."""

@@ -69,12 +69,10 @@ class FileInfo(StrictModel):
     bytes: int
 
 
-class ModelInfo(StrictModel):
+class ModelInfo(FileInfo):
     """The fitted pipeline, from raw inputs to labels, in skops form."""
 
     path: str
-    sha256: str
-    bytes: int
     input_dtype: str
     n_features: int
 
