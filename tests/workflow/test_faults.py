@@ -108,20 +108,6 @@ def test_one_run_at_a_time(tmp_path, make_workflow):
 
 
 @pytest.mark.slow
-def test_snakemakes_own_lock_would_stay_after_a_kill(tmp_path, make_workflow):
-    """That is why the profile turns it off, and the workflow locks its results by itself."""
-    workflow = make_workflow(tmp_path, write_suite(tmp_path / "suites", {"main": experiment()}))
-    profile = ("--workflow-profile", "none", "--keep-going", "--retries", "0")
-    process = workflow.start(*profile)
-    locks = tmp_path / ".snakemake" / "locks"
-    wait_until(lambda: locks.is_dir() and any(locks.iterdir()) and (tmp_path / "logs").exists(), 120)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    assert "--unlock" in workflow.run(*profile).stdout
-    assert workflow.run().returncode == 0, "with the profile the same command goes on"
-
-
-@pytest.mark.slow
 def test_an_unreachable_tracking_server_loses_nothing_and_is_tried_again(tmp_path, make_workflow):
     workflow = make_workflow(tmp_path, write_suite(tmp_path / "suites", {"main": experiment()}))
     uri = "http://lab:planted5ecret@127.0.0.1:9/?token=planted5ecret"

@@ -76,14 +76,6 @@ def fail_with(error):
     return fail
 
 
-def test_a_model_that_cannot_be_written_is_no_result(jobs, monkeypatch):
-    error = OSError(errno.EIO, "Input/output error", "model.skops")
-    monkeypatch.setattr(train, "save_model", fail_with(error))
-    with pytest.raises(MachineFaultError, match="Input/output error"):
-        jobs.run(plan_of(), last_attempt=True)
-    assert not records(jobs)
-
-
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), MemoryError()])
 def test_a_fault_of_the_machine_in_a_candidate_is_not_that_of_the_candidate(jobs, monkeypatch, error):
     monkeypatch.setattr("eigenbench.bench.jobs.train.score_run", fail_with(error))
@@ -102,12 +94,4 @@ def test_the_job_ends_with_an_error_for_the_workflow_to_try_again(jobs, tmp_path
     arguments += ["--data-dir", str(jobs.data), "--results-dir", str(jobs.results)]
     arguments += ["--log", str(tmp_path / "job.log")]
     assert main(arguments) == 1
-    assert not records(jobs)
-
-
-def test_a_record_that_cannot_be_written_fails_the_job(jobs, monkeypatch):
-    error = OSError(errno.ENOSPC, "No space left on device")
-    monkeypatch.setattr("eigenbench.bench.jobs.job_context.write_record", fail_with(error))
-    with pytest.raises(OSError, match="No space left"):
-        jobs.run(plan_of())
     assert not records(jobs)
