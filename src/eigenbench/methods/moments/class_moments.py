@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from eigenbench.atomic_files import replacing_file
 from eigenbench.methods.linalg.row_blocks import BLOCK_BYTES, dense_block
-from eigenbench.methods.moments.class_sums import ENOUGH_ROWS, ClassSums, WaitingRows, class_runs
+from eigenbench.methods.moments.class_sums import ClassSums, class_runs
 from eigenbench.methods.moments.second_moments import (
     SecondMoments,
     class_shifts,
@@ -25,6 +26,12 @@ from eigenbench.methods.moments.second_moments import (
 
 _FIELDS = ("classes", "counts", "sums", "triangles")
 
+#: Rows of a class that are enough for one product: adding it to the sum then costs little beside it.
+ENOUGH_ROWS = 256
+
+#: Bytes of rows that wait for others of their class, unless a share of what they are added to is more.
+WAITING_BYTES, WAITING_SHARE = 512 * 2**20, 0.25
+
 
 class ClassMoments(ClassSums, SecondMoments):
     r"""Count, sum and raw second moment of every class, built in one pass and mergeable.
@@ -33,11 +40,6 @@ class ClassMoments(ClassSums, SecondMoments):
     and ``second_moment(i)`` is :math:`\sum x x^\top`, uncentred and undivided, so that the moments of two
     parts of a data set add up to the moments of the whole. PCA, LDA, GEM and others follow from it without
     another look at the data.
-
-    Parameters
-    ----------
-    dtype : {float64, float32}, default=float64
-        Type in which second moments are kept.
 
     Attributes
     ----------
@@ -53,16 +55,13 @@ class ClassMoments(ClassSums, SecondMoments):
 
     Notes
     -----
-    The state takes 4·c·d·(d + 1) bytes: one triangle for each class; half of that with float32, which rounds
-    the entry (a, b) of class i with every addition by at most 6·10⁻⁸ of
-    :math:`\sqrt{\sum x_a^2 \sum x_b^2}`. One addition is made for each 256 rows of a class or more, so 10⁵
-    rows of a class lose at most 2·10⁻⁵ of it. :class:`~eigenbench.StreamedMoments` keeps only some
-    classes at a time.
+    The state takes 4·c·d·(d + 1) bytes: one triangle for each class.
+    :class:`~eigenbench.StreamedMoments` keeps only some classes at a time.
 
     ``update`` costs n·d² flops in symmetric rank-k products and one row block of memory beside the state.
     Rows of classes that have fewer than 256 in a block wait, in 512 MB or a quarter of the state if that is
     more, until there are enough of their class. Products are made in float32 within a block when the input is
-    float32 or integer, in float64 otherwise, and are accumulated in ``dtype``. Where a feature's mean is more
+    float32 or integer, in float64 otherwise, and are accumulated in float64. Where a feature's mean is more
     than ten standard deviations in a block, float32 products are made about the mean, so that the covariance
     keeps its digits.
 
@@ -79,12 +78,11 @@ class ClassMoments(ClassSums, SecondMoments):
     True
     """
 
-    def __init__(self, *, dtype: Any = np.float64) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._dtype = np.dtype(dtype)
         self._triangles: list[np.ndarray] = []
-        self._waiting: WaitingRows | None = None
-        self._product: np.ndarray | None = None
+        self._waiting: list[list[tuple[np.ndarray, np.ndarray | None]]] = []
+        self._waiting_bytes = 0
 
     def second_moment(self, i: int) -> np.ndarray:
         """Return Σ x xᵀ over the rows of the i-th class, (d, d)."""
@@ -93,7 +91,7 @@ class ClassMoments(ClassSums, SecondMoments):
     @property
     def triangles(self) -> list[np.ndarray]:
         """Second moment of each class as a triangle, see `eigenbench.methods.moments.second_moments`."""
-        self._settle()
+        self._add_waiting(range(len(self._waiting)))
         return self._triangles
 
     @property
@@ -110,79 +108,55 @@ class ClassMoments(ClassSums, SecondMoments):
         return unpacked(total)
 
     def _add_block(self, block: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
-        few = []
         for index, members in class_runs(codes):
-            if len(members) < ENOUGH_ROWS:
-                few.append(members)
-                continue
-            self._add_rows(index, dense_block(block[members]), None if weights is None else weights[members])
-        if few:
-            self._put_off(block, np.concatenate(few), codes, weights)
+            rows, own = dense_block(block[members]), None if weights is None else weights[members]
+            self.counts[index] += len(rows) if own is None else own.sum()
+            self.sums[index] += _total(rows, own)
+            self._waiting[index].append((rows, own))
+            self._waiting_bytes += rows.nbytes
+            if sum(len(part) for part, _ in self._waiting[index]) >= ENOUGH_ROWS:
+                self._add_waiting([index])
+        if self._waiting_bytes > max(WAITING_BYTES, WAITING_SHARE * sum(t.nbytes for t in self._triangles)):
+            self._add_waiting(range(len(self._waiting)))
 
-    def _put_off(
-        self, block: Any, members: np.ndarray, codes: np.ndarray, weights: np.ndarray | None
-    ) -> None:
-        """Let rows wait for others of their class, and add all that wait when there is no more room."""
-        weighted, n_classes = weights is not None, len(self.classes)
-        if self._waiting is not None and not self._waiting.takes(
-            block, weighted=weighted, n_classes=n_classes
-        ):
-            self._settle()
-        if self._waiting is None:
-            size = sum(triangle.nbytes for triangle in self._triangles)
-            self._waiting = WaitingRows(block, weighted=weighted, n_classes=n_classes, sum_bytes=size)
-        start = 0
-        while start < len(members):
-            some = members[start : start + self._waiting.room]
-            self._waiting.put(block, some, codes, weights)
-            start += len(some)
-            if not self._waiting.room:
-                self._add_waiting(self._waiting)
+    def _add_waiting(self, classes: Iterable[int]) -> None:
+        """Add the products of rows that wait for others of their class."""
+        for index in classes:
+            parts, self._waiting[index] = self._waiting[index], []
+            if parts:
+                self._waiting_bytes -= sum(rows.nbytes for rows, _ in parts)
+                weights = None
+                if any(own is not None for _, own in parts):
+                    weights = np.concatenate(
+                        [np.ones(len(rows)) if own is None else own for rows, own in parts]
+                    )
+                rows = parts[0][0] if len(parts) == 1 else np.concatenate([rows for rows, _ in parts])
+                self._add_products(index, rows, weights)
 
-    def _settle(self) -> None:
-        if self._waiting is not None:
-            self._add_waiting(self._waiting)
-            self._waiting = self._product = None
-
-    def _add_waiting(self, waiting: WaitingRows) -> None:
-        for index, rows, weights in waiting.take():
-            self._add_rows(index, dense_block(rows), weights)
-
-    def _add_rows(self, index: int, rows: np.ndarray, weights: np.ndarray | None) -> None:
-        """Add rows of one class."""
-        total = rows.sum(axis=0, dtype=np.float64)
-        shift = one_shift(rows, total)
-        count: float = len(rows)
-        if weights is not None:
-            count, total = weights.sum(), np.einsum("n,nd->d", weights, rows, dtype=np.float64)
-        self._counts[index] += count
-        self._sums[index] += total
-        triangle = self._triangles[index]
+    def _add_products(self, index: int, rows: np.ndarray, weights: np.ndarray | None) -> None:
+        shift = one_shift(rows, rows.sum(axis=0, dtype=np.float64))
         if shift is not None:
+            count = len(rows) if weights is None else weights.sum()
+            self._triangles[index] += packed(moved_by(shift.astype(np.float64), _total(rows, weights), count))
             rows = rows - shift
-            triangle += packed(moved_by(shift.astype(np.float64), total, count))
         if weights is not None:
             rows = rows * np.sqrt(weights).astype(rows.dtype)[:, None]
-        if self._product is not None and self._product.dtype != rows.dtype:
-            self._product = None
-        self._product = packed_product(rows, self._product)
-        triangle += self._product
+        self._triangles[index] += packed_product(rows)
 
     def _make_room(self, old: np.ndarray, n_classes: int, width: int) -> None:
-        if self._waiting is not None:
-            self._waiting.rename(old)
-        known = dict(zip(old.tolist(), self._triangles, strict=True))
-        self._triangles = [
-            known[i] if i in known else np.zeros(packed_size(width), self._dtype) for i in range(n_classes)
-        ]
+        triangles, waiting = self._triangles, self._waiting
+        self._triangles = [np.zeros(packed_size(width)) for _ in range(n_classes)]
+        self._waiting = [[] for _ in range(n_classes)]
+        for place, triangle, rows in zip(old.tolist(), triangles, waiting, strict=True):
+            self._triangles[place], self._waiting[place] = triangle, rows
 
     def _merge_products(self, other: ClassMoments, position: np.ndarray) -> None:
-        for index, triangle in zip(position.tolist(), other._triangles, strict=True):
+        for index, triangle in zip(position.tolist(), other.triangles, strict=True):
             self._triangles[index] += triangle
 
     def __getstate__(self) -> dict[str, Any]:
-        self._settle()
-        return {**self.__dict__, "_product": None}
+        self._add_waiting(range(len(self._waiting)))
+        return self.__dict__
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the moments to one ``.npz`` file, completely or not at all.
@@ -192,8 +166,8 @@ class ClassMoments(ClassSums, SecondMoments):
         path : str or path-like
             The file to create or replace. Its folder is created when absent.
         """
-        empty = np.zeros((0, packed_size(self.n_features)), self._dtype)
-        arrays = self.classes, self.counts, self.sums, np.stack(self.triangles) if self.triangles else empty
+        triangles = np.reshape(self.triangles, (len(self.classes), packed_size(self.n_features)))
+        arrays = self.classes, self.counts, self.sums, triangles
         with replacing_file(Path(path)) as partial, partial.open("wb") as stream:
             np.savez(stream, allow_pickle=False, **dict(zip(_FIELDS, arrays, strict=True)))
 
@@ -238,9 +212,9 @@ class ClassMoments(ClassSums, SecondMoments):
             raise ValueError(
                 f"{path} is not a moments file: its arrays have shapes {shapes}. Build it again."
             )
-        moments = cls(dtype=triangles.dtype)
-        moments.classes, moments._counts, moments._sums = classes, counts, sums
-        moments._triangles = list(triangles)
+        moments = cls()
+        moments.classes, moments.counts, moments.sums = classes, counts, sums
+        moments._triangles, moments._waiting = list(triangles.astype(np.float64)), [[] for _ in classes]
         return moments
 
 
@@ -299,15 +273,15 @@ class PooledMoments(ClassSums):
         counts = np.array([len(members) for _, members in runs])
         stops = np.cumsum(counts)
         spans = [slice(stop - count, stop) for count, stop in zip(counts, stops, strict=True)]
-        totals = np.array([rows[span].sum(axis=0, dtype=np.float64) for span in spans])
+        totals = np.array([_total(rows[span], None) for span in spans])
         shifts = class_shifts(rows, totals, counts)
         sizes: np.ndarray = counts
         if weights is not None:
             weights = np.concatenate([weights[members] for _, members in runs])
             sizes = np.add.reduceat(weights, stops - counts)
-            totals = np.array([np.einsum("n,nd->d", weights[s], rows[s], dtype=np.float64) for s in spans])
-        self._counts[classes] += sizes
-        self._sums[classes] += totals
+            totals = np.array([_total(rows[span], weights[span]) for span in spans])
+        self.counts[classes] += sizes
+        self.sums[classes] += totals
         if shifts is not None:
             moved = np.flatnonzero(shifts.any(axis=0))
             rows = rows - np.repeat(shifts, counts, axis=0)
@@ -322,6 +296,13 @@ class PooledMoments(ClassSums):
 
     def _merge_products(self, other: PooledMoments, position: np.ndarray) -> None:
         self._triangle += other._triangle
+
+
+def _total(rows: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return the sum of rows, each times its weight, (d,)."""
+    if weights is None:
+        return rows.sum(axis=0, dtype=np.float64)
+    return np.einsum("n,nd->d", weights, rows, dtype=np.float64)
 
 
 def _moved_by(shifts: np.ndarray, totals: np.ndarray, sizes: np.ndarray, moved: np.ndarray) -> np.ndarray:

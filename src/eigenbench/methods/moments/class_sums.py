@@ -1,4 +1,4 @@
-"""Labels, counts and sums of classes, merging, and rows that wait for others of their class."""
+"""Labels, counts and sums of classes, and merging: the base of all moments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 
 from eigenbench.methods.linalg.map_reduce import accumulate
@@ -22,69 +21,12 @@ from eigenbench.methods.linalg.row_blocks import (
     rows_that_count,
 )
 
-#: Rows of a class that are enough for one product: adding it to the sum then costs little beside it.
-ENOUGH_ROWS = 256
-
-#: Bytes of rows that wait for others of their class, unless a share of what they are added to is more.
-WAITING_BYTES = 512 * 2**20
-WAITING_SHARE = 0.25
-
 
 def class_runs(codes: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     """Yield every class that occurs, ascending, and the positions of its rows in order."""
     order = np.argsort(codes, kind="stable")
     present, starts = np.unique(codes[order], return_index=True)
     yield from zip(present.tolist(), np.split(order, starts)[1:], strict=True)
-
-
-class WaitingRows:
-    """Rows of classes that had few in their block, until they are taken class by class.
-
-    There is room for as many as are enough for every class, within ``WAITING_BYTES`` or ``WAITING_SHARE`` of
-    the ``sum_bytes`` to which they will be added. ``like`` is a block of their type and width.
-    """
-
-    def __init__(self, like: Any, *, weighted: bool, n_classes: int, sum_bytes: int) -> None:
-        room = max(WAITING_BYTES, int(WAITING_SHARE * sum_bytes))
-        fitting = room // max(1, like.shape[1] * like.dtype.itemsize)
-        capacity = max(1, min(fitting, ENOUGH_ROWS * n_classes))
-        self._rows = np.empty((capacity, like.shape[1]), dtype=like.dtype)
-        self._codes = np.empty(capacity, dtype=np.int64)
-        self._weights = np.empty(capacity) if weighted else None
-        self._n_classes = n_classes
-        self._count = 0
-
-    @property
-    def room(self) -> int:
-        """Number of rows that can be added."""
-        return len(self._codes) - self._count
-
-    def takes(self, block: Any, *, weighted: bool, n_classes: int) -> bool:
-        """Return whether rows of a block can wait among these, and there is no reason for more room."""
-        same_kind = block.dtype == self._rows.dtype and weighted == (self._weights is not None)
-        return same_kind and n_classes <= 2 * self._n_classes
-
-    def put(self, block: Any, members: np.ndarray, codes: np.ndarray, weights: np.ndarray | None) -> None:
-        """Add rows of a block, no more than there is room for, with their classes and weights."""
-        here = slice(self._count, self._count + len(members))
-        if sparse.issparse(block):
-            self._rows[here] = block[members].toarray()
-        else:
-            np.take(block, members, axis=0, out=self._rows[here], mode="clip")
-        self._codes[here] = codes[members]
-        if self._weights is not None and weights is not None:
-            self._weights[here] = weights[members]
-        self._count += len(members)
-
-    def rename(self, new_codes: np.ndarray) -> None:
-        """Give class i the number ``new_codes[i]``."""
-        self._codes[: self._count] = new_codes[self._codes[: self._count]]
-
-    def take(self) -> Iterator[tuple[int, np.ndarray, np.ndarray | None]]:
-        """Yield the number of a class, its rows and their weights; then none wait any more."""
-        count, self._count = self._count, 0
-        for code, members in class_runs(self._codes[:count]):
-            yield code, self._rows[members], None if self._weights is None else self._weights[members]
 
 
 class ClassSums:
@@ -95,25 +37,13 @@ class ClassSums:
 
     def __init__(self) -> None:
         self.classes = np.empty(0, dtype=np.int64)
-        self._counts = np.empty(0, dtype=np.int64)
-        self._sums = np.empty((0, 0))
-
-    @property
-    def counts(self) -> np.ndarray:
-        """Rows of each class, or the sum of their weights, (c,)."""
-        self._settle()
-        return self._counts
-
-    @property
-    def sums(self) -> np.ndarray:
-        """Sum of the rows of each class, (c, d)."""
-        self._settle()
-        return self._sums
+        self.counts = np.empty(0, dtype=np.int64)
+        self.sums = np.empty((0, 0))
 
     @property
     def n_features(self) -> int:
         """Number of columns d; 0 before the first rows."""
-        return self._sums.shape[1]
+        return self.sums.shape[1]
 
     @abstractmethod
     def _add_block(self, block: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
@@ -126,9 +56,6 @@ class ClassSums:
     @abstractmethod
     def _merge_products(self, other: Any, position: np.ndarray) -> None:
         """Add what another sum has beside counts and sums; its classes stand at these positions here."""
-
-    def _settle(self) -> None:
-        """Add what has been put off."""
 
     def update(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add rows; may be called any number of times, also with classes not seen before.
@@ -164,7 +91,7 @@ class ClassSums:
         labels, codes = np.unique(y, return_inverse=True)
         self._admit(labels, X.shape[1])
         if weights is not None:
-            self._counts = self._counts.astype(np.float64)
+            self.counts = self.counts.astype(np.float64)
         position = np.searchsorted(self.classes, labels)
         for rows in row_slices(X.shape[0], X.shape[1] * max(4, X.dtype.itemsize), self._block_bytes):
             self._add_block(X[rows], position[codes[rows]], None if weights is None else weights[rows])
@@ -189,11 +116,11 @@ class ClassSums:
         if self.classes.size == classes.size:
             return
         old = np.searchsorted(classes, self.classes)
-        counts, sums = np.zeros(classes.size, dtype=self._counts.dtype), np.zeros((classes.size, width))
+        counts, sums = np.zeros(classes.size, dtype=self.counts.dtype), np.zeros((classes.size, width))
         if old.size:
-            counts[old], sums[old] = self._counts, self._sums
+            counts[old], sums[old] = self.counts, self.sums
         self._make_room(old, classes.size, width)
-        self.classes, self._counts, self._sums = classes, counts, sums
+        self.classes, self.counts, self.sums = classes, counts, sums
 
     def __add__(self, other: Any) -> Self:
         """Return the sums over the union of two disjoint sets of rows.
@@ -217,12 +144,11 @@ class ClassSums:
         if not other.classes.size:
             return
         self._check_width(other.n_features)
-        other._settle()
         self._admit(other.classes, other.n_features)
         position = np.searchsorted(self.classes, other.classes)
-        self._counts = self._counts.astype(np.result_type(self._counts, other._counts), copy=False)
-        self._counts[position] += other._counts
-        self._sums[position] += other._sums
+        self.counts = self.counts.astype(np.result_type(self.counts, other.counts), copy=False)
+        self.counts[position] += other.counts
+        self.sums[position] += other.sums
         self._merge_products(other, position)
 
     @classmethod
@@ -272,9 +198,7 @@ class ClassSums:
         rows = [y]
         if sample_weight is not None:
             rows.append(checked_weights(sample_weight, X))
-        total = accumulate(FeatureBlocks(X, feature_map), cls, *rows, label="moments")
-        total._settle()
-        return total
+        return accumulate(FeatureBlocks(X, feature_map), cls, *rows, label="moments")
 
     @classmethod
     def of_partitions(cls, source: Any, feature_map: Any = None, *, target: Any = None) -> Self:
@@ -310,10 +234,7 @@ class ClassSums:
         >>> ClassMoments.of_partitions(blocks).sums.tolist()
         [[6.0, 6.0, 6.0], [6.0, 6.0, 6.0]]
         """
-        partitions = Partitions.of(source, target=target).mapped(feature_map)
-        total = partitions.sum(cls, label="moments")
-        total._settle()
-        return total
+        return Partitions.of(source, target=target).mapped(feature_map).sum(cls, label="moments")
 
 
 def label_array(y: Any) -> np.ndarray:

@@ -22,17 +22,14 @@ def packed_size(order: int) -> int:
     return order * (order + 1) // 2
 
 
-def packed_product(rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def packed_product(rows: np.ndarray) -> np.ndarray:
     """Return the triangle of ``rows.T @ rows``: n·d² flops at the rate of matrix products.
 
-    ``out`` is an earlier result for the same d and type, which is overwritten. Sums and multiples of
-    triangles are the triangles of sums and multiples.
+    Sums and multiples of triangles are the triangles of sums and multiples.
     """
     n, d = rows.shape
     sfrk = lapack.ssfrk if rows.dtype == np.float32 else lapack.dsfrk
-    if out is None:
-        out = np.empty(packed_size(d), dtype=rows.dtype)
-    return sfrk(d, n, 1.0, rows.T, 0.0, out, overwrite_c=1)
+    return sfrk(d, n, 1.0, rows.T, 0.0, np.empty(packed_size(d), dtype=rows.dtype), overwrite_c=1)
 
 
 def packed(matrix: np.ndarray) -> np.ndarray:
@@ -116,16 +113,8 @@ class SecondMoments:
     """Base of what knows the second moment of every class at hand by its position among ``classes``."""
 
     classes: np.ndarray
-
-    @property
-    @abstractmethod
-    def counts(self) -> np.ndarray:
-        """Rows of each class, or the sum of their weights, (c,)."""
-
-    @property
-    @abstractmethod
-    def sums(self) -> np.ndarray:
-        """Sum of the rows of each class, (c, d)."""
+    counts: np.ndarray
+    sums: np.ndarray
 
     @abstractmethod
     def second_moment(self, i: int) -> np.ndarray:
@@ -165,8 +154,8 @@ class ClassRows(SecondMoments):
         self._rows = X
         self._members = [rows for _, rows in class_runs(codes)]
         self._scales = [np.sqrt(weights[rows])[:, None] for rows in self._members]
-        self._counts = np.array([weights[rows].sum() for rows in self._members])
-        self._sums = np.array(
+        self.counts = np.array([weights[rows].sum() for rows in self._members])
+        self.sums = np.array(
             [np.einsum("nd,no->d", self.root(i), scale) for i, scale in enumerate(self._scales)]
         )
 
@@ -176,20 +165,10 @@ class ClassRows(SecondMoments):
         largest = np.unique(y, return_counts=True)[1].max()
         return classes_each * largest <= ROWS_PER_FEATURE * n_features
 
-    @property
-    def counts(self) -> np.ndarray:
-        """Rows of each class, or the sum of their weights, (c,)."""
-        return self._counts
-
-    @property
-    def sums(self) -> np.ndarray:
-        """Sum of the rows of each class, (c, d), each times its weight."""
-        return self._sums
-
     def root(self, i: int, *, centred: bool = False) -> np.ndarray:
         """Return R, (n_i, d): RᵀR is Σ x xᵀ over rows of the i-th class, less their mean if ``centred``."""
         root = dense_block(self._rows[self._members[i]], np.float64) * self._scales[i]
-        return root - self._scales[i] * (self._sums[i] / self._counts[i]) if centred else root
+        return root - self._scales[i] * (self.sums[i] / self.counts[i]) if centred else root
 
     def second_moment(self, i: int) -> np.ndarray:
         """Return Σ x xᵀ over the rows of the i-th class, (d, d)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -21,16 +21,6 @@ logger = logging.getLogger(__name__)
 HELD_MEGABYTES = 4096.0
 
 
-class RowSource(Protocol):
-    """Labelled rows that can be read any number of times."""
-
-    def pooled(self) -> PooledMoments:
-        """Return the sums over all rows."""
-
-    def moments_of(self, classes: np.ndarray, dtype: Any) -> ClassMoments:
-        """Return the moments of the rows that have one of these labels, in ascending order."""
-
-
 class StreamedMoments:
     r"""Class moments whose second moments are made when needed, of as many classes as memory may hold.
 
@@ -42,13 +32,10 @@ class StreamedMoments:
 
     Parameters
     ----------
-    source : RowSource
-        The rows; ``StreamedMoments.of`` takes arrays.
+    source : RereadRows or RereadPartitions
+        The rows; ``of`` takes arrays, and ``of_partitions`` partitions.
     megabytes : float, default=4096
         Second moments held at a time, in MB (2²⁰ bytes); at least those of one problem are.
-    dtype : {float64, float32}, default=float64
-        Type in which they are held; float32 rounds as :class:`~eigenbench.ClassMoments` says, and holds
-        twice as many.
 
     Attributes
     ----------
@@ -70,14 +57,11 @@ class StreamedMoments:
     (1797, 180)
     """
 
-    def __init__(
-        self, source: RowSource, *, megabytes: float = HELD_MEGABYTES, dtype: Any = np.float64
-    ) -> None:
-        self._source, self._dtype = source, np.dtype(dtype)
-        self._pooled = source.pooled()
+    def __init__(self, source: RereadRows | RereadPartitions, *, megabytes: float = HELD_MEGABYTES) -> None:
+        self._source, self._pooled = source, source.pooled()
         self.classes, self.counts, self.sums = self._pooled.classes, self._pooled.counts, self._pooled.sums
         self.n_features = self._pooled.n_features
-        self._capacity = held_classes(self.n_features, megabytes, self._dtype)
+        self._capacity = held_classes(self.n_features, megabytes)
 
     @classmethod
     def of(cls, X: Any, y: Any, *, sample_weight: Any = None, **options: Any) -> StreamedMoments:
@@ -92,9 +76,9 @@ class StreamedMoments:
         sample_weight : array-like of shape (n,), optional
             Weights ≥ 0.
         **options
-            ``megabytes`` and ``dtype``.
+            ``megabytes``.
         """
-        return cls(SortedRows(X, y, sample_weight), **options)
+        return cls(RereadRows(X, y, sample_weight), **options)
 
     @classmethod
     def of_partitions(cls, source: Any, *, target: Any = None, **options: Any) -> StreamedMoments:
@@ -105,7 +89,7 @@ class StreamedMoments:
         source, target
             As for :meth:`eigenbench.ClassMoments.of_partitions`.
         **options
-            ``megabytes``, also of every Dask worker, and ``dtype``.
+            ``megabytes``, also of every Dask worker.
         """
         return cls(RereadPartitions(Partitions.of(source, target=target)), **options)
 
@@ -132,7 +116,7 @@ class StreamedMoments:
             logger.info("moments of %d classes held; problem %d/%d", len(wanted), done, len(needs))
 
     def _read(self, classes: np.ndarray) -> list[np.ndarray]:
-        found = self._source.moments_of(classes, self._dtype)
+        found = self._source.moments_of(classes)
         gone = np.setdiff1d(classes, found.classes)
         if gone.size:
             raise ValueError(
@@ -146,18 +130,8 @@ class HeldMoments(SecondMoments):
     """Class moments with the second moments of some classes."""
 
     def __init__(self, every: StreamedMoments, triangles: dict[int, np.ndarray]) -> None:
-        self.classes, self.n_features = every.classes, every.n_features
-        self._every, self._triangles = every, triangles
-
-    @property
-    def counts(self) -> np.ndarray:
-        """Rows of each class, or the sum of their weights, (c,)."""
-        return self._every.counts
-
-    @property
-    def sums(self) -> np.ndarray:
-        """Sum of the rows of each class, (c, d)."""
-        return self._every.sums
+        self.classes, self.counts, self.sums = every.classes, every.counts, every.sums
+        self._triangles = triangles
 
     def second_moment(self, i: int) -> np.ndarray:
         """Return Σ x xᵀ over the rows of the i-th class, (d, d)."""
@@ -165,7 +139,7 @@ class HeldMoments(SecondMoments):
 
 
 class RereadPartitions:
-    """Rows in partitions; see `RowSource`."""
+    """Rows in partitions, which are read anew for each sum."""
 
     def __init__(self, partitions: Partitions) -> None:
         self._partitions = partitions
@@ -174,12 +148,10 @@ class RereadPartitions:
         """Return the sums over all rows."""
         return PooledMoments.of_partitions(self._partitions)
 
-    def moments_of(self, classes: np.ndarray, dtype: Any) -> ClassMoments:
-        """Return the moments of the rows that have one of these labels."""
-        start = partial(ClassMoments, dtype=dtype)
-        return self._partitions.sum(
-            start, partial(_rows_of, classes), label=f"moments of {len(classes)} classes"
-        )
+    def moments_of(self, classes: np.ndarray) -> ClassMoments:
+        """Return the moments of the rows that have one of these labels, in ascending order."""
+        label = f"moments of {len(classes)} classes"
+        return self._partitions.sum(ClassMoments, partial(_rows_of, classes), label=label)
 
 
 def _rows_of(classes: np.ndarray, X: Any, y: Any, place: tuple[int, int]) -> Iterator[tuple[Any, Any]]:
@@ -190,28 +162,21 @@ def _rows_of(classes: np.ndarray, X: Any, y: Any, place: tuple[int, int]) -> Ite
         yield X[members], labels[members]
 
 
-class SortedRows:
-    """Rows of an array, found by their class; see `RowSource`."""
+class RereadRows:
+    """Rows of an array, which are read anew for each sum."""
 
     def __init__(self, X: Any, y: Any, sample_weight: Any = None) -> None:
         self._X, self._y = X, label_array(y)
         self._weights = None if sample_weight is None else np.asarray(sample_weight)
-        self._order = np.argsort(self._y, kind="stable")
-        if self._weights is not None:
-            self._order = self._order[self._weights[self._order] > 0]
-        self._sorted = self._y[self._order]
 
     def pooled(self) -> PooledMoments:
         """Return the sums over all rows."""
         return PooledMoments.of(self._X, self._y, sample_weight=self._weights)
 
-    def moments_of(self, classes: np.ndarray, dtype: Any) -> ClassMoments:
-        """Return the moments of the rows that have one of these labels."""
-        moments = ClassMoments(dtype=dtype)
-        bytes_per_row = self._X.shape[1] * max(4, self._X.dtype.itemsize)
-        sides = (np.searchsorted(self._sorted, classes, side=side) for side in ("left", "right"))
-        rows = np.concatenate([self._order[start:stop] for start, stop in zip(*sides, strict=True)])
-        for here in row_slices(len(rows), bytes_per_row):
+    def moments_of(self, classes: np.ndarray) -> ClassMoments:
+        """Return the moments of the rows that have one of these labels, in ascending order."""
+        moments, rows = ClassMoments(), np.flatnonzero(np.isin(self._y, classes))
+        for here in row_slices(len(rows), self._X.shape[1] * max(4, self._X.dtype.itemsize)):
             some = rows[here]
             weights = None if self._weights is None else self._weights[some]
             moments.update(self._X[some], self._y[some], weights)
@@ -225,9 +190,9 @@ def moments_within_memory(X: Any, y: Any, sample_weight: Any = None) -> ClassMom
     return StreamedMoments.of(X, y, sample_weight=sample_weight, megabytes=HELD_MEGABYTES)
 
 
-def held_classes(n_features: int, megabytes: float, dtype: Any = np.float64) -> int:
+def held_classes(n_features: int, megabytes: float) -> int:
     """Return how many classes have second moments that fit into so many MB, at least one."""
-    return max(1, int(megabytes * 2**20 / (packed_size(n_features) * np.dtype(dtype).itemsize)))
+    return max(1, int(megabytes * 2**20 / (8 * packed_size(n_features))))
 
 
 def class_groups(needs: np.ndarray, capacity: int) -> Iterator[np.ndarray]:
