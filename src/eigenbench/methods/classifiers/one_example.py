@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from eigenbench.methods.linalg.row_blocks import row_slices, validated
+from eigenbench.methods.classifiers.score_classifier import ScoreClassifier
+from eigenbench.methods.linalg.row_blocks import FLOAT_TYPES, row_slices, validated
 from eigenbench.methods.parameter_constraints import StrOptions
 
 _METRICS = set(PAIRWISE_DISTANCE_FUNCTIONS) - {"precomputed", "nan_euclidean"}
 
 
-class OneExampleNearestNeighbour(ClassifierMixin, BaseEstimator):
+class OneExampleNearestNeighbour(ScoreClassifier):
     r"""Nearest neighbour that knows one example per class, in expectation over the choice of examples.
 
     One example of each class is drawn uniformly from the fitted rows, and a query gets the class of the
@@ -58,6 +59,8 @@ class OneExampleNearestNeighbour(ClassifierMixin, BaseEstimator):
     0.234
     """
 
+    _row_checks: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": FLOAT_TYPES}
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"metric": [StrOptions(_METRICS), callable]}
 
     def __init__(self, metric: Any = "euclidean") -> None:
@@ -84,7 +87,7 @@ class OneExampleNearestNeighbour(ClassifierMixin, BaseEstimator):
             If there is one class only.
         """
         self._validate_params()
-        X, y = validated(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X, y = validated(self, X, y, **self._row_checks)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -96,32 +99,14 @@ class OneExampleNearestNeighbour(ClassifierMixin, BaseEstimator):
         self._codes = codes[order]
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of every class over all choices of the examples.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_queries, d)
-            Queries, none of them among the fitted rows.
-
-        Returns
-        -------
-        ndarray of shape (n_queries, k), float64
-            Rows add up to 1.
-        """
-        check_is_fitted(self)
-        X = validated(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        probabilities = np.empty((X.shape[0], len(self.classes_)))
+    def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield the probability of every class over all choices of the examples; X are no fitted rows."""
         starts = np.cumsum(self._counts) - self._counts
         for rows in self._blocks(X.shape[0]):
-            wins = self._win_probabilities(X[rows])
-            probabilities[rows] = np.add.reduceat(wins, starts, axis=1) / self._counts
-        return probabilities
+            yield rows, np.add.reduceat(self._win_probabilities(X[rows]), starts, axis=1) / self._counts
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable class of every row of X, shape (n_queries,)."""
-        most_probable = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[most_probable]
+    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
+        return scores
 
     def expected_error(self, X: Any, y: Any) -> float:
         """Return the expected error rate on queries, over all choices of the examples.
@@ -176,11 +161,6 @@ class OneExampleNearestNeighbour(ClassifierMixin, BaseEstimator):
             # Where no other class can win, 1 - right is rounding.
             errors += np.where(can_fail, (1 - right) * others / (others + 1), 0).sum()
         return float(errors / (n - k))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _blocks(self, n_queries: int) -> list[slice]:
         n_nodes = (len(self.classes_) + 1) // 2

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from eigenbench.methods.embeddings.row_transformer import LinearEmbedding
+from eigenbench.methods.embeddings.row_transformer import LinearEmbedding, UnsupervisedFit
 from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER
 
 
-class RandomDirections(LinearEmbedding):
+class RandomDirections(LinearEmbedding, UnsupervisedFit):
     """Project on directions drawn uniformly from the unit sphere.
 
     The reference row "Random" of Table 2 in [1]_: the same number of directions as GEM has detectors, the
@@ -59,27 +59,10 @@ class RandomDirections(LinearEmbedding):
         self.n_components = n_components
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> RandomDirections:
-        """Draw the directions.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            Data of the width to project.
-        y : ignored
-            Present for the scikit-learn interface.
-
-        Returns
-        -------
-        RandomDirections
-            The estimator itself.
-        """
-        self._validate_params()
-        X = self._training_rows(X)
+    def _learn(self, X: Any) -> None:
         rng = check_random_state(self.random_state)
         directions = rng.standard_normal((self.n_components, X.shape[1]))
         self.components_ = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-        return self
 
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
         return self.components_.T, None

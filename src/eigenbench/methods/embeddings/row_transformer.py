@@ -24,6 +24,9 @@ class RowTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     #: Types of rows that are used as they are; others become the first of them.
     _row_types: ClassVar[list[Any]] = FLOAT_TYPES
 
+    #: Whether ``fit`` needs a target of each row.
+    _supervised: ClassVar[bool] = False
+
     def _training_rows(self, X: Any, y: Any = "no_validation", **checks: Any) -> Any:
         """Check training rows, and targets if they are given; further checks as for ``validate_data``."""
         return validated(self, X, y, accept_sparse="csr", dtype=self._row_types, **checks)
@@ -35,7 +38,7 @@ class RowTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _needs_targets(self) -> bool:
         """Return whether ``fit`` needs a target of each row."""
-        return False
+        return self._supervised
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -43,6 +46,38 @@ class RowTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         tags.target_tags.required = self._needs_targets()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+class UnsupervisedFit(RowTransformer):
+    """Base of transformers that are fitted to rows without targets."""
+
+    @abstractmethod
+    def _learn(self, X: Any) -> None:
+        """Set the fitted attributes from valid rows."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Fit the map to rows of the width and type to transform.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, d)
+            The rows; what is used of them beside width and type, if anything, the class says.
+        y : ignored
+            Present for the scikit-learn interface.
+
+        Returns
+        -------
+        object
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of its range or does not suit the rows.
+        """
+        self._validate_params()
+        self._learn(self._training_rows(X))
+        return self
 
 
 class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, RowTransformer):
@@ -82,13 +117,11 @@ class LabelledFit(LinearEmbedding):
     """Base of linear embeddings that are found from rows, their labels and weights."""
 
     _row_types: ClassVar[list[Any]] = ROW_TYPES
+    _supervised: ClassVar[bool] = True
 
     @abstractmethod
     def _fit_rows(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         """Set the fitted attributes from valid rows, labels and weights."""
-
-    def _needs_targets(self) -> bool:
-        return True
 
     def _groups(self, y: Any, sample_weight: Any) -> Any:
         """Return what rows are grouped by."""

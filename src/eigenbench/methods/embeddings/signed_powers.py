@@ -8,14 +8,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from eigenbench.methods.embeddings.row_transformer import RowTransformer
+from eigenbench.methods.embeddings.row_transformer import UnsupervisedFit
 from eigenbench.methods.parameter_constraints import NOT_NEGATIVE
 
 #: Rows expanded at a time: input and output of one step stay in the processor's cache.
 _CHUNK_BYTES = 2**20
 
 
-class SignedPowers(RowTransformer):
+class SignedPowers(UnsupervisedFit):
     r"""Expand every input z into :math:`\max(0, \delta z)^p` for both signs :math:`\delta` and all powers p.
 
     With the default powers this is the nonlinearity of GEM: a cubic in :math:`|z|^{1/2}` with one piece
@@ -66,32 +66,10 @@ class SignedPowers(RowTransformer):
         self.powers = powers
         self.offset = offset
 
-    def fit(self, X: Any, y: Any = None) -> SignedPowers:
-        """Check the input and the parameters; nothing is learnt.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, m)
-            Any data of the width to expand.
-        y : ignored
-            Present for the scikit-learn interface.
-
-        Returns
-        -------
-        SignedPowers
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If ``powers`` is empty or holds a value that is not positive and finite.
-        """
-        self._validate_params()
+    def _learn(self, X: Any) -> None:
         powers = np.asarray(self.powers, dtype=float)
         if powers.ndim != 1 or powers.size == 0 or not np.all((powers > 0) & np.isfinite(powers)):
             raise ValueError(f"powers must be a non-empty list of positive numbers, got {self.powers!r}.")
-        self._training_rows(X)
-        return self
 
     def transform(self, X: Any) -> Any:
         """Expand the rows of X.

@@ -21,6 +21,8 @@ class _CrossDecomposition(LinearEmbedding):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_components": [POSITIVE_INTEGER, None]}
 
+    _supervised: ClassVar[bool] = True
+
     #: scikit-learn's estimator.
     _estimator: ClassVar[type]
 
@@ -55,9 +57,6 @@ class _CrossDecomposition(LinearEmbedding):
 
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
         return self.components_.T, -(self.components_ @ self.mean_)
-
-    def _needs_targets(self) -> bool:
-        return True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

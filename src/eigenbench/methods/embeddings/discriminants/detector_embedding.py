@@ -39,6 +39,7 @@ class DetectorEmbedding(LinearEmbedding):
     _usual_top: ClassVar[int] = 12
 
     _row_types: ClassVar[list[Any]] = ROW_TYPES
+    _supervised: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "gamma": [NOT_NEGATIVE],
@@ -105,9 +106,6 @@ class DetectorEmbedding(LinearEmbedding):
 
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
         return self.detectors_, None
-
-    def _needs_targets(self) -> bool:
-        return True
 
 
 class LabelDetectors(DetectorEmbedding, LabelledFit):

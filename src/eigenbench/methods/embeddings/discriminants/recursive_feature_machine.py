@@ -80,6 +80,8 @@ class RecursiveFeatureMachine(LinearEmbedding):
     (178, 5)
     """
 
+    _supervised: ClassVar[bool] = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [POSITIVE_INTEGER, None],
         "n_rounds": [POSITIVE_INTEGER],
@@ -193,6 +195,3 @@ class RecursiveFeatureMachine(LinearEmbedding):
 
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
         return self.components_.T, None
-
-    def _needs_targets(self) -> bool:
-        return True

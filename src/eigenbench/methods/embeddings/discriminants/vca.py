@@ -56,14 +56,12 @@ class VCA(MomentEmbedding):
     """
 
     _pooled_suffice: ClassVar[bool] = True
+    _supervised: ClassVar[bool] = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_components": [POSITIVE_INTEGER]}
 
     def __init__(self, n_components: int = 2) -> None:
         self.n_components = n_components
-
-    def _needs_targets(self) -> bool:
-        return False
 
     def _directions(self, moments: AnyMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         k = min(self.n_components, moments.n_features)

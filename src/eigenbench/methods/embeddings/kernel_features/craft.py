@@ -23,18 +23,12 @@ class CRAFT(PolynomialKernelMap):
 
     Parameters
     ----------
-    degree : int, default=7
-        The power p ≥ 1.
-    a : float, default=4.0
-        The scale a ≥ 2 of the kernel.
-    n_components : int, default=512
-        Number of features D.
+    degree, a, n_components, rows
+        As for :class:`~eigenbench.RandomMaclaurin`.
     base : {"maclaurin", "tensor_sketch"}, default="maclaurin"
         The wide map.
     up_components : int or None, default=None
         Width E ≥ D of the wide map; None takes the next power of two of 4D.
-    rows : {"normalize", "check"}, default="normalize"
-        Scale rows to unit length, or refuse rows that are not.
     random_state : int, RandomState instance or None, default=None
         Seed of both steps.
 
@@ -81,13 +75,9 @@ class CRAFT(PolynomialKernelMap):
         rows: str = "normalize",
         random_state: Any = None,
     ) -> None:
-        self.degree = degree
-        self.a = a
-        self.n_components = n_components
+        super().__init__(degree, a, n_components, rows=rows, random_state=random_state)
         self.base = base
         self.up_components = up_components
-        self.rows = rows
-        self.random_state = random_state
 
     def _draw(self, X: Any, rng: np.random.RandomState) -> None:
         width = self.up_components or next_power_of_two(4 * self.n_components)

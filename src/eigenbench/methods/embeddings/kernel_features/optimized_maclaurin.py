@@ -28,15 +28,11 @@ class OptimizedMaclaurin(MaclaurinMap):
 
     Parameters
     ----------
-    degree : int, default=7
-        The power p ≥ 1.
-    a : float, default=4.0
-        The scale a ≥ 2 of the kernel.
+    degree, a, rows
+        As for :class:`RandomMaclaurin`.
     n_components : int, default=512
         Number of features D. With p or fewer the D powers of largest :math:`a_n` have one each, and the
         estimate is biased by the others.
-    rows : {"normalize", "check"}, default="normalize"
-        Scale rows to unit length, or refuse rows that are not.
     random_state : int, RandomState instance or None, default=None
         Seed of the signs and of the sampled rows.
 
@@ -73,21 +69,6 @@ class OptimizedMaclaurin(MaclaurinMap):
     >>> OptimizedMaclaurin(3, n_components=100, random_state=0).fit(X).n_features_of_power_
     array([ 1, 64, 33,  2])
     """
-
-    def __init__(
-        self,
-        degree: int = 7,
-        a: float = 4.0,
-        n_components: int = 512,
-        *,
-        rows: str = "normalize",
-        random_state: Any = None,
-    ) -> None:
-        self.degree = degree
-        self.a = a
-        self.n_components = n_components
-        self.rows = rows
-        self.random_state = random_state
 
     def _draw(self, X: Any, rng: np.random.RandomState) -> None:
         coefficients = maclaurin_coefficients(self.degree, self.a)

@@ -145,13 +145,9 @@ class RandomMaclaurin(MaclaurinMap):
         rows: str = "normalize",
         random_state: Any = None,
     ) -> None:
-        self.degree = degree
-        self.a = a
-        self.n_components = n_components
+        super().__init__(degree, a, n_components, rows=rows, random_state=random_state)
         self.h01 = h01
         self.complex = complex
-        self.rows = rows
-        self.random_state = random_state
 
     def _draw(self, X: Any, rng: np.random.RandomState) -> None:
         width = X.shape[1]

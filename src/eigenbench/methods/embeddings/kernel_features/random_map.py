@@ -14,7 +14,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from eigenbench.methods.embeddings.row_transformer import RowTransformer
+from eigenbench.methods.embeddings.row_transformer import UnsupervisedFit
 from eigenbench.methods.linalg.row_blocks import row_slices
 from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER, Interval, StrOptions
 
@@ -22,7 +22,7 @@ from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER, Interval,
 BLOCK_BYTES = 4 * 2**20
 
 
-class RandomMap(ClassNamePrefixFeaturesOutMixin, RowTransformer):
+class RandomMap(ClassNamePrefixFeaturesOutMixin, UnsupervisedFit):
     """Base of the random feature maps, which map each row alone.
 
     A subclass draws its random numbers in ``_draw`` and maps one block of rows in ``_map_block``.
@@ -39,32 +39,10 @@ class RandomMap(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         "random_state": ["random_state"],
     }
 
-    def fit(self, X: Any, y: Any = None) -> Any:
-        """Draw the random map.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, d)
-            Rows of the width and type to map; what else is used of them, if anything, the class says.
-        y : ignored
-            Present for the scikit-learn interface.
-
-        Returns
-        -------
-        object
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of its range or does not suit the rows.
-        """
-        self._validate_params()
-        X = self._training_rows(X)
+    def _learn(self, X: Any) -> None:
         self._check_rows(X)
         self._draw(X, check_random_state(self.random_state))
         self._n_features_out = self.n_components
-        return self
 
     def transform(self, X: Any) -> np.ndarray:
         """Map rows to features.
@@ -200,6 +178,21 @@ class PolynomialKernelMap(UnitRowMap):
         "degree": [POSITIVE_INTEGER],
         "a": [Interval(Real, 2, None, closed="left")],
     }
+
+    def __init__(
+        self,
+        degree: Any = 7,
+        a: float = 4.0,
+        n_components: int = 512,
+        *,
+        rows: str = "normalize",
+        random_state: Any = None,
+    ) -> None:
+        self.degree = degree
+        self.a = a
+        self.n_components = n_components
+        self.rows = rows
+        self.random_state = random_state
 
 
 #: Signs of unit size, and of mean square zero where they are complex.

@@ -149,17 +149,13 @@ class SphericalRandomFeatures(KnownProductMoments, PolynomialKernelMap):
         rows: str = "normalize",
         random_state: Any = None,
     ) -> None:
-        self.degree = degree
-        self.a = a
-        self.n_components = n_components
+        super().__init__(degree, a, n_components, rows=rows, random_state=random_state)
         self.n_gaussians = n_gaussians
         self.kernel = kernel
         self.n_starts = n_starts
         self.distances = distances
         self.directions = directions
         self.phases = phases
-        self.rows = rows
-        self.random_state = random_state
 
     def _draw(self, X: Any, rng: np.random.RandomState) -> None:
         self.kernel_grid_ = np.linspace(0, 2, _GRID_POINTS)

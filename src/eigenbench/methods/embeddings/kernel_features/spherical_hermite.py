@@ -123,12 +123,8 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
         rows: str = "normalize",
         random_state: Any = None,
     ) -> None:
-        self.degree = degree
-        self.a = a
-        self.n_components = n_components
+        super().__init__(degree, a, n_components, rows=rows, random_state=random_state)
         self.expand_about = expand_about
-        self.rows = rows
-        self.random_state = random_state
 
     def _draw(self, X: Any, rng: np.random.RandomState) -> None:
         width = X.shape[1]

@@ -30,17 +30,13 @@ class TensorSketch(KnownProductMoments, PolynomialKernelMap):
 
     Parameters
     ----------
-    degree : int, default=7
-        The power p ≥ 1.
-    a : float, default=4.0
-        The scale a ≥ 2 of the kernel.
+    degree, a, rows
+        As for :class:`~eigenbench.RandomMaclaurin`.
     n_components : int, default=512
         Number of features D, any number; products of small primes make the Fourier transform fast.
     complex : bool, default=False
         Draw signs from 1, −1, i and −i, and take the real and imaginary parts of ⌊D/2⌋ complex features [2]_;
         of an odd D the last feature is zero. The error falls for small p.
-    rows : {"normalize", "check"}, default="normalize"
-        Scale rows to unit length, or refuse rows that are not.
     random_state : int, RandomState instance or None, default=None
         Seed of the hash functions.
 
@@ -91,12 +87,8 @@ class TensorSketch(KnownProductMoments, PolynomialKernelMap):
         rows: str = "normalize",
         random_state: Any = None,
     ) -> None:
-        self.degree = degree
-        self.a = a
-        self.n_components = n_components
+        super().__init__(degree, a, n_components, rows=rows, random_state=random_state)
         self.complex = complex
-        self.rows = rows
-        self.random_state = random_state
 
     def _draw(self, X: Any, rng: np.random.RandomState) -> None:
         shape = (self.degree, X.shape[1] + 1)

@@ -124,6 +124,7 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
     embedding_: np.ndarray
 
     _row_types: ClassVar[list[Any]] = ROW_TYPES
+    _supervised: ClassVar[bool] = True
 
     # Moments hold one label of each row, and targets here may be several.
     _moments_suffice: ClassVar[bool] = False
@@ -270,9 +271,6 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
 
     def _linear_map(self) -> tuple[np.ndarray, np.ndarray | None]:
         return self.coef_.T, self.intercept_
-
-    def _needs_targets(self) -> bool:
-        return True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
