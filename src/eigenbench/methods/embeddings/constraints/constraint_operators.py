@@ -133,22 +133,16 @@ class ConstraintOperators:
 
     @classmethod
     def from_pairs(
-        cls, X: Any, incidence: sparse.csr_array | None, positive: np.ndarray, *, balanced: bool = True
+        cls, X: Any, incidence: sparse.csr_array, positive: np.ndarray, *, balanced: bool = True
     ) -> ConstraintOperators:
-        """Take listed pairs of rows X (m, k), or of differences x − x' where ``incidence`` is None.
+        """Take listed pairs of rows X (m, k), through the Laplacian of their graph: O(n·k + m·k²) flops.
 
         Row i of ``incidence`` (n, m) holds +1 and −1 at the two rows of pair i; ``positive`` (n,) marks equal
-        labels. n·k² flops for differences. Rows go through the Laplacian of the graph of pairs, O(n·k + m·k²)
-        flops, however many pairs share a row.
+        labels.
         """
         weights = _weights(int((~positive).sum()), int(positive.sum()), balanced)
         operators = []
         for chosen, weight in zip((~positive, positive), weights, strict=True):
-            if incidence is None:
-                gram = np.zeros((X.shape[1],) * 2, order="F")
-                _add_gram(gram, X[chosen] * np.sqrt(weight))
-                operators.append(mirrored(gram))
-                continue
             edges = incidence[chosen]
             product = X.T @ ((weight * (edges.T @ edges)) @ X)
             product = product.toarray() if sparse.issparse(product) else product

@@ -140,35 +140,6 @@ class HyperbolicPCA(HyperbolicSubspace):
     # The kernel form, the choice of η₋₁ and the threshold need rows.
     _moments_suffice: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        n_components: int = 20,
-        *,
-        kernel: Any = "linear",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        form: str = "auto",
-        eta_negative: Any = None,
-        threshold: float | None = None,
-        margin: float = 0.01,
-        balanced: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.form = form
-        self.eta_negative = eta_negative
-        self.threshold = threshold
-        self.margin = margin
-        self.balanced = balanced
-        self.random_state = random_state
-
     def fit(self, X: Any, y: Any) -> HyperbolicPCA:
         """Find the subspace from all pairs of labelled rows.
 

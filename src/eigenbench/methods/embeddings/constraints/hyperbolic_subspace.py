@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels, rbf_kernel
 from sklearn.utils.extmath import safe_sparse_dot
@@ -119,6 +119,8 @@ class GramCoordinates:
 class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
     """Base of the estimators of a hyperbolic subspace; the parameters are those of `HyperbolicPCA`."""
 
+    _supervised: ClassVar[bool] = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [POSITIVE_INTEGER],
         "kernel": [StrOptions(_KERNELS), callable],
@@ -139,23 +141,39 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         "random_state": ["random_state"],
     }
 
-    n_components: int
-    kernel: Any
-    gamma: float | None
-    degree: float
-    coef0: float
-    kernel_params: dict[str, Any] | None
-    form: str
-    eta_negative: Any
-    threshold: float | None
-    margin: float
-    balanced: bool
-    random_state: Any
+    def __init__(
+        self,
+        n_components: int = 20,
+        *,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        form: str = "auto",
+        eta_negative: Any = None,
+        threshold: float | None = None,
+        margin: float = 0.01,
+        balanced: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.form = form
+        self.eta_negative = eta_negative
+        self.threshold = threshold
+        self.margin = margin
+        self.balanced = balanced
+        self.random_state = random_state
 
     def fit_pairs(self, X: Any, pairs: Any, r: Any) -> Any:
         r"""Find the subspace from pairs of rows (:math:`\Gamma D \Gamma \alpha = \lambda \Gamma \alpha`).
 
-        The kernel form works on the differences Γ or on the rows, whichever are fewer: their number cubed.
+        The kernel form costs what it does for the rows that are in a pair.
 
         Parameters
         ----------
@@ -185,7 +203,6 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         X, pairs = X[used], flat.reshape(pairs.shape)
         self.n_constraints_ = len(pairs)
         incidence = incidence_matrix(pairs, X.shape[0])
-        on_rows = self._uses_input_space(X.shape[0]) or len(pairs) >= X.shape[0]
         expand: Callable[[np.ndarray], np.ndarray] = np.asarray
         support = None
         if self._uses_input_space(X.shape[0]):
@@ -195,24 +212,16 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
             G = self._kernel(X, X)
             i, j = pairs.T
             self.diameter_ = float(np.sqrt(max(1.0, (G[i, i] + G[j, j] - 2 * G[i, j]).max())))
-            coordinates = GramCoordinates.from_gram(G if on_rows else incidence @ (incidence @ G).T)
-            points, pivots = coordinates.rows, coordinates.pivots
-            support = X[pivots] if on_rows else X
-            lift = sparse.eye_array(len(pivots)) if on_rows else incidence[pivots].T
-
-            def expand(V: np.ndarray) -> np.ndarray:
-                return lift @ coordinates.expansion(V)
+            coordinates = GramCoordinates.from_gram(G)
+            points, expand = coordinates.rows, coordinates.expansion
+            support = X[coordinates.pivots]
 
         def distances(V: np.ndarray) -> PairDistances:
-            Z = np.asarray(safe_sparse_dot(points, V)) / self.diameter_
-            if on_rows:
-                Z = incidence @ Z
+            Z = incidence @ (np.asarray(safe_sparse_dot(points, V)) / self.diameter_)
             squares = np.einsum("nd,nd->n", Z, Z)
             return PairDistances(squares[positive], squares[~positive], balanced=self.balanced)
 
-        operators = ConstraintOperators.from_pairs(
-            points, incidence if on_rows else None, positive, balanced=self.balanced
-        )
+        operators = ConstraintOperators.from_pairs(points, incidence, positive, balanced=self.balanced)
         return self._solve(operators, etas, expand, support, distances)
 
     def _etas(self) -> np.ndarray:
@@ -269,17 +278,15 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         for name in ("components_", "dual_coef_", "support_vectors_", "risk_", "threshold_", "eta_path_"):
             if hasattr(self, name):
                 delattr(self, name)
-        path, best = [], None
+        path, best, near = [], None, []
         free = self._searches()
-        tried = []
         for found in self._subspaces(operators, etas, distances):
             path.append((found.eta, found.threshold, found.risk))
             if best is None or self._alternates() or found.risk < best.risk:
                 best = found
             if free:
-                tried.append(found)
-        if free and best is not None:
-            near = [found for found in tried if found.risk <= RISK_FOR_DIRECTIONS * best.risk]
+                near = [one for one in (*near, found) if one.risk <= RISK_FOR_DIRECTIONS * best.risk]
+        if near:
             best = max(near, key=lambda found: (found.eigenvalues.size, -found.risk))
         if best is None:
             raise ValueError(
@@ -380,6 +387,3 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
             raise ValueError(f"delta must lie strictly between 0 and 1, got {delta}.")
         complexity = 2 * (np.sqrt(self.n_components) + 1) / self.margin + np.sqrt(np.log(1 / delta) / 2)
         return float(self.risk_ + complexity / np.sqrt(self.n_constraints_))
-
-    def _needs_targets(self) -> bool:
-        return True

@@ -57,6 +57,8 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
     True
     """
 
+    _supervised: ClassVar[bool] = False
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **HyperbolicSubspace._parameter_constraints,
         "lag": [POSITIVE_INTEGER],
@@ -81,18 +83,20 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
         balanced: bool = True,
         random_state: Any = None,
     ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.form = form
-        self.eta_negative = eta_negative
-        self.threshold = threshold
-        self.margin = margin
-        self.balanced = balanced
-        self.random_state = random_state
+        super().__init__(
+            n_components,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            form=form,
+            eta_negative=eta_negative,
+            threshold=threshold,
+            margin=margin,
+            balanced=balanced,
+            random_state=random_state,
+        )
         self.lag = lag
         self.gap = gap
 
@@ -125,9 +129,6 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
         r = np.repeat([1, -1], [len(positive), len(negative)])
         self.fit_pairs(X, np.concatenate([positive, negative]), r)
         return self
-
-    def _needs_targets(self) -> bool:
-        return False
 
 
 def _near_pairs(n_rows: int, lag: int) -> np.ndarray:
