@@ -99,11 +99,17 @@ def test_classes_of_one_row_are_trained_on():
     assert np.isnan(model.validation_curve_).all()
 
 
-def test_a_sampled_preconditioner_leads_to_the_same_optimum(digits):
+def sample_of_a_hundred_rows(monkeypatch):
+    monkeypatch.setattr(second_order_logistic, "SAMPLE_ROWS", 100)
+    monkeypatch.setattr(second_order_logistic, "SAMPLE_ROWS_PER_FEATURE", 0)
+
+
+def test_a_sampled_preconditioner_leads_to_the_same_optimum(digits, monkeypatch):
     X, y, _, _ = digits
     options = {"C": 0.1, "early_stopping": False, "max_iter": 500, "tol": 1e-12}
     whole = SecondOrderLogistic(**options).fit(X, y)
-    sampled = SecondOrderLogistic(preconditioner_rows=100, random_state=0, **options).fit(X, y)
+    sample_of_a_hundred_rows(monkeypatch)
+    sampled = SecondOrderLogistic(random_state=0, **options).fit(X, y)
     assert sampled.n_iter_ > whole.n_iter_
     assert_allclose(sampled.coef_, whole.coef_, atol=1e-4)
 
@@ -167,12 +173,13 @@ def test_a_descent_that_ends_early_says_so(digits):
         SecondOrderLogistic(1.0, max_iter=3).fit(X, y)
 
 
-def test_a_sample_preconditions_features_in_the_space_of_few_rows():
+def test_a_sample_preconditions_features_in_the_space_of_few_rows(monkeypatch):
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(100, 4)), rng.integers(0, 2, 100)
+    X, y = rng.normal(size=(200, 4)), rng.integers(0, 2, 200)
     features = RandomFourierFeatures(n_components=300, random_state=0)
-    model = SecondOrderLogistic(preconditioner_rows=50, feature_map=features, random_state=0).fit(X, y)
     whole = SecondOrderLogistic(feature_map=features, random_state=0).fit(X, y)
+    sample_of_a_hundred_rows(monkeypatch)
+    model = SecondOrderLogistic(feature_map=features, random_state=0).fit(X, y)
     assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=0.01)
 
 

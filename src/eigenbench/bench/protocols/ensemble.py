@@ -95,8 +95,9 @@ def measure(trial: Trial) -> Outcome:
 
 def _members_and_prefixes(ensemble: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return probabilities (t, rows, classes) of each member, and of the ensemble of the first t."""
-    floor = ensemble.min_probability
-    members = np.stack([np.maximum(one.predict_proba(X), floor) for one in ensemble.estimators_])
+    from eigenbench.methods.classifiers.geometric_mean_ensemble import MIN_PROBABILITY
+
+    members = np.stack([np.maximum(one.predict_proba(X), MIN_PROBABILITY) for one in ensemble.estimators_])
     members /= members.sum(axis=2, keepdims=True)
     counts = np.arange(1, len(members) + 1)[:, None, None]
     prefixes = np.exp(np.cumsum(np.log(members), axis=0) / counts)

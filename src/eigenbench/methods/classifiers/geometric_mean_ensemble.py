@@ -14,7 +14,11 @@ from sklearn.utils.metadata_routing import MetadataRouter
 
 from eigenbench.methods.classifiers.row_weights import nested_fit_arguments, routing_to
 from eigenbench.methods.classifiers.score_classifier import OneLabelClassifier
-from eigenbench.methods.parameter_constraints import BELOW_ONE, POSITIVE_INTEGER, HasMethods
+from eigenbench.methods.parameter_constraints import POSITIVE_INTEGER, HasMethods
+
+#: Smaller probabilities of a member are raised to this before the logarithm, so that a class which one member
+#: excludes is made unlikely, not impossible.
+MIN_PROBABILITY = 1e-6
 
 
 class GeometricMeanEnsemble(MetaEstimatorMixin, OneLabelClassifier):
@@ -36,9 +40,6 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, OneLabelClassifier):
     variants : list of dict or None, default=None
         Parameters of the members in turn: member t has those of position t modulo their number. The
         members' seeds are drawn afterwards.
-    min_probability : float, default=1e-6
-        Smaller probabilities of a member are raised to this before the logarithm, so that a class which one
-        member excludes is made unlikely, not impossible.
     n_jobs : int or None, default=None
         Members fitted at once, as joblib counts.
     random_state : int, RandomState instance or None, default=None
@@ -82,7 +83,6 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, OneLabelClassifier):
         "estimator": [HasMethods(["fit", "predict_proba"])],
         "n_estimators": [POSITIVE_INTEGER],
         "variants": [list, tuple, None],
-        "min_probability": [BELOW_ONE],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -93,14 +93,12 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, OneLabelClassifier):
         n_estimators: int = 5,
         *,
         variants: Any = None,
-        min_probability: float = 1e-6,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.variants = variants
-        self.min_probability = min_probability
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -129,7 +127,7 @@ class GeometricMeanEnsemble(MetaEstimatorMixin, OneLabelClassifier):
         """Yield the mean of the members' log probabilities."""
         logs = np.zeros((X.shape[0], len(self.classes_)))
         for member in self.estimators_:
-            logs += np.log(np.maximum(member.predict_proba(X), self.min_probability))
+            logs += np.log(np.maximum(member.predict_proba(X), MIN_PROBABILITY))
         yield slice(0, X.shape[0]), logs / len(self.estimators_)
 
     def __sklearn_tags__(self) -> Any:

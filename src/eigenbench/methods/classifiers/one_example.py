@@ -108,26 +108,6 @@ class OneExampleNearestNeighbour(ScoreClassifier):
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         return scores
 
-    def expected_error(self, X: Any, y: Any) -> float:
-        """Return the expected error rate on queries, over all choices of the examples.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_queries, d)
-            Queries, none of them among the fitted rows.
-        y : array-like of shape (n_queries,)
-            Their labels; one that was not seen in ``fit`` is always an error.
-
-        Returns
-        -------
-        float
-        """
-        probabilities = self.predict_proba(X)
-        y = np.asarray(y)
-        position = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        right = probabilities[np.arange(len(y)), position] * (self.classes_[position] == y)
-        return float(1 - right.mean())
-
     def leave_rest_out_error(self) -> float:
         """Return the expected error on the fitted rows that are not chosen, over all choices.
 

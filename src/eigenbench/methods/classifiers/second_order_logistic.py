@@ -81,9 +81,6 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         Share of the rows that is held out; up to 500 rows C is chosen on five folds.
     n_iter_no_change : int, default=10
         Stop after this many iterations without a better held-out loss.
-    preconditioner_rows : int or "auto", default="auto"
-        Rows of the sample, drawn at random, whose second moment is the preconditioner; all rows if there are
-        fewer. "auto" takes two for each feature, but at least 10,000.
     feature_map : transformer or None, default=None
         Maps the rows of X to features; a clone is fitted in ``fit``: on the rows that are not held out where
         C is a number, on all rows with ``C="auto"``. Wrap a map that is fitted already in
@@ -126,7 +123,8 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
 
     Notes
     -----
-    Time: m·D² + D³/3 flops once, with m the rows of the preconditioner, then per iteration 4·n·D·c + 2·D²·c
+    Time: m·D² + D³/3 flops once, with m the rows of the preconditioner (two drawn at random for each feature,
+    but at least 10,000, or all), then per iteration 4·n·D·c + 2·D²·c
     and the feature map over blocks that are not kept; with more features than rows and ``C="auto"`` n stands
     for D, after 2·n²·D + 9·n³ flops. Memory: 4·D² bytes (float32 features), ``cache_size``,
     some row blocks, and 200·D·c bytes. The preconditioner takes in held-out rows too, without labels; this
@@ -158,7 +156,6 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         "C": [Interval(Real, 0, None, closed="right"), StrOptions({"auto"})],
         "max_iter": [POSITIVE_INTEGER],
         "tol": [NOT_NEGATIVE],
-        "preconditioner_rows": [POSITIVE_INTEGER, StrOptions({"auto"})],
         "early_stopping": ["boolean", StrOptions({"auto"})],
         "random_state": ["random_state"],
     }
@@ -172,7 +169,6 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         early_stopping: bool | str = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
-        preconditioner_rows: int | str = "auto",
         feature_map: Any = None,
         fit_intercept: bool = True,
         cache_size: float | str = "auto",
@@ -185,7 +181,6 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         self.early_stopping: Any = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
-        self.preconditioner_rows = preconditioner_rows
         self.feature_map = feature_map
         self.fit_intercept = fit_intercept
         self.cache_size = cache_size
@@ -311,12 +306,10 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
         self, blocks: FeatureBlocks, weights: np.ndarray | None, rng: np.random.RandomState
     ) -> tuple[Any, ...]:
         """Return the features that make the preconditioner, and the weights of their rows, if any."""
-        size = self.preconditioner_rows
-        if size == "auto":
-            size = max(SAMPLE_ROWS, SAMPLE_ROWS_PER_FEATURE * blocks.n_features)
+        size = max(SAMPLE_ROWS, SAMPLE_ROWS_PER_FEATURE * blocks.n_features)
         if size >= blocks.n_rows:
             return (blocks,) if weights is None else (blocks, weights)
-        rows = np.sort(rng.permutation(blocks.n_rows)[: int(size)])
+        rows = np.sort(rng.permutation(blocks.n_rows)[:size])
         sample = FeatureBlocks(blocks.X[rows], blocks.feature_map)
         return (sample,) if weights is None else (sample, weights[rows])
 

@@ -27,7 +27,6 @@ UNBIASED = [
     CRAFT(3, base="tensor_sketch", up_components=300),
     SphericalHermiteFeatures(3),
     SphericalHermiteFeatures(6, 3.0),
-    SphericalHermiteFeatures(3, expand_about="origin"),
 ]
 SPHERICAL = [
     SphericalRandomFeatures(3, n_starts=1),

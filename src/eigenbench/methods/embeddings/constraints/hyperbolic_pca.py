@@ -40,7 +40,7 @@ class HyperbolicPCA(HyperbolicSubspace):
     kernel : str or callable, default="linear"
         A kernel name or callable of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or "half_rbf", the
         paper's ½·exp(−gamma·‖x − x'‖²), which keeps ‖ψ(x) − ψ(x')‖ ≤ 1.
-    gamma, degree, coef0, kernel_params
+    gamma, degree, coef0
         Parameters of the kernel, as for :class:`sklearn.decomposition.KernelPCA`.
     form : {"auto", "kernel", "linear"}, default="auto"
         How the eigenproblem is posed: in the span of the rows (:math:`GAG\gamma = \lambda G\gamma`) or, for

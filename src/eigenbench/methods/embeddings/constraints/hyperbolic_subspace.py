@@ -127,7 +127,6 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         "gamma": [NOT_NEGATIVE, None],
         "degree": [NOT_NEGATIVE],
         "coef0": [Interval(Real, None, None, closed="neither")],
-        "kernel_params": [dict, None],
         "form": [StrOptions({"auto", "kernel", "linear"})],
         "eta_negative": [
             POSITIVE,
@@ -149,7 +148,6 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
         form: str = "auto",
         eta_negative: Any = None,
         threshold: float | None = None,
@@ -162,7 +160,6 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.form = form
         self.eta_negative = eta_negative
         self.threshold = threshold
@@ -262,7 +259,7 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
     def _kernel(self, X: Any, Y: Any) -> np.ndarray:
         X, Y = X.astype(np.float64, copy=False), Y.astype(np.float64, copy=False)
         if callable(self.kernel):
-            return kernel_matrix(X, Y, self.kernel, self.kernel_params or {})
+            return kernel_matrix(X, Y, self.kernel, {})
         gamma = 1 / self.n_features_in_ if self.gamma is None else self.gamma
         return kernel_matrix(X, Y, self.kernel, {"gamma": gamma, "degree": self.degree, "coef0": self.coef0})
 

@@ -24,9 +24,7 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
         As in `HyperbolicPCA`, like every parameter that is not explained here.
     lag : int, default=5
         Largest distance in time, in rows, of a positive pair.
-    gap : int or None, default=None
-        Smallest distance in time of a negative pair; None takes ``lag + 1``.
-    kernel, gamma, degree, coef0, kernel_params, form, eta_negative, threshold, margin, balanced
+    kernel, gamma, degree, coef0, form, eta_negative, threshold, margin, balanced
         See `HyperbolicPCA`.
     random_state : int, RandomState instance or None, default=None
         Seed of the negative pairs.
@@ -62,7 +60,6 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **HyperbolicSubspace._parameter_constraints,
         "lag": [POSITIVE_INTEGER],
-        "gap": [POSITIVE_INTEGER, None],
     }
 
     def __init__(
@@ -70,12 +67,10 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
         n_components: int = 20,
         *,
         lag: int = 5,
-        gap: int | None = None,
         kernel: Any = "linear",
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
         form: str = "auto",
         eta_negative: Any = None,
         threshold: float | None = None,
@@ -89,7 +84,6 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
             gamma=gamma,
             degree=degree,
             coef0=coef0,
-            kernel_params=kernel_params,
             form=form,
             eta_negative=eta_negative,
             threshold=threshold,
@@ -98,7 +92,6 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
             random_state=random_state,
         )
         self.lag = lag
-        self.gap = gap
 
     def fit(self, X: Any, y: Any = None) -> TemporalHyperbolicPCA:
         """Find the subspace from the order of the rows.
@@ -118,14 +111,13 @@ class TemporalHyperbolicPCA(HyperbolicSubspace):
         Raises
         ------
         ValueError
-            If there are no more than ``gap`` rows, or as in `HyperbolicPCA.fit_pairs`.
+            If there are no more than ``lag + 1`` rows, or as in `HyperbolicPCA.fit_pairs`.
         """
         self._validate_params()
         X = self._training_rows(X, ensure_min_samples=2)
-        gap = self.lag + 1 if self.gap is None else self.gap
         rng = check_random_state(self.random_state)
         positive = _near_pairs(X.shape[0], self.lag)
-        negative = _far_pairs(X.shape[0], gap, len(positive), rng)
+        negative = _far_pairs(X.shape[0], self.lag + 1, len(positive), rng)
         r = np.repeat([1, -1], [len(positive), len(negative)])
         self.fit_pairs(X, np.concatenate([positive, negative]), r)
         return self
@@ -142,7 +134,7 @@ def _far_pairs(n_rows: int, gap: int, n_pairs: int, rng: np.random.RandomState) 
     """Draw pairs (i, j) with j − i ≥ gap, all equally likely, with replacement."""
     if n_rows <= gap:
         raise ValueError(
-            f"{n_rows} rows hold no pair at a distance of {gap} in time: give more rows, or lower lag or gap."
+            f"{n_rows} rows hold no pair at a distance of {gap} in time: give more rows, or lower lag."
         )
     later = np.arange(n_rows - gap, 0, -1)
     ends = np.cumsum(later)

@@ -16,7 +16,6 @@ from eigenbench.methods.embeddings.kernel_features.random_map import (
     unit_rows,
 )
 from eigenbench.methods.linalg.row_blocks import row_slices
-from eigenbench.methods.parameter_constraints import StrOptions
 
 _SAMPLE_ROWS = 256
 _SAMPLE_DIRECTIONS = 512
@@ -29,8 +28,8 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
     r"""Approximate the polynomial kernel on the sphere without bias, with one projection for two features.
 
     A unit row x is extended to :math:`X = (x, \sqrt q) / \sqrt{q + 1}`, q = a²/2 − 1, so that the kernel
-    :math:`(1 - \|x - y\|^2/a^2)^p` is :math:`(X^\top Y)^p`. With ξ = mᵀX for a fixed unit vector m, and the
-    rest X⊥,
+    :math:`(1 - \|x - y\|^2/a^2)^p` is :math:`(X^\top Y)^p`. With ξ = mᵀX for a fixed unit vector m,
+    the direction of the mean of the training rows, and the rest X⊥,
 
     .. math:: K = \sum_{n=0}^p \binom{p}{n} (\xi_x \xi_y)^{p-n} (X_\perp^\top Y_\perp)^n .
 
@@ -59,10 +58,6 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
     n_components : int, default=512
         Number of features D. With fewer than min(p, 3) + 1 of them the last of the parts (constant, linear,
         even, odd) are left out, and only then is the estimate biased.
-    expand_about : {"mean", "origin"}, default="mean"
-        m is the direction of the mean of the extended training rows, or that of the constant coordinate
-        (an ordinary Maclaurin expansion, which depends on the rows through the shares alone). Both are
-        unbiased for any rows; "mean" has the smaller variance for rows like those given to ``fit``.
     rows : {"normalize", "check"}, default="normalize"
         Scale rows to unit length, or refuse rows that are not.
     random_state : int, RandomState instance or None, default=None
@@ -108,24 +103,6 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
     # The product with the directions needs many rows, and the polynomials are evaluated in tiles.
     _least_rows: ClassVar[int] = 256
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **PolynomialKernelMap._parameter_constraints,
-        "expand_about": [StrOptions({"mean", "origin"})],
-    }
-
-    def __init__(
-        self,
-        degree: int = 7,
-        a: float = 4.0,
-        n_components: int = 512,
-        *,
-        expand_about: str = "mean",
-        rows: str = "normalize",
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(degree, a, n_components, rows=rows, random_state=random_state)
-        self.expand_about = expand_about
-
     def _draw(self, X: Any, rng: np.random.RandomState) -> None:
         width = X.shape[1]
         self.axis_ = self._axis(X)
@@ -150,13 +127,12 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
     def _axis(self, X: Any) -> np.ndarray:
         axis = np.zeros(X.shape[1] + 1)
         axis[-1] = np.sqrt(self.a**2 / 2 - 1)
-        if self.expand_about == "mean":
-            n_zero = 0
-            for rows in row_slices(X.shape[0], X.shape[1] * X.dtype.itemsize, BLOCK_BYTES):
-                scaled, zero = unit_rows(X[rows])
-                axis[:-1] += np.ravel(scaled.sum(axis=0))
-                n_zero += zero.size
-            axis[:-1] /= max(1, X.shape[0] - n_zero)
+        n_zero = 0
+        for rows in row_slices(X.shape[0], X.shape[1] * X.dtype.itemsize, BLOCK_BYTES):
+            scaled, zero = unit_rows(X[rows])
+            axis[:-1] += np.ravel(scaled.sum(axis=0))
+            n_zero += zero.size
+        axis[:-1] /= max(1, X.shape[0] - n_zero)
         return axis / np.linalg.norm(axis)
 
     def _rotation(self) -> _Rotation:
