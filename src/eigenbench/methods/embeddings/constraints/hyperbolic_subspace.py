@@ -210,8 +210,10 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
             i, j = pairs.T
             self.diameter_ = float(np.sqrt(max(1.0, (G[i, i] + G[j, j] - 2 * G[i, j]).max())))
             coordinates = GramCoordinates.from_gram(G)
-            points, expand = coordinates.rows, coordinates.expansion
-            support = X[coordinates.pivots]
+            points, support = coordinates.rows, X[coordinates.pivots]
+
+            def expand(V: np.ndarray) -> np.ndarray:
+                return np.ascontiguousarray(coordinates.expansion(V))  # products round as in recorded runs
 
         def distances(V: np.ndarray) -> PairDistances:
             Z = incidence @ (np.asarray(safe_sparse_dot(points, V)) / self.diameter_)
