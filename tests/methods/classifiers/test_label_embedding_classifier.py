@@ -30,7 +30,7 @@ from eigenbench.bench.suites.steps import Step
 from eigenbench.methods.classifiers.logistic_decoder import Targets, independent_loss, multinomial_loss
 from eigenbench.methods.classifiers.many_labels import choose_threshold
 from eigenbench.methods.classifiers.score_calibration import fit_temperature
-from eigenbench.methods.embeddings.labels.spectral_label_embedding import class_indicators
+from eigenbench.methods.linalg.row_blocks import class_indicators
 from eigenbench.methods.model_file import load_model, save_model
 
 

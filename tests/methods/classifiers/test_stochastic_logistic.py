@@ -9,12 +9,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
 
 from eigenbench import GEM, RandomFourierFeatures, SecondOrderLogistic, StochasticLogistic
-from eigenbench.methods.classifiers.logistic_decoder import (
-    WhitenedFeatures,
-    second_moment,
-)
+from eigenbench.methods.classifiers.logistic_decoder import WhitenedFeatures
 from eigenbench.methods.classifiers.preconditioned_features import PreconditionedFeatures
 from eigenbench.methods.classifiers.streamed import hold_out
+from eigenbench.methods.linalg.ridge_system import gram_system
+from eigenbench.methods.linalg.row_blocks import FeatureBlocks
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +53,7 @@ def test_it_comes_to_the_optimum_of_scikit_learn(noisy, fit_intercept):
 def test_operators_are_the_whitened_rows(noisy, dtype, n_products):
     X = noisy[0].astype(dtype)
     identity = FunctionTransformer().fit(X)
-    system = second_moment(X, identity, 1e-3)
+    system = gram_system(FeatureBlocks(X, identity)).factor(1e-3 * len(X))
     rows = np.arange(5, 1005)
     whitened = WhitenedFeatures(X[rows], identity, system, cache_size=100)
     operators = PreconditionedFeatures(X, identity, system, rows, cache_size=10, n_products=n_products)

@@ -22,7 +22,6 @@ from eigenbench.methods.classifiers.logistic_decoder import (
     descent_on_labels,
     mean_loss,
     prior_logits,
-    second_moment,
 )
 from eigenbench.methods.classifiers.many_labels import ManyLabelClassifier
 from eigenbench.methods.classifiers.row_weights import (
@@ -39,8 +38,9 @@ from eigenbench.methods.embeddings.labels.spectral_label_embedding import (
     is_indicator,
     label_matrix,
 )
-from eigenbench.methods.linalg.ridge_system import RidgeSystem
+from eigenbench.methods.linalg.ridge_system import RidgeSystem, gram_system
 from eigenbench.methods.linalg.row_blocks import (
+    FeatureBlocks,
     checked_weights,
     dense_block,
     row_slices,
@@ -333,7 +333,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     def _train(self, rows: _Part, held_out: _Part | None, n_epochs: int, seed: int) -> None:
         """Fit everything on ``rows``; with held-out rows choose the number of epochs and the threshold."""
         self._fit_features(rows, seed)
-        system = second_moment(rows.X, self._features_of(), WHITENING_RIDGE, rows.targets.weights)
+        system = gram_system(FeatureBlocks(rows.X, self._features_of()), rows.targets.weights)
+        system.factor(WHITENING_RIDGE * system.n_rows)
         weights = self._descend(rows, held_out, system, n_epochs, np.random.RandomState(seed))
         coef, shift = system.unwhiten(weights[:-1])
         self.coef_ = np.ascontiguousarray(coef.T, dtype=np.float32)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -13,9 +12,8 @@ from scipy import sparse
 from scipy.special import expit
 
 from eigenbench.methods.classifiers.row_weights import mean_one
-from eigenbench.methods.linalg.map_reduce import accumulate
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
-from eigenbench.methods.linalg.row_blocks import FeatureBlocks, dense_block, row_slices
+from eigenbench.methods.linalg.row_blocks import class_indicators, dense_block, row_slices
 
 logger = logging.getLogger(__name__)
 
@@ -44,8 +42,7 @@ class Targets:
 
 def class_targets(codes: np.ndarray, n_classes: int) -> Targets:
     """Return class codes as targets."""
-    ones = np.ones(len(codes), dtype=np.float32)
-    return Targets(sparse.csr_array((ones, codes, np.arange(len(codes) + 1)), shape=(len(codes), n_classes)))
+    return Targets(class_indicators(codes, n_classes, np.float32))
 
 
 #: Returns the weighted sum of the losses of all rows and overwrites the logits (b, c) with its gradient.
@@ -126,15 +123,6 @@ class WhitenedFeatures:
         out = np.ones((len(features), self.n_features + 1), dtype=np.float32)
         out[:, :-1] = self.system.whiten(features)
         return out
-
-
-def second_moment(X: Any, feature_map: Any, ridge: float, weights: np.ndarray | None = None) -> RidgeSystem:
-    """Return the factored centred second moment of features; ``ridge`` is in units of its mean diagonal."""
-    blocks = FeatureBlocks(X, feature_map)
-    start = partial(RidgeSystem, blocks.n_features, blocks.dtype)
-    rows = () if weights is None else (weights,)
-    system = accumulate(blocks, start, *rows, label=f"Gram matrix ({blocks.n_features} features)")
-    return system.factor(ridge * system.n_rows)
 
 
 @dataclass

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,8 +19,8 @@ from eigenbench.methods.classifiers.streamed import hold_out
 from eigenbench.methods.linalg.partition_files import PartitionError
 from eigenbench.methods.linalg.partitions import Partitions
 from eigenbench.methods.linalg.ridge_system import RidgeSystem
-from eigenbench.methods.linalg.row_blocks import ROW_TYPES, FeatureBlocks
-from eigenbench.methods.moments.class_sums import label_array
+from eigenbench.methods.linalg.row_blocks import FeatureBlocks
+from eigenbench.methods.moments.class_sums import joined_labels, labelled_rows
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ class _Preparation:
             yield features, codes[rows], marks[rows]
 
     def coded(self, X: Any, y: Any, place: tuple[int, int]) -> tuple[Any, np.ndarray, np.ndarray]:
-        X, labels = _checked(X, y)
+        X, labels = labelled_rows(X, y)
         codes = np.minimum(np.searchsorted(self.classes, labels), len(self.classes) - 1)
         new = np.flatnonzero(self.classes[codes] != labels)
         if new.size:
@@ -153,12 +152,7 @@ class _LabelSurvey:
     def add(self, labels: np.ndarray, n_rows: int, n_inputs: int, n_features: int, dtype: np.dtype) -> None:
         if self.n_rows and self.n_inputs != n_inputs:
             raise ValueError(f"X has {n_inputs} features, but other partitions have {self.n_inputs}.")
-        if self.n_rows and (self.classes.dtype.kind in "US") != (labels.dtype.kind in "US"):
-            raise ValueError(
-                f"labels of type {labels.dtype} cannot be combined with labels of type"
-                f" {self.classes.dtype}: use either strings or numbers throughout."
-            )
-        self.classes = np.union1d(self.classes, labels) if self.n_rows else labels
+        self.classes = joined_labels(self.classes, labels)
         self.n_rows += n_rows
         self.n_inputs, self.n_features = n_inputs, n_features
         self.dtype = np.result_type(self.dtype, dtype)
@@ -169,16 +163,9 @@ class _LabelSurvey:
 
 
 def _surveyed(feature_map: Any, X: Any, y: Any, place: tuple[int, int]) -> Iterator[tuple[Any, ...]]:
-    X, labels = _checked(X, y)
+    X, labels = labelled_rows(X, y)
     blocks = FeatureBlocks(X[:1], feature_map)
     yield np.unique(labels), *X.shape, blocks.n_features, blocks.dtype
-
-
-def _checked(X: Any, y: Any) -> tuple[Any, np.ndarray]:
-    X = check_array(X, accept_sparse="csr", dtype=ROW_TYPES, input_name="X")
-    labels = label_array(y)
-    check_consistent_length(X, labels)
-    return X, labels
 
 
 def _check_fitted(feature_map: Any) -> None:

@@ -35,7 +35,7 @@ from eigenbench.methods.classifiers.streamed import (
     stratified_folds,
 )
 from eigenbench.methods.linalg.map_reduce import accumulate
-from eigenbench.methods.linalg.ridge_system import RidgeSystem
+from eigenbench.methods.linalg.ridge_system import gram_system
 from eigenbench.methods.linalg.row_blocks import FeatureBlocks
 from eigenbench.methods.parameter_constraints import NOT_NEGATIVE, POSITIVE_INTEGER, Interval, StrOptions
 
@@ -204,10 +204,8 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
             blocks = FeatureBlocks(space.rows, None)
         weighed = self._weighed(codes, weights)
         ones = np.ones(len(codes), dtype=np.int64) if weighed is None else weighed
-        sample, *sample_weights = self._sampled(blocks, weighed, rng)
-        start = partial(RidgeSystem, sample.n_features, sample.dtype, fit_intercept=self.fit_intercept)
-        label = f"Gram matrix ({sample.n_features} features)"
-        moment = accumulate(sample, start, *sample_weights, label=label)
+        sample, sample_weights = self._sampled(blocks, weighed, rng)
+        moment = gram_system(sample, sample_weights, fit_intercept=self.fit_intercept)
 
         def objective(out: np.ndarray) -> LogisticObjective:
             rows = (codes, out) if weighed is None else (codes, out, weighed)
@@ -304,14 +302,14 @@ class SecondOrderLogistic(PartitionedFit, EarlyStopping, StreamedClassifier):
 
     def _sampled(
         self, blocks: FeatureBlocks, weights: np.ndarray | None, rng: np.random.RandomState
-    ) -> tuple[Any, ...]:
+    ) -> tuple[FeatureBlocks, np.ndarray | None]:
         """Return the features that make the preconditioner, and the weights of their rows, if any."""
         size = max(SAMPLE_ROWS, SAMPLE_ROWS_PER_FEATURE * blocks.n_features)
         if size >= blocks.n_rows:
-            return (blocks,) if weights is None else (blocks, weights)
+            return blocks, weights
         rows = np.sort(rng.permutation(blocks.n_rows)[:size])
         sample = FeatureBlocks(blocks.X[rows], blocks.feature_map)
-        return (sample,) if weights is None else (sample, weights[rows])
+        return sample, None if weights is None else weights[rows]
 
     def _minimise(
         self, objective: LogisticObjective, start: Evaluation | None = None, n_steps: int | None = None

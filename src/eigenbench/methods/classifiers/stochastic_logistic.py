@@ -32,11 +32,11 @@ from eigenbench.methods.classifiers.partitioned_fit import (
     SampledGram,
     shuffled_chunks,
 )
-from eigenbench.methods.classifiers.preconditioned_features import PreconditionedFeatures, mapped_rows
+from eigenbench.methods.classifiers.preconditioned_features import PreconditionedFeatures
 from eigenbench.methods.classifiers.second_order_logistic import hand_over, has_defaults
 from eigenbench.methods.classifiers.streamed import EarlyStopping, StreamedClassifier
-from eigenbench.methods.linalg.ridge_system import RidgeSystem
-from eigenbench.methods.linalg.row_blocks import row_slices
+from eigenbench.methods.linalg.ridge_system import RidgeSystem, gram_system
+from eigenbench.methods.linalg.row_blocks import FeatureBlocks
 from eigenbench.methods.parameter_constraints import POSITIVE, POSITIVE_INTEGER, Interval, StrOptions
 
 #: Rows of a minibatch for many rows: enough for the two triangular solves of a step to cost little.
@@ -265,12 +265,9 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         sample = rows
         if len(rows) > self.preconditioner_rows:
             sample = np.sort(rng.choice(rows, self.preconditioner_rows, replace=False))
-        first = mapped_rows(X[sample[:1]], self.feature_map_)
-        system = RidgeSystem(first.shape[1], first.dtype, fit_intercept=self.fit_intercept)
-        for here in row_slices(len(sample), first.nbytes):
-            some = None if weights is None else weights[sample[here]]
-            system.add(mapped_rows(X[sample[here]], self.feature_map_), some)
-        return self._factored(system, len(rows))
+        blocks = FeatureBlocks(X if len(sample) == X.shape[0] else X[sample], self.feature_map_)
+        some = None if weights is None else weights[sample]
+        return self._factored(gram_system(blocks, some, fit_intercept=self.fit_intercept), len(rows))
 
     def _factored(self, system: RidgeSystem, n_rows: int) -> RidgeSystem:
         """Factor a second moment with the ridge given, or chosen for so many training rows."""

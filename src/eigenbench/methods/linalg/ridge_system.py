@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy import linalg
 from scipy.linalg import blas
 
+from eigenbench.methods.linalg.map_reduce import accumulate
+from eigenbench.methods.linalg.row_blocks import FeatureBlocks
 from eigenbench.methods.linalg.row_products import GramProducts, LabelledRows
 
 logger = logging.getLogger(__name__)
@@ -148,6 +151,15 @@ class RidgeSystem:
         coef = self.apply_inverse(cross - np.outer(self.mean, total))
         mean_target = total / self.n_rows if self.fit_intercept else np.zeros(len(total))
         return coef, mean_target - self.mean @ coef
+
+
+def gram_system(
+    blocks: FeatureBlocks, weights: np.ndarray | None = None, *, fit_intercept: bool = True
+) -> RidgeSystem:
+    """Return the system of all rows, on the workers of joblib's backend, not factored yet."""
+    start = partial(RidgeSystem, blocks.n_features, blocks.dtype, fit_intercept=fit_intercept)
+    rows = () if weights is None else (weights,)
+    return accumulate(blocks, start, *rows, label=f"Gram matrix ({blocks.n_features} features)")
 
 
 #: Rows of a product that are summed in the type of the data before they are added up in float64.

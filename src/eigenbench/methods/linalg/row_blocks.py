@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
 #: Types of rows that methods use as they are; rows of other types become the first of them.
@@ -36,6 +37,12 @@ def dense_block(X: Any, dtype: Any = None) -> np.ndarray:
     if dtype is None:
         dtype = np.float64 if block.dtype == np.float64 else np.float32
     return np.ascontiguousarray(block, dtype=dtype)
+
+
+def class_indicators(codes: np.ndarray, n_classes: int, dtype: Any = np.float64) -> sparse.csr_array:
+    """Return the (n, n_classes) matrix with a one in column ``codes[i]`` of each row i."""
+    parts = np.ones(len(codes), dtype=dtype), codes, np.arange(len(codes) + 1)
+    return sparse.csr_array(parts, shape=(len(codes), n_classes))
 
 
 def validated(estimator: Any, *data: Any, **checks: Any) -> Any:

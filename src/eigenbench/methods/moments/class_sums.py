@@ -81,9 +81,7 @@ class ClassSums:
             that of earlier rows, if string and number labels are mixed, or if a weight is negative. Nothing
             is added then.
         """
-        X = check_array(X, accept_sparse="csr", dtype=ROW_TYPES, input_name="X")
-        y = label_array(y)
-        check_consistent_length(X, y)
+        X, y = labelled_rows(X, y)
         self._check_width(X.shape[1])
         if sample_weight is not None and not np.any(sample_weight):
             return self
@@ -105,14 +103,7 @@ class ClassSums:
 
     def _admit(self, labels: np.ndarray, width: int) -> None:
         """Make room for classes, keeping the classes sorted."""
-        if self.classes.size == 0:
-            self.classes = labels[:0]
-        elif (labels.dtype.kind in "US") != (self.classes.dtype.kind in "US"):
-            raise ValueError(
-                f"labels of type {labels.dtype} cannot be combined with labels of type {self.classes.dtype}: "
-                "use either strings or numbers throughout."
-            )
-        classes = np.union1d(self.classes, labels)
+        classes = joined_labels(self.classes, labels)
         if self.classes.size == classes.size:
             return
         old = np.searchsorted(classes, self.classes)
@@ -186,15 +177,7 @@ class ClassSums:
         ...     ClassMoments.of(X, y).counts.tolist()
         [3, 3]
         """
-        X = check_array(
-            X,
-            accept_sparse="csr",
-            dtype=ROW_TYPES,
-            ensure_all_finite=True if feature_map is None else "allow-nan",
-            input_name="X",
-        )
-        y = label_array(y)
-        check_consistent_length(X, y)
+        X, y = labelled_rows(X, y, allow_nan=feature_map is not None)
         rows = [y]
         if sample_weight is not None:
             rows.append(checked_weights(sample_weight, X))
@@ -244,3 +227,22 @@ def label_array(y: Any) -> np.ndarray:
         y = y.astype(str) if all(isinstance(label, str) for label in y) else np.asarray(y.tolist())
     assert_all_finite(y, input_name="y")
     return y
+
+
+def joined_labels(known: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return all labels in ascending order; raise `ValueError` for strings beside numbers."""
+    if known.size and (labels.dtype.kind in "US") != (known.dtype.kind in "US"):
+        raise ValueError(
+            f"labels of type {labels.dtype} cannot be combined with labels of type {known.dtype}: "
+            "use either strings or numbers throughout."
+        )
+    return np.union1d(known, labels) if known.size else labels
+
+
+def labelled_rows(X: Any, y: Any, *, allow_nan: bool = False) -> tuple[Any, np.ndarray]:
+    """Return checked rows, dense or CSR, and as many labels; see `label_array`."""
+    finite = "allow-nan" if allow_nan else True
+    X = check_array(X, accept_sparse="csr", dtype=ROW_TYPES, ensure_all_finite=finite, input_name="X")
+    y = label_array(y)
+    check_consistent_length(X, y)
+    return X, y

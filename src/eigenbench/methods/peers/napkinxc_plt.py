@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from eigenbench.methods.linalg.row_blocks import validated
+from eigenbench.methods.linalg.row_blocks import class_indicators, validated
 from eigenbench.methods.parameter_constraints import POSITIVE, POSITIVE_INTEGER, Interval
 
 _DTYPES = [np.float32]
@@ -94,8 +94,7 @@ class NapkinXCPLT(ClassifierMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        shape = (len(codes), len(self.classes_))
-        return csr_matrix((np.ones(len(codes), np.float32), codes, np.arange(len(codes) + 1)), shape=shape)
+        return csr_matrix(class_indicators(codes, len(self.classes_), np.float32))
 
     def predict_top_k(self, X: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the columns of the k most probable labels of each row, and their probabilities, falling.

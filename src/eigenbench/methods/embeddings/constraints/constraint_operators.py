@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.linalg import blas
 from sklearn.utils import check_array, column_or_1d
 
-from eigenbench.methods.linalg.row_blocks import dense_block, row_slices
+from eigenbench.methods.linalg.row_blocks import class_indicators, dense_block, row_slices
 from eigenbench.methods.moments import ClassMoments
 from eigenbench.methods.moments.second_moments import mirrored
 
@@ -88,7 +88,7 @@ class ConstraintOperators:
         blocks = row_slices(X.shape[0], X.shape[1] * max(4, X.dtype.itemsize))
         sums = np.zeros((len(counts), X.shape[1]))
         for rows in blocks:
-            sums += _indicator(codes[rows], len(counts)) @ dense_block(X[rows])
+            sums += class_indicators(codes[rows], len(counts)).T @ dense_block(X[rows])
         means = sums / counts[:, None]
         equal = counts.min() == counts.max()
         within, weighted = (np.zeros((X.shape[1],) * 2, order="F") for _ in range(2))
@@ -171,12 +171,6 @@ def _check_counts(counts: np.ndarray) -> None:
             f"no two of the {len(counts)} rows share a label: hyperbolic PCA needs positive pairs, "
             "so at least two examples of some class."
         )
-
-
-def _indicator(codes: np.ndarray, n_classes: int) -> sparse.csr_array:
-    """Return the (n_classes, n) matrix that sums rows by class."""
-    n = len(codes)
-    return sparse.csr_array((np.ones(n), (codes, np.arange(n))), shape=(n_classes, n))
 
 
 def _add_gram(total: np.ndarray, block: np.ndarray) -> None:

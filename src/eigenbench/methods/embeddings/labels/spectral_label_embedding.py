@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -17,9 +16,19 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from eigenbench.methods.embeddings.row_transformer import LinearEmbedding, MomentFit
 from eigenbench.methods.linalg.eigenproblems import leading_eigenpairs
-from eigenbench.methods.linalg.map_reduce import accumulate
-from eigenbench.methods.linalg.ridge_system import DOUBLE_PRECISION_LIMIT, RidgeSystem, StreamedRidge
-from eigenbench.methods.linalg.row_blocks import ROW_TYPES, FeatureBlocks, checked_weights, rows_that_count
+from eigenbench.methods.linalg.ridge_system import (
+    DOUBLE_PRECISION_LIMIT,
+    RidgeSystem,
+    StreamedRidge,
+    gram_system,
+)
+from eigenbench.methods.linalg.row_blocks import (
+    ROW_TYPES,
+    FeatureBlocks,
+    checked_weights,
+    class_indicators,
+    rows_that_count,
+)
 from eigenbench.methods.linalg.row_products import LabelledRows
 from eigenbench.methods.moments import AnyMoments
 from eigenbench.methods.parameter_constraints import NOT_NEGATIVE, POSITIVE_INTEGER, Interval, StrOptions
@@ -78,12 +87,6 @@ def target_matrix(Y: Any, dtype: Any, *, centred: bool) -> tuple[sparse.csr_arra
     targets = sparse.csr_array(Y if sparse.issparse(Y) else Y - shift).astype(dtype)
     targets.sum_duplicates()
     return targets, shift, np.arange(Y.shape[1])
-
-
-def class_indicators(codes: np.ndarray, n_classes: int, dtype: Any) -> sparse.csr_array:
-    """Return the (n, n_classes) matrix with a one in column ``codes[i]`` of each row i."""
-    parts = np.ones(len(codes), dtype=dtype), codes, np.arange(len(codes) + 1)
-    return sparse.csr_array(parts, shape=(len(codes), n_classes))
 
 
 class MomentProducts:
@@ -206,11 +209,8 @@ class LabelEmbedding(MomentFit, LinearEmbedding):
         if self.solver == "cholesky" or (
             self.solver == "auto" and (not sparse.issparse(X) or X.shape[1] <= DOUBLE_PRECISION_LIMIT)
         ):
-            start = partial(RidgeSystem, X.shape[1], rows.dtype, fit_intercept=self.fit_intercept)
-            label = f"Gram matrix ({X.shape[1]} features)"
-            given = () if weights is None else (weights,)
-            system = accumulate(FeatureBlocks(X, None), start, *given, label=label)
-            solve = self._factored(system)
+            blocks = FeatureBlocks(X, None)
+            solve = self._factored(gram_system(blocks, weights, fit_intercept=self.fit_intercept))
         else:
             self.penalty_ = float(self.ridge * rows.diagonal.mean())
             solve = StreamedRidge(rows, self.penalty_, tol=self.cg_tol, max_iter=self.cg_max_iter)
