@@ -70,14 +70,8 @@ class CalibratedLeastSquares(PartitionedFit, StreamedClassifier):
         Maps the rows of X to features; a clone is fitted in ``fit``, once on all rows. Wrap a map that is
         fitted already in :class:`sklearn.frozen.FrozenEstimator` to use it as it is. It must treat each row
         alone. Where it learns from labels, ridge and calibration are somewhat optimistic.
-    fit_intercept : bool, default=True
-        Whether to add a constant feature.
-    cache_size : float or "auto", default="auto"
-        Memory for feature blocks kept between passes, in MB. Blocks beyond it are computed again in every
-        pass; the result does not depend on it. "auto" takes half of this job's part of the free memory.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes in the loss, which multiply those of their rows; "balanced" makes those of all
-        classes add up to the same. The feature map does not get them.
+    fit_intercept, cache_size, class_weight
+        As for :class:`~eigenbench.SecondOrderLogistic`.
 
     Attributes
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from eigenbench.methods.classifiers.logistic_decoder import (
     LOGIT_BYTES,
     LOSSES,
+    LabelledPart,
     Targets,
     WhitenedFeatures,
     descend,
@@ -75,19 +76,6 @@ _OF_DECODER = (
     *("embedding", "feature_map", "max_iter", "learning_rate", "batch_size", "sampled_labels"),
     *("early_stopping", "n_iter_no_change", "refit", "cache_size"),
 )
-
-
-class _Part(NamedTuple):
-    """Rows with labels and weights as they are given (for the embedding) and as they count in the loss."""
-
-    X: Any
-    Y: Any
-    weights: np.ndarray | None
-    targets: Targets
-
-    def at(self, rows: np.ndarray) -> _Part:
-        weights = None if self.weights is None else self.weights[rows]
-        return _Part(self.X[rows], self.Y[rows], weights, self.targets[rows])
 
 
 class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
@@ -150,8 +138,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         Class labels, or column numbers of the indicator matrix.
     embedding_, feature_map_ : transformer
         The fitted ones; ``feature_map_`` is None without a map, ``embedding_`` where rows are decoded as they
-        are. A label embedding that was fitted here has
-        no ``embedding_`` (c, k), which prediction does not need.
+        are. A label embedding that was fitted here has no ``embedding_`` (c, k), which predictions need not.
     coef_ : ndarray of shape (c, D), float32
         Weights Q of the features.
     intercept_ : ndarray of shape (c,), float32
@@ -292,7 +279,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         self.loss_ = self._checked_loss(labels)
         self.threshold_ = self._initial_threshold()
         in_loss = with_class_weights(self.class_weight, self.classes_, labels.indices, weights)
-        rows = _Part(X, Y if self._multilabel else np.ravel(Y), weights, Targets(labels, in_loss))
+        rows = LabelledPart(X, Y if self._multilabel else np.ravel(Y), weights, Targets(labels, in_loss))
         self.temperature_ = np.float32(1)
         if self._needs_no_embedding(len(labels.indptr) - 1):
             self._decode_rows(rows)
@@ -321,7 +308,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         )
         return few_labels and n_rows <= self.few_rows and has_defaults(self, *_OF_DECODER)
 
-    def _decode_rows(self, rows: _Part) -> None:
+    def _decode_rows(self, rows: LabelledPart) -> None:
         """Fit the logits to rows as they are, by full gradients."""
         model = hand_over(self, rows.X, rows.targets.labels.indices, rows.targets.weights)
         self.embedding_ = self.feature_map_ = None
@@ -330,7 +317,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
             coef, intercept = np.vstack([np.zeros_like(coef), coef]), np.append(0.0, intercept)
         self.coef_, self.intercept_ = coef.astype(np.float32), intercept.astype(np.float32)
 
-    def _train(self, rows: _Part, held_out: _Part | None, n_epochs: int, seed: int) -> None:
+    def _train(self, rows: LabelledPart, held_out: LabelledPart | None, n_epochs: int, seed: int) -> None:
         """Fit everything on ``rows``; with held-out rows choose the number of epochs and the threshold."""
         self._fit_features(rows, seed)
         system = gram_system(FeatureBlocks(rows.X, self._features_of()), rows.targets.weights)
@@ -344,8 +331,8 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
 
     def _descend(
         self,
-        rows: _Part,
-        held_out: _Part | None,
+        rows: LabelledPart,
+        held_out: LabelledPart | None,
         system: RidgeSystem,
         n_epochs: int,
         rng: np.random.RandomState,
@@ -378,7 +365,7 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         self.loss_curve_, self.validation_curve_ = found.losses, found.held_out_losses
         return found.weights
 
-    def _fit_features(self, rows: _Part, seed: int) -> None:
+    def _fit_features(self, rows: LabelledPart, seed: int) -> None:
         """Set ``embedding_`` and ``feature_map_`` to clones fitted on the rows."""
         embedding, weighed = self.embedding, {}
         if embedding is None:

@@ -40,6 +40,20 @@ class Targets:
         return Targets(self.labels, mean_one(self.weights))
 
 
+class LabelledPart(NamedTuple):
+    """Rows with labels and weights as they are given (for the embedding) and as they count in the loss."""
+
+    X: Any
+    Y: Any
+    weights: np.ndarray | None
+    targets: Targets
+
+    def at(self, rows: np.ndarray) -> LabelledPart:
+        """Return some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return LabelledPart(self.X[rows], self.Y[rows], weights, self.targets[rows])
+
+
 def class_targets(codes: np.ndarray, n_classes: int) -> Targets:
     """Return class codes as targets."""
     return Targets(class_indicators(codes, n_classes, np.float32))

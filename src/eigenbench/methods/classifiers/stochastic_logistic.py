@@ -102,15 +102,11 @@ class StochasticLogistic(EarlyStopping, PartitionedFit, StreamedClassifier):
         Wrap a map that is fitted already in :class:`sklearn.frozen.FrozenEstimator` to use it as it is. It
         must treat each row alone, and several threads call its ``transform`` at once where BLAS may have
         several (see the notes).
-    fit_intercept : bool, default=True
-        Whether to add a constant feature.
+    fit_intercept, class_weight
+        As for :class:`SecondOrderLogistic`.
     cache_size : float or "auto", default="auto"
         Memory for features kept between passes, in MB. Those of the other rows are made again in every
-        pass; the result does not depend on it but for rounding. "auto" takes half of this job's part of the
-        free memory.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes in the loss, which multiply those of their rows; "balanced" makes those of all
-        classes add up to the same. The feature map does not get them.
+        pass; the result does not depend on it but for rounding. "auto" as for :class:`SecondOrderLogistic`.
     random_state : int, RandomState instance or None, default=None
         Seed of the held-out rows, the sample, and the order of rows.
 
