@@ -36,21 +36,23 @@ X = np.random.default_rng(0).normal(size=(60, 5))
 Y = np.arange(60) % 3
 
 
+@pytest.mark.filterwarnings("ignore:Label not 1 is present")
 @pytest.mark.parametrize(
-    "model",
+    ("model", "labels", "weights"),
     [
-        make_pipeline(GEM(), SignedPowers(), LogisticRegression()),
-        make_pipeline(SphericalRandomFeatures(n_components=32, random_state=0), LogisticRegression()),
+        (make_pipeline(GEM(), SignedPowers(), LogisticRegression()), Y, {}),
+        (make_pipeline(SphericalRandomFeatures(n_components=32), LogisticRegression()), Y, {}),
+        (OneVsRestLogistic(), Y, {"sample_weight": np.arange(60)}),
+        (OneVsRestClassifier(LogisticRegression()), np.column_stack([Y == 0, np.zeros(60)]).astype(int), {}),
     ],
-    ids=["gem", "spherical"],
+    ids=["gem", "spherical", "with weights", "a label without examples"],
 )
-def test_a_fitted_pipeline_predicts_the_same_again(tmp_path, model):
-    save_model(tmp_path / "model.skops", model.fit(X, Y))
+def test_a_fitted_pipeline_predicts_the_same_again(tmp_path, model, labels, weights):
+    save_model(tmp_path / "model.skops", model.fit(X, labels, **weights))
     again = load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
-@pytest.mark.filterwarnings("ignore:Label not 1 is present")
 @pytest.mark.parametrize(
     "model",
     [
@@ -64,19 +66,6 @@ def test_rows_that_a_model_keeps_may_be_sparse(tmp_path, model):
     rows = csr_array(np.where(X > 0, X, 0))
     save_model(tmp_path / "m.skops", model.fit(rows, Y))
     np.testing.assert_array_equal(load_model(tmp_path / "m.skops").predict(rows), model.predict(rows))
-
-
-def test_a_model_fitted_with_weights_is_saved(tmp_path):
-    model = OneVsRestLogistic().fit(X, Y, sample_weight=np.arange(60))
-    save_model(tmp_path / "m.skops", model)
-    np.testing.assert_array_equal(load_model(tmp_path / "m.skops").predict(X), model.predict(X))
-
-
-def test_a_label_without_examples_is_no_obstacle(tmp_path):
-    labels = np.column_stack([Y == 0, np.zeros(60, bool)]).astype(int)
-    model = OneVsRestClassifier(LogisticRegression()).fit(X, labels)
-    save_model(tmp_path / "model.skops", model)
-    np.testing.assert_array_equal(load_model(tmp_path / "model.skops").predict(X), model.predict(X))
 
 
 @pytest.mark.parametrize(

@@ -109,13 +109,6 @@ def assert_same_machines(X, y, C, peer):
     assert_allclose(found[-1], peer.intercept_, atol=1e-4 * size)
 
 
-def test_more_rows_than_features_give_the_result_of_the_primal(digits):
-    X, y, _, _ = digits
-    primal = SquaredHinge(X, signs(y)).minimise(1.0, tol=1e-9)
-    found = weights_of(X, SquaredHingeDual(inner_products(X), signs(y)).minimise(1.0, tol=1e-9))
-    assert_allclose(found, primal, atol=1e-4 * np.abs(primal).max())
-
-
 def test_single_precision_keeps_the_tolerance_of_the_objective(wide):
     X, y = wide
 
@@ -136,9 +129,3 @@ def test_the_start_of_the_dual_does_not_change_the_result(wide):
     cold = problem.minimise(10.0, tol=1e-10)
     warm = problem.minimise(10.0, start=problem.minimise(0.1), tol=1e-10)
     assert_allclose(warm, cold, atol=1e-6 * np.abs(cold).max())
-
-
-def test_equal_rows_share_their_weight():
-    X = np.array([[1.0], [1.0], [-1.0]])
-    found = SquaredHingeDual(inner_products(X), np.array([[1.0], [1.0], [-1.0]])).minimise(1.0, tol=1e-12)
-    assert_allclose(found[0], found[1])

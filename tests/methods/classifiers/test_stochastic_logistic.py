@@ -65,18 +65,6 @@ def test_operators_are_the_whitened_rows(noisy, dtype, n_products):
     assert_allclose(operators[batch].T @ residual, whitened[batch].T @ residual, **tolerance)
 
 
-def test_the_cache_changes_nothing(digits):
-    X, y, V, _ = digits
-    options = {"max_iter": 3, "batch_size": 128, "random_state": 0}
-    features = RandomFourierFeatures(n_components=300, random_state=0)
-    none, some, all_ = (
-        StochasticLogistic(feature_map=features, cache_size=size, **options).fit(X, y)
-        for size in (0.0, 1.0, 1000.0)
-    )
-    assert_allclose(some.predict_proba(V), none.predict_proba(V), atol=1e-5)
-    assert_allclose(all_.predict_proba(V), none.predict_proba(V), atol=1e-5)
-
-
 def test_the_weights_kept_are_the_best_on_held_out_rows():
     rng = np.random.RandomState(0)
     X = rng.randn(400, 150)

@@ -28,15 +28,6 @@ def test_features_are_weighted_products_of_projections():
         assert_allclose(F[:, feature], np.sqrt(a_n[order] * 2.0 ** (order + 1) / 60) * product, atol=1e-12)
 
 
-def test_orders_are_geometric_and_signs_fair():
-    model = RandomMaclaurin(3, n_components=20_000, random_state=0).fit(unit(2, 10))
-    for order in range(4):
-        assert abs(np.mean(model.orders_ == order) - 0.5 ** (order + 1)) < 0.015
-    for signs in model.signs_:
-        assert set(np.unique(signs)) == {-1, 1}
-        assert abs(signs.mean()) < 0.02
-
-
 def test_h01_is_exact_for_degree_one_and_better_above():
     X = unit(30, 8)
     F = RandomMaclaurin(1, 4.0, 20, h01=True, random_state=0).fit_transform(X)

@@ -48,23 +48,6 @@ def test_product_moments_are_those_over_all_hash_functions(n_components):
     assert_allclose(np.var(products, axis=0), variance, atol=1e-12)
 
 
-def test_complex_sketches_have_the_kernel_as_mean_over_all_hash_functions_and_signs():
-    X = np.array([[1.0], [-1.0]])
-    sketch = TensorSketch(2, 2.5, 4, complex=True, random_state=0).fit(X)
-    buckets, signs = (
-        [*itertools.product(range(2), repeat=2)],
-        [*itertools.product((1, -1, 1j, -1j), repeat=2)],
-    )
-    products = []
-    for pair, of_pair in itertools.product(
-        itertools.product(buckets, repeat=2), itertools.product(signs, repeat=2)
-    ):
-        sketch.buckets_, sketch.signs_ = np.array(pair), np.array(of_pair)
-        F = sketch.transform(X)
-        products.append(F @ F.T)
-    assert_allclose(np.mean(products, axis=0), spherical_polynomial_kernel(X, X, 2, 2.5), atol=1e-12)
-
-
 def test_complex_sketches_vary_less_at_low_degrees():
     X = np.abs(unit(30, 20))
     errors = []
