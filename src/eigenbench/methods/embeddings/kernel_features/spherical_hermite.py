@@ -51,15 +51,11 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
 
     Parameters
     ----------
-    degree : int, default=7
-        The power p ≥ 1.
-    a : float, default=4.0
-        The scale a ≥ 2 of the kernel.
+    degree, a, rows
+        As for :class:`~eigenbench.RandomMaclaurin`.
     n_components : int, default=512
         Number of features D. With fewer than min(p, 3) + 1 of them the last of the parts (constant, linear,
         even, odd) are left out, and only then is the estimate biased.
-    rows : {"normalize", "check"}, default="normalize"
-        Scale rows to unit length, or refuse rows that are not.
     random_state : int, RandomState instance or None, default=None
         Seed of the directions and of the sampled rows.
 
