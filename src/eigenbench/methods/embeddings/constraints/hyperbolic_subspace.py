@@ -277,8 +277,8 @@ class HyperbolicSubspace(ClassNamePrefixFeaturesOutMixin, RowTransformer):
         for name in ("components_", "dual_coef_", "support_vectors_", "risk_", "threshold_", "eta_path_"):
             if hasattr(self, name):
                 delattr(self, name)
-        path, best, near = [], None, []
-        free = self._searches()
+        path, best, free = [], None, self._searches()
+        near: list[Subspace] = []
         for found in self._subspaces(operators, etas, distances):
             path.append((found.eta, found.threshold, found.risk))
             if best is None or self._alternates() or found.risk < best.risk:
