@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from page_parts import table, write_parts
+from reference_verdicts import shipped_plans
 from scipy import stats
 
 from eigenbench.bench.jobs.plan import SuitePlan
@@ -27,7 +28,6 @@ from eigenbench.comparison.learning_curves import (
 from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.formatting import metric_style, ratio, split_size
 from eigenbench.reporting.reference_results import records_of_results
-from eigenbench.reporting.reference_verdicts import shipped_plans
 from eigenbench.reporting.replicates import RunGroup
 from eigenbench.reporting.size_curves import mean_curves
 from eigenbench.reproduction.reference import default_reference_folder

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from reference_verdicts import reference_records, shipped_plans
 
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.leaderboard import leaderboards
-from eigenbench.reporting.reference_verdicts import reference_records, shipped_plans
 from eigenbench.reporting.replicates import group_runs
 from eigenbench.reproduction.reference import default_reference_folder
 

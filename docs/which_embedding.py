@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from page_parts import table, write_parts
-
-from eigenbench.comparison.rank_intervals import rank_claim_support
-from eigenbench.reporting.formatting import ratio
-from eigenbench.reporting.reference_verdicts import (
+from reference_verdicts import (
     reference_comparisons,
     reference_records,
     shipped_plans,
 )
+
+from eigenbench.comparison.rank_intervals import rank_claim_support
+from eigenbench.reporting.formatting import ratio
 from eigenbench.reporting.replicates import group_runs
 
 DOCS = Path(__file__).resolve().parent

@@ -10,13 +10,13 @@ from xml.etree import ElementTree
 import numpy as np
 from matplotlib.figure import Figure
 from record_files import plan_of
+from reference_verdicts import shipped_plans
 
 from eigenbench.reporting.display_names import method_name
 from eigenbench.reporting.drawing import COLOURS
 from eigenbench.reporting.figures import error_against, forest_plot
 from eigenbench.reporting.leaderboard import leaderboard
 from eigenbench.reporting.published import compare_published
-from eigenbench.reporting.reference_verdicts import shipped_plans
 from eigenbench.reporting.replicates import N_COLOURS, RunGroup, group_runs
 from eigenbench.reporting.size_curves import mean_curves
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import math
 from pathlib import Path
 
 import pytest
 from record_files import plan_of
+from reference_verdicts import reference_comparisons, shipped_plans, verdicts_page
 
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.suites.suite import Suite
@@ -15,7 +14,6 @@ from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.comparison.mean_intervals import wilson
 from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.published import PublishedComparison, comparison_csv
-from eigenbench.reporting.reference_verdicts import reference_comparisons, shipped_plans, verdicts_page
 from eigenbench.reporting.replicates import OVER_ROWS
 from eigenbench.reproduction.receipt import MachineCounts
 from eigenbench.reproduction.reference import EARLIER_KEYS
@@ -37,7 +35,7 @@ def rows(plans) -> list[PublishedComparison]:
 
 
 def test_the_committed_verdicts_are_those_of_the_references(rows):
-    remedy = "run python -m eigenbench.reporting.reference_verdicts"
+    remedy = "run python docs/reference_verdicts.py"
     committed = (REFERENCE / "comparison.csv").read_text(encoding="utf-8")
     assert committed == comparison_csv(rows), remedy
     page = (REPOSITORY / "docs" / "verdicts.md").read_text(encoding="utf-8")
@@ -61,36 +59,6 @@ def test_every_published_number_has_a_verdict(rows, plans):
     assert len(rows) == sum(len(spec.published) for plan in plans for spec in plan.suite.experiments.values())
     prefixes = ("not run (", "judged in ", "within bound", "beyond bound")
     assert all(row.outcome or row.verdict.startswith(prefixes) for row in rows)
-
-
-def values(suite: str, *name: str, metric: str) -> list[float]:
-    with (REFERENCE / suite / "results.csv").open(encoding="utf-8", newline="") as stream:
-        return [
-            float(row["value"])
-            for row in csv.DictReader(stream)
-            if (row["dataset"], row["method"], row["classifier"], row["metric"]) == (*name, metric)
-        ]
-
-
-def only(rows: list[PublishedComparison], experiment: str, method: str, source: str) -> PublishedComparison:
-    (row,) = (
-        row
-        for row in rows
-        if f"{row.suite}/{row.experiment}" == experiment
-        and row.method == method
-        and source in row.number.source
-    )
-    return row
-
-
-def test_an_interval_over_rows_is_wilsons_with_the_rows_of_the_catalogue(rows):
-    (error,) = values("gem_covertype", "covtype", "gem_rff", "StochasticLogistic", metric="test_error")
-    n, z = 58_101, 1.959964
-    centre = (error + z**2 / (2 * n)) / (1 + z**2 / n)
-    half_width = z / (1 + z**2 / n) * math.sqrt(error * (1 - error) / n + (z / (2 * n)) ** 2)
-    row = only(rows, "gem_covertype/covertype", "gem_rff", "Table 3")
-    assert (row.estimate.low, row.estimate.high) == pytest.approx((centre - half_width, centre + half_width))
-    assert row.verdict == "better"
 
 
 SUITE = """

@@ -134,9 +134,7 @@ class Results:
 
     def bring(self, paths: Iterable[Path], uri: str | None = None, **options: Any) -> ImportSummary:
         """Import records of the folder."""
-        return import_records(
-            paths, **{"results_dir": self.folder, "tracking_uri": uri, "progress": False} | options
-        )
+        return import_records(paths, **{"results_dir": self.folder, "tracking_uri": uri} | options)
 
     def failed_record(self, seed: int = 0, status: str = "failed") -> Path:
         failure = {"stage": "train", "type": "ValueError", "message": "input has NaN", "log": "logs/x.log"}
@@ -193,11 +191,6 @@ class Server:
             os.killpg(self.process.pid, signal.SIGKILL if kill else signal.SIGTERM)
             self.process.wait()
             self.process = None
-
-
-@pytest.fixture
-def make_server() -> type[Server]:
-    return Server
 
 
 @pytest.fixture

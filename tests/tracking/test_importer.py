@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import csv
 import json
-import posixpath
-import re
 import signal
 import subprocess
 import sys
@@ -13,17 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from mlflow import MlflowClient, pyfunc
 from mlflow.entities import ViewType
 from mlflow.exceptions import INVALID_PARAMETER_VALUE, MlflowException
 from sklearn.datasets import load_digits
 
-from eigenbench.bench.records.record import Confusion
 from eigenbench.tracking.__main__ import main
 from eigenbench.tracking.addresses import TrackingUnavailable
-from eigenbench.tracking.run_content import allowed_names, write_confusion
 
 pytestmark = pytest.mark.workflow
 
@@ -43,7 +36,7 @@ def test_a_record_becomes_a_run_with_everything_in_it(results, store_uri, fitted
     assert (summary.imported, summary.unchanged, summary.replaced, summary.failed) == (1, 0, 0, {})
     [run] = runs_of(store_uri)
     assert summary.run_ids == {"tiny/0000000000000000": run.info.run_id}
-    assert run.info.run_name == "seed 0 · Main on Digits: GEM + logistic regression"
+    assert run.info.run_name == "seed 0 · GEM · Main on Digits · logistic regression"
     assert run.info.status == "FINISHED"
     assert (run.info.start_time, run.info.end_time) == (1767323045000, 1767323105000)
     assert run.data.metrics["test_error"] == 0.03
@@ -228,16 +221,6 @@ def test_names_that_mlflow_refuses_are_changed_and_stay_distinct(results, store_
     assert {"__/rate", "F1/macro", "x" * 250} < found.keys()
 
 
-@given(st.lists(st.text(max_size=300), unique=True, max_size=20))
-def test_any_names_become_allowed_and_distinct(names):
-    shown = allowed_names(names)
-    assert len(set(shown.values())) == len(names)
-    for name in shown.values():
-        assert re.fullmatch(r"[\w.\-/ ]{1,250}", name)
-        assert posixpath.normpath(name) == name
-        assert not name.startswith(("..", "/"))
-
-
 def test_a_record_that_mlflow_refuses_fails_alone(results, store_uri, monkeypatch):
     log_batch = MlflowClient.log_batch
 
@@ -319,21 +302,7 @@ def test_two_importers_started_at_once_on_no_store_yet(results, tmp_path, monkey
         assert "INFO" not in text
 
 
-def test_a_store_in_a_place_that_cannot_be_written(results, tmp_path):
-    (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(TrackingUnavailable, match="records are safe"):
-        results.bring([results.record()], f"sqlite:///{tmp_path / 'file' / 'mlflow.db'}")
-
-
 def test_a_file_that_is_no_database(results, tmp_path):
     (tmp_path / "mlflow.db").write_bytes(b"not a database, not a database, not a database" * 100)
     with pytest.raises(TrackingUnavailable, match="not a database"):
         results.bring([results.record()], f"sqlite:///{tmp_path / 'mlflow.db'}")
-
-
-def test_the_table_of_a_confusion_matrix_holds_no_formula(tmp_path):
-    confusion = Confusion(labels=["=1+1", "-1"], matrix=[[3, 0], [1, 2]])
-    write_confusion(tmp_path, confusion)
-    with (tmp_path / "confusion.csv").open(newline="", encoding="utf-8") as stream:
-        rows = list(csv.reader(stream))
-    assert rows == [["true \\ predicted", "'=1+1", "-1"], ["'=1+1", "3", "0"], ["-1", "1", "2"]]

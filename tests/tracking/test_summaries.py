@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 import shutil
-import socket
 import statistics
-import threading
-import time
-import urllib.request
 from pathlib import Path
 
 import numpy as np
 import pytest
-import uvicorn
 from mlflow import MlflowClient, pyfunc
-from mlflow.pyfunc import scoring_server
 from scipy.stats import t as student_t
-from sklearn.datasets import load_digits
 
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.records.record import read_record
@@ -106,7 +98,7 @@ def test_a_parent_says_what_its_seeds_say_together(bring, suite, three_of_each, 
     assert pca.data.metrics["rank"] == 2
     assert "verdict" not in pca.data.tags
     below = search(store_uri, f"tags.`mlflow.parentRunId` = '{gem.info.run_id}'")
-    assert gem.info.run_name == "Main on Digits: GEM + logistic regression"
+    assert gem.info.run_name == "GEM · Main on Digits · logistic regression"
     names = [f"seed {seed} · {gem.info.run_name}" for seed in range(3)]
     assert sorted(run.info.run_name for run in below) == names
     assert {link for run in below if (link := run.info.run_id) in note} == {run.info.run_id for run in below}
@@ -234,35 +226,6 @@ def test_the_best_is_chosen_on_validation_rows_where_there_are_any(bring, result
         ]
     )
     assert models_of(store_uri) == ["1"]
-
-
-def test_the_model_answers_requests(bring, results, store_uri, fitted, monkeypatch):
-    """The server is the one that ``mlflow models serve`` starts."""
-    monkeypatch.setenv("_MLFLOW_IS_IN_SERVING_ENVIRONMENT", "true")
-    done = bring([results.record()])
-    uri = MlflowClient(store_uri).get_run(done.summary_ids[GEM]).data.tags["best_model"]
-    X = load_digits().data[:20].astype(np.float32)
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(scoring_server.init(pyfunc.load_model(uri)), log_level="warning")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            deadline = time.monotonic() + 60
-            while not server.started and time.monotonic() < deadline:
-                time.sleep(0.02)
-            request = urllib.request.Request(
-                f"http://127.0.0.1:{listening.getsockname()[1]}/invocations",
-                json.dumps({"inputs": X.tolist()}).encode(),
-                {"Content-Type": "application/json"},
-            )
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                predicted = json.load(answer)["predictions"]
-        finally:
-            server.should_exit = True
-            thread.join()
-    assert predicted == fitted.predict(X).tolist()
 
 
 def text_of(client, run, name, folder):

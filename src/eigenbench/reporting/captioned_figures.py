@@ -21,7 +21,6 @@ from eigenbench.reporting.drawing import Drawing
 from eigenbench.reporting.figures import (
     LARGEST_RATIO,
     error_against,
-    has_families,
     heat_map,
     rank_against_seconds,
     ranking,
@@ -42,9 +41,8 @@ MAX_CONFUSION_CLASSES = 20
 class CaptionedFigure:
     """A drawing with its caption and a description for readers who cannot see it.
 
-    ``key`` begins every identifier in the SVG, is unique on the page, and names the picture's own file;
-    ``title`` is the method of an exhibit, to filter it by, and ``kind`` has the classes of the style sheet:
-    ``wide`` for a row of its own, ``forest`` for labels above the bars on narrow screens.
+    ``key`` is unique on the page and names the picture's own file; ``title`` is the method of an exhibit, to
+    filter it by; ``kind`` has classes of the style sheet: ``wide`` for a row of its own, and ``forest``.
     """
 
     key: str
@@ -72,10 +70,7 @@ class ExhibitGroup:
 def experiment_figures(
     spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str
 ) -> list[CaptionedFigure]:
-    """Draw what an experiment measured: against its costs, and over steps or sizes.
-
-    ``anchor`` begins every identifier, and is unique on the page.
-    """
+    """Draw what an experiment measured: against its costs, and over steps or sizes."""
     found = [] if split_size(spec.headline)[1] else _against_costs(spec, groups, anchor)
     return found + _curves(spec, groups, anchor)
 
@@ -90,9 +85,9 @@ def ranking_figures(ranks: SuiteRanks, anchor: str) -> list[CaptionedFigure]:
     over = f"Mean rank over {ranks.n_datasets} datasets with its 95 % interval, best first."
     time = "Mean rank against the time to fit (geometric mean). The line joins the Pareto front."
     return [
-        *_drawn(f"{anchor}-heat-map", heat_map(ranks), ratios, f"Heat map of ratios; {in_table}", "wide"),
-        *_drawn(f"{anchor}-ranking", ranking(ranks), over, f"Forest plot of ranks; {in_table}", "wide"),
-        *_drawn(f"{anchor}-time", rank_against_seconds(ranks), time, f"Rank by time; {in_table}", "wide"),
+        *drawn(f"{anchor}-heat-map", heat_map(ranks), ratios, f"Heat map of ratios; {in_table}", "wide"),
+        *drawn(f"{anchor}-ranking", ranking(ranks), over, f"Forest plot of ranks; {in_table}", "wide"),
+        *drawn(f"{anchor}-time", rank_against_seconds(ranks), time, f"Rank by time; {in_table}", "wide"),
     ]
 
 
@@ -102,7 +97,7 @@ def confusion_figures(groups: Sequence[RunGroup], board: pd.DataFrame, anchor: s
     for group in in_order(board[board["rank"].notna()], groups):
         matrix = group.finished[0].confusion if group.finished else None
         if matrix and 0 < len(matrix.labels) <= MAX_CONFUSION_CLASSES:
-            found += _drawn(
+            found += drawn(
                 f"{anchor}-confusion-{len(found) + 1}",
                 exhibit_plots.confusion_drawing(matrix),
                 f"Confusion of {group.title}, seed {group.finished[0].seed}: dark fields are the most "
@@ -124,27 +119,24 @@ def _mistakes(matrix: Confusion) -> str:
     return f"Most frequent mistake: {matrix.labels[row]} taken for {matrix.labels[column]}, {rows}."
 
 
-def _drawn(
-    key: str, drawing: Drawing | None, caption: str, alt: str, kind: str = ""
-) -> list[CaptionedFigure]:
+def drawn(key: str, drawing: Drawing | None, caption: str, alt: str, kind: str = "") -> list[CaptionedFigure]:
     """Return a figure as a list of one; an empty list where there is nothing to draw."""
     return [CaptionedFigure(key, drawing, caption, alt, kind)] if drawing else []
 
 
 def _against_costs(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str) -> list[CaptionedFigure]:
     label, lower = metric_style(spec.headline).label, headline_direction(spec)
-    joined = " Methods whose names differ only in a final number are joined." if has_families(groups) else ""
-    notes = joined + _partial_note(groups)
+    notes = _partial_note(groups)
     seconds = "fitting time (s)" if spec.protocol else "embedding + training time (s)"
     corner = f"{'lower' if lower else 'upper'} left is best"
     in_tables = "the numbers are in the tables of this section."
-    return _drawn(
+    return drawn(
         f"{anchor}-time",
         error_against(groups, spec.headline, total_seconds, seconds, lower=lower, front=True),
         f"{sentence(label)} against time: {corner}. The step line is the Pareto front, bars are 95 % "
         f"intervals.{notes}",
         f"Scatter plot of {label} against total time; {in_tables}",
-    ) + _drawn(
+    ) + drawn(
         f"{anchor}-dimension",
         error_against(groups, spec.headline, attrgetter("dimension"), "features", lower=lower),
         f"{sentence(label)} against the number of features: {corner}. Bars are 95 % intervals.{notes}",
@@ -154,9 +146,7 @@ def _against_costs(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str
 
 def _partial_note(groups: Sequence[RunGroup]) -> str:
     """Name the groups whose means are over fewer seeds than planned, and those that failed at a size."""
-    partial = [
-        f"{group.title} ({group.finished_note})" for group in groups if group.finished and group.finished_note
-    ]
+    partial = [f"{group.title} ({note})" for group in groups if (note := group.seeds_note())]
     failed = [group.title for group in groups if any(map(failed_sizes, group.finished))]
     gaps = f" × marks sizes at which a seed failed: {', '.join(failed)}." if failed else ""
     return (f" Not over all seeds: {', '.join(partial)}." if partial else "") + gaps
@@ -181,7 +171,7 @@ def _curves(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str) -> li
     for number, name in enumerate(names, start=1):
         label = curve_label(name)
         direction = better if name.partition("_by_")[0] == split_size(spec.headline)[0] else ""
-        found += _drawn(
+        found += drawn(
             f"{anchor}-curve-{number}-{re.sub('[^A-Za-z0-9]+', '-', name)}",
             mean_curves(groups, name),
             f"{sentence(label)}: {direction}{_CURVES.get(name, _MEAN_CURVE)}{_partial_note(groups)}",
@@ -191,10 +181,7 @@ def _curves(spec: ExperimentSpec, groups: Sequence[RunGroup], anchor: str) -> li
 
 
 def exhibit_groups(groups: Sequence[RunGroup], anchor: str) -> list[ExhibitGroup]:
-    """Draw the exhibits of the first seed of each group that has any, those of one title together.
-
-    Of embeddings with a classifier, the first `MAX_EXHIBITS` of a title are drawn: give the best first.
-    """
+    """Draw the exhibits of each group's first seed, those of one title together; the best group is first."""
     by_title: dict[str, list[tuple[RunGroup, int, Exhibit]]] = {}
     for group in groups:
         for record in [record for record in group.finished if record.exhibits][:1]:

@@ -44,9 +44,8 @@ def check_results(spec: ExperimentSpec, groups: Sequence[RunGroup]) -> list[Chec
 
     ``guessing``: no better than the most frequent class. ``leak``: better than that with permuted training
     labels. ``one_class``: one class predicted for all test rows. ``identical``: the predictions of another
-    method. ``outlying_seed``: a seed far from the others. ``slow_search``: discarded candidates took most of
-    the time. Permuted labels are checked for leaks and identical predictions only. Empty for protocols and
-    multilabel data.
+    method. ``outlying_seed``: a seed far from the others. ``slow_search``: most of the time for discarded
+    candidates. Permuted labels are checked for leaks and identical predictions only.
     """
     if spec.protocol is not None or spec.validation.multilabel:
         return []
@@ -69,10 +68,7 @@ def _component(spec: ExperimentSpec, group: RunGroup) -> str:
 
 
 def control_error(spec: ExperimentSpec, groups: Sequence[RunGroup]) -> float | None:
-    """Return the error of guessing: of the control that ran, else of the best constant prediction.
-
-    The latter follows from the test rows of any run; None where there is neither.
-    """
+    """Return the error of guessing: of the control that ran, else of the best constant prediction."""
     controls = [
         group for group in groups if is_control(spec, group) and _component(spec, group) != _BAYES_RULE
     ]
@@ -95,10 +91,7 @@ def _class_counts(group: RunGroup, record: Record) -> np.ndarray:
 
 
 def scaled_scores(spec: ExperimentSpec, groups: Sequence[RunGroup]) -> dict[str, float]:
-    """Scale errors between guessing (0) and the Bayes rule or, without it, the best method (1), by label.
-
-    A method that has fewer errors on the test rows than the Bayes rule has a score above 1.
-    """
+    """Scale errors between guessing (0) and the Bayes rule or, without it, the best method (1), by label."""
     control = control_error(spec, groups)
     errors = {group.label: group.mean(lambda record: record.metrics.get("test_error")) for group in groups}
     found = {label: error for label, error in errors.items() if error is not None}

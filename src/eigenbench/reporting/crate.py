@@ -32,12 +32,11 @@ def write_crate(
     licence: str,
     models: bool = False,
 ) -> int:
-    """Write the records, predictions and report of a suite, with the suite file and the workflow.
+    """Write records, predictions and report of a suite, with its file, the workflow and the data's SHA-256.
 
-    The crate's action says that the workflow, given the suite and the data (by their SHA-256), made the
-    records, when, and with which version. ``licence`` is the address of the licence of the results;
-    ``models`` puts in the fitted models. Returns the number of runs. Raises `ReportError` if rocrate is not
-    installed, the folder is in use, or there are no records, and `RecordError` if a record is damaged.
+    ``licence`` is the address of the licence of the results; ``models`` puts in the fitted models. Returns
+    the number of runs. Raises `ReportError` if rocrate is not installed, the folder is in use, or there are
+    no records, and `RecordError` if a record is damaged.
     """
     try:
         from rocrate.model.contextentity import ContextEntity

@@ -17,10 +17,9 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Write rows as CSV with line feeds; the same rows always give the same text.
+    """Write rows as CSV with line feeds; None is an empty cell.
 
     Text that a spreadsheet would run as a formula gets an apostrophe in front, unless it is a number.
-    Carriage returns become line feeds. None becomes an empty cell.
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -56,10 +55,7 @@ COLUMNS = (*_NAMES, "metric", "value", *_KEPT, "code_hash")
 
 
 def results_csv(records: Iterable[Record]) -> str:
-    """Tabulate runs as CSV, raw and unrounded, in an order that does not depend on theirs.
-
-    A run has a row for each metric; one without metrics has one row, with empty metric and value.
-    """
+    """Tabulate runs as CSV, raw and in one order: a row for each metric, or one without metrics."""
     rows: list[dict[str, Any]] = []
     order = attrgetter("suite", "experiment", *_NAMES[1:], "run_key")
     for record in sorted(records, key=order):

@@ -68,16 +68,10 @@ _DATASETS = {
     "twonorm": "Twonorm",
     "wdbc": "Breast masses (WDBC)",
 }
+_ACRONYMS = "aloi craft emnist gem lda lfda lshtc4 mmc mnist nca odp pca plst rcv1 sir timit umap usps vca"
 #: Words that are not written as they stand in a key.
 _WORDS = {
-    **{
-        word: word.upper()
-        for word in ("aloi", "craft", "emnist", "gem", "lda", "lfda", "lshtc4", "mmc", "mnist")
-    },
-    **{
-        word: word.upper()
-        for word in ("nca", "odp", "pca", "plst", "rcv1", "sir", "timit", "umap", "usps", "vca")
-    },
+    **{word: word.upper() for word in _ACRONYMS.split()},
     "CS": "compressed sensing",
     "RE": "Rembrandt",
     "fourier": "Fourier",

@@ -165,10 +165,7 @@ def _columns(names: Sequence[str], width: float) -> int:
 
 
 def log_if_wide(axes: Axes, which: Literal["x", "y"], values: Sequence[float], *, least: float) -> bool:
-    """Make an axis logarithmic if its values are positive and span at least some ratio; say whether it is.
-
-    The ticks are plain numbers, at multiples of powers of ten that are dense enough for the span.
-    """
+    """Make an axis logarithmic, with plain ticks, if its values span at least a ratio; say whether it is."""
     span = max(values) / min(values) if values and min(values) > 0 else 0.0
     if not least <= span < math.inf:
         return False
@@ -198,10 +195,7 @@ def tick_text(value: float) -> str:
 
 
 def _compact(text: str, width: str) -> str:
-    """Return the SVG element of a document of Matplotlib that looks the same, smaller, with hover texts.
-
-    All definitions stand together at its beginning.
-    """
+    """Return the SVG element of a document of Matplotlib: smaller, with hover texts, definitions first."""
     root = ElementTree.fromstring(text)
     shared = [part for element in root.iter(_DEFS) for part in element if "id" in part.attrib]
     for element in reversed(list(root.iter())):  # what is inside first

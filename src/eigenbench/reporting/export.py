@@ -31,13 +31,12 @@ def paper_tables(view: SuiteView) -> Iterator[tuple[ShownTable, str]]:
             yield ranks.pairs, pairs_csv([ranks.found])
 
 
-#: How a table is written, by the ending of its file.
+#: How a table and a figure are written, by the ending of the file.
 TABLES: dict[str, Callable[[ShownTable, str], str]] = {
     "tex": lambda shown, csv: shown.latex(),
     "md": lambda shown, csv: shown.markdown(),
     "csv": lambda shown, csv: csv,
 }
-#: How a figure is written, by the ending of its file.
 FIGURES: dict[str, Callable[[CaptionedFigure], bytes]] = {
     "svg": lambda picture: picture.svg.encode(),
     "png": lambda picture: picture.drawing.png(),
@@ -55,10 +54,8 @@ def export_suite(
 ) -> list[str]:
     """Write the tables and figures of a suite, from its records and stored predictions; nothing is fitted.
 
-    Returns the names of the files, sorted; ``figures.md`` has the captions. Files of the same names in
-    ``out`` are replaced, others stay.
-    LaTeX needs the rules of booktabs; CSV is raw and unrounded. Raises `ReportError` for an unknown ending,
-    and where the suite has no record. If the folder cannot be written it stays as it was.
+    Returns the names of the files, sorted; ``figures.md`` has the captions. LaTeX needs booktabs; CSV is raw.
+    Raises `ReportError` for an unknown ending, and where the suite has no record.
     """
     for chosen, known in ((tables, TABLES), (figures, FIGURES)):
         if unknown := [ending for ending in chosen if ending not in known]:

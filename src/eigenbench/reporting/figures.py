@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -58,21 +56,17 @@ def error_against(
 ) -> Drawing | None:
     """Plot the mean of a metric, with its interval, against another number: one point per group.
 
-    Colours are those of the methods, markers those of the classifiers. Points of one family of methods and
-    one classifier are joined. Of more methods than colours, those on the Pareto front are named beside their
-    points. ``x`` takes a record and returns a positive number, drawn as a mean over seeds; groups without it
-    or without the metric are left out. ``front`` joins the points that no other beats in both numbers. None
-    where the points have fewer than two places to the right.
+    Colours are those of the methods, markers those of the classifiers. Of more methods than colours, those on
+    the Pareto front are named beside their points. ``x`` takes a record and returns a positive number, drawn
+    as a mean over seeds; groups without it or without the metric are left out. ``front`` joins the points
+    that no other beats in both numbers. None where the points have fewer than two places to the right.
     """
     points = _points(groups, metric, x, x_label)
     if len({point.x for point in points}) < 2:
         return None
     losses = np.array([(point.x, point.y if lower else -point.y) for point in points])
     best = [point for point, on_front in zip(points, pareto_front(losses), strict=True) if on_front]
-    crowded, families = is_crowded(groups), _families(group.method for group in groups)
-    joined: dict[tuple[str, str], list[_Point]] = {}
-    for point in points:
-        joined.setdefault((families[point.group.method], point.group.classifier), []).append(point)
+    crowded = is_crowded(groups)
     markers = dict(zip(dict.fromkeys(group.classifier for group in groups), MARKERS * 9, strict=False))
     classifiers = {classifier_name(key): {"marker": marker, "color": INK} for key, marker in markers.items()}
     methods = {group.filter_name: {"marker": MARKERS[0], "color": COLOURS[group.colour]} for group in groups}
@@ -83,10 +77,6 @@ def error_against(
         if front:
             line = ([point.x for point in best], [point.y for point in best])
             axes.plot(*line, color=INK, linewidth=1, alpha=0.5, drawstyle="steps-post")
-        for curve in joined.values() if not crowded else ():
-            if len(curve) > 1:
-                colour = COLOURS[curve[0].group.colour]
-                axes.plot([one.x for one in curve], [one.y for one in curve], linewidth=1.0, color=colour)
         for point in points:
             gid = hover_id(point.group.filter_name, point.text)
             look: MarkerStyle = {
@@ -111,12 +101,6 @@ def error_against(
     return Drawing(draw, (_WIDTH, height))
 
 
-def has_families(groups: Sequence[RunGroup]) -> bool:
-    """Return whether `error_against` joins any points."""
-    methods = {group.method for group in groups}
-    return len(set(_families(methods).values())) < len(methods)
-
-
 class _Point(NamedTuple):
     """A mean and its interval, in shown units, and what it is of."""
 
@@ -126,13 +110,6 @@ class _Point(NamedTuple):
     high: float
     group: RunGroup
     text: str
-
-
-def _families(methods: Iterable[str]) -> dict[str, str]:
-    """Map each method to its family: the name without its final number, where several methods share that."""
-    stems = {method: re.sub(r"[_.-]?k?\d+$", "", method) or method for method in methods}
-    shared = Counter(stems.values())
-    return {method: stem if shared[stem] > 1 else method for method, stem in stems.items()}
 
 
 def _points(
@@ -188,10 +165,9 @@ def _draw_bars(axes: Axes, bars: Sequence[_Bar]) -> None:
 def forest_plot(
     board: pd.DataFrame, published: Iterable[PublishedComparison], groups: Sequence[RunGroup]
 ) -> Drawing | None:
-    """Draw the ranked methods of a leaderboard, best first, with the band of those tied with the best.
+    """Draw the ranked methods of a leaderboard, best first; None with fewer than two.
 
-    Published numbers on the metric of the leaderboard are marked beside their method. None with fewer than
-    two ranked methods. ``groups`` are those of the board.
+    Ties with the best are shaded, and published numbers on its metric marked beside their method.
     """
     ranked = board[board["rank"].notna()]
     if len(ranked) < 2:
@@ -306,10 +282,7 @@ def ranking(ranks: SuiteRanks) -> Drawing:
 
 
 def rank_against_seconds(ranks: SuiteRanks) -> Drawing | None:
-    """Plot mean ranks against the geometric mean of the time to fit, with the Pareto front.
-
-    None where fewer than two competitors have a time.
-    """
+    """Plot mean ranks against the time to fit, with the Pareto front; None with fewer than two times."""
     points = ranks.ranks.dropna(subset="seconds")
     if len(points) < 2:
         return None

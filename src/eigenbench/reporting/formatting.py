@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MetricStyle:
-    """Format of one metric: its name in words, its unit (``%``, ``nats`` or empty), and its digits.
+    """Format of one metric: its name in words, unit, factor from the stored to the shown number, and digits.
 
-    ``scale`` is the factor from the stored number to the shown one: 100 for shares. Without ``decimals`` a
-    number has four significant digits; a whole count has none after the point.
+    Without ``decimals`` a number has four significant digits; a whole count has none after the point.
     """
 
     label: str

@@ -39,13 +39,11 @@ def read_inputs(
     all_suites_in: Path | None = None,
     check_code: bool = False,
 ) -> ReportInputs:
-    """Read suites and their records.
+    """Read suites, and the records of the runs that they ask for with the settings that they have now.
 
-    A record that cannot be read, or whose predictions are damaged, is reported, not fatal. Records of runs
-    that the suite does not ask for, or of other settings than it has now, are left out. Each further suite of
-    ``all_suites_in`` that has records is included. ``check_code`` logs how many records of each suite were
-    made by other code than is installed. Raises `SuiteError` if a file of ``suite_paths`` is not a valid
-    suite.
+    A record that cannot be read, or whose predictions are damaged, is reported, not fatal. Each further suite
+    of ``all_suites_in`` that has records is included. ``check_code`` logs how many records were made by other
+    code than is installed. Raises `SuiteError` if a file of ``suite_paths`` is not a valid suite.
     """
     plans = {path: load_plan(path) for path in suite_paths}
     unreadable: list[str] = []

@@ -45,9 +45,8 @@ _COMPARED = (*COMPARED, "compared_over", "refusal")
 _QUALITY = ("balanced_error", "log_loss")
 _COSTS = ("seconds", "gemm_equivalents", "on_front", "peak_rss_mb", "model_bytes", "predictions_per_second")
 _COMPLETENESS = ("n_seeds", "n_planned", "without_result", "grid_edge", "scaled_score", "checks")
-#: Columns that the leaderboards of earlier reference results lack.
-LATER_COLUMNS = ("train_rows", "classes", "search_seconds")
-COLUMNS = (*_IDENTITY, *_ESTIMATE, *_COMPARED, *_QUALITY, *_COSTS, *_COMPLETENESS, *LATER_COLUMNS)
+_FURTHER = ("train_rows", "classes", "search_seconds")
+COLUMNS = (*_IDENTITY, *_ESTIMATE, *_COMPARED, *_QUALITY, *_COSTS, *_COMPLETENESS, *_FURTHER)
 
 _ONE_TEST_SET = "No test: without stored predictions, one test set gives no variance over its rows."
 
@@ -61,15 +60,12 @@ def leaderboard(
     """Rank the methods of one experiment by its headline metric: a line each, columns `COLUMNS`.
 
     First come methods with a result from every planned seed, by rank, then those that lack some, which have
-    no rank and are never tied with the best, then those without any. ``tied`` (nullable) is membership in the
-    tie group of the best, ``compared_over`` the basis of the test, ``refusal`` the reason for none; the
-    columns between are those of `eigenbench.comparison.differences.MethodDifferences`. ``seconds`` is the
-    mean time to fit embedding and classifier, ``gemm_equivalents`` that time in 10^9 operations of float32
-    matrix products on the same machine, ``search_seconds`` the time of the search; ``train_rows`` or
-    ``classes`` is the size of the training set where the suite varies it. Nothing with a rank is faster and
-    better than a line ``on_front``. ``scaled_score`` is 0 for guessing and 1 for the Bayes rule or, without
-    it, the best; ``checks`` are findings of `eigenbench.reporting.checks`. Without ``results_dir``, and where
-    a run has no predictions there, methods are compared by the values of the seeds alone.
+    no rank and are never tied, then those without any. ``tied`` (nullable) is membership in the tie group of
+    the best, ``compared_over`` the basis of the test, ``refusal`` the reason for none; the columns between
+    are those of `eigenbench.comparison.differences.MethodDifferences`. ``seconds`` is the mean time to fit,
+    ``gemm_equivalents`` that time in 10^9 operations of float32 matrix products on the same machine. Nothing
+    with a rank is faster and better than a line ``on_front``. Without ``results_dir``, and where a run has no
+    predictions there, methods are compared by the values of the seeds alone.
     """
     groups = group_runs([plan], records, results_dir=results_dir)[plan.suite.name, experiment]
     return leaderboard_of_groups(plan.suite, experiment, groups)
@@ -103,10 +99,7 @@ def leaderboard_of_groups(
 
 
 def standings(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> pd.DataFrame:
-    """Rank groups by a metric and compare them with the best: a line for each, in their order.
-
-    Columns are `STANDINGS`. A group without a result from every planned seed has no rank, and is not tied.
-    """
+    """Rank groups by a metric and compare them with the best: a line for each, columns `STANDINGS`."""
     compared = compare_groups(groups, metric, lower=lower)
     means = {name: group.estimate(metric) for name, group in _complete(groups, metric).items()}
     table = compared.table.reindex([group.label for group in groups]).reset_index(drop=True)
@@ -123,10 +116,7 @@ def standings(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> pd.Dat
 
 
 def compare_groups(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> MethodDifferences:
-    """Compare the groups that have a result from every planned seed, by their test rows where these are kept.
-
-    Without predictions of every run, the values of the seeds that all have in common are compared.
-    """
+    """Compare the groups with a result from every planned seed, by their test rows where these are kept."""
     complete = _complete(groups, metric)
     found = {name: rows for name, group in complete.items() if (rows := group.row_metrics(metric))}
     if complete and len(found) == len(complete):
@@ -206,10 +196,7 @@ def _size(spec: ExperimentSpec, metric: str) -> dict[str, int | None]:
 
 
 def significance(board: pd.DataFrame) -> str:
-    """Say whether the first line of a leaderboard is better than the others, by its tie group.
-
-    The text begins with ``yes``, ``no`` or ``unknown``; it is empty with fewer than two ranks.
-    """
+    """Say whether the first line is better than the others, beginning with yes, no or unknown; or nothing."""
     ranked = board[board["rank"].notna()]
     if len(ranked) < 2:
         return ""
@@ -240,10 +227,7 @@ def leaderboards(suites: Sequence[Suite], groups: Groups) -> dict[tuple[str, str
 
 
 def leaderboard_notes(board: pd.DataFrame) -> list[str]:
-    """Explain tie marks, resolution, findings of checks, choices at the edge of a grid, and lacking seeds.
-
-    What holds for several methods stands once.
-    """
+    """Explain tie marks, resolution, findings of checks, choices at the edge of a grid, and lacking seeds."""
     notes = comparison_notes(board) + check_notes(board) + edge_notes(board)
     lacking: dict[str, list[str]] = {}
     for line in board.to_dict("records"):
@@ -339,11 +323,8 @@ def _costs(group: RunGroup) -> dict[str, float | None]:
     return {
         "balanced_error": group.mean(lambda record: record.metrics.get("test_balanced_error")),
         "log_loss": group.mean(lambda record: record.metrics.get("test_log_loss")),
-        "seconds": group.mean(total_seconds),
+        **{name: group.costs[name] for name in ("seconds", "search_seconds", "peak_rss_mb", "model_bytes")},
         "gemm_equivalents": group.mean(gemm_equivalents),
-        "search_seconds": group.mean(lambda record: record.search_seconds),
-        "peak_rss_mb": group.mean(lambda record: record.peak_rss_mb),
-        "model_bytes": group.mean(lambda record: record.model.bytes if record.model else None),
         "predictions_per_second": group.mean(_predictions_per_second),
     }
 

@@ -22,9 +22,9 @@ from eigenbench.reporting.formatting import (
     sentence,
     split_size,
 )
-from eigenbench.reporting.leaderboard import TIED, line_titles, tie_group_of
+from eigenbench.reporting.leaderboard import TIED, in_order, line_titles, tie_group_of
 from eigenbench.reporting.parameters import parameters_of
-from eigenbench.reporting.published import UNCERTAIN_MEANS, PublishedComparison, machines_text
+from eigenbench.reporting.published import DAGGER, PublishedComparison, machines_text
 from eigenbench.reporting.replicates import KINDS, RunGroup, headline_direction
 from eigenbench.reporting.shown_table import NONE, Cell, Row, ShownTable
 from eigenbench.reporting.suite_ranks import SuiteRanks
@@ -40,24 +40,18 @@ def leaderboard_table(
     groups: Sequence[RunGroup],
     runs_link: Callable[[RunGroup], str] = lambda group: "",
 ) -> ShownTable:
-    """Describe a leaderboard: rank, method, result, gap, time and memory; further columns can be chosen.
-
-    ``groups`` are those of the board; ``runs_link`` returns where the runs of a group are, or nothing.
-    """
+    """Describe a leaderboard; ``runs_link`` returns where the runs of a group are, or nothing."""
     lines = board.astype(object).where(board.notna(), None).to_dict("records")
     style = metric_style(str(board["metric"].iloc[0]))
-    common = {line["classifier"] for line in lines}
+    common = set(board["classifier"])
     trained = any(common)
     titles, mark = line_titles(board), TIED if board["tied"].fillna(False).sum() > 1 else ""
     heading = "Method and classifier" if any(" + " in title for title in titles) else "Method"
-    by_key = {group.key: group for group in groups}
     rows, extra = [], {}
-    for shown, line in zip(titles, lines, strict=True):
-        group = by_key[line["method"], line["classifier"]]
+    for shown, line, group in zip(titles, lines, in_order(board, groups), strict=True):
         extra = _extra_cells(line, group, trained)
-        partial = f"{line['n_seeds']} of {line['n_planned']} seeds" * (
-            0 < line["n_seeds"] < line["n_planned"]
-        )
+        doubtful = "doubtful" * any(record.warnings for record in group.finished)
+        marks = "; ".join(filter(None, (group.seeds_note(line["metric"]), doubtful)))
         best = "best" if line["tied"] or (line["tied"] is None and line["rank"] == 1) else ""
         rank = NONE if line["rank"] is None else f"{line['rank']} {mark if line['tied'] else ''}".strip()
         result, gap = Cell("no result", href="#problems", style="failed-text"), Cell()
@@ -68,7 +62,7 @@ def leaderboard_table(
             gap = Cell(style.measured(line["difference"]), interval)
         cells = {
             "Rank": Cell(rank, style=best),
-            heading: Cell(shown, "; ".join(filter(None, (partial, group.doubt))), runs_link(group)),
+            heading: Cell(shown, marks, runs_link(group)),
             sentence(style.heading): result,
             "Gap to the best": gap,
             "Time (s)": Cell(seconds(line["seconds"]), "◆" * bool(line["on_front"])),
@@ -104,7 +98,7 @@ def _extra_cells(line: dict[Any, Any], group: RunGroup, trained: bool) -> dict[s
         cells[heading] = seconds(costs[f"{part}_seconds"])
     cells["Machine-normalised time (GFLOP)"] = count(line["gemm_equivalents"])
     if trained:
-        cells["Model (kB)"] = count(costs["model_kb"])
+        cells["Model (kB)"] = count(line["model_bytes"] and line["model_bytes"] / 1000)
         cells["Predictions per s"] = count(line["predictions_per_second"])
     found = (text or NONE for text in parameters_of(group.records))
     return cells | dict(zip(_TEXTS, found, strict=True))
@@ -115,8 +109,8 @@ def published_table(
 ) -> ShownTable:
     """Describe published numbers beside measured ones, those of one source together."""
     caption = "Published beside measured: mean over seeds with its 95 % interval, and the verdict."
-    if any(row.uncertain for row in numbers):
-        caption += f" {UNCERTAIN_MEANS}"
+    if any("†" in row.marked_outcome for row in numbers):
+        caption += f" {DAGGER}"
     rows: list[Row] = []
     anchors: set[str] = set()
     heading = ""
@@ -219,11 +213,7 @@ def _tested_cells(pair: pd.Series, shows_holm: bool) -> dict[str, Cell | str]:
 
 
 def measure_tables(spec: ExperimentSpec, groups: Sequence[RunGroup], name: str = "") -> list[ShownTable]:
-    """Tabulate everything that a protocol measured; the table with the headline metric comes first.
-
-    Metrics named ``<metric>_at_<size>`` make a table each, with one column per size; all others share one.
-    ``name`` begins the names of the tables.
-    """
+    """Tabulate what a protocol measured: first the headline; a metric at several sizes has its own table."""
     measured = {metric for group in groups for record in group.finished for metric in record.metrics}
     by_stem: dict[str | None, list[str]] = {}
     for metric in [spec.headline, *sorted(measured - {spec.headline}, key=by_size)]:

@@ -85,10 +85,7 @@ def value_text(value: Any) -> str:
 
 
 def edge_note(records: Iterable[Record]) -> str:
-    """Name the numeric parameters whose chosen value is the least or greatest that was tried.
-
-    Such as ``gem__gamma: best value at the grid's edge (10) (2 of 5 seeds)``; empty where there is none.
-    """
+    """Name the numeric parameters whose chosen value is the least or greatest that was tried."""
     searches = [record.search for record in records if record.search and record.search.selected is not None]
     found = Counter(
         f"{name}: best value at the grid's edge ({chosen:g})"

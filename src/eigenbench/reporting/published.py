@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from eigenbench.bench.suites.parts import PublishedNumber
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
@@ -17,58 +17,49 @@ from eigenbench.reporting.replicates import Estimate, Groups, RunGroup
 from eigenbench.reproduction.receipt import MachineCounts
 
 _NUMBER = ("suite", "source", "dataset", "method", "metric", "published")
+_NOTHING = (None, None, None, 0)
 COLUMNS = (*_NUMBER, "measured", "ci_low", "ci_high", "n_seeds", "tolerance", "verdict")
 
-
-Verdict = Literal["reproduced", "better", "off"]
+#: Verdicts: † where only the prediction interval of one run reaches the published number.
+Verdict = Literal["better", "reproduced", "reproduced †", "off"]
+DAGGER = "† The mean is outside the tolerance, but a single run could reach the published number."
 
 #: Largest difference from a published number that counts as none, as a share of the number.
 TOLERANCE = 0.05
-#: Beside a verdict that is uncertain.
-UNCERTAIN = "†"
-UNCERTAIN_MEANS = "† The mean is outside the tolerance, but a single run could reach the published number."
 #: Decimal numbers such as 0.132 − 0.129 are off by a few units in the last place; this is not a difference.
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """The verdict on one published number; uncertain where only the prediction interval reaches it."""
-
-    verdict: Verdict
-    uncertain: bool = False
-
-
-def judge(number: PublishedNumber, mean: float, prediction: tuple[float, float] | None) -> Judgement:
+def judge(number: PublishedNumber, mean: float, prediction: tuple[float, float] | None) -> Verdict:
     """Compare a measured mean with a published number, which is the value of one run.
 
     The published number is the interval that its source states, or the value alone. ``prediction`` is the
     interval of one further run. The verdict is
 
-    - ``reproduced`` where the mean is within 5 % of it, or the prediction interval of one run reaches it;
+    - ``reproduced`` where the mean is within 5 % of it, or (†) the prediction interval of one run reaches it;
     - ``better`` where the whole prediction interval lies beyond the tolerance on the better side;
     - ``off`` otherwise, and where the mean is not finite.
 
     A ``two_sided`` number, which is neither better when less nor when more, is never bettered. Without a
-    prediction interval nothing is claimed to be better: a mean on the better side counts as ``reproduced``.
+    prediction interval nothing is claimed to be better: a mean on the better side is ``reproduced †``.
     """
     if not math.isfinite(mean):
-        return Judgement("off")
+        return "off"
     least, most = number.interval or (number.value, number.value)
     allowed = TOLERANCE * abs(number.value) + _ROUNDING * max(1.0, abs(number.value))
     if least - allowed <= mean <= most + allowed:
-        return Judgement("reproduced")
+        return "reproduced"
     if prediction is not None and prediction[0] <= most and prediction[1] >= least:
-        return Judgement("reproduced", uncertain=True)
+        return "reproduced †"
     is_better = (mean < least) == number.lower_is_better and not number.two_sided
     if not is_better:
-        return Judgement("off")
-    return Judgement("reproduced", uncertain=True) if prediction is None else Judgement("better")
+        return "off"
+    return "reproduced †" if prediction is None else "better"
 
 
 @dataclass(frozen=True)
 class PublishedComparison:
-    """One published number, what was measured, and the verdict.
+    """One published number, what was measured, and the verdict, which is empty without a measured number.
 
     A number that is only quoted has no ``group``. ``why`` says why nothing was measured. ``repeats`` names
     the comparison that judges the same number; it is empty where this one does.
@@ -81,6 +72,7 @@ class PublishedComparison:
     group: RunGroup | None
     estimate: Estimate | None
     why: str
+    judged: Verdict | Literal[""]
     repeats: str = ""
 
     @property
@@ -94,27 +86,14 @@ class PublishedComparison:
         return self.number.label or (self.group.title if self.group else method_name(self.method))
 
     @property
-    def judgement(self) -> Judgement | None:
-        """The verdict as computed; None without a measured number."""
-        if self.estimate is None or self.group is None:
-            return None
-        return judge(self.number, self.estimate.mean, self.group.prediction(self.number.metric))
-
-    @property
-    def outcome(self) -> Verdict | None:
-        """The verdict on a published number that is measured and judged here."""
-        found = self.judgement
-        return None if found is None or self.repeats or self.number.bound else found.verdict
-
-    @property
-    def uncertain(self) -> bool:
-        """True where only the prediction interval reaches the published number."""
-        return self.outcome is not None and self.judgement is not None and self.judgement.uncertain
-
-    @property
     def marked_outcome(self) -> str:
-        """The outcome, with a mark if it is uncertain; empty where there is none."""
-        return f"{self.outcome or ''} {UNCERTAIN * self.uncertain}".strip()
+        """The verdict, with † if it is uncertain, on a number that is judged here; else empty."""
+        return "" if self.repeats or self.number.bound else self.judged
+
+    @property
+    def outcome(self) -> str:
+        """The verdict without its mark."""
+        return self.marked_outcome.removesuffix(" †")
 
     @property
     def why_off(self) -> str:
@@ -129,16 +108,15 @@ class PublishedComparison:
     @property
     def verdict(self) -> str:
         """The verdict in words, with ``(3 of 5 seeds)`` if not all; or ``not run (why)``."""
-        found = self.judgement
-        if found is None:
+        if self.estimate is None:
             return f"not run ({self.why})"
-        if self.number.bound and self.estimate:
+        if self.number.bound:
             mean, bound = self.estimate.mean, self.number.value
             within = mean <= bound if self.number.lower_is_better else mean >= bound
             return "within bound" if within else "beyond bound"
         if self.repeats:
             return f"judged in {self.repeats}"
-        return f"{found.verdict} ({self.seeds_note})" if self.seeds_note else found.verdict
+        return f"{self.outcome} ({self.seeds_note})" if self.seeds_note else self.outcome
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -166,7 +144,8 @@ def _compare(
         style = metric_style(number.metric)
         value = f"{style.measured(found.mean)} {style.unit}".rstrip()
         why, found = f"synthetic data in place of the paper's, here {value}", None
-    return PublishedComparison(suite, name, spec.dataset, number, group, found, why)
+    judged = judge(number, found.mean, group.prediction(number.metric)) if found and group else ""
+    return PublishedComparison(suite, name, spec.dataset, number, group, found, why, judged)
 
 
 def compare_all_published(suites: Iterable[Suite], groups: Groups) -> list[PublishedComparison]:
@@ -184,7 +163,7 @@ def judged_once(rows: Iterable[PublishedComparison]) -> list[PublishedComparison
     found: list[PublishedComparison] = []
     first: dict[tuple[object, ...], str] = {}
     for row in rows:
-        if row.judgement and not row.number.bound:
+        if row.judged and not row.number.bound:
             if place := first.get(row.identity):
                 row = replace(row, repeats=place)
             else:
@@ -202,9 +181,7 @@ def verdict_counts(rows: Iterable[PublishedComparison]) -> dict[str, int]:
         if not row.number.bound:
             verdicts[row.identity] = verdicts.get(row.identity) or row.marked_outcome
     found = Counter(verdict or "not run" for verdict in verdicts.values())
-    return {
-        name: found[name] for name in ("better", "reproduced", f"reproduced {UNCERTAIN}", "off", "not run")
-    }
+    return {name: found[name] for name in (*get_args(Verdict), "not run")}
 
 
 def machines_text(machines: MachineCounts, row: PublishedComparison) -> str:
@@ -216,11 +193,7 @@ def machines_text(machines: MachineCounts, row: PublishedComparison) -> str:
 
 
 def comparison_csv(rows: Iterable[PublishedComparison]) -> str:
-    """Tabulate published against measured as CSV, one row per published number.
-
-    ``measured`` is the mean over ``n_seeds`` seeds, ``ci_low`` and ``ci_high`` its 95 % interval. Numbers
-    that were not measured have empty fields.
-    """
+    """Tabulate published numbers with means and 95 % intervals as CSV; what was not measured is empty."""
     lines = [
         (
             row.suite,
@@ -229,10 +202,7 @@ def comparison_csv(rows: Iterable[PublishedComparison]) -> str:
             row.method,
             row.number.metric,
             row.number.value,
-            row.estimate.mean if row.estimate else None,
-            row.estimate.low if row.estimate else None,
-            row.estimate.high if row.estimate else None,
-            row.estimate.n_seeds if row.estimate else 0,
+            *((found.mean, found.low, found.high, found.n_seeds) if (found := row.estimate) else _NOTHING),
             TOLERANCE * abs(row.number.value),
             row.verdict,
         )

@@ -33,10 +33,7 @@ _FAILURE = Failure(stage="reference", type="FailedThere", message="failed where 
 
 
 def ranks_of_results(plan: SuitePlan, folder: Path) -> list[SuiteRanks]:
-    """Compare the methods of a suite over its datasets from the result files of a folder alone.
-
-    Ranks need a value of each run and no predictions. Experiments without any result are left out.
-    """
+    """Compare the methods of a suite over its datasets from the result files of a folder alone."""
     records = records_of_results(plan, folder)
     found = {record.experiment for record in records}
     experiments = {name: spec for name, spec in plan.suite.experiments.items() if name in found}
@@ -66,10 +63,9 @@ def _measured(rows: pd.DataFrame) -> dict:
 
 
 def merge(plan: SuitePlan, reports: Path, folder: Path) -> list[str]:
-    """Replace what a report says of a suite in the folder of its reference, and rank anew.
+    """Replace the results of a suite in the folder of its reference by a report's, and rank anew.
 
-    ``reports`` has ``results.csv`` and ``leaderboard.csv``; the folder is made if it is not there. Returns
-    the datasets whose results were put there. Raises `ValueError` if the report has no result of the suite.
+    Returns their datasets. Raises `ValueError` if the report has no result of the suite.
     """
     suite = plan.suite
     results = _read(reports / "results.csv").query("suite == @suite.name")
@@ -93,10 +89,7 @@ def merge(plan: SuitePlan, reports: Path, folder: Path) -> list[str]:
 
 
 def _kept(plan: SuitePlan, folder: Path, results: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return what stays of the result files of a folder beside new results, by name of file.
-
-    Of the methods that have new results only other runs stay that the suite still asks for.
-    """
+    """Return what stays of the result files: other methods, and other runs that the suite still asks for."""
     methods = ["dataset", "method", "classifier"]
     new = pd.MultiIndex.from_frame(results[methods])
     asked = {run.key for run in plan.runs} - set(results["run_key"])
@@ -110,10 +103,7 @@ def _kept(plan: SuitePlan, folder: Path, results: pd.DataFrame) -> dict[str, pd.
 
 
 def _boards(suite: Suite, reports: Path, folder: Path) -> pd.DataFrame:
-    """Return the leaderboards of old and new experiments, in the order of the suite.
-
-    Those of which the report has a part only stay as they were.
-    """
+    """Return old and new leaderboards; experiments of which the report has a part only stay as they were."""
     board = _read(reports / "leaderboard.csv").query("suite == @suite.name")
     incomplete = board.loc[board["without_result"].str.contains(WITHOUT_RECORD), "experiment"]
     new = board[~board["experiment"].isin(incomplete)]

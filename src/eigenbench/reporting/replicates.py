@@ -58,10 +58,7 @@ _SHARES = {"calibration_error", *MULTICLASS_METRICS, *MULTILABEL_METRICS} - _FRO
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over ``n_seeds`` runs with its 95 % interval, if the data give one, in the metric's stored unit.
-
-    ``interval`` says how the interval was made: one of `KINDS`, or empty.
-    """
+    """A mean over ``n_seeds`` runs in the metric's stored unit; ``interval`` is one of `KINDS`, or empty."""
 
     mean: float
     low: float | None
@@ -71,12 +68,10 @@ class Estimate:
 
 
 def estimate(metric: str, values: Sequence[float], *, deterministic: bool, n_test: int | None) -> Estimate:
-    """Estimate a metric from one value per seed.
+    """Estimate a metric from one value per seed, with its 95 % interval.
 
-    With two seeds that differ, the interval is Student's t for the mean over seeds. With one seed, a
-    deterministic method, or seeds that all agree, shares and counts of wrong rows get Wilson's score
-    interval for the draw of the ``n_test`` test rows (JASA 22, 1927), and other metrics none. Ends are cut to
-    the possible range of the metric. No value at all raises `ValueError`.
+    That is Student's t over seeds that differ; else, of shares and counts of wrong rows, Wilson's score
+    interval for the draw of the ``n_test`` test rows (JASA 22, 1927). Ends stay in the metric's range.
     """
     if not values:
         raise ValueError(f"no value of {metric!r} to estimate from")
@@ -102,7 +97,7 @@ def prediction_interval(
     """Bound the value of one further run, at 95 %: a published number is the value of one run.
 
     Of seeds that differ it is √(1 + n) times as wide as the interval of their mean, else √2 times as wide as
-    that over test rows. Ends are cut to the possible range of the metric. None without an interval.
+    that over test rows. None without an interval.
     """
     found = estimate(metric, values, deterministic=deterministic, n_test=n_test)
     if found.low is None or found.high is None:
@@ -171,11 +166,6 @@ class RunGroup:
         return method_name(self.method)
 
     @property
-    def doubt(self) -> str:
-        """The mark of a result to doubt, such as of a single predicted class; empty where there is none."""
-        return "doubtful" if any(record.warnings for record in self.finished) else ""
-
-    @property
     def state(self) -> str:
         """Placeholder of a number in a table: a dash where no such number was measured."""
         if self.finished:
@@ -207,10 +197,7 @@ class RunGroup:
         return [record for record in self.finished if metric in record.metrics]
 
     def row_metrics(self, metric: str) -> RunMetrics | None:
-        """Return what the test rows of each finished run contribute to a metric, from its predictions.
-
-        None where a run has kept none, where they do not give the value in its record, or for other metrics.
-        """
+        """Return the contributions of test rows to a metric; None where predictions do not give it."""
         if metric not in self._row_metrics:
             records, found = self._having(metric), None
             if self.results_dir is not None and self.classifier != NO_CLASSIFIER and records:
@@ -218,16 +205,10 @@ class RunGroup:
             self._row_metrics[metric] = found
         return self._row_metrics[metric]
 
-    def seeds_note(self, metric: str) -> str:
-        """Say how many of the planned seeds have a metric, as ``3 of 5 seeds``; empty for all or none."""
-        n_seeds = sum(metric in record.metrics for record in self.finished)
+    def seeds_note(self, metric: str = "") -> str:
+        """Say how many planned seeds have a metric, or any, as ``3 of 5 seeds``; empty for all or none."""
+        n_seeds = len(self._having(metric) if metric else self.finished)
         return f"{n_seeds} of {self.n_planned} seeds" if 0 < n_seeds < self.n_planned else ""
-
-    @property
-    def finished_note(self) -> str:
-        """Count of finished seeds, as ``3 of 5 seeds``; empty when all have finished."""
-        n_finished = len(self.finished)
-        return f"{n_finished} of {self.n_planned} seeds" if n_finished < self.n_planned else ""
 
     def mean(self, value: Callable[[Record], float | None]) -> float | None:
         """Return the mean of a number over the finished seeds that have it."""
@@ -236,10 +217,11 @@ class RunGroup:
 
     @cached_property
     def costs(self) -> dict[str, float | None]:
-        """Means over the finished seeds: dimension, seconds, MiB of memory, kB of model."""
-        names = ("dimension", "fit_seconds", "train_seconds", "predict_seconds", "peak_rss_mb")
-        costs = {name: self.mean(attrgetter(name)) for name in names}
-        return {**costs, "model_kb": self.mean(lambda run: run.model.bytes / 1000 if run.model else None)}
+        """Means over the finished seeds: dimension, seconds, MiB of memory, bytes of the model."""
+        timed = (f"{part}_seconds" for part in ("fit", "train", "predict", "search"))
+        costs = {name: self.mean(attrgetter(name)) for name in ("dimension", "peak_rss_mb", *timed)}
+        size = self.mean(lambda run: run.model.bytes if run.model else None)
+        return {**costs, "seconds": self.mean(total_seconds), "model_bytes": size}
 
     def why_not(self, metric: str) -> str:
         """Say in one line why there is no value of a metric."""
@@ -292,11 +274,10 @@ Groups = dict[tuple[str, str], list[RunGroup]]
 def group_runs(
     plans: Iterable[SuitePlan], records: Iterable[Record], *, results_dir: Path | None = None
 ) -> Groups:
-    """Group records by (suite, experiment) into groups, in the order of the suite files.
+    """Group records by (suite, experiment), in the order of the suite files; every planned group is there.
 
-    Every group that a suite plans is there, with or without records. Groups that only records know come
-    after the planned ones, by name; records of other suites or experiments are left out. Without
-    ``results_dir`` statistics rest on the records, not on predictions.
+    Groups that only records know come after the planned ones, by name; records of other suites or
+    experiments are left out. Without ``results_dir`` statistics rest on the records, not on predictions.
     """
     by_key: dict[tuple[str, str], dict[tuple[str, str], list[Record]]] = {}
     for record in sorted(

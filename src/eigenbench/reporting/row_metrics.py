@@ -25,10 +25,9 @@ _LEAST = np.finfo(np.float64).eps
 
 @dataclass(frozen=True, eq=False)
 class RunMetrics:
-    """A metric of several runs, row by row: contributions of the test rows, by seed.
+    """A metric of several runs: contributions of the test rows, by seed.
 
-    ``test_rows`` are the numbers of the rows in the dataset, where each seed draws a split and there are
-    several. ``groups`` are those of the test rows, where rows of one group are alike.
+    ``test_rows`` are their numbers in the dataset where several splits are drawn; rows of a group are alike.
     """
 
     by_seed: dict[int, RowMetric]
@@ -37,11 +36,7 @@ class RunMetrics:
 
 
 def read_run_metrics(results_dir: Path, records: Iterable[Record], metric: str) -> RunMetrics | None:
-    """Compute a metric of some runs, row by row, from their predictions.
-
-    None where a run has kept no predictions, where they do not give the metric in its record, or where they
-    do not determine it.
-    """
+    """Compute a metric row by row; None where a run's predictions do not give the metric in its record."""
     found: dict[int, RowMetric] = {}
     columns: dict[str, dict[int, NDArray[Any]]] = {"rows": {}, "groups": {}}
     for record in records:

@@ -16,7 +16,7 @@ from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.reporting.display_names import dataset_name
 from eigenbench.reporting.formatting import count, metric_style, seconds, sentence
-from eigenbench.reporting.leaderboard import best_name
+from eigenbench.reporting.leaderboard import best_name, significance
 from eigenbench.reporting.parameters import search_summary
 from eigenbench.reporting.replicates import RunGroup, reason, total_seconds
 from eigenbench.reporting.row_metrics import run_of
@@ -132,7 +132,7 @@ def experiments_table(views: Sequence[Any], *, several: bool) -> ShownTable:
             "Dataset": Cell(view.short_title, href=f"#{view.anchor}"),
             "Best method": Cell(),
             "Result": "no result",
-            "Significant": view.significant or NONE,
+            "Significant": significance(view.board) or NONE,
         }
         if view.best:
             cells["Best method"] = Cell(best_name(view.board), href=view.runs_link(view.best[0]))

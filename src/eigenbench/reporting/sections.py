@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from eigenbench.bench.records.record import Record
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.reporting import page_tables
 from eigenbench.reporting.captioned_figures import (
     CaptionedFigure,
     ExhibitGroup,
     confusion_figures,
+    drawn,
     exhibit_groups,
     experiment_figures,
     ranking_figures,
@@ -24,9 +24,6 @@ from eigenbench.reporting.figures import forest_plot
 from eigenbench.reporting.formatting import MetricStyle, metric_style
 from eigenbench.reporting.leaderboard import (
     best_name,
-    check_notes,
-    comparison_notes,
-    edge_notes,
     in_order,
     significance,
     tied_with_best,
@@ -80,11 +77,6 @@ class ExperimentView:
         return tied_with_best(self.groups, self.board)
 
     @property
-    def significant(self) -> str:
-        """The significance of the lead of the best."""
-        return significance(self.board)
-
-    @property
     def result(self) -> str:
         """The result of the best, with its unit."""
         style = metric_style(self.spec.headline)
@@ -108,25 +100,15 @@ class ExperimentView:
             order, value = "fewest", f"{value} of {info.n_test:,}"
         texts = [f"{best_name(self.board)} has the {order} {style.label}: {value}."]
         lead = {"yes": "It is significantly", "no": "It", "unknown": "Significance unknown:"}
-        answer, _, why = self.significant.partition(": ")
+        answer, _, why = significance(self.board).partition(": ")
         texts += [f"{lead[answer]} {why}."] if answer else []
-        reach = " (prediction interval of one run)"
+        reach = {"reproduced †": "reproduced (prediction interval of one run)"}
         texts += [
-            f"Published {style.exact(row.number.value)}: {row.outcome}{reach * row.uncertain}."
+            f"Published {style.exact(row.number.value)}: {reach.get(row.marked_outcome, row.outcome)}."
             for row in self.comparisons
             if row.outcome and row.number.metric == metric and row.group is self.best[0]
         ]
         return " ".join(texts)
-
-    @property
-    def board_notes(self) -> list[str]:
-        """The basis of the tie marks, what would settle open comparisons, and findings of checks."""
-        return comparison_notes(self.board) + check_notes(self.board)
-
-    @property
-    def edge_notes(self) -> list[str]:
-        """The methods whose search chose a value at the edge of its grid."""
-        return edge_notes(self.board)
 
     @cached_property
     def leaderboard(self) -> ShownTable:
@@ -137,11 +119,6 @@ class ExperimentView:
     def runs_link(self, group: RunGroup) -> str:
         """Return the address of the runs of a group; empty where there is none."""
         return f"#{self.anchor}-runs-{self.groups.index(group)}" if group.records else ""
-
-    @property
-    def measures(self) -> list[ShownTable]:
-        """The tables of what a protocol measured."""
-        return page_tables.measure_tables(self.spec, self.groups, self.anchor) if self.spec.protocol else []
 
     @cached_property
     def pictures(self) -> list[CaptionedFigure]:
@@ -154,17 +131,13 @@ class ExperimentView:
     @cached_property
     def forest(self) -> list[CaptionedFigure]:
         """The forest plot, alone in a list, or nothing with fewer than two ranked methods."""
-        drawing = forest_plot(self.board, self.comparisons, self.groups)
         caption = "Means with 95 % intervals, best first."
         caption += " Shaded: ties with the best." * (len(self.best) > 1)
         caption += " ◇: published number." * bool(self.comparisons)
         label = metric_style(self.spec.headline).label
         alt = f"Forest plot of {label} by method; the numbers are in the leaderboard below."
-        return (
-            [CaptionedFigure(f"{self.anchor}-forest", drawing, caption, alt, "wide forest")]
-            if drawing
-            else []
-        )
+        drawing = forest_plot(self.board, self.comparisons, self.groups)
+        return drawn(f"{self.anchor}-forest", drawing, caption, alt, "wide forest")
 
     @cached_property
     def exhibits(self) -> list[ExhibitGroup]:
@@ -176,11 +149,6 @@ class ExperimentView:
         """The forest plot, the figures, then the exhibits."""
         exhibits = [picture for group in self.exhibits for picture in group.pictures]
         return [*self.forest, *self.pictures, *exhibits]
-
-    @property
-    def runs(self) -> list[Record]:
-        """Every run, in the order of the leaderboard's groups."""
-        return [record for group in self.groups for record in group.records]
 
 
 @dataclass(frozen=True)

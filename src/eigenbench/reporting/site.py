@@ -16,12 +16,19 @@ from markupsafe import Markup
 from eigenbench.atomic_files import replacing_entries
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Record
-from eigenbench.reporting import ReportError, display_names, formatting, page_tables, run_tables, sections
+from eigenbench.reporting import (
+    ReportError,
+    display_names,
+    formatting,
+    leaderboard,
+    page_tables,
+    run_tables,
+    sections,
+)
 from eigenbench.reporting.csv_files import results_csv
 from eigenbench.reporting.figures import LARGEST_RATIO
-from eigenbench.reporting.leaderboard import boards_at_sizes, leaderboard_csv, leaderboards
 from eigenbench.reporting.parameters import searches_csv
-from eigenbench.reporting.published import UNCERTAIN_MEANS, comparison_csv, verdict_counts
+from eigenbench.reporting.published import DAGGER, comparison_csv, verdict_counts
 from eigenbench.reporting.replicates import group_runs, status_counts
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv
 from eigenbench.reproduction.receipt import MachineCounts
@@ -42,11 +49,8 @@ def render(
 ) -> Path:
     """Write the report of some suites; return its page, ``reports_dir/index.html``.
 
-    The page is one file that needs no network, and forbids itself to use one; without scripts it is whole,
-    but for sorting and filtering. The same input gives the same bytes. Each file, and the folder of figures,
-    is replaced as a whole, and only after everything was written. Without ``results_dir`` statistics rest on
-    the records alone, and nothing links to them; ``unreadable`` is listed on the page.
-
+    The page is one file that uses no network; the same input gives the same bytes. Without ``results_dir``
+    statistics rest on the records alone, and nothing links to them; ``unreadable`` is listed on the page.
     Raises `ReportError` if the folder is read-only or full; the old files stay as they were.
     """
     suites = [plan.suite for plan in plans]
@@ -56,13 +60,15 @@ def render(
         key=lambda record: (record.suite, record.experiment, record.seed, record.run_key),
     )
     groups = group_runs(plans, records, results_dir=results_dir)
-    boards = leaderboards(suites, groups)
+    boards = leaderboard.leaderboards(suites, groups)
     views = [sections.suite_view(suite, groups, boards, suite_paths[suite.name]) for suite in suites]
     ranks = [one.found for view in views for one in view.ranks]
     texts = {
         "results.csv": results_csv(records),
         "comparison.csv": comparison_csv(row for view in views for row in view.comparisons),
-        "leaderboard.csv": leaderboard_csv([*boards.values(), *boards_at_sizes(suites, groups)]),
+        "leaderboard.csv": leaderboard.leaderboard_csv(
+            [*boards.values(), *leaderboard.boards_at_sizes(suites, groups)]
+        ),
         "ranks.csv": ranks_csv(ranks),
         "pairs.csv": pairs_csv(ranks),
         "searches.csv": searches_csv(records),
@@ -110,7 +116,6 @@ def _page(
 
 
 def _environment(files: run_tables.RunFiles) -> jinja2.Environment:
-    machines = MachineCounts()
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("eigenbench.reporting"),
         autoescape=True,
@@ -129,11 +134,15 @@ def _environment(files: run_tables.RunFiles) -> jinja2.Environment:
     }
     environment.globals |= {
         "bar": _bar,
+        "check_notes": leaderboard.check_notes,
+        "comparison_notes": leaderboard.comparison_notes,
+        "dagger": DAGGER,
+        "edge_notes": leaderboard.edge_notes,
         "files": files,
         "infinity": math.inf,
-        "dagger": UNCERTAIN_MEANS,
         "largest_ratio": LARGEST_RATIO,
-        "machines": machines,
+        "machines": MachineCounts(),
+        "measure_tables": page_tables.measure_tables,
         "published_table": page_tables.published_table,
         "run_tables": run_tables,
         "shade": _shade,

@@ -22,7 +22,7 @@ from eigenbench.reporting.drawing import (
     names_height,
     tick_text,
 )
-from eigenbench.reporting.formatting import metric_style, sentence, split_size
+from eigenbench.reporting.formatting import metric_style, sentence
 from eigenbench.reporting.replicates import Estimate, RunGroup, estimate, failed_sizes
 
 _WIDTH = 5.5
@@ -46,10 +46,9 @@ class _Line(NamedTuple):
 def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     """Plot a curve's mean over seeds, with its 95 % band: one line per method that has it.
 
-    Axes are logarithmic where the values span much. A line has a gap where no seed has a result, and × below
-    sizes at which a seed failed. Learning curves have a second panel: the ratio of each method's error to the
-    lowest of its rivals' at that size. A name ``<metric>_by_<axis>`` says what steps are; else they are sizes
-    when metrics have the values too, as ``<curve>_at_<size>``. None when no method has two steps.
+    A line has a gap where no seed has a result, and × below sizes at which a seed failed. Learning curves
+    have a second panel: the ratio of each method's error to the lowest of its rivals' at that size. A name
+    ``<metric>_by_<axis>`` says what steps are. None when no method has two steps.
     """
     having = [group for group in groups if any(name in record.curves for record in group.finished)]
     alone = len({group.method for group in having}) == len(having)
@@ -75,7 +74,7 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
             _scale_steps(panel, steps)
         curve, axis = _split_axis(name)
         axes.set_ylabel(sentence(metric_style(curve).heading))
-        axes.set_xlabel(axis or ("size" if curve in _sized(groups) else "step"))
+        axes.set_xlabel(axis or "step")
         _scale_steps(axes, steps)
         _scale_means(axes, [found.mean for line in lines.values() for found in line.estimates])
         draw_names(figure, looks, methods=methods)
@@ -92,12 +91,6 @@ def _split_axis(name: str) -> tuple[str, str]:
     """Split ``<metric>_by_<axis>``; the axis, in words, is empty when it is not named."""
     curve, _, axis = name.partition("_by_")
     return curve, axis.replace("_", " ")
-
-
-def _sized(groups: Sequence[RunGroup]) -> set[str]:
-    """Return the metrics that were measured at sizes."""
-    metrics = {metric for group in groups for record in group.finished for metric in record.metrics}
-    return {split_size(metric)[0] for metric in metrics if split_size(metric)[1] is not None}
 
 
 def _line(group: RunGroup, name: str) -> _Line | None:

@@ -23,6 +23,7 @@ from eigenbench.comparison.ranks import (
 )
 from eigenbench.comparison.ratios import equivalence, error_ratios
 from eigenbench.reporting.csv_files import frame_csv
+from eigenbench.reporting.leaderboard import in_order
 from eigenbench.reporting.replicates import Groups, RunGroup, headline_direction, total_seconds
 
 #: Significance.
@@ -40,10 +41,9 @@ class SuiteRanks:
     """Competitors that several experiments of a suite share, compared over their datasets.
 
     ``errors`` are datasets x competitors, the smaller the better, 1 minus the score where more is better;
-    infinite where a run failed or was not run, NaN where there is no record. ``seconds`` (mean time to fit)
-    and ``tied`` (with the best of the dataset; False where unknown) have that shape. ``left_out`` are
-    competitors that not all of these experiments plan, ``without_result`` datasets on which nothing has a
-    result.
+    infinite where a run failed or was not run, NaN where there is no record. ``seconds`` and ``tied`` (with
+    the best; False where unknown) have that shape. ``left_out`` are competitors that not all of these
+    experiments plan, ``without_result`` datasets on which nothing has a result.
     """
 
     suite: str
@@ -95,10 +95,7 @@ class SuiteRanks:
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """Wins, ties and losses of each pair by rank, Wilcoxon's test, and the ratio of errors.
-
-        ``p_holm`` is empty where no pair could be significant; the ratio is empty where an error is negative.
-        """
+        """Wins, ties and losses of each pair by rank, Wilcoxon's test, and the ratio of positive errors."""
         ordered = self.errors[self.ranks.index]
         found = pd.concat([win_tie_loss(ordered), wilcoxon_holm(ordered)], axis=1)
         if not self.shows_holm:
@@ -113,10 +110,9 @@ class SuiteRanks:
 def suite_ranks(
     suite: Suite, groups: Groups, boards: Mapping[tuple[str, str], pd.DataFrame] | None = None
 ) -> list[SuiteRanks]:
-    """Compare the competitors of a suite over datasets, those experiments together that share a metric.
+    """Compare the competitors of a suite over its datasets, separately by metric; ``boards`` say which tie.
 
-    Several experiments on one dataset count once, with the mean of their errors. Metrics over one dataset
-    make no comparison. The leaderboards of the experiments tell which competitors tie.
+    Several experiments on one dataset count once, with the mean of their errors.
     """
     by_metric: dict[str, list[str]] = {}
     for name, spec in suite.experiments.items():
@@ -143,8 +139,12 @@ def _ranks(
     lower = headline_direction(suite.experiments[names[0]]) if metric != "test_error" else True
     errors = _table(by_experiment, shared, datasets, lambda group: _error(group, metric, lower))
     seconds = _table(by_experiment, shared, datasets, lambda group: group.mean(total_seconds))
-    ties = [_tied_labels(boards.get((suite.name, name))) for name in names]
-    marks = [[label in found for label in shared] for found in ties]
+    ties = [
+        {group.label for group in in_order(board[board["tied"].fillna(False)], groups[suite.name, name])}
+        for name in names
+        if (board := boards.get((suite.name, name))) is not None
+    ]
+    marks = [[label in found for label in shared] for found in ties or [set()] * len(names)]
     tied = pd.DataFrame(marks, index=datasets, columns=shared, dtype=bool)
     tied = tied[~tied.index.duplicated()]
     empty = ~np.isfinite(errors).any(axis=1)
@@ -157,15 +157,6 @@ def _ranks(
         tuple(label for label in planned if label not in shared),
         tuple(errors.index[empty]),
     )
-
-
-def _tied_labels(board: pd.DataFrame | None) -> set[str]:
-    """Return the labels, as of `RunGroup`, of the tie group of a leaderboard."""
-    if board is None:
-        return set()
-    lines = board[board["tied"].fillna(False)]
-    pairs = zip(lines["method"], lines["classifier"], strict=True)
-    return {" + ".join(filter(None, names)) for names in pairs}
 
 
 def _table(by_experiment, labels, datasets, value) -> pd.DataFrame:

@@ -34,17 +34,16 @@ _STYLES = {
 }
 
 
-def print_suites(suites: Sequence[Suite], groups: Groups, console: Console | None = None) -> None:
+def print_suites(suites: Sequence[Suite], groups: Groups) -> None:
     """Print everything measured: beside published numbers, by protocols, and the leaderboards."""
-    console = console or _standard_output()
+    console = standard_output()
     print_comparison(suites, groups, console)
     print_measurements(suites, groups, console)
     _print_leaderboards(suites, groups, console)
 
 
-def print_comparison(suites: Sequence[Suite], groups: Groups, console: Console | None = None) -> None:
+def print_comparison(suites: Sequence[Suite], groups: Groups, console: Console) -> None:
     """Print every published number beside the measured one: a table per experiment and source."""
-    console = console or _standard_output()
     for suite in suites:
         console.print(Text(f"{suite.name}: {suite.title}", style="bold"))
         rows = compare_all_published([suite], groups)
@@ -54,14 +53,13 @@ def print_comparison(suites: Sequence[Suite], groups: Groups, console: Console |
             console.print(Text(f"{place}. Published: {source}"))
             console.print(_in_columns(published_table("", those), 6, {2, 3}))
             for row in those:
-                if row.outcome is None or row.seeds_note:
+                if not row.outcome or row.seeds_note:
                     console.print(Text(f"{row.label}: {row.verdict}"))
             console.print()
 
 
-def print_measurements(suites: Sequence[Suite], groups: Groups, console: Console | None = None) -> None:
+def print_measurements(suites: Sequence[Suite], groups: Groups, console: Console) -> None:
     """Print what protocols measured: for each of their experiments, the table with the headline metric."""
-    console = console or _standard_output()
     for suite in suites:
         for name, experiment in suite.experiments.items():
             if experiment.protocol is not None:
@@ -75,7 +73,7 @@ def print_summary(
     suites: Sequence[Suite], groups: Groups, *, report: Path, console: Console | None = None
 ) -> None:
     """Print the comparison, the best lines of the leaderboards, the counts, and where everything is."""
-    console = console or _standard_output()
+    console = console or standard_output()
     rows = compare_all_published(suites, groups)
     if rows:
         print_comparison(suites, groups, console)
@@ -92,7 +90,7 @@ def print_summary(
         console.print(Text(line), soft_wrap=True)
 
 
-def _standard_output() -> Console:
+def standard_output() -> Console:
     """Return a console that replaces what the terminal's encoding lacks, so that no name stops a report."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")

@@ -27,8 +27,7 @@ class TrackingUnavailable(TrackingError):
 def resolve_uri(tracking_uri: str | None = None) -> str:
     """Return the store to use: the argument, ``MLFLOW_TRACKING_URI``, or ``sqlite:///mlflow.db``.
 
-    A plain folder, a ``file:`` address, an SQLite address without a file and what is no address raise a
-    TrackingError.
+    A TrackingError refuses a plain folder, ``file:``, SQLite without a file, and what is no address.
     """
     uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
     parts = _parsed(uri)
@@ -108,11 +107,10 @@ def _secrets(uri: str) -> list[str]:
 
 
 def artifact_location(uri: str, suite: str) -> str | None:
-    """Return where the files of a suite's runs go.
+    """Return where the files of a suite's runs go; a server decides itself (None).
 
-    A server decides itself (None). Otherwise they go to ``<suite>`` in the folder or address that
-    ``EIGENBENCH_ARTIFACTS`` names; by default ``mlartifacts``, beside an SQLite store's file, or in the
-    current folder.
+    That is ``<suite>`` in the folder or address ``EIGENBENCH_ARTIFACTS``; by default in ``mlartifacts``
+    beside an SQLite store's file, or in the current folder.
     """
     if is_server(uri):
         return None
@@ -125,10 +123,7 @@ def artifact_location(uri: str, suite: str) -> str | None:
 
 
 def table_page(experiment_id: str, search: str, order: str) -> str:
-    """Return the page that lists those runs of an experiment that a search finds, in ascending order.
-
-    Its parameters are those that the dashboard's own address line shows; columns are not among them.
-    """
+    """Return the page of those runs of an experiment that a search finds; it cannot choose columns."""
     shown = {"searchFilter": search, "orderByKey": order, "orderByAsc": "true", "startTime": "ALL"}
     query = urlencode(shown | {"workflowType": "machine_learning"}, quote_via=quote)
     return f"#/experiments/{experiment_id}/runs?{query}"

@@ -54,10 +54,9 @@ _SECONDS_APART = 0.5
 class ImportSummary:
     """Counts of an import, and the store without its secrets.
 
-    A later record of the same run from another results folder counts as unchanged. ``run_ids`` has the MLflow
-    run of each ``<suite>/<run_key>``, ``summary_ids`` the parent of the runs of each
-    ``<suite>/<experiment>/<method>/<classifier>``, ``failed`` the reason for each record that is not in the
-    store, and ``store_mark`` the mark of an SQLite store, see `eigenbench.tracking.store.store_mark`.
+    ``run_ids`` has the MLflow run of each ``<suite>/<run_key>``, ``summary_ids`` the parent of the runs of
+    each ``<suite>/<experiment>/<method>/<classifier>``, ``failed`` the reason for each record that is not in
+    the store, and ``store_mark`` the mark of an SQLite store, see `eigenbench.tracking.store.store_mark`.
     """
 
     tracking_uri: str
@@ -105,19 +104,14 @@ def import_records(
     tracking_uri: str | None = None,
     plans: Iterable[SuitePlan] = (),
     all_models: bool = False,
-    progress: bool = True,
 ) -> ImportSummary:
     """Bring records into an MLflow store; what is there already stays as it is.
 
-    A run counts as imported when it has ended; that is set last. Runs that a killed import left open are
-    removed and made again. A record whose bytes have changed replaces its run once the new one is whole.
-    Several results folders may be imported into one database or server at the same time: of runs with the
-    same key the latest stays.
-
-    The runs that differ only in their seeds stand below one that summarizes them, from whichever folder they
-    come; each experiment has one more with its figures. Both are written again when a run or a published
-    number changes, which are known where ``plans`` has the suite. ``all_models`` stores the model of every
-    run; by default only the best seed of each method and classifier has one.
+    A record whose bytes have changed replaces its run once the new one is whole; runs that a killed import
+    left open are made again. Several results folders may be imported into one database or server at the same
+    time: of runs with the same key the latest stays. Runs that differ only in their seeds stand below one
+    that summarizes them; each experiment has one more with its figures. ``plans`` give published numbers.
+    ``all_models`` stores the model of every run; by default only the best seed of each method has one.
 
     An address that MLflow does not accept raises TrackingError, and a store that cannot be reached or written
     TrackingUnavailable; what was imported until then is kept.
@@ -129,10 +123,10 @@ def import_records(
         entries = summary.read(paths)
         client = store.open_store(uri)
         total = sum(map(len, entries.values()))
-        with tqdm(desc="mlflow", unit=" records", total=total, disable=None if progress else True) as bar:
-            for name, of_suite in entries.items():
-                one = SuiteImport(client, uri, *folders, all_models, summary, of_suite, by_name.get(name))
-                one.run(name, bar.update)
+        with tqdm(desc="mlflow", unit=" records", total=total, disable=None) as bar:
+            for name, of in entries.items():
+                suite = SuiteImport(client, uri, *folders, all_models, summary, of, by_name.get(name))
+                suite.run(name, bar.update)
     return summary
 
 
@@ -159,8 +153,7 @@ def compare_records(
 class SuiteImport:
     """One import of one suite; ``plan`` is None where its file is not at hand.
 
-    A summary shows exact runs of records, as its fingerprint says; that of an overview also names the
-    summaries. Those of an experiment by their keys are its ``parents``.
+    The fingerprint of a summary names the runs that it shows; that of an overview also the summaries.
     """
 
     client: MlflowClient
@@ -174,11 +167,7 @@ class SuiteImport:
     store: SuiteStore = field(init=False)
 
     def run(self, suite: str, progress: Callable[[], object]) -> None:
-        """Bring the store up to date; look again after writing, until nothing is to be written.
-
-        What another import writes at the same moment is seen in the next pass, and put right there. An SQLite
-        store has one import at a time.
-        """
+        """Bring the store up to date; look again after writing, as other imports may write, too."""
         from mlflow.exceptions import MlflowException
 
         for passes_left in reversed(range(_PASSES)):

@@ -29,10 +29,9 @@ def _load_pyfunc(path: str) -> Any:
 def log_model(
     client: MlflowClient, run_id: str, experiment_id: str, record: Record, file: Path, source: str
 ) -> str:
-    """Store the skops file of a run as its MLflow model; it is marked as whole last.
+    """Store the skops file of a run as its MLflow model and return the model's name; it is whole last.
 
-    Its signature is (n, n_features) inputs of the record's dtype to (n,) class numbers. Returns the name that
-    MLflow gave the model: ``models:/<name>`` loads it, and ``runs:/<run_id>/model``, too.
+    Its signature is (n, n_features) inputs of the record's dtype to (n,) class numbers.
     """
     import numpy as np
     from mlflow import pyfunc

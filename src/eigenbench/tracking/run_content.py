@@ -19,7 +19,7 @@ from eigenbench.bench.records.runs import within_method
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.reporting import page_tables
 from eigenbench.reporting.csv_files import csv_text
-from eigenbench.reporting.display_names import dataset_name, experiment_name, run_name
+from eigenbench.reporting.display_names import classifier_name, dataset_name, experiment_name, method_name
 from eigenbench.reporting.formatting import metric_style, seconds
 from eigenbench.reporting.leaderboard import TIED
 from eigenbench.reporting.published import PublishedComparison
@@ -49,13 +49,10 @@ _LEARNING_CURVES = {
 
 
 def shown_name(record: Record, *, seed: bool = True) -> str:
-    """Return the name of a run, or, without its seed, of its summary.
-
-    The dashboard cuts names after about 18 characters, so what distinguishes them comes first.
-    """
+    """Return the name of a run or, without its seed, of its summary; the dashboard cuts names."""
     where = experiment_name(record.experiment, record.dataset)
-    name = f"{where}: {run_name(record.method, record.classifier)}"
-    return f"seed {record.seed} · {name}" if seed else name
+    parts = (method_name(record.method), where, classifier_name(record.classifier))
+    return " · ".join(filter(None, (f"seed {record.seed}" * seed, *parts)))
 
 
 def curve_name(name: str) -> tuple[str, float]:
@@ -152,10 +149,7 @@ def _param_text(value: Any) -> str:
 
 
 def record_datasets(record: Record) -> list[DatasetInput]:
-    """Return the dataset that a run was trained on, as MLflow shows it.
-
-    Its digest is the beginning of the SHA-256 of the prepared data; the whole sum is in the source.
-    """
+    """Return the dataset that a run was trained on; its digest is the beginning of the SHA-256."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
     if (info := record.dataset_info) is None:
@@ -243,10 +237,7 @@ def overview_note(
 
 
 def methods_table(summaries: Sequence[Summary]) -> pd.DataFrame:
-    """Return the methods of an experiment, in the order given; a classifier that all share is not named.
-
-    Of a table the dashboard shows four columns in 1,440 pixels: the verdict is the fourth.
-    """
+    """Return the methods of an experiment; of the columns the dashboard shows four in 1,440 pixels."""
     mark = f" {TIED}" * (sum(bool(item.place["tied"]) for item in summaries) > 1)
     shared = len({item.key.classifier for item in summaries}) == 1
     return pd.DataFrame(
@@ -281,10 +272,7 @@ def summary_note(
     run_links: Mapping[str, str],
     model_uri: str | None,
 ) -> str:
-    """Describe a method and classifier: what its seeds gave, beside published numbers, and how to repeat it.
-
-    ``run_links`` has the address of each run's record in the dashboard by its run key.
-    """
+    """Describe a method and classifier, its seeds, published numbers and commands; links are by run key."""
     records, style, found = summary.runs.records, summary.style, summary.estimate
     # MLflow folds all but the first lines.
     command = f"Run it: {_code(f'snakemake {_target(records, results_dir)}')}"

@@ -51,8 +51,8 @@ _ADVISORY_LOCK = 0x656967656E62656E
 def one_import(uri: str, results_dir: Path) -> Iterator[str | None]:
     """Keep other imports waiting meanwhile, and turn what goes wrong into one clear error.
 
-    An SQLite store has one importer at a time; its mark is given, see `store_mark`. Into a database or a
-    server several may import at once, but only one from each results folder.
+    An SQLite store has one importer at a time; its mark is given. Into a database or a server several may
+    import at once, but only one from each results folder.
     """
     path = sqlite_path(uri)
     lock = results_dir / ".tracking.lock" if path is None else _lock_of(path)
@@ -66,10 +66,9 @@ def one_import(uri: str, results_dir: Path) -> Iterator[str | None]:
 
 
 def store_mark(path: Path) -> str | None:
-    """Return the mark that imports have left of an SQLite store; None if it was written by others since.
+    """Return the mark in the lock file of an SQLite store; None if others have written to the store since.
 
-    The mark lies in the store's lock file, with size, inode and time of the store after the last import. It
-    changes when an import finds the store in another state than the import before has left it.
+    It changes when an import finds the store in another state than the import before has left it.
     """
     try:
         mark, _, state = _lock_of(path).read_text(encoding="ascii").partition(" ")
@@ -89,8 +88,7 @@ def receipt_name(tracking_uri: str | None = None) -> str:
 def receipt_is_current(path: Path, tracking_uri: str | None = None) -> bool:
     """Return whether the store still has everything that a receipt names; nothing is raised.
 
-    The address must be the same, and only imports may have written to an SQLite file since. A server or
-    another database is not asked, and MLflow not imported.
+    Only imports may have written to an SQLite file since. Other stores are not asked, nor MLflow imported.
     """
     try:
         receipt, uri = json.loads(path.read_bytes()), resolve_uri(tracking_uri)
@@ -171,10 +169,9 @@ def prepare_environment() -> None:
 
 
 def _answering_client(uri: str) -> MlflowClient:
-    """Return a client of a store, once it has answered; in a database MLflow makes its tables now.
+    """Return a client of a store, once it has answered; one import at a time makes the tables of a database.
 
-    One import does so at a time. Connecting before finds out that a database is absent; MLflow would try it
-    again for two minutes.
+    Connecting before finds out that a database is absent; MLflow would try it again for two minutes.
     """
     from mlflow import MlflowClient
     from sqlalchemy import text

@@ -1,8 +1,7 @@
 """The runs of one suite in a store: what is there, how one more is written, and which one of a key stays.
 
-A run of any kind is written once: its content first, then its files, and last the mark that it has ended.
-What has changed is written anew, and then the old run is deleted. So a killed import leaves no half run that
-counts, and of several imports at the same time no two write into one run.
+A run is written once: content, files, and last the mark that it has ended. What has changed is written anew,
+then the old run is deleted. So a killed import leaves no half run that counts, and no two imports clash.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting.formatting import MetricStyle, lower_is_better, metric_style
 from eigenbench.reporting.leaderboard import standings
 from eigenbench.reporting.published import PublishedComparison, compare_published
-from eigenbench.reporting.replicates import Estimate, RunGroup, group_runs, headline_direction, total_seconds
+from eigenbench.reporting.replicates import Estimate, RunGroup, group_runs, headline_direction
 from eigenbench.tracking.suite_store import SUMMARY, Key
 
 _USUAL_HEADLINE = "test_error"
@@ -25,9 +25,8 @@ _USUAL_HEADLINE = "test_error"
 class Summary:
     """The runs of one method and classifier of an experiment, and their place on its leaderboard.
 
-    ``estimate`` is that of ``headline``, of which less is better where ``lower`` is true. ``published`` has
-    the numbers of papers that these runs answer, and ``reference`` the first of them on the headline metric.
-    ``place`` has the `eigenbench.reporting.leaderboard.STANDINGS`; without a rank it is not ``tied`` or not.
+    ``published`` has the numbers of papers that these runs answer, and ``place`` the
+    `eigenbench.reporting.leaderboard.STANDINGS`; without a rank it is not ``tied`` or not.
     """
 
     key: Key
@@ -64,7 +63,7 @@ class Summary:
         return {
             "dataset": self.runs.records[0].dataset,
             "metric": self.style.heading,
-            "status": self.runs.finished_note or "ok" if self.runs.finished else self.runs.state,
+            "status": self.runs.seeds_note() or "ok" if self.runs.finished else self.runs.state,
             "interval": self.style.interval(found.low, found.high) or None if found else None,
             "verdict": number.outcome or "not run" if number else None,
             "tie_group": {True: "best", False: "behind"}.get(self.place["tied"]),
@@ -87,13 +86,13 @@ class Summary:
     @property
     def costs(self) -> dict[str, float | None]:
         """Means of time, size and memory by short names."""
-        costs = self.runs.costs
+        costs, size = self.runs.costs, self.runs.costs["model_bytes"]
         return {
-            "train_s": self.runs.mean(total_seconds),
+            "train_s": costs["seconds"],
             "predict_s": costs["predict_seconds"],
             "features": costs["dimension"],
             "memory_mib": costs["peak_rss_mb"],
-            "model_kb": costs["model_kb"],
+            "model_kb": size and size / 1000,
         }
 
     @cached_property
@@ -112,10 +111,10 @@ class Summary:
 def summarize(
     experiment: str, plan: SuitePlan | None, records: Sequence[Record], results_dir: Path
 ) -> list[Summary]:
-    """Summarize the records of an experiment, a summary for each method and classifier that has any.
+    """Summarize the records of an experiment by method and classifier.
 
-    The plan of their suite, where its file is at hand, gives headline, planned seeds and published numbers;
-    the results folder has the predictions, for the statistics of the report.
+    The plan of their suite gives headline, planned seeds and published numbers; the results folder has the
+    predictions, for the statistics of the report.
     """
     spec = plan.suite.experiments.get(experiment) if plan else None
     comparisons: list[PublishedComparison] = []

@@ -37,12 +37,10 @@ def open_ui(
     port: int = 5000,
     allowed_hosts: str | None = None,
 ) -> None:
-    """Serve the dashboard until interrupted, and print a link to each suite.
+    """Serve the dashboard until interrupted, and print a link to each suite; a server is only linked to.
 
-    A store that is a running MLflow server already is only linked to. When the port is taken, the next free
-    one is used. Whoever reaches the dashboard can read and change the runs: for an address that other
-    machines may reach, a warning is printed. These may ask by the names in ``allowed_hosts``, separated by
-    commas; by default by the private addresses that MLflow allows.
+    When the port is taken, the next free one is used. An address that other machines may reach brings a
+    warning; these may ask by the names in ``allowed_hosts``, by default by private addresses.
     """
     uri = resolve_uri(tracking_uri)
     with store.unavailable_on_failure(uri, Path("results")):

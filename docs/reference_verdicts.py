@@ -1,6 +1,6 @@
-"""The verdict on every published number, by the reference results: ``comparison.csv`` and a page of tables.
+"""The verdict on every published number by the reference results: python docs/reference_verdicts.py.
 
-``python -m eigenbench.reporting.reference_verdicts`` writes both anew after a change of suites or reference.
+Run it after a change of suites or reference: it also writes ``reports/reference/comparison.csv``.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from eigenbench.reproduction.reference import (
     load_reference,
 )
 
+PAGE = Path(__file__).with_name("verdicts.md")
+
 
 def reference_comparisons(
     plans: Sequence[SuitePlan], reference_dir: Path | None = None
 ) -> list[PublishedComparison]:
-    """Compare every published number with the reference results, as reports do with the records of runs.
+    """Compare every published number with the reference results, in the order of the suites.
 
-    A run counts where the reference has it by its key, so by just the settings that the suite has now.
-    Results hold neither predictions nor data cards: the number of test rows is that of the catalogue, and
-    intervals are over seeds or, without them, over test rows. Numbers are in the order of the suites. One
-    without a result says why: no run yet, data that have to be supplied, or other settings than those of the
-    suite, then with what they gave.
+    A run counts where the reference has it by its key, so with the settings that the suite has now. Results
+    hold no predictions: intervals are over seeds or, without them, over test rows. A number without a result
+    says why; where other settings measured it, with their value.
     """
     records = [record for plan in plans for record in reference_records(plan, reference_dir)]
     compared = compare_all_published([plan.suite for plan in plans], group_runs(plans, records))
@@ -54,10 +54,7 @@ def reference_comparisons(
 
 
 def reference_records(plan: SuitePlan, reference_dir: Path | None = None) -> list[Record]:
-    """Return a record for each run that a suite asks for, as far as the reference knows it.
-
-    A run that the reference has by other settings is ``not_run``, with the metrics that these gave.
-    """
+    """Return a record for each run of a suite; ``not_run`` where the reference has it by other settings."""
     try:
         runs = load_reference(plan.suite.name, reference_dir).runs
     except ReproductionError:
@@ -127,6 +124,11 @@ def _with_earlier_value(row: PublishedComparison) -> PublishedComparison:
     return replace(row, why=f"{row.why}: {mean}{' ' + style.unit if style.unit else ''}")
 
 
+def shipped_plans() -> Iterator[SuitePlan]:
+    """Yield the plans of the suites that come with eigenbench, by name."""
+    return (load_plan(path) for path in suite_files(project_folder() / "config" / "suites"))
+
+
 def verdicts_page(rows: Sequence[PublishedComparison], machines: MachineCounts) -> str:
     """Write the page of verdicts in Markdown: counts, then the tables of each paper."""
     counts = verdict_counts(rows)
@@ -134,7 +136,7 @@ def verdicts_page(rows: Sequence[PublishedComparison], machines: MachineCounts) 
     measured = sum(counts.values()) - counts["not run"]
     parts = [
         "# Every published number\n",
-        "<!-- Written by python -m eigenbench.reporting.reference_verdicts; do not edit. -->\n",
+        "<!-- Written by python docs/reference_verdicts.py; do not edit. -->\n",
         f"The suites quote {sum(counts.values())} published numbers and measure {measured} of them:\n"
         f"{verdicts}. A number that several runs measure counts once.\n\n"
         "*Measured* values are the reference results (`reports/reference`) with the current settings of the\n"
@@ -173,17 +175,12 @@ def _table(numbers: Sequence[PublishedComparison], machines: MachineCounts) -> s
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
-def shipped_plans() -> Iterator[SuitePlan]:
-    """Yield the plans of the suites that come with eigenbench, by name."""
-    return (load_plan(path) for path in suite_files(project_folder() / "config" / "suites"))
-
-
 def main() -> None:
     """Write ``comparison.csv`` into the folder of the reference, and the page into ``docs``."""
     rows = reference_comparisons(list(shipped_plans()))
     pages = {
         default_reference_folder() / "comparison.csv": comparison_csv(rows),
-        project_folder() / "docs" / "verdicts.md": verdicts_page(rows, MachineCounts()),
+        PAGE: verdicts_page(rows, MachineCounts()),
     }
     for path, text in pages.items():
         path.write_text(text, encoding="utf-8", newline="\n")
