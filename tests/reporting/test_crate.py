@@ -1,10 +1,6 @@
 """The RO-Crate of a suite, read back by the library that archives use."""
 
-import json
 import shutil
-import signal
-import subprocess
-import sys
 
 import pytest
 
@@ -141,25 +137,3 @@ def test_records_of_older_code_are_counted(write, results_dir, suite_path, caplo
     shutil.rmtree(tmp_path / "crate")
     write(results_dir=results)
     assert "older code" not in caplog.text
-
-
-def test_a_killed_crate_leaves_no_folder_that_looks_complete(write, tmp_path, results_dir, suite_path):
-    program = (
-        "import os, signal, rocrate.rocrate as library\n"
-        "from pathlib import Path\n"
-        "from eigenbench.reporting.crate import write_crate\n"
-        "whole = library.ROCrate.write\n"
-        "def killed(self, folder):\n"
-        "    whole(self, folder)\n"
-        "    os.kill(os.getpid(), signal.SIGKILL)\n"
-        "library.ROCrate.write = killed\n"
-        "suite, out, results = map(Path, os.sys.argv[1:])\n"
-        "write_crate(suite, out, results_dir=results, reports_dir=out, licence='x')\n"
-    )
-    command = [sys.executable, "-c", program, suite_path, tmp_path / "crate", results_dir]
-    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-    assert not (tmp_path / "crate").exists()
-    assert list(tmp_path.glob(".crate.*.tmp")), "the unfinished one stands beside"
-    write()
-    assert not list(tmp_path.glob(".crate.*"))
-    assert json.loads((tmp_path / "crate" / "ro-crate-metadata.json").read_bytes())

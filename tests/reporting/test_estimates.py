@@ -71,15 +71,3 @@ def test_seeds_that_say_nothing_give_wilson(values, deterministic):
 def test_no_interval_where_none_can_be_made(metric, values, n_test):
     found = estimate(metric, values, deterministic=False, n_test=n_test)
     assert (found.low, found.high, found.interval) == (None, None, "")
-
-
-def test_interval_of_a_rate_stays_a_rate():
-    found = estimate("test_error", [0.0, 0.01], deterministic=False, n_test=100)
-    assert found.low == 0.0
-    assert found.high > 0.01
-    assert estimate("test_errors", [0.0, 100.0], deterministic=False, n_test=100).high == 100.0
-
-
-def test_no_value_is_an_error():
-    with pytest.raises(ValueError, match="test_error"):
-        estimate("test_error", [], deterministic=False, n_test=100)

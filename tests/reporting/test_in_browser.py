@@ -190,19 +190,6 @@ def test_the_first_chart_is_on_the_first_screen(visit):
     assert box["y"] + box["height"] < 900
 
 
-def test_the_names_of_a_chart_are_filtered_too_and_say_nothing(visit):
-    page = visit()
-    chart = page.locator("figure > [role=img]:has([data-method]:not(:has(> title)) text)").first
-    names = chart.locator("[data-method]:not(:has(> title))", has=page.locator("text"))
-    shown = {name.text_content().strip(): name.get_attribute("data-method") for name in names.all()}
-    assert "GEM" in shown
-    page.get_by_label("Show only methods").fill("pca")
-    dim = {
-        name.text_content().strip() for name in names.all() if "dim" in (name.get_attribute("class") or "")
-    }
-    assert dim == {name for name, methods in shown.items() if "PCA" not in methods}
-
-
 def test_keys_and_touch_read_the_values_of_a_chart(visit):
     page = visit()
     chart = page.locator("figure > [role=img]:has([data-method])").first

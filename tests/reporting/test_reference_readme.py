@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from eigenbench.bench.suites.suite_file import load_suite
@@ -54,34 +53,19 @@ def quoted(text: str) -> Iterator[tuple[str, str]]:
 
 
 def known(suites: list[str]) -> np.ndarray:
-    """Return the magnitudes that the results give: values, means, intervals, differences, costs; in % too."""
-    by_group: dict[tuple[str, ...], list[float]] = defaultdict(list)
-    numbers: list[float] = []
-    rows = {}
-    for path in sorted(REFERENCE.rglob("results*.csv")):
-        with path.open(encoding="utf-8", newline="") as stream:
-            for row in csv.DictReader(stream):
-                if row["suite"] in suites and row["metric"]:
-                    names = ("suite", "dataset", "metric", "classifier", "method")
-                    by_group[tuple(row[name] for name in names)].append(float(row["value"]))
-                    costs = ("fit_seconds", "train_seconds", "predict_seconds")
-                    rows[row["run_key"]] = [float(row[name]) for name in costs if row[name]]
-                    rows[row["run_key"]] += [float(row["peak_rss_mb"] or 0) * 1.048576e-3]
+    """Return the magnitudes that the results give: values, means, intervals, costs; in % too."""
+    rows = pd.concat(map(pd.read_csv, sorted(REFERENCE.rglob("results*.csv"))))
+    rows = rows[rows["suite"].isin(suites) & rows["metric"].notna()]
+    numbers = [*rows[["fit_seconds", "train_seconds", "predict_seconds"]].to_numpy().ravel()]
+    numbers += [*rows["peak_rss_mb"] * 1.048576e-3]
     for name in suites:
         for spec in load_suite(REPOSITORY / "config" / "suites" / f"{name}.yaml").experiments.values():
             numbers += [number.value for number in spec.published]
-    entries = load_catalogue().datasets
-    for (_, dataset, metric, *_), values in by_group.items():
-        found = estimate(metric, values, deterministic=False, n_test=entries[dataset].n_test)
+    entries, names = load_catalogue().datasets, ["dataset", "metric", "suite", "classifier", "method"]
+    for (dataset, metric, *_), values in rows.groupby(names, dropna=False)["value"]:
+        found = estimate(metric, list(values), deterministic=False, n_test=entries[dataset].n_test)
         ends = [found.low, found.high, found.high - found.mean] if found.high is not None else []
         numbers += [len(values), found.mean, *values, *ends]
-    for _, groups in itertools.groupby(sorted(by_group.items()), key=lambda item: item[0][:4]):
-        for (_, one), (_, other) in itertools.combinations(groups, 2):
-            if len(one) == len(other) > 1:
-                difference = np.subtract(one, other)
-                found = estimate("difference", list(difference), deterministic=False, n_test=None)
-                numbers += [found.mean] + ([found.high - found.mean] if found.high is not None else [])
-    numbers += itertools.chain(*rows.values())
     return np.abs(np.concatenate([numbers, np.multiply(100, numbers)]))
 
 

@@ -32,15 +32,3 @@ def made_by_other_code(suite: Path, folder: Path) -> list[str]:
 @pytest.mark.parametrize("suite", sorted(SUITES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_reference_was_made_by_this_release(suite):
     assert made_by_other_code(suite, REFERENCE if suite.stem == "quick" else REFERENCE / suite.stem) == []
-
-
-def test_runs_of_other_code_are_found(tmp_path):
-    suite = SUITES / "gem_figures.yaml"
-    runs = {key: min(codes) for key, codes in current_code(load_plan(suite)).items()}
-    table = pd.DataFrame({"run_key": runs.keys(), "code_hash": runs.values()})
-    table.to_csv(tmp_path / "results.csv", index=False)
-    assert made_by_other_code(suite, tmp_path) == []
-    table.loc[0, "code_hash"] = "another"
-    table.loc[1, "code_hash"] = None
-    table.to_csv(tmp_path / "results.csv", index=False)
-    assert made_by_other_code(suite, tmp_path) == list(table["run_key"][:2])

@@ -5,11 +5,9 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
-import os
 import random
 import re
 import resource
-import tempfile
 from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
@@ -21,7 +19,7 @@ from record_files import plan_of
 from eigenbench.bench.records.record import Failure
 from eigenbench.bench.suites.parts import Deviation
 from eigenbench.bench.suites.suite import Suite
-from eigenbench.reporting import ReportError, site
+from eigenbench.reporting import ReportError
 from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.formatting import metric_style
 from eigenbench.reporting.leaderboard import best_name, leaderboard, significance
@@ -211,14 +209,6 @@ def test_every_figure_is_a_file_of_its_own(report, text):
         assert ElementTree.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
 
 
-def test_figures_of_an_earlier_report_go(build, few, tmp_path):
-    build(chosen=few)
-    assert len(content(tmp_path / "reports" / "figures")) == 7
-    build(chosen=[])
-    assert {Path(name).suffix for name in content(tmp_path / "reports")} == {".html", ".csv"}
-    assert (tmp_path / "reports" / "figures").is_dir()
-
-
 def test_a_mean_over_some_seeds_says_so_everywhere_and_is_never_the_best(build, make_record, broken):
     failure = Failure(stage="train", type="TimeLimitError", message="ran over its time limit of 5 s")
     pca = {"metrics": {"test_error": 0.02}}
@@ -259,32 +249,6 @@ def test_a_full_disk_leaves_the_old_files_whole(build, tmp_path, few):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert content(tmp_path / "reports") == before
-
-
-@pytest.fixture
-def read_only():
-    """Make a folder that this process cannot write, giving up a superuser's right to write anywhere."""
-    templates = Path(site.__file__).parent / "templates" / "report.html.j2"
-    superuser = os.geteuid() == 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "reports"
-        folder.mkdir()
-        folder.chmod(0o555)
-        folder.parent.chmod(0o755)
-        if superuser:
-            os.seteuid(65534)
-        try:
-            if not all(os.access(path, os.R_OK, effective_ids=True) for path in (templates, folder)):
-                pytest.skip("an ordinary user cannot read the source or the temporary folder")
-            yield folder
-        finally:
-            if superuser:
-                os.seteuid(0)
-
-
-def test_a_read_only_folder_is_named(suite, few, suite_path, read_only):
-    with pytest.raises(ReportError, match=f"{read_only}: cannot write the report .*writable"):
-        render([plan_of(suite)], few, reports_dir=read_only, suite_paths={"quick": suite_path})
 
 
 def test_deviations_from_the_paper_are_a_table(build, suite, few):

@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from mlflow import MlflowClient, pyfunc
+from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
 
 from eigenbench.bench.records.record import read_record, write_record
@@ -112,25 +112,6 @@ def test_several_clusters_at_once_into_a_new_postgresql_database(postgres, clust
     check_whole(uri)
 
 
-def test_a_summary_that_another_import_removes_while_it_is_written_is_found_again(
-    postgres, results, monkeypatch
-):
-    uri = postgres()
-    set_terminated, removed = MlflowClient.set_terminated, []
-
-    def removed_before(self, run_id, *arguments, **named):
-        kind = self.get_run(run_id).data.tags.get("kind")
-        if kind in ("summary", "overview") and kind not in removed:
-            removed.append(kind)
-            self.delete_run(run_id)
-        return set_terminated(self, run_id, *arguments, **named)
-
-    monkeypatch.setattr(MlflowClient, "set_terminated", removed_before)
-    results.bring([results.record()], uri)
-    assert removed == ["summary", "overview"]
-    check_one_of_each(uri)
-
-
 def check_one_of_each(uri):
     """The store has one run, below its summary, and one overview."""
     client = MlflowClient(uri)
@@ -160,52 +141,6 @@ def test_the_import_that_is_refused_where_two_write_the_same_tries_again(
     results.bring([results.record()], uri)
     assert refused
     check_one_of_each(uri)
-
-
-def test_a_summary_that_cannot_be_written_is_an_error(postgres, results, monkeypatch):
-    def refused(self, run_id, *arguments, **named):
-        if self.get_run(run_id).data.tags.get("kind") == "overview":
-            raise MlflowException("the disk is full")
-        return set_terminated(self, run_id, *arguments, **named)
-
-    set_terminated = MlflowClient.set_terminated
-    monkeypatch.setattr(MlflowClient, "set_terminated", refused)
-    with pytest.raises(TrackingUnavailable, match="the disk is full"):
-        results.bring([results.record()], postgres())
-
-
-@pytest.mark.slow
-def test_several_clusters_at_once_into_one_server(server, clusters):
-    import_all(server.uri, clusters)
-    check_whole(server.uri)
-
-
-def test_postgresql_holds_what_sqlite_holds(postgres, results, store_uri):
-    paths = [results.record(0), results.failed_record(1), results.record(2, model=None, confusion=None)]
-    stores = [store_uri, postgres()]
-    found = []
-    for uri in stores:
-        results.bring(paths, uri)
-        client = MlflowClient(uri)
-        experiment = client.get_experiment_by_name("tiny")
-        runs = client.search_runs([experiment.experiment_id], ONLY_RUNS)
-        found.append({run.data.tags["run_key"]: _shown(client, run) for run in runs})
-    assert found[0] == found[1]
-    run_id = next(run for run in runs if run.data.tags["run_key"] == f"{0:016x}").info.run_id
-    model = client.search_logged_models([experiment.experiment_id], f"source_run_id = '{run_id}'")[0]
-    assert pyfunc.load_model(model.artifact_location).metadata.signature is not None
-
-
-def _shown(client, run):
-    tags = {
-        name: value
-        for name, value in run.data.tags.items()
-        if name not in ("imported_at", "mlflow.parentRunId")
-    }
-    history = {name: client.get_metric_history(run.info.run_id, name) for name in run.data.metrics}
-    points = {name: [(p.step, p.value, p.timestamp) for p in found] for name, found in history.items()}
-    datasets = [item.dataset.to_dictionary() for item in run.inputs.dataset_inputs]
-    return run.info.status, run.info.start_time, run.info.end_time, tags, run.data.params, points, datasets
 
 
 def test_a_successful_import_leaves_no_password(postgres, results, tmp_path):
