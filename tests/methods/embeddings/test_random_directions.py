@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.testing import assert_allclose
-from scipy import sparse
 
 from eigenbench import RandomDirections
 
@@ -12,11 +11,3 @@ def test_directions_are_unit_vectors_without_preference():
     assert_allclose(np.linalg.norm(V, axis=1), 1)
     assert_allclose(V.T @ V / len(V), np.eye(5) / 5, atol=0.01)
     assert_allclose(V.mean(axis=0), 0, atol=0.02)
-
-
-def test_projection_dense_and_sparse():
-    X = np.random.RandomState(0).rand(10, 6)
-    model = RandomDirections(4, random_state=1).fit(X)
-    assert_allclose(model.transform(X), X @ model.components_.T)
-    assert_allclose(model.transform(sparse.csr_matrix(X)), X @ model.components_.T)
-    assert model.transform(X.astype(np.float32)).dtype == np.float32

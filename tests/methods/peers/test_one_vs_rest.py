@@ -15,17 +15,12 @@ def test_each_label_has_the_model_it_would_have_alone():
         np.testing.assert_allclose(probabilities[:, label], alone, atol=1e-3)
 
 
-def test_a_label_that_no_row_has_is_never_probable(recwarn):
-    X, Y = make_multilabel_classification(100, 8, n_classes=4, random_state=0)
-    Y[:, 2] = 0
-    assert OneVsRestLogistic().fit(X, Y).predict_proba(X)[:, 2].max() == 0
-    assert not [warning for warning in recwarn if "present in all" in str(warning.message)]
-
-
-def test_a_saved_model_with_a_label_that_no_row_has_can_be_read(tmp_path):
+def test_a_label_that_no_row_has_is_never_probable_and_no_obstacle_to_a_file(recwarn, tmp_path):
     X, Y = make_multilabel_classification(100, 8, n_classes=4, random_state=0)
     Y[:, 2] = 0
     model = OneVsRestLogistic().fit(X, Y)
+    assert model.predict_proba(X)[:, 2].max() == 0
+    assert not [warning for warning in recwarn if "present in all" in str(warning.message)]
     save_model(tmp_path / "model.skops", model)
     again = load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))

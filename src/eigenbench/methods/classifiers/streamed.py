@@ -38,17 +38,6 @@ GAIN = 0.005
 CACHE_SHARE, UNKNOWN_MEMORY_MB = 0.5, 2000.0
 
 
-def cache_megabytes(cache_size: float | str) -> float:
-    """Return the size of a cache in MB; "auto" is half of this job's part of the free memory.
-
-    As many jobs are assumed to run as the cores allow for the threads that BLAS may have here.
-    """
-    if cache_size != "auto":
-        return float(cache_size)
-    jobs = max(1, cpu_count() // blas_threads())
-    return CACHE_SHARE * _free_megabytes() / jobs
-
-
 def _free_megabytes() -> float:
     """Return the memory that is free on this machine, or in this container if that is less."""
     free = [UNKNOWN_MEMORY_MB]
@@ -151,7 +140,13 @@ class StreamedClassifier(OneLabelClassifier):
         return with_class_weights(self.class_weight, self.classes_, codes, weights)
 
     def _cache_megabytes(self) -> float:
-        return cache_megabytes(self.cache_size)
+        """Return the size of the cache in MB; "auto" is half of this job's part of the free memory.
+
+        As many jobs are assumed to run as the cores allow for the threads that BLAS may have here.
+        """
+        if self.cache_size != "auto":
+            return float(self.cache_size)
+        return CACHE_SHARE * _free_megabytes() / max(1, cpu_count() // blas_threads())
 
     def _score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         for rows, features in FeatureBlocks(X, self.feature_map_):

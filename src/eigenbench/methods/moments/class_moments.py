@@ -26,6 +26,9 @@ from eigenbench.methods.moments.second_moments import (
 
 _FIELDS = ("classes", "counts", "sums", "triangles")
 
+#: What reading a file that is no complete moments file raises.
+_DAMAGES = (OSError, EOFError, KeyError, ValueError, TypeError, AttributeError, zipfile.BadZipFile)
+
 #: Rows of a class that are enough for one product: adding it to the sum then costs little beside it.
 ENOUGH_ROWS = 256
 
@@ -194,15 +197,7 @@ class ClassMoments(ClassSums, SecondMoments):
                 classes, counts, sums, triangles = (archive[name] for name in _FIELDS)
         except FileNotFoundError:
             raise
-        except (
-            OSError,
-            EOFError,
-            KeyError,
-            ValueError,
-            TypeError,
-            AttributeError,
-            zipfile.BadZipFile,
-        ) as error:
+        except _DAMAGES as error:
             raise ValueError(
                 f"{path} is not a moments file, or is damaged ({error}): build it again."
             ) from error

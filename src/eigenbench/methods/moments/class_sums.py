@@ -125,13 +125,7 @@ class ClassSums:
         return merged
 
     def merge(self, other: Self) -> None:
-        """Add the sums over other rows in place.
-
-        Raises
-        ------
-        ValueError
-            As for the sum of two; nothing is added then.
-        """
+        """Add the sums over other rows in place; `ValueError` as for the sum of two, and nothing is added."""
         if not other.classes.size:
             return
         self._check_width(other.n_features)
