@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Kind = Literal["preprocessing", "embedding", "expansion", "classifier", "control"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class MissingExtraError(ImportError):

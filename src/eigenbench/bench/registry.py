@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -16,59 +17,44 @@ from pathlib import Path
 from typing import Any
 
 import eigenbench
-from eigenbench.bench.components import Component, Kind
+from eigenbench.bench.components import KINDS, Component, Kind
 from eigenbench.datasets.strict_model import near_match
 
 _PEERS = "eigenbench.methods.peers"
 
-#: Kind, module and names; "eigenbench" stands for the modules of what it exports.
+#: Kinds of what eigenbench exports, by the beginning of the module below ``eigenbench.methods``.
+_FAMILIES: dict[str, Kind] = {
+    "embeddings.kernel_features.": "expansion",
+    "embeddings.signed_powers": "expansion",
+    "embeddings.": "embedding",
+    "classifiers.": "classifier",
+}
+#: Exports that need a feature map, a classifier or a task of their own.
+_NOT_OFFERED = ("DoublyStochasticLogistic", "GeometricMeanEnsemble", "OneExampleNearestNeighbour")
+
+#: Kind, module and names of the others.
 _REGISTERED: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
     ("preprocessing", "sklearn.preprocessing", ("StandardScaler", "Normalizer")),
     ("preprocessing", "eigenbench.methods.preprocessing.table_preprocessor", ("TablePreprocessor",)),
-    (
-        "embedding",
-        "eigenbench",
-        (
-            *("RandomDirections", "GEM", "ContractedGEM", "NeighborhoodGEM", "SubclassGEM", "FisherLDA"),
-            *("SIR", "OrientedPCA", "PerClassPCA", "VCA", "HyperbolicPCA", "TemporalHyperbolicPCA"),
-            *("Rembrandt", "PLST", "CompressedSensing", "RecursiveFeatureMachine"),
-        ),
-    ),
     ("embedding", "sklearn.decomposition", ("PCA", "KernelPCA", "TruncatedSVD")),
     ("embedding", "sklearn.discriminant_analysis", ("LinearDiscriminantAnalysis",)),
     ("embedding", f"{_PEERS}.cross_decomposition", ("LabelPLS", "LabelCCA")),
     ("embedding", f"{_PEERS}.metric_learners", ("LFDA", "NCA", "MMC_Supervised")),
     ("embedding", f"{_PEERS}.supervised_umap", ("UMAP",)),
-    (
-        "expansion",
-        "eigenbench",
-        (
-            *("SignedPowers", "SphericalRandomFeatures", "SphericalHermiteFeatures", "RandomMaclaurin"),
-            *("OptimizedMaclaurin", "TensorSketch", "CRAFT", "RandomFourierFeatures"),
-        ),
-    ),
     ("expansion", "sklearn.kernel_approximation", ("PolynomialCountSketch", "Nystroem", "RBFSampler")),
     ("expansion", "sklearn.pipeline", ("FeatureUnion",)),
     ("expansion", "sklearn.ensemble", ("RandomTreesEmbedding",)),
-    (
-        "classifier",
-        "eigenbench",
-        (
-            *("CalibratedLeastSquares", "SecondOrderLogistic", "StochasticLogistic"),
-            "LabelEmbeddingClassifier",
-        ),
-    ),
     ("classifier", "sklearn.linear_model", ("LogisticRegression",)),
     ("classifier", "sklearn.svm", ("LinearSVC", "SVC")),
     ("classifier", "sklearn.neighbors", ("KNeighborsClassifier",)),
     ("classifier", "sklearn.ensemble", ("HistGradientBoostingClassifier", "RandomForestClassifier")),
     ("classifier", "lightgbm", ("LGBMClassifier",)),
-    ("control", "sklearn.dummy", ("DummyClassifier",)),
-    ("control", f"{_PEERS}.bayes_rule", ("BayesRule",)),
     ("classifier", f"{_PEERS}.one_vs_rest", ("OneVsRestLogistic",)),
     ("classifier", f"{_PEERS}.subsampled_svc", ("SubsampledSVC",)),
     ("classifier", f"{_PEERS}.vowpal_wabbit", ("VowpalWabbitOAA", "VowpalWabbitLOMTree")),
     ("classifier", f"{_PEERS}.napkinxc_plt", ("NapkinXCPLT",)),
+    ("control", "sklearn.dummy", ("DummyClassifier",)),
+    ("control", f"{_PEERS}.bayes_rule", ("BayesRule",)),
 )
 
 #: Modules that need an optional dependency.
@@ -80,15 +66,22 @@ _EXTRAS = {
     f"{_PEERS}.vowpal_wabbit": "peers",
 }
 
-COMPONENTS: dict[str, Component] = {
-    name: Component(
-        name,
-        eigenbench._EXPORTS[name] if module == "eigenbench" else module,
-        kind,
-        _EXTRAS.get(module),
-    )
+
+def _exported() -> Iterator[Component]:
+    for name, module in eigenbench._EXPORTS.items():
+        below = module.removeprefix("eigenbench.methods.")
+        kind = next((kind for start, kind in _FAMILIES.items() if below.startswith(start)), None)
+        if kind and name not in _NOT_OFFERED:
+            yield Component(name, module, kind)
+
+
+_FURTHER = (
+    Component(name, module, kind, _EXTRAS.get(module))
     for kind, module, names in _REGISTERED
     for name in names
+)
+COMPONENTS: dict[str, Component] = {
+    item.name: item for item in sorted((*_exported(), *_FURTHER), key=lambda item: KINDS.index(item.kind))
 }
 
 #: The group of entry points by which an installed package offers components: ``Name = package.module:Class``.

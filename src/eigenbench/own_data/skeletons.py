@@ -28,12 +28,12 @@ class Kind(StrEnum):
 
 #: Further steps of a part that is to come with eigenbench: what its tests ask for.
 _TO_CONTRIBUTE = {
-    Kind.METHOD: "an export in src/eigenbench/__init__.py, a name in bench/registry.py, a recipe in "
+    Kind.METHOD: "an export in src/eigenbench/__init__.py, a recipe in "
     "config/recipes.yaml, a suite of config/suites, and results for its page in docs/methods",
     Kind.DATASET: "licence, citation and sums in config/datasets.yaml, a suite of config/suites, and "
     "its name in docs/data.md where a package index does not give it",
     Kind.SUITE: "a place in config/suites, and results in reports/reference if it has published numbers",
-    Kind.PROTOCOL: "a name in bench/protocols/available.py, and a suite of config/suites",
+    Kind.PROTOCOL: "a place in src/eigenbench/bench/protocols, and a suite of config/suites",
 }
 
 

@@ -1,4 +1,4 @@
-"""The protocols that suites can name; a line here makes a module of this package available."""
+"""The protocols that suites can name: the modules of this package."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from eigenbench.bench.components import folder_of, make_importable
@@ -44,23 +45,12 @@ class Protocol:
         return import_module(self.module)
 
 
+#: Modules of this package that are no protocol.
+_SHARED = ("available", "base", "transfer_tasks")
 PROTOCOLS: dict[str, Protocol] = {
-    name: Protocol(name)
-    for name in (
-        "detectors",
-        "ensemble",
-        "kernel_error",
-        "label_structure",
-        "label_embedding_scale",
-        "learning_curve",
-        "linear_svm",
-        "map_speed",
-        "paired_comparison",
-        "real_targets",
-        "streaming",
-        "sweep",
-        "transfer",
-    )
+    found.name: Protocol(found.name)
+    for found in iter_modules([str(Path(__file__).parent)])
+    if found.name not in _SHARED
 }
 
 _OWN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:measure")
