@@ -106,13 +106,13 @@ class Dataset:
         return replace(self, **blocks)
 
 
-def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled: bool = True) -> Dataset:
+def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0) -> Dataset:
     """Open a folder that `prepare` wrote; needs neither the catalogue nor the network.
 
-    The ``split_seed`` draws the split of a dataset without an official one. If ``scaled``, uint8 features are
-    float32 divided by the card's ``scale``, else the stored bytes. With an official split, float32 features
-    are memory-mapped, so opening costs no time or memory until they are read. A random split, or scaling,
-    copies: 4 n d bytes. Raises `MalformedData` for no card, or an array that is missing or has another size
+    The ``split_seed`` draws the split of a dataset without an official one. Features that are stored as bytes
+    are float32, divided by the card's ``scale``. With an official split, float32 features are memory-mapped,
+    so opening costs no time or memory until they are read. A random split, or scaling, copies: 4 n d bytes.
+    Raises `MalformedData` for no card, or an array that is missing or has another size
     than the card says.
     """
     folder = Path(folder)
@@ -142,7 +142,7 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0, scaled
         train, test = draw_split(card.split, split_seed, blocks["y_train"], blocks["y_test"])
         blocks = {block: rows[train if block.endswith("train") else test] for block, rows in blocks.items()}
         blocks["test_rows"] = test
-    if scaled and card.scale is not None:
+    if card.scale is not None:
         for block in ("X_train", "X_test"):
             blocks[block] = np.divide(blocks[block], np.float32(card.scale), dtype=np.float32)
     if LABEL_EDGES in card.arrays:

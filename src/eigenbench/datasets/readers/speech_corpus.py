@@ -54,7 +54,7 @@ _N_STATES = 3
 WINDOW_SECONDS = 0.025
 HOP_SECONDS = 0.010
 _PRE_EMPHASIS = 0.97
-_N_FILTERS = 26
+_N_FILTERS, _N_CEPSTRA = 26, 13
 
 #: Weights of five frames that give the slope of their regression line.
 _SLOPE = (-0.2, -0.1, 0.0, 0.1, 0.2)
@@ -272,7 +272,7 @@ def frame_centres(n_samples: int, rate: int) -> NDArray[np.int64]:
     return np.arange(n_frames) * hop + window // 2
 
 
-def mel_cepstra(samples: NDArray[np.int16], rate: int, n_cepstra: int = 13) -> NDArray[np.float64]:
+def mel_cepstra(samples: NDArray[np.int16], rate: int) -> NDArray[np.float64]:
     """Compute mel-frequency cepstral coefficients of a sound, one row a frame, the zeroth (loudness) first.
 
     Windows of 25 ms every 10 ms, pre-emphasis 0.97, Hamming window, power spectrum, 26 triangular filters
@@ -284,12 +284,12 @@ def mel_cepstra(samples: NDArray[np.int16], rate: int, n_cepstra: int = 13) -> N
     sound = samples.astype(np.float64)
     sound[1:] -= _PRE_EMPHASIS * samples[:-1]
     if len(sound) < window:
-        return np.empty((0, n_cepstra))
+        return np.empty((0, _N_CEPSTRA))
     frames = np.lib.stride_tricks.sliding_window_view(sound, window)[::hop] * np.hamming(window)
     size = 1 << (window - 1).bit_length()
     power = np.abs(rfft(frames, size, axis=1)) ** 2 / size
     energies = np.maximum(power @ mel_filters(size, rate).T, _ENERGY_FLOOR)
-    return dct(np.log(energies), norm="ortho", axis=1)[:, :n_cepstra]
+    return dct(np.log(energies), norm="ortho", axis=1)[:, :_N_CEPSTRA]
 
 
 def mel_filters(size: int, rate: int) -> NDArray[np.float64]:
