@@ -6,11 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
-from eigenbench.bench.jobs.outputs import LOCK, check_writable, hold_lock, not_from_the_future
+from eigenbench.bench.jobs.outputs import LOCK, check_writable, hold_lock
 
 HOLDER = """
 import sys, time
@@ -72,15 +71,3 @@ def test_a_folder_that_cannot_be_written_is_named_with_its_key(tmp_path):
     with pytest.raises(OSError, match=r"file/reports: cannot write there \(Not a directory\).*reports_dir"):
         check_writable(folders | {"reports_dir": str(tmp_path / "file" / "reports")})
     assert list((tmp_path / "data").iterdir()) == []
-
-
-def test_states_that_another_clock_has_dated_in_the_future_are_of_now(tmp_path):
-    old, new = tmp_path / "old.json", tmp_path / "new.json"
-    for path, seconds in ((old, -100), (new, 86_400)):
-        path.write_text("{}")
-        os.utime(path, (time.time() + seconds, time.time() + seconds))
-    before = old.stat().st_mtime_ns
-    not_from_the_future(tmp_path.iterdir())
-    assert old.stat().st_mtime_ns == before
-    assert new.stat().st_mtime <= time.time()
-    not_from_the_future([tmp_path / "absent"])

@@ -127,8 +127,6 @@ def test_the_suite_of_these_tests_is_valid(tmp_path):
         ("plain:", "Seed-7:", "main.methods", "'Seed-7' is the name of a folder of results"),
         ("plain:", "GEM:", "main.methods", "'gem' and 'GEM' are the same folder"),
         ("kernel:", "Main:", "experiments", "'main' and 'Main' are the same folder"),
-        ("plain:", "../plain:", "main.methods", "should match pattern"),
-        ("plain:", f"{'x' * 65}:", "main.methods", "should match pattern"),
         ("    seeds:", "    shards: 3\n    seeds:", "main.shards", "unknown key 'shards'"),
         ("    seeds:", "    time_limit: 0\n    seeds:", "main.time_limit", "greater than 0"),
         ("    seeds:", "    validation: {n_points: 24}\n    seeds:", "main", "fewer points than"),
@@ -406,22 +404,6 @@ def replaced(value, place, new):
     return changed
 
 
-def valid_or_refused(folder, data):
-    path = folder / "sample.yaml"
-    path.write_bytes(data)
-    try:
-        suite = load_suite(path, ["digits"])
-        check_parameters(suite, path)
-    except SuiteError as error:
-        refused = str(error)
-    else:
-        refused = ""
-        assert all(type(seed) is int for spec in suite.experiments.values() for seed in spec.seeds)
-        assert json.dumps(suite.model_dump(mode="json"), allow_nan=False)
-    assert not refused or all(line.startswith(f"{path}: ") for line in refused.splitlines())
-    assert len(refused) < 20_000
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return a folder for suites, after checking that the content that is changed is valid."""
@@ -434,16 +416,15 @@ def folder(tmp_path_factory):
 @settings(max_examples=100, deadline=5000)
 @given(place=st.sampled_from(PLACES), new=VALUES)
 def test_any_value_in_any_place_is_valid_or_refused(folder, place, new):
-    valid_or_refused(folder, yaml.safe_dump(replaced(CONTENT, place, new), allow_unicode=True).encode())
-
-
-@settings(max_examples=150, deadline=5000)
-@given(data=st.data())
-def test_any_damage_to_the_text_is_valid_or_refused(folder, data):
-    text = SUITE
-    for _ in range(data.draw(st.integers(1, 4))):
-        start = data.draw(st.integers(0, len(text)))
-        end = data.draw(st.integers(start, min(len(text), start + 8)))
-        new = data.draw(st.text("[]{}:,-&*!|>'\"%@`#?<=~ \n\t0aé", max_size=6))
-        text = text[:start] + new + text[end:]
-    valid_or_refused(folder, text.encode())
+    path = write(folder, yaml.safe_dump(replaced(CONTENT, place, new)))
+    try:
+        suite = load_suite(path, ["digits"])
+        check_parameters(suite, path)
+    except SuiteError as error:
+        refused = str(error)
+    else:
+        refused = ""
+        assert all(type(seed) is int for spec in suite.experiments.values() for seed in spec.seeds)
+        assert json.dumps(suite.model_dump(mode="json"), allow_nan=False)
+    assert all(line.startswith(f"{path}: ") for line in refused.splitlines())
+    assert len(refused) < 20_000
