@@ -4,6 +4,7 @@ import json
 
 import pandas as pd
 import pytest
+from merge_reference import write_digests
 
 from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs.plan import load_plan, plan_suite
@@ -21,7 +22,6 @@ from eigenbench.own_data.joining import (
     read_reference,
 )
 from eigenbench.own_data.table import OwnDataError
-from eigenbench.reporting.reference_results import write_digests
 from eigenbench.reproduction.reference import default_reference_folder
 
 COMMITTED = default_reference_folder() / "comparison"

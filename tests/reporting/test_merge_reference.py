@@ -4,9 +4,9 @@ import shutil
 
 import pandas as pd
 import pytest
+from merge_reference import main, merge
 
 from eigenbench.bench.jobs.plan import load_plan
-from eigenbench.reporting.reference_results import main, merge
 from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_folder
 
 pytestmark = pytest.mark.workflow
