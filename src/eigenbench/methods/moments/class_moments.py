@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
 from eigenbench.atomic_files import replacing_file
-from eigenbench.methods.linalg.row_blocks import BLOCK_BYTES, dense_block
+from eigenbench.methods.linalg.row_blocks import BLOCK_BYTES, class_indicators, dense_block
 from eigenbench.methods.moments.class_sums import ClassSums, class_runs
 from eigenbench.methods.moments.second_moments import (
     SecondMoments,
@@ -32,8 +31,9 @@ _DAMAGES = (OSError, EOFError, KeyError, ValueError, TypeError, AttributeError, 
 #: Rows of a class that are enough for one product: adding it to the sum then costs little beside it.
 ENOUGH_ROWS = 256
 
-#: Bytes of rows that wait for others of their class, unless a share of what they are added to is more.
-WAITING_BYTES, WAITING_SHARE = 512 * 2**20, 0.25
+#: Bytes of rows that wait for others of their class, unless a share of what they are added to is more. They
+#: take twice as many when they are put together.
+WAITING_BYTES, WAITING_SHARE = 256 * 2**20, 0.125
 
 
 class ClassMoments(ClassSums, SecondMoments):
@@ -84,7 +84,7 @@ class ClassMoments(ClassSums, SecondMoments):
     def __init__(self) -> None:
         super().__init__()
         self._triangles: list[np.ndarray] = []
-        self._waiting: list[list[tuple[np.ndarray, np.ndarray | None]]] = []
+        self._waiting: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] = []
         self._waiting_bytes = 0
 
     def second_moment(self, i: int) -> np.ndarray:
@@ -94,7 +94,7 @@ class ClassMoments(ClassSums, SecondMoments):
     @property
     def triangles(self) -> list[np.ndarray]:
         """Second moment of each class as a triangle, see `eigenbench.methods.moments.second_moments`."""
-        self._add_waiting(range(len(self._waiting)))
+        self._add_waiting()
         return self._triangles
 
     @property
@@ -111,30 +111,44 @@ class ClassMoments(ClassSums, SecondMoments):
         return unpacked(total)
 
     def _add_block(self, block: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
+        few = []
         for index, members in class_runs(codes):
+            if len(members) < ENOUGH_ROWS:
+                few.append(members)
+                continue
             rows, own = dense_block(block[members]), None if weights is None else weights[members]
             self.counts[index] += len(rows) if own is None else own.sum()
             self.sums[index] += _total(rows, own)
-            self._waiting[index].append((rows, own))
-            self._waiting_bytes += rows.nbytes
-            if sum(len(part) for part, _ in self._waiting[index]) >= ENOUGH_ROWS:
-                self._add_waiting([index])
-        if self._waiting_bytes > max(WAITING_BYTES, WAITING_SHARE * sum(t.nbytes for t in self._triangles)):
-            self._add_waiting(range(len(self._waiting)))
+            self._add_products(index, rows, own)
+        if few:
+            chosen = np.concatenate(few)
+            own = None if weights is None else weights[chosen]
+            self._put_off(dense_block(block[chosen]), codes[chosen], own)
 
-    def _add_waiting(self, classes: Iterable[int]) -> None:
-        """Add the products of rows that wait for others of their class."""
-        for index in classes:
-            parts, self._waiting[index] = self._waiting[index], []
-            if parts:
-                self._waiting_bytes -= sum(rows.nbytes for rows, _ in parts)
-                weights = None
-                if any(own is not None for _, own in parts):
-                    weights = np.concatenate(
-                        [np.ones(len(rows)) if own is None else own for rows, own in parts]
-                    )
-                rows = parts[0][0] if len(parts) == 1 else np.concatenate([rows for rows, _ in parts])
-                self._add_products(index, rows, weights)
+    def _put_off(self, rows: np.ndarray, codes: np.ndarray, weights: np.ndarray | None) -> None:
+        """Add counts and sums of rows of classes that have few, and let them wait for more of their class."""
+        indicators = class_indicators(codes, len(self.classes))
+        if weights is not None:
+            indicators.data[:] = weights
+        self.counts += indicators.sum(axis=0).astype(self.counts.dtype)
+        self.sums += indicators.T @ rows
+        self._waiting.append((rows, codes, weights))
+        self._waiting_bytes += rows.nbytes
+        state = len(self._triangles) * 8 * packed_size(rows.shape[1])
+        if self._waiting_bytes > max(WAITING_BYTES, WAITING_SHARE * state):
+            self._add_waiting()
+
+    def _add_waiting(self) -> None:
+        if not self._waiting:
+            return
+        rows, codes = (np.concatenate([part[i] for part in self._waiting]) for i in (0, 1))
+        weights = None
+        if any(own is not None for _, _, own in self._waiting):
+            ones = [np.ones(len(part)) if own is None else own for part, _, own in self._waiting]
+            weights = np.concatenate(ones)
+        self._waiting, self._waiting_bytes = [], 0
+        for index, members in class_runs(codes):
+            self._add_products(index, rows[members], None if weights is None else weights[members])
 
     def _add_products(self, index: int, rows: np.ndarray, weights: np.ndarray | None) -> None:
         shift = one_shift(rows, rows.sum(axis=0, dtype=np.float64))
@@ -147,18 +161,16 @@ class ClassMoments(ClassSums, SecondMoments):
         self._triangles[index] += packed_product(rows)
 
     def _make_room(self, old: np.ndarray, n_classes: int, width: int) -> None:
-        triangles, waiting = self._triangles, self._waiting
-        self._triangles = [np.zeros(packed_size(width)) for _ in range(n_classes)]
-        self._waiting = [[] for _ in range(n_classes)]
-        for place, triangle, rows in zip(old.tolist(), triangles, waiting, strict=True):
-            self._triangles[place], self._waiting[place] = triangle, rows
+        known = dict(zip(old.tolist(), self._triangles, strict=True))
+        self._triangles = [known[i] if i in known else np.zeros(packed_size(width)) for i in range(n_classes)]
+        self._waiting = [(rows, old[codes], weights) for rows, codes, weights in self._waiting]
 
     def _merge_products(self, other: ClassMoments, position: np.ndarray) -> None:
         for index, triangle in zip(position.tolist(), other.triangles, strict=True):
             self._triangles[index] += triangle
 
     def __getstate__(self) -> dict[str, Any]:
-        self._add_waiting(range(len(self._waiting)))
+        self._add_waiting()
         return self.__dict__
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -209,7 +221,7 @@ class ClassMoments(ClassSums, SecondMoments):
             )
         moments = cls()
         moments.classes, moments.counts, moments.sums = classes, counts, sums
-        moments._triangles, moments._waiting = list(triangles.astype(np.float64)), [[] for _ in classes]
+        moments._triangles = list(triangles.astype(np.float64))
         return moments
 
 
