@@ -143,40 +143,18 @@ def _divide_rows(X: Any, divisors: np.ndarray, copy: bool = True) -> Any:
     return np.divide(X, divisors[:, None], out=None if copy else X)
 
 
-class UnitRowMap(RandomMap):
-    """Base of the random feature maps that act on unit rows, whose ``_map_block`` gets such rows.
+class PolynomialKernelMap(RandomMap):
+    """Base of the maps for the kernel (1 − ‖x − y‖²/a²)^p on the sphere, by default of integer degree p.
 
-    Rows are scaled to length 1, or those of another length are refused; a zero row, which has no direction,
-    gets zero features.
+    ``_map_block`` gets unit rows: rows are scaled to length 1, or those of another length are refused; a zero
+    row, which has no direction, gets zero features.
     """
-
-    rows: str
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RandomMap._parameter_constraints,
-        "rows": [StrOptions({"normalize", "check"})],
-    }
-
-    def _check_rows(self, X: Any, first_row: int = 0) -> None:
-        if self.rows == "check":
-            check_unit_rows(X, first_row)
-
-    def _map_rows(self, block: Any, arrays: Any, out: np.ndarray) -> None:
-        if self.rows == "check":
-            self._map_block(block, arrays, out)
-            return
-        block, zero = unit_rows(block)
-        self._map_block(block, arrays, out)
-        out[zero] = 0
-
-
-class PolynomialKernelMap(UnitRowMap):
-    """Base of the maps for the kernel (1 − ‖x − y‖²/a²)^p on the sphere, by default of integer degree p."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **UnitRowMap._parameter_constraints,
         "degree": [POSITIVE_INTEGER],
         "a": [Interval(Real, 2, None, closed="left")],
+        "rows": [StrOptions({"normalize", "check"})],
     }
 
     def __init__(
@@ -193,6 +171,18 @@ class PolynomialKernelMap(UnitRowMap):
         self.n_components = n_components
         self.rows = rows
         self.random_state = random_state
+
+    def _check_rows(self, X: Any, first_row: int = 0) -> None:
+        if self.rows == "check":
+            check_unit_rows(X, first_row)
+
+    def _map_rows(self, block: Any, arrays: Any, out: np.ndarray) -> None:
+        if self.rows == "check":
+            self._map_block(block, arrays, out)
+            return
+        block, zero = unit_rows(block)
+        self._map_block(block, arrays, out)
+        out[zero] = 0
 
 
 #: Signs of unit size, and of mean square zero where they are complex.
