@@ -59,7 +59,8 @@ def _check_folds(problem, plan, dataset, n_folds):
     for seed in range(n_folds):
         opened = dataset(seed)
         assert opened.X_train.shape[1] == problem.n_features
-        rows = TablePreprocessor(categorical=problem.categorical).fit(opened.X_train)
+        categorical = problem.encoder.categorical if problem.encoder else []
+        rows = TablePreprocessor(categorical=categorical).fit(opened.X_train)
         for block in (opened.X_train, opened.X_test):
             found = rows.transform(block)
             assert np.isfinite(found.data if problem.sparse else found).all()

@@ -13,13 +13,14 @@ from eigenbench.bench.suites.suite import Suite
 from eigenbench.comparison.rank_intervals import rank_intervals
 from eigenbench.datasets import load_catalogue, prepare
 from eigenbench.datasets.plain_yaml import read_yaml, write_yaml
-from eigenbench.own_data.joined_method import read_method, write_suite
 from eigenbench.own_data.joining import (
     ReferencePart,
     check_data,
     joined_result,
     rank_joined,
+    read_method,
     read_reference,
+    write_suite,
 )
 from eigenbench.own_data.table import OwnDataError
 from eigenbench.reproduction.reference import default_reference_folder
@@ -234,7 +235,7 @@ def test_the_suite_runs_the_method_alone_as_the_reference_ran_its_own(
         ("mine_to_join.py", "name the class, too"),
         ("mine_to_join.py:Min", "Did you mean 'Mine'"),
         ("mine_to_join.py:Guess", "is no scikit-learn estimator"),
-        ("list.yaml", "write the keys 'steps'"),
+        ("list.yaml", "write 'steps' and"),
         ("PCAA", "unknown method 'PCAA'.* Did you mean 'PCA'"),
     ],
 )

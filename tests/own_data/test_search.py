@@ -17,7 +17,7 @@ from eigenbench.bench.components import Component
 from eigenbench.bench.records.record import read_record
 from eigenbench.bench.suites.recipes import RECIPES
 from eigenbench.methods.model_file import load_model
-from eigenbench.own_data.compared_methods import GRIDS, HELD_OUT, LINEAR_OF_SPARSE, chosen_methods
+from eigenbench.own_data.compared_methods import DUMMY, HELD_OUT, PREDICTORS, chosen_methods
 from eigenbench.own_data.comparison_run import Options, choose, rank
 from eigenbench.own_data.files import read_user_file
 from eigenbench.own_data.problem import make_problem
@@ -32,20 +32,22 @@ COMPARISON = Path(__file__).resolve().parents[2] / "config" / "suites" / "compar
 def test_a_search_holds_out_as_much_and_for_the_same_classifiers_as_the_suite_comparison():
     experiments = yaml.safe_load(COMPARISON.read_text())["experiments"]
     table = experiments["vowel"]
-    labels = experiments["labels_emotions"]["classifiers"]["logistic"]
     assert table["validation"]["fraction"] == HELD_OUT
-    assert {*table["classifiers"], labels["component"], *LINEAR_OF_SPARSE} == {*GRIDS, "DummyClassifier"}
+    dense = {name for name, one in PREDICTORS["multiclass"].items() if one.rows != "sparse"}
+    assert set(table["classifiers"]) - {"DummyClassifier"} == dense - {DUMMY}
 
 
 def test_a_search_tries_the_whole_grid_and_else_one_setting():
     searched, plain = (
         chosen_methods("multiclass", False, ["gem", "SVC"], search=search) for search in (True, False)
     )
-    assert searched.grids["gem"] == RECIPES["gem"].grid
+    assert searched.methods["gem"]["grid"] == RECIPES["gem"].grid
     assert (searched.settings, plain.settings) == (24, 1)
-    assert "n_components" not in searched.steps["gem"][1]["GEM"]
-    assert plain.steps["gem"][1]["GEM"] == {"n_components": 100, "gamma": 0.5}
-    assert chosen_methods("multiclass", False, ["nystroem"]).steps["nystroem"][1]["Nystroem"]["gamma"] is None
+    assert "n_components" not in searched.methods["gem"]["steps"][1]["GEM"]
+    assert "grid" not in plain.methods["gem"]
+    assert plain.methods["gem"]["steps"][1]["GEM"] == {"n_components": 100, "gamma": 0.5}
+    nystroem = chosen_methods("multiclass", False, ["nystroem"]).methods["nystroem"]
+    assert nystroem["steps"][1]["Nystroem"]["gamma"] is None
 
 
 def test_svc_is_left_out_of_large_tables_unless_it_is_asked_for():
@@ -73,9 +75,9 @@ def test_discriminants_of_few_rows_solve_no_problem_of_all_columns():
         chosen_methods("multiclass", False, ["lda"], n_rows=80, n_features=d, search=search)
         for d, search in [(5000, False), (5000, True), (50, False)]
     )
-    assert {"LinearDiscriminantAnalysis": {"solver": "svd"}} in few.steps["lda"]
-    assert searched.grids["lda"] == {}
-    assert "eigen" in str(narrow.steps["lda"])
+    assert {"LinearDiscriminantAnalysis": {"solver": "svd"}} in few.methods["lda"]["steps"]
+    assert searched.methods["lda"]["grid"] == {}
+    assert "eigen" in str(narrow.methods["lda"])
 
 
 def test_components_of_installed_packages_are_methods(monkeypatch):
@@ -85,7 +87,7 @@ def test_components_of_installed_packages_are_methods(monkeypatch):
     }
     monkeypatch.setattr("eigenbench.own_data.compared_methods.offered_components", lambda: offered)
     methods = chosen_methods("multiclass", False, ["Mine", "Theirs"])
-    assert methods.steps["Mine"] == [{"Mine": {}}, {"StandardScaler": {}}]
+    assert methods.methods["Mine"] == {"steps": [{"Mine": {}}, {"StandardScaler": {}}]}
     assert methods.classifiers["Theirs"] == {"methods": ["raw"], "params": {}}
 
 
@@ -112,13 +114,13 @@ def test_sparse_rows_go_to_those_that_take_them():
     methods = chosen_methods("multiclass", True, n_features=50, balanced=True)
     assert "HistGradientBoostingClassifier" not in methods.classifiers
     assert methods.classifiers["RandomForestClassifier"]["params"] == {"class_weight": "balanced"}
-    assert methods.steps["svd"][0] == {"TruncatedSVD": {"n_components": 49}}
-    assert methods.steps["nystroem"] == [
+    assert methods.methods["svd"]["steps"][0] == {"TruncatedSVD": {"n_components": 49}}
+    assert methods.methods["nystroem"]["steps"] == [
         {"Normalizer": {}},
         {"Nystroem": {"n_components": 300, "gamma": 1.0}},
     ]
-    assert set(LINEAR_OF_SPARSE) <= set(methods.classifiers)
-    assert not set(LINEAR_OF_SPARSE) & set(chosen_methods("multiclass", False).classifiers)
+    assert {"LinearSVC", "RidgeClassifier"} <= set(methods.classifiers)
+    assert not {"LinearSVC", "RidgeClassifier"} & set(chosen_methods("multiclass", False).classifiers)
 
 
 @pytest.fixture(scope="module")

@@ -154,10 +154,10 @@ def _number(text: Any, decimal: str) -> float:
     return float(digits + (found["power"] or "")) * (-1.0 if negative else 1.0)
 
 
-def _fits(counts: pd.Series, parse: Callable[[pd.Index], pd.Series]) -> bool:
+def _fits(counts: pd.Series, parse: Callable[[pd.Index], Any]) -> bool:
     """Return whether enough rows have a value; a few different texts are tried before all are."""
     tried = (counts.iloc[:_SAMPLE], counts)[len(counts) <= _SAMPLE :]
-    return all(_share(some, parse(some.index).notna().to_numpy()) for some in tried)
+    return all(_share(some, np.asarray(pd.notna(parse(some.index)))) for some in tried)
 
 
 def _share(counts: pd.Series, fits: np.ndarray) -> bool:
@@ -176,11 +176,8 @@ def _date_format(counts: pd.Series) -> str | None:
     forms = [_ISO, *(day + time for day in (*_DAYS, *_NAMED) for time in _TIMES), *_CLOCK]
     signs = set("".join(counts.index))
     possible = [form for form in forms if form == _ISO or signs.issuperset(re.sub("%.", "", form))]
-    fitting = [form for form in possible if _fits(counts, partial(_parsed, form=form))]
+    parse = partial(pd.to_datetime, errors="coerce", utc=True)
+    fitting = [form for form in possible if _fits(counts, partial(parse, format=form))]
     if fitting and (len(fitting) == 1 or fitting[0] == _ISO or "%b" in fitting[0]):
         return fitting[0]
     return None
-
-
-def _parsed(texts: pd.Index, form: str) -> pd.Series:
-    return pd.to_datetime(pd.Series(texts, dtype=object), format=form, errors="coerce", utc=True)

@@ -148,9 +148,9 @@ def compare(
         typer.echo(line)
     if dry_run:
         folds = f" on {problem.n_folds} folds" if problem.n_folds else ""
-        tried = f", each with up to {chosen.settings} settings" if chosen.searches else ""
+        tried = f", each with up to {chosen.settings} settings" if chosen.search else ""
         names = ", ".join(chosen.names)
-        typer.echo(f"{chosen.count} methods{tried}{folds}, ranked by {ranked_by}: {names}")
+        typer.echo(f"{len(chosen.names)} methods{tried}{folds}, ranked by {ranked_by}: {names}")
         return
     # Asked to end, as by a batch system, it ends all that it started too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)

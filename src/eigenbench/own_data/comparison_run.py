@@ -186,7 +186,7 @@ def run_comparison(
     """
     started = time.monotonic() if started is None else started
     methods, metric = choose(problem, options)
-    share = options.seconds * options.cores / methods.count
+    share = options.seconds * options.cores / len(methods.names)
     limit = round(min(options.seconds, max(1.0, _SHARE * share)), 1)
     workspace = write_workspace(folder, problem, methods, metric=metric, seed=options.seed, time_limit=limit)
     if options.suite is not None:
@@ -280,18 +280,8 @@ def _curve(
 
 #: What is the same on all lines of a single experiment, or says how the rest was found.
 OMITTED = (
-    "suite",
-    "experiment",
-    "dataset",
-    "interval",
-    "refusal",
-    "detectable",
-    "n_to_settle",
-    "compared_over",
-    "gemm_equivalents",
-    "on_front",
-    "model_bytes",
-    "grid_edge",
+    *("suite", "experiment", "dataset", "interval", "refusal", "detectable", "n_to_settle"),
+    *("compared_over", "gemm_equivalents", "on_front", "model_bytes", "grid_edge"),
 )
 
 

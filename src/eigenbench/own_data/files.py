@@ -13,6 +13,7 @@ import pandas as pd
 
 from eigenbench.datasets.archives import ZIP_DAMAGE
 from eigenbench.datasets.errors import MalformedData
+from eigenbench.datasets.readers.arrays import load_arrays
 from eigenbench.own_data.arff_table import read_arff_table
 from eigenbench.own_data.delimited_text import COMPRESSED, open_bytes, read_delimited
 from eigenbench.own_data.images import read_image_folder
@@ -135,15 +136,11 @@ def _first_line(error: BaseException) -> str:
 def _labelled(path: Path, like: UserTable | None) -> UserTable:
     if path.is_dir():
         return table_of(path.name, *read_image_folder(path))
-    return table_of(path.name, *_read_npz(path)) if _kind_of(path) == "npz" else read_svmlight(path, like)
-
-
-def _read_npz(path: Path) -> tuple[Any, Any]:
-    from eigenbench.datasets.readers.arrays import load_arrays
-
+    if _kind_of(path) != "npz":
+        return read_svmlight(path, like)
     X, arrays = load_arrays(path)
     y = arrays["y"]
-    return X, pd.DataFrame(y, columns=arrays.get("label_names")) if y.ndim == 2 else y
+    return table_of(path.name, X, pd.DataFrame(y, columns=arrays.get("label_names")) if y.ndim == 2 else y)
 
 
 def _read_excel(path: Path) -> pd.DataFrame:

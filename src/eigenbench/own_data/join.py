@@ -35,8 +35,13 @@ def join(
     from eigenbench.bench.jobs.plan import load_plan
     from eigenbench.bench.jobs.supervision import run_stoppable
     from eigenbench.bench.records.sealed_json import write_sealed
-    from eigenbench.own_data.joined_method import read_method, write_suite
-    from eigenbench.own_data.joining import check_data, joined_result, read_reference
+    from eigenbench.own_data.joining import (
+        check_data,
+        joined_result,
+        read_method,
+        read_reference,
+        write_suite,
+    )
     from eigenbench.project_files import snakemake_command
     from eigenbench.reporting.inputs import read_inputs
 

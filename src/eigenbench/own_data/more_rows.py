@@ -32,7 +32,7 @@ def curve_sentences(curves: Mapping[str, Curve]) -> list[str]:
     """
     lines = []
     for name, curve in curves.items():
-        means = ", ".join(f"{_percent(curve[size])} ({size:,})" for size in curve)
+        means = ", ".join(f"{100 * curve[size].mean():.2f} ({size:,})" for size in curve)
         lines.append(f"Error in % of {name} by training rows: {means}.")
     return [*lines, *(_gain(name, curve) for name, curve in curves.items()), *_order(curves)]
 
@@ -71,7 +71,3 @@ def _order(curves: Mapping[str, Curve]) -> list[str]:
     if first != then and first not in level:
         return [f"The order is about to change: {then} is ahead of {first} {projected}."]
     return [f"Which is first {projected}, is open: {', '.join([then, *level])} are not distinguished."]
-
-
-def _percent(errors: pd.Series) -> str:
-    return f"{100 * errors.mean():.2f}"

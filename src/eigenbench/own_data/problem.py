@@ -65,11 +65,6 @@ class Problem:
         return not self.sparse and bool(np.isnan(self.matrix).any())
 
     @property
-    def categorical(self) -> list[int]:
-        """The columns that hold codes of categories."""
-        return self.encoder.categorical if self.encoder else []
-
-    @property
     def n_features(self) -> int:
         """The number of columns."""
         return self.matrix.shape[1]
@@ -77,11 +72,9 @@ class Problem:
     @property
     def n_classes(self) -> int:
         """The number of classes or labels; 1 of a regression."""
-        if self.kind == "regression":
-            return 1
-        return (
-            self.target.labels.shape[1] if self.kind == "multilabel" else len(np.unique(self.target.labels))
-        )
+        if self.kind == "multiclass":
+            return len(np.unique(self.target.labels))
+        return len(self.target.names) or 1
 
     def arrays(self) -> dict[str, dict[str, Any]]:
         """Return the arrays of the npz files: of all rows, or of the training and the test rows."""
@@ -139,16 +132,19 @@ class Problem:
 
     def _repeated_rows(self) -> list[str]:
         """Say how many rows may be known before they are tested, unless few values repeat by chance."""
-        rows = [hash(row.tobytes()) for row in self.matrix]
-        trained = set(rows[: self.n_train])
-        few_values = all(10 * len(pd.unique(column)) < len(rows) for column in self.matrix.T)
-        if few_values and self.n_features <= _FEW_COLUMNS:
+        table = pd.DataFrame(self.matrix)
+        if self.n_features <= _FEW_COLUMNS and (10 * table.nunique(dropna=False) < len(table)).all():
             return []
+        rows = pd.util.hash_pandas_object(table, index=False)
         if self.n_folds:
-            n = len(rows) - len(trained)
-            return [f"rows that repeat another one: {n:,}; --group keeps copies in one fold"] if n else []
-        n = sum(row in trained for row in rows[self.n_train :])
-        return [f"test rows that are training rows too: {n:,}"] if n else []
+            said, n = (
+                "rows that repeat another one: {:,}; --group keeps copies in one fold",
+                rows.duplicated().sum(),
+            )
+        else:
+            said = "test rows that are training rows too: {:,}"
+            n = rows[self.n_train :].isin(rows[: self.n_train]).sum()
+        return [said.format(n)] if n else []
 
     def _untrained_classes(self) -> list[str]:
         """Say which classes are tested without having been trained on."""
@@ -210,14 +206,20 @@ def make_problem(
         raise OwnDataError(f"--group makes folds, and {named} needs none: leave one out")
     if time is not None:
         table, test = split_by_time(table, time)
-    targets = table.targets if test is None else _stacked_targets(table, test)
-    target = infer_target(targets, regression, lambda: decimal or _sign_of(table))
-    if test is not None and not target.present[: len(table)].any() > 0:
-        raise OwnDataError(f"{table.name} has no row with a target")
-    if test is not None and not target.present[len(table) :].any():
-        raise OwnDataError(f"{test.name} has no row with a target")
-    train = table.rows(target.present[: len(table)])
-    tested = None if test is None else test.rows(target.present[len(table) :])
+    if test is not None and list(table.targets.columns) != list(test.targets.columns):
+        raise OwnDataError(f"{test.name} has other targets than {table.name}")
+    parts = [table] if test is None else [table, test]
+    targets, features = pd.concat([part.targets for part in parts], ignore_index=True), table.features
+    columns = () if issparse(features) else tuple(features)
+    target = infer_target(
+        targets, regression, lambda: decimal or decimal_sign(infer_kind(features[name]) for name in columns)
+    )
+    masks = np.split(target.present, [len(table)])
+    for part, present in zip(parts, masks, strict=False):
+        if not present.any():
+            raise OwnDataError(f"{part.name} has no row with a target")
+    train = table.rows(masks[0])
+    tested = None if test is None else test.rows(masks[1])
     matrix, encoder = _encoded(train, tested, TableEncoder(decimal, kinds))
     if n_folds is None:
         n_folds = _FOLDS if len(train) <= _MANY_ROWS else _FOLDS_OF_MANY_ROWS
@@ -227,20 +229,15 @@ def make_problem(
         raise OwnDataError(f"--cv {n_folds} is not a number of folds from 2 to the {len(train)} rows")
     groups = None if train.groups is None else _codes(train.groups, n_folds)
     if target.kind == "multiclass":
-        _check_training_classes(target.labels[: len(train)], cross_validated=test is None)
+        classes, counts = np.unique(target.labels[: len(train)], return_counts=True)
+        if len(classes) < 2:
+            raise OwnDataError(f"all training rows are of one class, {str(classes[0])[:40]!r}")
+        if test is None and np.sum(counts > 1) < 2:
+            raise OwnDataError(
+                "fewer than two classes have two rows or more, so no fold can train on two classes"
+            )
     first = table.first_column
     return Problem(table.name, target, matrix, encoder, len(train), n_folds, groups, first)
-
-
-def _sign_of(table: UserTable) -> str:
-    features = table.features
-    return "." if issparse(features) else decimal_sign(infer_kind(features[name]) for name in features)
-
-
-def _stacked_targets(table: UserTable, test: UserTable) -> pd.DataFrame:
-    if list(table.targets.columns) != list(test.targets.columns):
-        raise OwnDataError(f"{test.name} has other targets than {table.name}")
-    return pd.concat([table.targets, test.targets], ignore_index=True)
 
 
 def _encoded(
@@ -281,13 +278,3 @@ def _codes(groups: pd.Series, n_folds: int) -> np.ndarray:
     if len(values) < n_folds:
         raise OwnDataError(f"{len(values)} groups are too few for {n_folds} folds: use --cv {len(values)}")
     return codes.astype(np.int64)
-
-
-def _check_training_classes(labels: np.ndarray, cross_validated: bool) -> None:
-    classes, counts = np.unique(labels, return_counts=True)
-    if len(classes) < 2:
-        raise OwnDataError(f"all training rows are of one class, {str(classes[0])[:40]!r}")
-    if cross_validated and np.sum(counts > 1) < 2:
-        raise OwnDataError(
-            "fewer than two classes have two rows or more, so no fold can train on two classes"
-        )

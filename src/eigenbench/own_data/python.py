@@ -133,10 +133,6 @@ class Leaderboard(pd.DataFrame):
 
     _SHOWN: ClassVar = ["rank", "method", "mean", "ci_low", "ci_high", "difference", "seconds"]
 
-    @property
-    def _constructor(self) -> type[pd.DataFrame]:
-        return pd.DataFrame
-
     def _repr_html_(self) -> str:
         ranks = [str(text) for text in rank_texts(self)]
         names = [label(line) for line in self.to_dict("records")]

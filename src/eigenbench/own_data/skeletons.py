@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import keyword
 import re
-from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -16,24 +15,17 @@ from eigenbench.bench.suites.suite_file import RULE_NAMES
 from eigenbench.datasets.catalogue import OWN_CATALOGUE, load_catalogue
 from eigenbench.datasets.errors import DatasetError
 
-
-class Kind(StrEnum):
-    """A part that can be begun."""
-
-    METHOD = "method"
-    DATASET = "dataset"
-    SUITE = "suite"
-    PROTOCOL = "protocol"
-
+#: A part that can be begun.
+Part = Literal["method", "dataset", "suite", "protocol"]
 
 #: Further steps of a part that is to come with eigenbench: what its tests ask for.
-_TO_CONTRIBUTE = {
-    Kind.METHOD: "an export in src/eigenbench/__init__.py, a recipe in "
+_TO_CONTRIBUTE: dict[Part, str] = {
+    "method": "an export in src/eigenbench/__init__.py, a recipe in "
     "config/recipes.yaml, a suite of config/suites, and results for its page in docs/methods",
-    Kind.DATASET: "licence, citation and sums in config/datasets.yaml, a suite of config/suites, and "
+    "dataset": "licence, citation and sums in config/datasets.yaml, a suite of config/suites, and "
     "its name in docs/data.md where a package index does not give it",
-    Kind.SUITE: "a place in config/suites, and results in reports/reference if it has published numbers",
-    Kind.PROTOCOL: "a place in src/eigenbench/bench/protocols, and a suite of config/suites",
+    "suite": "a place in config/suites, and results in reports/reference if it has published numbers",
+    "protocol": "a place in src/eigenbench/bench/protocols, and a suite of config/suites",
 }
 
 
@@ -42,7 +34,7 @@ class SkeletonError(ValueError):
 
 
 def new(
-    kind: Annotated[Kind, typer.Argument(help="What to create.")],
+    kind: Annotated[Part, typer.Argument(help="What to create.")],
     name: Annotated[str, typer.Argument(help="Name: small letters, digits, underscores.")],
     folder: Annotated[Path, typer.Option(help="Folder of the new files.")] = Path(),
 ) -> None:
@@ -52,33 +44,28 @@ def new(
     """
     for path in write_skeleton(kind, name, folder):
         typer.echo(path)
-    if kind is Kind.SUITE:
+    if kind == "suite":
         typer.echo(f"Run it with: eigenbench run {folder / name}.yaml", err=True)
     typer.echo(f"To bring it into eigenbench itself, add {_TO_CONTRIBUTE[kind]}.", err=True)
 
 
-def write_skeleton(kind: Kind, name: str, folder: Path) -> list[Path]:
+def write_skeleton(kind: Part, name: str, folder: Path) -> list[Path]:
     """Write the files of a new part, none of which may be there, and return them: the part, then its test.
 
     The name is that of a Python module; of a method also ``LikeThis``. The folder is created if need be; a
-    dataset is added to the catalogue there.
-
-    Raises
-    ------
-    SkeletonError
-        If the name cannot be used, or is taken.
+    dataset is added to the catalogue there. A name that cannot be used, or is taken, is a `SkeletonError`.
     """
     module = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     _check_name(kind, name, module, folder)
     names = {"name": module, "cls": "".join(part[:1].upper() + part[1:] for part in name.split("_"))}
-    ending = {Kind.DATASET: "csv", Kind.SUITE: "yaml"}.get(kind, "py")
+    ending = {"dataset": "csv", "suite": "yaml"}.get(kind, "py")
     contents = {
         folder / f"{module}.{ending}": _rendered(f"{kind}.{ending}", names),
         folder / f"test_{module}.py": _rendered(f"test_{kind}.py", names),
     }
     if there := [path for path in contents if path.exists()]:
         raise SkeletonError(f"{there[0]} is there already: choose another name, or remove it")
-    if kind is Kind.DATASET:
+    if kind == "dataset":
         contents[folder / OWN_CATALOGUE] = _extended(folder / OWN_CATALOGUE, module, names)
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in contents.items():
@@ -87,14 +74,17 @@ def write_skeleton(kind: Kind, name: str, folder: Path) -> list[Path]:
     return list(contents)
 
 
-def _check_name(kind: Kind, name: str, module: str, folder: Path) -> None:
-    plain = r"[A-Za-z][A-Za-z0-9_]*" if kind is Kind.METHOD else r"[a-z][a-z0-9_]*"
+def _check_name(kind: Part, name: str, module: str, folder: Path) -> None:
+    plain = r"[A-Za-z][A-Za-z0-9_]*" if kind == "method" else r"[a-z][a-z0-9_]*"
     if not re.fullmatch(plain, name) or len(name) > 40 or keyword.iskeyword(module):
         raise SkeletonError(f"{name!r} is no name: use up to 40 small letters, digits and underscores")
-    if kind is Kind.SUITE and module in (*RULE_NAMES, Path(OWN_CATALOGUE).stem):
+    if kind == "suite" and module in (*RULE_NAMES, Path(OWN_CATALOGUE).stem):
         raise SkeletonError(f"{name!r} has a meaning of its own: choose another name")
-    importable = kind in (Kind.METHOD, Kind.PROTOCOL)
-    if importable and not (folder / f"{module}.py").exists() and find_spec(module) is not None:
+    if (
+        kind in ("method", "protocol")
+        and not (folder / f"{module}.py").exists()
+        and find_spec(module) is not None
+    ):
         raise SkeletonError(f"a module {module!r} is installed: choose another name")
 
 

@@ -168,7 +168,9 @@ def _class_labels(values: pd.Series) -> np.ndarray:
 
 
 def _labels(targets: pd.DataFrame) -> Target:
-    marked = [name for name in targets if targets[name].isna().any() and _only_marks(targets[name])]
+    held = {name: {_word(value) for value in targets[name].dropna()} for name in targets}
+    # Where all values say that a row has the label, a blank says the opposite.
+    marked = [name for name in targets if targets[name].isna().any() and set() < held[name] <= _TRUE]
     filled = targets.astype(dict.fromkeys(marked, object)).fillna(dict.fromkeys(marked, "0"))
     present = filled.notna().all(axis=1).to_numpy()
     kept = filled[present]
@@ -185,11 +187,6 @@ def _labels(targets: pd.DataFrame) -> Target:
     if missing := int(np.sum(~present)):
         words += f"; {missing:,} rows with a blank among their labels are left out"
     return Target("multilabel", False, matrix, names, present, words)
-
-
-def _only_marks(column: pd.Series) -> bool:
-    """Return whether all values of a column say that a row has the label: a blank then says the opposite."""
-    return column.notna().any() and {_word(value) for value in column.dropna()} <= _TRUE
 
 
 def _indicator(column: pd.Series) -> np.ndarray:

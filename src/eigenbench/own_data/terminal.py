@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -139,55 +138,37 @@ def _better_without_rank(board: pd.DataFrame, best: pd.Series) -> list[str]:
     return [f"Better on the folds that it has, but not ranked: {', '.join(names)}."] if names else []
 
 
-class Progress:
+class Progress(Bar):
     """A context that shows the progress of one comparison, and then its leaderboard."""
 
     def __init__(self) -> None:
-        self._console = Console()
-        self._bar = Bar(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
-        self._task = self._bar.add_task("fits", total=None)
-        self._shown: set[tuple[str, str]] = set()
-        self._complete = 0
-
-    def __enter__(self) -> Progress:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
+        console, left = Console(), (TextColumn("left"), TimeRemainingColumn())
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        super().__init__(*columns, *left, console=console, transient=True, disable=not console.is_terminal)
+        self.fits = self.add_task("fits", total=None)
+        self.shown: set[tuple[str, str]] = set()
+        self.n_complete = 0
 
     def seen(self, watch: RunProgress, done: Done) -> None:
         """Show how many runs are done, the first result of each method, and how many folds are complete."""
-        self._bar.update(self._task, total=len(watch.runs), completed=len(done))
+        self.update(self.fits, total=len(watch.runs), completed=len(done))
         for run in watch.runs:
             name = (run.method, run.classifier)
-            if name not in self._shown and (*name, run.seed) in done:
-                self._shown.add(name)
-                self._console.print(_line(watch, run), highlight=False)
+            if name not in self.shown and (*name, run.seed) in done:
+                self.shown.add(name)
+                self.console.print(_line(watch, run), highlight=False)
         complete, n_folds = len(watch.complete(done)), len(watch.folds)
-        if n_folds > 1 and complete > self._complete:
-            self._complete = complete
-            self._console.print(f"fold {complete} of {n_folds} is done by all methods", highlight=False)
+        if n_folds > 1 and complete > self.n_complete:
+            self.n_complete = complete
+            self.console.print(f"fold {complete} of {n_folds} is done by all methods", highlight=False)
 
     def ranked(self, outcome: ComparisonResult) -> None:
         """Show the leaderboard."""
-        self._bar.stop()
-        self._console.print()
-        self._console.print(comparison_table(outcome.board, self._console.width))
+        self.stop()
+        self.console.print()
+        self.console.print(comparison_table(outcome.board, self.console.width))
         if outcome.note:
-            self._console.print(outcome.note, highlight=False)
+            self.console.print(outcome.note, highlight=False)
 
 
 def _line(watch: RunProgress, run: Run) -> str:

@@ -18,7 +18,7 @@ from eigenbench.bench.jobs.train import fit_classifier, with_candidate
 from eigenbench.bench.records.record import read_record
 from eigenbench.bench.suites.steps import Params
 from eigenbench.methods.model_file import save_model
-from eigenbench.own_data.compared_methods import DUMMY, INPUTS, LINEAR, LINEAR_OF_SPARSE
+from eigenbench.own_data.compared_methods import DUMMY, INPUTS, LINEAR
 from eigenbench.own_data.delimited_text import COMPRESSED
 from eigenbench.own_data.problem import Problem
 from eigenbench.own_data.workspace import EXPERIMENT, Workspace
@@ -37,7 +37,7 @@ def advised(board: pd.DataFrame) -> tuple[pd.Series | None, pd.DataFrame]:
     tied = ranked[ranked["tied"].fillna(False)]
     if tied.empty:
         return ranked.iloc[0], tied
-    linear = tied["method"].eq(INPUTS) & tied["classifier"].isin((*LINEAR, *LINEAR_OF_SPARSE))
+    linear = tied["method"].eq(INPUTS) & tied["classifier"].isin(LINEAR)
     chosen = linear.idxmax() if linear.any() else tied["seconds"].idxmin()
     return tied.loc[chosen], tied.drop(index=chosen)
 

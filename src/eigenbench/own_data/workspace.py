@@ -56,9 +56,12 @@ def write_workspace(
     workspace.suites.mkdir(parents=True, exist_ok=True)
     name = dataset_name(problem.name)
     parts = problem.arrays()
-    files = {f"{name}_{part}.npz": _npz(arrays) for part, arrays in parts.items()}
-    for file, content in files.items():
-        _write(workspace.suites / file, content)
+    files: dict[str, bytes] = {}
+    for part, arrays in parts.items():
+        stream = io.BytesIO()
+        np.savez(stream, allow_pickle=False, **arrays)
+        files[f"{name}_{part}.npz"] = stream.getvalue()
+        _write(workspace.suites / f"{name}_{part}.npz", stream.getvalue())
     rows = {part: len(arrays["y"]) for part, arrays in parts.items()}
     _write_yaml(workspace.suites / OWN_CATALOGUE, {"datasets": {name: _entry(problem, rows, files)}})
     _write_yaml(workspace.suite, _suite(name, problem, methods, metric, seed, time_limit))
@@ -134,11 +137,7 @@ def _entry(problem: Problem, rows: dict[str, int], files: dict[str, bytes]) -> d
         "format": {"reader": "arrays"},
         "parts": {part: [file] for part, file in zip(rows, files, strict=True)},
         "split": split,
-        "expect": {
-            "rows": rows,
-            "features": problem.n_features,
-            "classes": problem.n_classes,
-        },
+        "expect": {"rows": rows, "features": problem.n_features, "classes": problem.n_classes},
         "files": {
             file: {
                 "sha256": hashlib.sha256(content).hexdigest(),
@@ -154,27 +153,21 @@ def _suite(
     name: str, problem: Problem, methods: Methods, metric: str, seed: int, time_limit: float
 ) -> dict[str, Any]:
     n_seeds = problem.n_folds or 1
-    first = {"TablePreprocessor": {"categorical": problem.categorical} if problem.categorical else {}}
+    categorical = problem.encoder.categorical if problem.encoder else []
+    first = {"TablePreprocessor": {"categorical": categorical} if categorical else {}}
     experiment = {
         "dataset": name,
         "seeds": list(range(seed * n_seeds, (seed + 1) * n_seeds)),
         "headline": f"test_{metric}",
         "methods": {
-            method: {"steps": [first, *steps]} | ({"grid": methods.grids[method]} if methods.searches else {})
-            for method, steps in methods.steps.items()
+            name: method | {"steps": [first, *method["steps"]]} for name, method in methods.methods.items()
         },
         "classifiers": methods.classifiers,
     }
-    if problem.kind != "multiclass" or methods.searches:
-        experiment["validation"] = {"metric": metric} | ({"fraction": HELD_OUT} if methods.searches else {})
+    if problem.kind != "multiclass" or methods.search:
+        experiment["validation"] = {"metric": metric} | ({"fraction": HELD_OUT} if methods.search else {})
     title = f"{problem.name}: which embedding helps"
     return {"title": title, "time_limit": float(time_limit), "experiments": {EXPERIMENT: experiment}}
-
-
-def _npz(arrays: dict[str, Any]) -> bytes:
-    stream = io.BytesIO()
-    np.savez(stream, allow_pickle=False, **arrays)
-    return stream.getvalue()
 
 
 def _write_yaml(path: Path, content: dict[str, Any]) -> None:
