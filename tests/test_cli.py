@@ -19,18 +19,22 @@ def run(*arguments: str, **kwargs) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, **kwargs)
 
 
-def test_list_methods_names_everything_registered():
-    printed = CliRunner().invoke(app, ["list", "methods"]).output
-    for name in (*COMPONENTS, *RECIPES):
-        assert name in printed
+def test_lists_name_what_there_is():
+    def listed(what):
+        return CliRunner().invoke(app, ["list", what], env={"COLUMNS": "200"}).output.splitlines()
 
-
-def test_list_protocols_names_headlines_and_settings():
-    printed = CliRunner().invoke(app, ["list", "protocols"], env={"COLUMNS": "200"}).output
+    lines = {what: listed(what) for what in ("methods", "protocols", "datasets", "suites")}
+    assert all(any(name in line for line in lines["methods"]) for name in (*COMPONENTS, *RECIPES))
     for name, protocol in PROTOCOLS.items():
-        (line,) = (line for line in printed.splitlines() if line.startswith(f"{name} "))
+        (line,) = (line for line in lines["protocols"] if line.startswith(f"{name} "))
         assert protocol.settings().headline in line
-        assert all(setting in printed for setting in protocol.settings().model_fields)
+        assert all(setting in " ".join(lines["protocols"]) for setting in protocol.settings().model_fields)
+    (mnist,) = (line for line in lines["datasets"] if line.startswith("mnist "))
+    assert "70,000" in mnist
+    assert "minutes on 2 cores" in lines["suites"][0]
+    (quick,) = (line.split(maxsplit=2) for line in lines["suites"] if line.startswith("quick "))
+    suite = project_folder() / "config" / "suites" / "quick.yaml"
+    assert f"\nminutes: {quick[1]}\n" in suite.read_text(encoding="utf-8")
 
 
 def test_show_tells_what_protocols_measured(tmp_path):
@@ -105,39 +109,18 @@ def test_run_refuses_what_is_no_target(started, tmp_path):
     assert "suites of one folder" in started(*(str(tmp_path / name / "tiny.yaml") for name in "ab"))
 
 
-def test_list_datasets_gives_sizes():
-    printed = CliRunner().invoke(app, ["list", "datasets"]).output
-    (line,) = (line for line in printed.splitlines() if line.startswith("mnist "))
-    assert "70,000" in line
-    assert "784" in line
-
-
-def test_list_suites_gives_minutes():
-    lines = CliRunner().invoke(app, ["list", "suites"], env={"COLUMNS": "200"}).output.splitlines()
-    assert lines[0].split("  ")[0] == "suite"
-    assert "minutes on 2 cores" in lines[0]
-    (quick,) = [line.split(maxsplit=2) for line in lines if line.startswith("quick ")]
-    suite = project_folder() / "config" / "suites" / "quick.yaml"
-    assert f"\nminutes: {quick[1]}\n" in suite.read_text(encoding="utf-8")
-
-
-def test_show_without_results_says_what_is_not_run(tmp_path):
-    done = run("show", "quick", cwd=tmp_path)
-    assert done.returncode == 0
-    assert "not run" in done.stdout
-
-
-def test_a_misspelt_suite_is_one_clear_line(tmp_path):
-    done = run("show", "qick", cwd=tmp_path)
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["show", "qick"], "Did you mean 'quick'?"),
+        (["fetch", "mnits", "--data-dir", "."], "mnist"),
+        (["ui"], "snakemake"),
+    ],
+)
+def test_what_is_not_there_is_one_clear_line(tmp_path, arguments, told):
+    done = run(*arguments, cwd=tmp_path)
     assert done.returncode == 1
-    assert "Did you mean 'quick'?" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_a_misspelt_dataset_is_one_clear_line(tmp_path):
-    done = run("fetch", "mnits", "--data-dir", str(tmp_path))
-    assert done.returncode == 1
-    assert "mnist" in done.stderr
+    assert told in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -146,12 +129,6 @@ def test_fetch_downloads_checks_and_prepares(tmp_path):
         done = run("fetch", "digits", "--data-dir", str(tmp_path))
         assert done.returncode == 0, done.stderr
         assert "1,347 + 450 rows, 64 features, 10 classes" in done.stdout
-
-
-def test_ui_without_a_store_says_what_to_do(tmp_path):
-    done = run("ui", cwd=tmp_path)
-    assert done.returncode == 1
-    assert "snakemake" in done.stderr
 
 
 @pytest.mark.parametrize(

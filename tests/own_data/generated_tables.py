@@ -1,15 +1,11 @@
-"""Small tables of all kinds in every format that ``eigenbench compare`` reads, each made of one number."""
+"""Small tables with columns and targets of all kinds, each made of one number."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import random_array
-from sklearn.datasets import dump_svmlight_file
 
-TABLES = ("csv", "csv.gz", "tsv", "txt", "parquet", "feather", "arff")
-KINDS = (*TABLES, *TABLES, "npz", "sparse npz", "svm", "images")
-SEPARATORS = {"tsv": "\t", "txt": ";"}
 NAMES = (
     *("größe", "價格", "a b", "x,y", 'say "hi"', "0", "target ", "Ünï\u0308", "π²", "_"),
     *("class", "🐟", "n" * 80, "50 %", "a;b"),
@@ -20,23 +16,20 @@ WORDS = ("red", "blue", "ß", "é 日本", "NA?", "1", "1.0", "a,b", 'say "x"', 
 def generated(seed, folder):
     """Write a table into a folder; return the path and the target columns, and the name of a group's."""
     rng = np.random.default_rng(seed)
-    kind = str(rng.choice(KINDS))
     n = int(rng.choice([3, 12, 30, 60, 60, 120, 250]))
     targets = _targets(rng, n)
-    if kind in TABLES:
-        features = _columns(rng, n, targets.iloc[:, 0])
-        group = "site" if rng.random() < 0.15 else None
-        frame = pd.concat([features, targets], axis=1)
-        if group:
-            frame[group] = rng.integers(0, max(2, n // 4), n)
-        if rng.random() < 0.3:
-            frame = frame.iloc[np.sort(rng.integers(0, n, n))].reset_index(drop=True)
-        path = folder / f"data.{kind}"
-        _write(frame, path, kind)
-        return path, [str(name).strip() for name in targets.columns], group
-    if kind == "images":
-        return _images(rng, folder / "images", targets.iloc[:, 0]), [], None
-    return _arrays(rng, n, kind, targets, folder), [], None
+    kind = rng.choice(["csv", "parquet", "npz", "sparse npz"], p=[0.35, 0.35, 0.15, 0.15])
+    if kind.endswith("npz"):
+        return _arrays(rng, n, targets, folder / "data.npz", sparse=kind != "npz"), [], None
+    frame = pd.concat([_columns(rng, n, targets.iloc[:, 0]), targets], axis=1)
+    group = "site" if rng.random() < 0.15 else None
+    if group:
+        frame[group] = rng.integers(0, max(2, n // 4), n)
+    if rng.random() < 0.3:
+        frame = frame.iloc[np.sort(rng.integers(0, n, n))].reset_index(drop=True)
+    path = folder / f"data.{kind}"
+    frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
+    return path, [str(name).strip() for name in targets.columns], group
 
 
 def regular_table(seed, n=60, classes=3):
@@ -62,21 +55,16 @@ def _targets(rng, n):
         codes = np.arange(n) % max(2, min(c, n // 3))
     if rng.random() < 0.15:
         codes = np.minimum(codes, rng.geometric(0.6, n) - 1)
-    match rng.choice(["text", "number", "float", "flag", "unicode", "real", "category"], p=_STYLES):
-        case "text":
-            values = pd.Series([f"class {code}" for code in codes])
-        case "number":
-            values = pd.Series(codes * 7 - 3)
-        case "float":
-            values = pd.Series(codes.astype(float))
-        case "flag":
-            values = pd.Series(codes % 2 == 0)
-        case "unicode":
-            values = pd.Series([f"{'äßé日🐟'[code % 5]} {code}" for code in codes])
-        case "real":
-            values = pd.Series(codes + rng.normal(size=n))
-        case _:
-            values = pd.Series(pd.Categorical([f"k{code}" for code in codes]))
+    makers = {
+        "text": lambda: pd.Series([f"class {code}" for code in codes]),
+        "number": lambda: pd.Series(codes * 7 - 3),
+        "float": lambda: pd.Series(codes.astype(float)),
+        "flag": lambda: pd.Series(codes % 2 == 0),
+        "unicode": lambda: pd.Series([f"{'äßé日🐟'[code % 5]} {code}" for code in codes]),
+        "real": lambda: pd.Series(codes + rng.normal(size=n)),
+        "category": lambda: pd.Series(pd.Categorical([f"k{code}" for code in codes])),
+    }
+    values = makers[str(rng.choice(list(makers), p=_STYLES))]()
     if rng.random() < 0.2:
         values = values.astype(object).where(rng.random(n) > 0.2, None)
     return values.rename("kind").to_frame()
@@ -126,82 +114,15 @@ def _column(rng, n, codes):
     return makers[str(rng.choice(list(makers)))]()
 
 
-def _write(frame, path, kind):
-    match kind:
-        case "parquet":
-            frame.to_parquet(path)
-        case "feather":
-            frame.to_feather(path)
-        case "arff":
-            path.write_text(_arff(frame), encoding="utf-8")
-        case _:
-            frame.to_csv(path, index=False, sep=SEPARATORS.get(kind, ","))
-
-
-def _arff(frame):
-    """Return the text of an ARFF file: numbers, and for all else the values as a nominal attribute."""
-
-    def quoted(text):
-        return "'" + str(text).replace("'", "\\'") + "'"
-
-    lines = ["@relation generated"]
-    columns = []
-    for name in frame.columns:
-        column = frame[name]
-        if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-            kind, cells = "numeric", column.astype(object).where(column.notna(), "?")
-        else:
-            cells = (
-                column.astype(object)
-                .where(column.notna(), None)
-                .map(lambda v: "?" if v is None else quoted(v))
-            )
-            kind = "{" + ",".join(sorted(set(cells) - {"?"}) or ["'none'"]) + "}"
-        lines.append(f"@attribute {quoted(name)} {kind}")
-        columns.append(cells)
-    rows = zip(*columns, strict=True)
-    return "\n".join([*lines, "@data", *(",".join(map(str, row)) for row in rows), ""])
-
-
-def _arrays(rng, n, kind, targets, folder):
-    """Write rows without names of columns: wide and sparse, or a dense array of some type."""
+def _arrays(rng, n, targets, path, *, sparse):
+    """Write rows without names of columns: sparse, or dense of some type."""
     d = int(rng.choice([3, 20, 400]))
     labels = targets.to_numpy() if targets.shape[1] > 1 else targets.iloc[:, 0].to_numpy()
-    if kind == "svm":
-        codes = labels if labels.ndim == 2 else pd.factorize(labels)[0]
-        path = folder / "data.svm"
-        dump_svmlight_file(_sparse(rng, n, d), codes, str(path), multilabel=labels.ndim == 2)
-        return path
-    if labels.dtype == object:
-        labels = labels.astype(str)
-    path = folder / "data.npz"
-    if kind == "npz":
-        X = (rng.normal(size=(n, d)) * 100).astype(
-            rng.choice([np.float64, np.float32, np.uint8, np.int16, bool])
-        )
-        np.savez(path, X=X, y=labels)
+    y = labels.astype(str) if labels.dtype == object else labels
+    if sparse:
+        X = random_array((n, d), density=rng.choice([0.0, 0.02, 0.3]), rng=rng, format="csr")
+        np.savez(path, X_data=X.data, X_indices=X.indices, X_indptr=X.indptr, X_shape=np.array(X.shape), y=y)
     else:
-        X = _sparse(rng, n, d)
-        np.savez(
-            path, X_data=X.data, X_indices=X.indices, X_indptr=X.indptr, X_shape=np.array(X.shape), y=labels
-        )
+        dtype = rng.choice([np.float64, np.float32, np.uint8, np.int16, bool])
+        np.savez(path, X=(rng.normal(size=(n, d)) * 100).astype(dtype), y=y)
     return path
-
-
-def _sparse(rng, n, d):
-    return random_array((n, d), density=rng.choice([0.0, 0.02, 0.3]), rng=rng, format="csr")
-
-
-def _images(rng, folder, target):
-    from PIL import Image
-
-    codes = pd.factorize(target)[0]
-    mixed = rng.random() < 0.2
-    for row, code in enumerate(codes[:60]):
-        side = int(rng.integers(4, 90)) if mixed else 8
-        mode = str(rng.choice(["L", "RGB", "RGBA", "1"])) if mixed else "L"
-        place = folder / f"klasse {code}"
-        place.mkdir(parents=True, exist_ok=True)
-        pixels = rng.integers(0, 255, (side, side), dtype=np.uint8)
-        Image.fromarray(pixels).convert(mode).save(place / f"{row}.png")
-    return folder

@@ -1,18 +1,11 @@
 """A comparison that ends before all folds are done compares methods on the same ones."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # where the tests find these
-
 from generated_tables import regular_table
-from jobs_here import fit_all
 
 from eigenbench.bench.records.record import read_record
 from eigenbench.bench.suites.suite_file import load_suite
@@ -20,6 +13,7 @@ from eigenbench.datasets.plain_yaml import read_yaml, write_yaml
 from eigenbench.own_data.compared_methods import chosen_methods
 from eigenbench.own_data.comparison_run import _answer, rank
 from eigenbench.own_data.files import read_user_file
+from eigenbench.own_data.fold_fits import fit_in_order
 from eigenbench.own_data.problem import make_problem
 from eigenbench.own_data.progress import FitsEnd, RunProgress
 from eigenbench.own_data.workspace import write_workspace
@@ -40,7 +34,7 @@ def done(tmp_path_factory):
     """A comparison of which all folds are done, the records of them, and the predictions."""
     workspace = workspace_of(tmp_path_factory.mktemp("all"))
     watch = RunProgress(workspace)
-    fit_all(workspace, watch, "data")
+    fit_in_order(workspace, 1)
     return workspace, watch
 
 
@@ -56,15 +50,11 @@ def stopped(done, folder, keep):
     return workspace, _answer(workspace, RunProgress(workspace), FitsEnd.TIME)
 
 
-def test_all_folds_need_no_note(done, tmp_path):
-    workspace, outcome = stopped(done, tmp_path, lambda run: True)
-    assert not outcome.note
-    assert load_suite(workspace.suite).experiments["methods"].seeds == (0, 1, 2, 3)
-    assert set(outcome.board["n_seeds"]) == {N_FOLDS}
-
-
-def test_methods_are_compared_on_the_folds_that_all_have_done(done, tmp_path):
-    whole = _answer(*done, FitsEnd.DONE).board.set_index(["method", "classifier"])
+def test_methods_are_compared_and_reported_on_the_folds_that_all_have_done(done, tmp_path, monkeypatch):
+    whole = _answer(*done, FitsEnd.DONE)
+    assert not whole.note
+    assert set(whole.board["n_seeds"]) == {N_FOLDS}
+    whole = whole.board.set_index(["method", "classifier"])
     workspace, outcome = stopped(done, tmp_path, lambda run: run.seed < 2 or run.method == "raw")
     assert outcome.note == "The time was over: the table stands on 2 of 4 folds, the same for all methods."
     board = outcome.board.set_index(["method", "classifier"])
@@ -81,6 +71,11 @@ def test_methods_are_compared_on_the_folds_that_all_have_done(done, tmp_path):
         assert line["mean"] == pytest.approx(np.mean([one["metrics"]["test_error"] for one in records]))
         assert line["ci_high"] - line["ci_low"] > whole.loc[key, "ci_high"] - whole.loc[key, "ci_low"]
     assert "on 2 of 4 folds" in load_suite(workspace.suite).title
+    monkeypatch.chdir(workspace.folder)
+    assert report(["--suite", "suites/compare.yaml"]) == 0
+    told = pd.read_csv("reports/leaderboard.csv")
+    assert told["rank"].notna().all()
+    assert told["mean"].to_numpy() == pytest.approx(outcome.board["mean"].to_numpy())
 
 
 def test_one_fold_is_compared_row_by_row(done, tmp_path):
@@ -111,15 +106,6 @@ def test_where_no_fold_is_complete_those_that_are_done_are_compared_on_the_first
     assert board.drop(index="lda")["rank"].notna().all()
 
 
-def test_the_report_stands_on_the_same_folds(done, tmp_path, monkeypatch):
-    workspace, outcome = stopped(done, tmp_path, lambda run: run.seed < 2 or run.method == "raw")
-    monkeypatch.chdir(workspace.folder)
-    assert report(["--suite", "suites/compare.yaml"]) == 0
-    told = pd.read_csv("reports/leaderboard.csv")
-    assert told["rank"].notna().all()
-    assert told["mean"].to_numpy() == pytest.approx(outcome.board["mean"].to_numpy())
-
-
 def test_time_is_kept_to_report_and_to_fit_the_best_on_all_rows(done, tmp_path):
     workspace, watch = done
     to_report = RunProgress(workspace_of(tmp_path)).seconds_to_finish()
@@ -127,19 +113,12 @@ def test_time_is_kept_to_report_and_to_fit_the_best_on_all_rows(done, tmp_path):
     assert watch.seconds_to_finish() - to_report == pytest.approx(fit * N_FOLDS / (N_FOLDS - 1))
 
 
-def test_before_any_run_is_done_the_answer_says_so(done, tmp_path):
-    _, outcome = stopped(done, tmp_path, lambda run: False)
-    assert outcome.note == "The time was over before any method was done."
-    assert outcome.winner is None
-
-
 def test_all_methods_do_a_fold_before_the_next_and_one_that_fails_is_left_out(tmp_path):
     workspace = workspace_of(tmp_path)
     suite = read_yaml(workspace.suite)
     suite["experiments"]["methods"]["classifiers"]["KNeighborsClassifier"]["params"] = {"n_neighbors": 0}
     workspace.suite.write_text(write_yaml(suite))
-    command = [sys.executable, "-m", "eigenbench.own_data.fold_fits", str(workspace.folder), "1"]
-    assert subprocess.run(command, check=False).returncode == 0
+    fit_in_order(workspace, 1)
     records = [read_record(workspace.results / run.record) for run in RunProgress(workspace).runs]
     failed = [one for one in records if one.classifier == "KNeighborsClassifier"]
     assert [one.status for one in failed] == ["failed", *["not_run"] * (N_FOLDS - 1)]

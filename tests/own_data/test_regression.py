@@ -1,8 +1,6 @@
 """Numbers as targets, through splits, scores, intervals, leaderboard, report and saved model."""
 
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,12 +8,9 @@ import pytest
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
-sys.path.insert(0, str(Path(__file__).parent))  # where the tests find these
-
-from jobs_here import fit_all
-
 from eigenbench.methods.model_file import load_model
 from eigenbench.own_data.comparison_run import Options, choose, rank
+from eigenbench.own_data.fold_fits import fit_in_order
 from eigenbench.own_data.problem import make_problem, split_by_time
 from eigenbench.own_data.progress import RunProgress
 from eigenbench.own_data.table import OwnDataError, table_of
@@ -47,7 +42,7 @@ def compared(folder, problem, methods=METHODS):
     """Compare methods on a problem; return the folder and the leaderboard."""
     chosen, metric = choose(problem, Options(methods))
     workspace = write_workspace(folder / "out", problem, chosen, metric=metric, seed=0, time_limit=60)
-    fit_all(workspace, RunProgress(workspace), "x")
+    fit_in_order(workspace, 1)
     return workspace, rank(workspace)
 
 
@@ -91,7 +86,7 @@ def test_other_metrics_and_a_split_by_time(tmp_path, metric):
     assert (problem.n_train, len(problem.matrix)) == (240, 300)
     chosen, _ = choose(problem, Options(["pca"], metric=metric))
     workspace = write_workspace(tmp_path / "out", problem, chosen, metric=metric, seed=0, time_limit=60)
-    fit_all(workspace, RunProgress(workspace), "x")
+    fit_in_order(workspace, 1)
     board = rank(workspace)
     assert board["classifier"].tolist()[-1] == "Dummy"
     assert set(board["compared_over"]) == {"test rows, one run each"}

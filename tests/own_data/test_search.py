@@ -1,17 +1,12 @@
 """Settings of methods chosen on held-out training rows of the user's own."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
-
-sys.path.insert(0, str(Path(__file__).parent))  # where the tests find these
-
 from generated_tables import regular_table
-from jobs_here import fit_all
 
 from eigenbench.bench.components import Component
 from eigenbench.bench.records.record import read_record
@@ -20,6 +15,7 @@ from eigenbench.methods.model_file import load_model
 from eigenbench.own_data.compared_methods import DUMMY, HELD_OUT, PREDICTORS, chosen_methods
 from eigenbench.own_data.comparison_run import Options, choose, rank
 from eigenbench.own_data.files import read_user_file
+from eigenbench.own_data.fold_fits import fit_in_order
 from eigenbench.own_data.problem import make_problem
 from eigenbench.own_data.progress import RunProgress
 from eigenbench.own_data.table import OwnDataError, UserTable
@@ -62,12 +58,10 @@ def test_svc_is_left_out_of_large_tables_unless_it_is_asked_for():
     assert not asked.note
 
 
-def test_gradient_boosting_takes_fewer_steps_on_large_tables():
-    large, middling = (
-        chosen_methods("multiclass", False, n_rows=10_000, n_features=d, n_classes=10) for d in (700, 50)
-    )
-    assert large.classifiers["HistGradientBoostingClassifier"]["params"]["max_iter"] == 50
-    assert middling.classifiers["HistGradientBoostingClassifier"]["params"] == {"max_bins": 63}
+@pytest.mark.parametrize(("n_features", "more"), [(700, {"learning_rate": 0.2, "max_iter": 50}), (50, {})])
+def test_gradient_boosting_takes_fewer_steps_on_large_tables(n_features, more):
+    found = chosen_methods("multiclass", False, n_rows=10_000, n_features=n_features, n_classes=10)
+    assert found.classifiers["HistGradientBoostingClassifier"]["params"] == {"max_bins": 63} | more
 
 
 def test_discriminants_of_few_rows_solve_no_problem_of_all_columns():
@@ -123,35 +117,20 @@ def test_sparse_rows_go_to_those_that_take_them():
     assert not {"LinearSVC", "RidgeClassifier"} & set(chosen_methods("multiclass", False).classifiers)
 
 
-@pytest.fixture(scope="module")
-def searched(tmp_path_factory):
-    """A comparison with a search, whose rows come in groups."""
-    folder = tmp_path_factory.mktemp("searched")
-    regular_table(0, n=120).to_parquet(folder / "data.parquet")
-    problem = make_problem(read_user_file(folder / "data.parquet", ["kind"], "site"), n_folds=2)
+def test_the_winner_has_the_settings_that_are_best_over_all_folds(tmp_path):
+    regular_table(0, n=120).to_parquet(tmp_path / "data.parquet")
+    problem = make_problem(read_user_file(tmp_path / "data.parquet", ["kind"], "site"), n_folds=2)
     methods, metric = choose(problem, Options(["lda"], search=True))
-    workspace = write_workspace(folder / "out", problem, methods, metric=metric, seed=0, time_limit=60)
+    workspace = write_workspace(tmp_path / "out", problem, methods, metric=metric, seed=0, time_limit=60)
     watch = RunProgress(workspace)
-    fit_all(workspace, watch, "data")
-    return problem, workspace, watch
-
-
-def test_candidates_are_scored_on_held_out_training_rows(searched):
-    _, workspace, watch = searched
-    board = rank(workspace)
-    assert board["rank"].notna().all()
+    fit_in_order(workspace, 1)
+    assert rank(workspace)["rank"].notna().all()
     (lda,) = (method for method in watch.plan.methods if method.spec.method == "lda")
-    for run in lda.runs:
-        record = read_record(workspace.results / run.record)
-        scores = [candidate.score for candidate in record.search.candidates]
-        assert len(scores) == 16
-        assert record.search.selected == int(np.argmin(scores))
-
-
-def test_the_winner_has_the_settings_that_are_best_over_all_folds(searched):
-    problem, workspace, watch = searched
-    (lda,) = (method for method in watch.plan.methods if method.spec.method == "lda")
-    candidates = [read_record(workspace.results / run.record).search.candidates for run in lda.runs]
+    searches = [read_record(workspace.results / run.record).search for run in lda.runs]
+    for search in searches:
+        assert len(search.candidates) == 16
+        assert search.selected == int(np.argmin([one.score for one in search.candidates]))
+    candidates = [search.candidates for search in searches]
     means = np.mean([[one.score for one in fold] for fold in candidates], axis=0)
     chosen = settings(workspace, lda, "LogisticRegression")
     assert chosen == candidates[0][int(np.argmin(means))].params

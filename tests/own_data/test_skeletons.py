@@ -20,13 +20,7 @@ def test_the_tests_of_all_skeletons_pass(tmp_path):
     assert (tmp_path / "two_axes.py").is_file()
     command = [
         sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
+        *["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"],
         str(tmp_path),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
@@ -54,11 +48,7 @@ def test_datasets_are_added_to_a_catalogue(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("datasets: {}\n", "add by hand"),
-        ("dataset:\n  a: 1\n", "repair it first"),
-    ],
+    ("text", "words"), [("datasets: {}\n", "add by hand"), ("dataset:\n  a: 1\n", "repair it first")]
 )
 def test_a_catalogue_that_cannot_be_extended_stays(tmp_path, text, words):
     (tmp_path / "datasets.yaml").write_text(text)

@@ -108,7 +108,11 @@ def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
     if options.search:
         check_held_out(problem, options.seed)
     if options.curve:
-        _check_curve(problem, options)
+        if problem.kind != "multiclass":
+            raise OwnDataError("--curve counts errors of classes, and this target has none: leave it out")
+        if options.search:
+            raise OwnDataError("--curve takes one setting of each method: leave --curve or --search out")
+        curve_sizes(_fewest_training_rows(problem, options.seed))
     known = list(_METRICS[problem.kind])
     default = "balanced_error" if problem.target.imbalanced else _DEFAULT_METRIC[problem.kind]
     if options.metric is not None and options.metric not in known:
@@ -126,14 +130,6 @@ def choose(problem: Problem, options: Options) -> tuple[Methods, str]:
         search=options.search,
     )
     return methods, metric
-
-
-def _check_curve(problem: Problem, options: Options) -> None:
-    if problem.kind != "multiclass":
-        raise OwnDataError("--curve counts errors of classes, and this target has none: leave it out")
-    if options.search:
-        raise OwnDataError("--curve takes one setting of each method: leave --curve or --search out")
-    curve_sizes(_fewest_training_rows(problem, options.seed))
 
 
 def check_held_out(problem: Problem, seed: int) -> None:
@@ -236,7 +232,7 @@ def _note(watch: RunProgress, done: Done, end: FitsEnd) -> str:
     n_methods = len(watch.runs) // n_folds
     if not folds:
         return f"{why} before any method was done."
-    lacking = n_methods - sum(seed == folds[0] for *_, seed in done)
+    lacking = n_methods - sum(run.seed == folds[0] for run in done)
     lacks = f"{lacking} of {n_methods} methods are not done"
     if n_folds == 1:
         return f"{why}: {lacks}."

@@ -59,20 +59,16 @@ def _decoded(image: Any) -> Any:
     image = ImageOps.exif_transpose(image)
     if image.mode.startswith(("I", "F")):
         values = np.asarray(image, dtype=np.float32)
-        decoded = Image.fromarray(values / _full_scale(image.mode, values))
+        # White is 65,535 of whole numbers; of floats 1, 255 or 65,535, as they need.
+        needed = () if image.mode.startswith("I") else (1, 255)
+        white = next((one for one in needed if values.max() <= one), 65_535)
+        decoded = Image.fromarray(values / np.float32(white))
     else:
         grey = image.mode in ("1", "L", "LA")
         if image.has_transparency_data:
             image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image.convert("RGBA"))
         decoded = image.convert("L" if grey else "RGB")
     return decoded.resize((SIDE, SIDE)) if max(decoded.size) > _LARGEST_SIDE else decoded
-
-
-def _full_scale(mode: str, values: np.ndarray) -> np.float32:
-    """Return the value of white: of whole numbers 65,535; of floats 1, 255 or 65,535, as they need."""
-    if mode.startswith("I"):
-        return np.float32(65_535)
-    return np.float32(next((white for white in (1, 255) if values.max() <= white), 65_535))
 
 
 def _row(image: Any, colour: bool) -> np.ndarray:

@@ -27,8 +27,8 @@ _POLL_S = 0.1
 #: Seconds kept for the report and the import into MLflow.
 _FINISH_S = 20.0
 
-#: Method, classifier and fold of runs.
-Done = set[tuple[str, str, int]]
+#: Runs that have a record.
+Done = set[Run]
 
 
 class FitsEnd(Enum):
@@ -53,20 +53,16 @@ class RunProgress:
 
     def done(self) -> Done:
         """Return the runs that have a record."""
-        return {
-            (run.method, run.classifier, run.seed)
-            for run in self.runs
-            if (self.results / run.record).exists()
-        }
+        return {run for run in self.runs if (self.results / run.record).exists()}
 
     def complete(self, done: Done) -> list[int]:
         """Return the folds on which every method is done, in order."""
-        counts = Counter(seed for *_, seed in done)
+        counts = Counter(run.seed for run in done)
         return [seed for seed in self.folds if counts[seed] * len(self.folds) == len(self.runs)]
 
     def comparable(self, done: Done) -> list[int]:
         """Return the folds to compare methods on: the complete ones, else the one with most runs."""
-        counts = Counter(seed for *_, seed in done)
+        counts = Counter(run.seed for run in done)
         return self.complete(done) or sorted(counts, key=lambda seed: (-counts[seed], seed))[:1]
 
     def seconds_to_finish(self) -> float:

@@ -50,7 +50,12 @@ def read_svmlight(path: Path, like: UserTable | None) -> UserTable:
         return replace(table, features=table.features[:, first:], first_column=first)
     features = table.features[:, like.first_column :]
     features.resize((features.shape[0], like.features.shape[1]))
-    return replace(table, features=features, first_column=like.first_column, targets=_like(table, like))
+    targets = table.targets
+    if like.targets.shape[1] > 1:
+        if new := [label for label in targets.columns if label not in set(like.targets.columns)]:
+            raise OwnDataError(f"{path.name}: no training row has the label {new[0]}")
+        targets = targets.reindex(columns=like.targets.columns, fill_value=0)
+    return replace(table, features=features, first_column=like.first_column, targets=targets)
 
 
 def _check_indices(name: str, content: bytes, lines_before: int) -> None:
@@ -85,13 +90,3 @@ def _with_counts(name: str, X: Any, targets: pd.DataFrame, counts: list[int]) ->
         raise OwnDataError(f"{name}: line 1 says {' '.join(map(str, counts))}, and there are {found}")
     X.resize((n_rows, n_features))
     return X
-
-
-def _like(table: UserTable, like: UserTable) -> pd.DataFrame:
-    """Return the targets with the columns of the training rows."""
-    if like.targets.shape[1] == 1:
-        return table.targets
-    new = [label for label in table.targets.columns if label not in set(like.targets.columns)]
-    if new:
-        raise OwnDataError(f"{table.name}: no training row has the label {new[0]}")
-    return table.targets.reindex(columns=like.targets.columns, fill_value=0)

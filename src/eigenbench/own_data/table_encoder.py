@@ -177,7 +177,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         lost = 0 if read else int(values.isna().sum() - column.isna().sum())
         if lost:
             self.notes_.append(f"{name!r}: {lost:,} texts that are no {kind} count as missing")
-        if kind == "number" and len(values) > _FEW_VALUES and _numbers_the_rows(values):
+        steps = np.diff(values.to_numpy(dtype=np.float64)) if kind == "number" else np.zeros(1)
+        monotone = (steps > 0).all() or (steps < 0).all()
+        if monotone and len(values) > _FEW_VALUES and (values % 1 == 0).all():
             self.notes_.append(
                 f"{name!r} changes from row to row as a row number does: if it is one, --drop it"
             )
@@ -220,13 +222,6 @@ def _reason_to_leave_out(name: str, values: pd.Series, kind: Kind, distinct: int
     if kind == "category" and distinct > max(_FEW_VALUES, _MOST_DISTINCT * len(values)):
         return f"{distinct:,} different texts in {len(values):,} rows"
     return None
-
-
-def _numbers_the_rows(values: pd.Series) -> bool:
-    """Return whether whole numbers rise from row to row, or all fall."""
-    numbers = values.to_numpy(dtype=np.float64)
-    steps = np.diff(numbers)
-    return len(steps) > 0 and bool(((steps > 0).all() or (steps < 0).all()) and (numbers % 1 == 0).all())
 
 
 def _mark_of_missing(numbers: np.ndarray) -> str:

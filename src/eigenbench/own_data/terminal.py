@@ -154,7 +154,7 @@ class Progress(Bar):
         self.update(self.fits, total=len(watch.runs), completed=len(done))
         for run in watch.runs:
             name = (run.method, run.classifier)
-            if name not in self.shown and (*name, run.seed) in done:
+            if name not in self.shown and run in done:
                 self.shown.add(name)
                 self.console.print(_line(watch, run), highlight=False)
         complete, n_folds = len(watch.complete(done)), len(watch.folds)
