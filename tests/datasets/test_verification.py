@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from small_table import TABLE, catalogue_of, sha256, table_entry
 
 from eigenbench.datasets import (
@@ -118,33 +116,7 @@ def test_a_card_that_names_files_elsewhere_is_damaged(pinned, tmp_path):
         verify_prepared(folder())
 
 
-ON_ONE_FOLDER = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30
-)
-EDITS = st.lists(st.tuples(st.floats(0, 1), st.binary(max_size=4)), min_size=1, max_size=4)
 """Where, as a share of the length, and what to put there; nothing cuts the file."""
-
-
-def edited(content, edits):
-    for share, new in edits:
-        place = round(share * len(content))
-        content = content[:place] + (new + content[place + len(new) :] if new else b"")
-    return content
-
-
-@ON_ONE_FOLDER
-@given(EDITS, st.sampled_from(["card.json", "manifest.json"]))
-def test_a_damaged_card_or_manifest_is_just_not_current(mirror, edits, name):
-    if not folder().exists():
-        (mirror / "table.csv").write_bytes(TABLE)
-        prepared_values(PLAIN)
-    path = folder() / name if name == "card.json" else raw_file().parent / name
-    whole = path.read_bytes()
-    path.write_bytes(edited(whole, edits))
-    found = is_current("t", catalogue=PLAIN)
-    assert not found or name == "manifest.json" or path.read_bytes() == whole
-    path.write_bytes(whole)
-    assert is_current("t", catalogue=PLAIN)
 
 
 def test_another_recipe_is_not_current_and_a_missing_raw_file_with_a_known_sum_is(pinned):

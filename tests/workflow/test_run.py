@@ -2,10 +2,7 @@
 
 import json
 import re
-import subprocess
-import sys
 
-import pandas as pd
 import pytest
 
 pytestmark = pytest.mark.workflow
@@ -95,23 +92,6 @@ def test_a_second_run_has_nothing_to_do(finished):
 def test_a_dry_run_writes_nothing(tmp_path, make_workflow):
     assert "train tiny/grid: identity, gem" in make_workflow(tmp_path).planned()
     assert [path.name for path in tmp_path.iterdir()] in ([], [".snakemake"])
-
-
-def test_show_prints_the_comparison(finished):
-    workflow, _ = finished
-    command = [
-        sys.executable,
-        "-m",
-        "eigenbench.cli",
-        "show",
-        "tiny",
-        "--suites-dir",
-        str(workflow.suites_dir),
-    ]
-    done = subprocess.run(command, cwd=workflow.folder, capture_output=True, text=True, check=True)
-    (row,) = pd.read_csv(workflow.folder / "reports" / "comparison.csv").itertuples()
-    assert row.verdict in done.stdout
-    assert f"{100 * row.measured:.2f}" in done.stdout
 
 
 def _read(path):

@@ -206,34 +206,6 @@ def test_the_hash_depends_on_every_module_that_it_covers(monkeypatch):
         assert code_hash(modules) != before, edited
 
 
-@pytest.mark.parametrize(
-    ("statement", "followed"),
-    [
-        ("from made.inner.parts import Part", True),
-        ("from made.inner import parts", True),
-        ("import made.inner.parts as p", True),
-        ("def f():\n    from made.inner.parts import Part", True),
-        ("import typing\nif typing.TYPE_CHECKING:\n    from made.inner.parts import Part", False),
-    ],
-)
-def test_imports_are_followed_at_any_depth_of_the_code(tmp_path, monkeypatch, statement, followed):
-    files = {
-        "__init__": "",
-        "job": statement,
-        "inner/__init__": "",
-        "inner/parts": "import made.other",
-        "other": "",
-    }
-    (tmp_path / "made" / "inner").mkdir(parents=True)
-    for name, text in files.items():
-        (tmp_path / "made" / f"{name}.py").write_text(text)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(hashing, "PACKAGE", "made")
-    monkeypatch.setattr(hashing, "_import_graph", hashing._import_graph.__wrapped__)
-    found = {f"made.{name}" for name in ("job", *(["inner", "inner.parts", "other"] if followed else []))}
-    assert import_closure(["made.job"]) == found
-
-
 def test_other_packages_are_left_out():
     assert import_closure(["sklearn.decomposition", "json"]) == set()
     gem = ["eigenbench.methods.embeddings.discriminants.gem"]

@@ -89,14 +89,6 @@ def test_runs_are_methods_by_classifiers_by_seeds(workflow):
     assert len(set(found.values())) == len(found)
 
 
-def test_the_same_suite_gives_the_same_jobs(workflow):
-    first, second = workflow(), workflow()
-    assert told(first) == told(second)
-    assert runs(first) == runs(second)
-    assert first.shared_jobs == second.shared_jobs
-    assert first.large == second.large
-
-
 def test_a_short_suite_is_imported_at_once_and_a_long_one_experiment_by_experiment(workflow):
     long = workflow(lambda content: content["experiments"]["large"].update(seeds=list(range(40))))
     names = ("main", "large", "kernel")

@@ -83,13 +83,3 @@ def test_the_headline_is_the_protocols_own_unless_named():
 def test_what_does_not_fit_is_an_error_that_names_it(changes, word):
     with pytest.raises(ValidationError, match=word):
         suite_of(**EXPERIMENT | changes)
-
-
-def test_components_that_settings_name_are_told_to_the_job():
-    variants = {"a": {}, "b": {"gem": {"NeighborhoodGEM": {"top": 1}}}}
-    method = plan(
-        protocol="paired_comparison",
-        settings={"variants": variants, "reference": "a"},
-        methods={"gem": {"steps": ["GEM"]}},
-    )
-    assert set(method.spec.components) == {"GEM", "NeighborhoodGEM", "CalibratedLeastSquares"}

@@ -11,7 +11,6 @@ from eigenbench.bench import registry
 from eigenbench.bench.components import Component
 from eigenbench.bench.jobs import train
 from eigenbench.bench.jobs.job_context import _is_deterministic
-from eigenbench.bench.jobs.pipelines import build
 
 pytestmark = pytest.mark.workflow
 
@@ -88,17 +87,6 @@ def test_equal_seeds_give_equal_results_and_other_seeds_other_ones(jobs, kind):
     assert first.key != other.key
 
 
-def test_a_part_of_a_step_gets_the_seed_and_is_one_that_draws():
-    union = {
-        "FeatureUnion": {"transformer_list": [["a", [{"Noise": {"scale": 1.0}}]], ["b", [{"Noise": {}}]]]}
-    }
-    spec = plan_of(methods={"m": {"steps": [union]}}).spec
-    built = build(spec, spec.steps[0], seed=9)
-    for _, part in built.transformer_list:
-        assert part.steps[-1][1].random_state == 9
-    assert spec.draws(spec.steps[0])
-
-
 @pytest.mark.parametrize("dataset", ["mnist", "digits"])
 def test_runs_that_draw_nothing_are_marked_and_have_keys_of_their_own_all_the_same(jobs, dataset):
     method = plan_of(dataset=dataset, seeds=[0, 1], methods={"m": {"steps": [{"GEM": {"top": 1}}]}})
@@ -106,8 +94,3 @@ def test_runs_that_draw_nothing_are_marked_and_have_keys_of_their_own_all_the_sa
     assert [record.deterministic for record in records] == [dataset == "mnist"] * 2
     assert (records[0].metrics == records[1].metrics) == (dataset == "mnist")
     assert len({run.key for run in method.runs}) == 2
-
-
-def test_a_class_without_a_random_state_gets_none():
-    spec = plan_of(methods={"m": {"steps": ["SignedPowers"]}}).spec
-    assert "random_state" not in build(spec, spec.steps[0], seed=3).get_params()

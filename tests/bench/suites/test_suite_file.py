@@ -283,7 +283,8 @@ def test_files_that_hold_no_suite(tmp_path, data, words):
 def test_a_file_whose_name_cannot_be_a_folder_is_refused(tmp_path):
     of_rules = ("report", "train", "paper")
     of_reports = ("figures", "results.csv", "Index.html", "receipts")
-    for name in ("a b", "seed-1", *of_rules, *of_reports):
+    hostile = ("x; touch injected", "$(touch injected)", "a b", "-rf", "{x}", "seed-1")
+    for name in (*hostile, *of_rules, *of_reports):
         path = tmp_path / f"{name}.yaml"
         path.write_text(SUITE)
         with pytest.raises(SuiteError, match=r"\.yaml: name: "):
