@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from sklearn.metrics import f1_score
 from small_jobs import plan_of, suite_of
 
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.jobs.train import fit_classifier, with_candidate
-from eigenbench.bench.suites.component_checks import check_parameters
 from eigenbench.bench.suites.suite import SuiteError
 from eigenbench.datasets import load_catalogue, open_prepared
 from eigenbench.datasets.splits import holdout_split
@@ -55,19 +53,6 @@ def test_the_thresholds_of_the_test_are_those_of_the_validation_rows(jobs, data,
     assert record.confusion is None
 
 
-def test_the_kept_predictions_are_the_scores_of_the_model(jobs, data):
-    method = plan_of(**EXPERIMENT)
-    jobs.run(method)
-    folder = jobs.folder(method, CLASSIFIER)
-    with np.load(folder / "predictions.npz", allow_pickle=False) as arrays:
-        kept = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=arrays["shape"])
-    probabilities = load_model(folder / "model.skops").predict_proba(data.X_test)
-    kept = kept.toarray()
-    np.testing.assert_allclose(kept[kept > 0], probabilities[kept > 0], rtol=1e-5)
-    assert np.all(np.count_nonzero(kept, axis=1) >= 5)
-    assert np.all(probabilities[kept == 0] <= 0.01)
-
-
 def test_the_kept_predictions_give_the_metrics_again(jobs):
     method = plan_of(**EXPERIMENT)
     record = jobs.run(method)[CLASSIFIER]
@@ -103,12 +88,3 @@ def test_a_metric_that_does_not_suit_the_targets_is_refused(dataset, metric, kno
     suite = suite_of(**EXPERIMENT | {"dataset": dataset, "validation": {"metric": metric}})
     with pytest.raises(SuiteError, match=rf"main\.validation\.metric: '{metric}' does not suit .*{known}"):
         plan_suite(suite, load_catalogue())
-
-
-def test_a_wrong_parameter_of_an_embedding_inside_a_classifier_is_named(tmp_path):
-    grid = {"embedding": [{"PLST": {"n_components": 5}}, {"PLST": {"n_componets": 5}}]}
-    suite = suite_of(**EXPERIMENT | {"classifiers": {"LabelEmbeddingClassifier": {"grid": grid}}})
-    with pytest.raises(
-        SuiteError, match=r"PLST has no parameter 'n_componets'\. Did you mean 'n_components'"
-    ):
-        check_parameters(suite, tmp_path)
