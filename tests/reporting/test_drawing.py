@@ -45,5 +45,5 @@ def test_each_point_has_one_hover_text(svg):
 
 def test_transparent_things_keep_their_own_opacity(svg):
     styles = [element.get("style", "") for element in svg.iter()]
-    assert sum("fill-opacity:0.18" in style for style in styles) == 1
-    assert sum("stroke-opacity:0.5" in style for style in styles) == 1
+    assert sum("fill-opacity: 0.18" in style for style in styles) == 1
+    assert sum("stroke-opacity: 0.5" in style for style in styles) == 1

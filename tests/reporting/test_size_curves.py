@@ -33,7 +33,7 @@ def texts(svg):
 
 
 def bands(svg):
-    return svg.count("fill-opacity:0.18")
+    return svg.count("fill-opacity: 0.18")
 
 
 def line(level):
@@ -47,7 +47,7 @@ def test_lines_have_names_bands_and_ticks_at_the_sizes(group):
     assert {f"Method {i}" for i in range(8)} | {"512", "1,024", "4,096", "step", "Kernel MSE"} <= set(
         texts(svg)
     )
-    colours = {f"#{colour}" for colour in re.findall(r"stroke:#([0-9a-f]{6})", svg)}
+    colours = {f"#{colour}" for colour in re.findall(r"stroke: #([0-9a-f]{6})", svg)}
     assert len(colours) == 8
 
 

@@ -43,11 +43,6 @@ _DEFS = f"{{{_SVG}}}defs"
 ElementTree.register_namespace("", _SVG)
 ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
 
-_NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
-_COORDINATES = {"d", "x", "y", "width", "height", "transform", "points", "viewBox"}
-#: Declarations that Matplotlib repeats on every element, and on every text.
-_INHERITED = "stroke-linejoin:round;stroke-linecap:butt"
-_FONT = "font-family:'DejaVu Sans'"
 #: An identifier of this form names the method of an element, and the text under the pointer.
 _HOVER = re.compile(r"hover:(\S*) (.*)")
 
@@ -202,26 +197,27 @@ def _compact(text: str, width: str) -> str:
         element.tail = None
         element.text = element.text if (element.text or "").strip() else None
         element[:] = [part for child in element for part in _kept(child)]
-        _shorten_attributes(element)
+        _name_for_hover(element)
     defs = Element(_DEFS)
     defs[:] = shared
     root.insert(0, defs)
     for unused in ("height", "width", "version"):
         root.attrib.pop(unused, None)
-    root.attrib |= {"aria-hidden": "true", "style": f"{width};{_INHERITED};{_FONT}"}
+    root.attrib |= {"aria-hidden": "true", "style": f"{width};stroke-linejoin:round"}
     return ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
 
 
 def _kept(element: Element) -> list[Element]:
     """Return what is drawn of an element: nothing, itself, or its content where the group adds nothing."""
     tag = element.tag.removeprefix(f"{{{_SVG}}}")
-    unseen = tag == "path" and "id" not in element.attrib and element.get("style") == "fill:none"
+    unseen = tag == "path" and "id" not in element.attrib and element.get("style") == "fill: none"
     if tag in ("metadata", "style", "defs") or unseen or (tag == "g" and not len(element)):
         return []
     return list(element) if tag == "g" and not element.attrib else [element]
 
 
-def _shorten_attributes(element: Element) -> None:
+def _name_for_hover(element: Element) -> None:
+    """Give a marked element its method and title; only what is referred to keeps an identifier."""
     attributes = element.attrib
     if hover := _HOVER.fullmatch(attributes.get("id", "")):
         attributes["data-method"] = hover[1]
@@ -231,13 +227,3 @@ def _shorten_attributes(element: Element) -> None:
             element.insert(0, title)
     if element.tag in (f"{{{_SVG}}}g", f"{{{_SVG}}}image"):  # to which nothing refers
         attributes.pop("id", None)
-    for name in _COORDINATES & attributes.keys():
-        attributes[name] = _NUMBER.sub(_two_decimals, attributes[name])
-    if "style" in attributes:
-        attributes["style"] = re.sub(r"([:;]) ", r"\1", attributes["style"]).replace(f"{_FONT};", "")
-    if "d" in attributes:
-        attributes["d"] = re.sub(r"\s*([A-Za-z])\s*", r"\1", attributes["d"]).strip()
-
-
-def _two_decimals(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
