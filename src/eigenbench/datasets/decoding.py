@@ -3,10 +3,12 @@
 import bz2
 import gzip
 import io
+import json
 import lzma
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from eigenbench.datasets.archives import compression_errors, pack_tar, tar_members
 from eigenbench.datasets.errors import MalformedData
@@ -65,50 +67,6 @@ def _pack_tar(name: str, stream: BinaryIO, limit: int) -> BinaryIO:
     return io.BytesIO(pack_tar(tar_members(name, stream, limit)))
 
 
-_UPPER_EDGES: dict[int, tuple[int, tuple[float, ...]]] = {
-    0: (1, (25, 32, 40, 49)),
-    2: (14, (106640, 158660, 196337.5, 259870)),
-    4: (35, (8, 9, 10, 12)),
-    10: (74, (0,)),
-    11: (76, (0,)),
-    12: (78, (34, 39, 40, 47)),
-}
-"""Column: number of its first feature, and the upper edges of all its bins but the last."""
-
-_CATEGORIES: dict[int, tuple[int, str]] = {
-    1: (6, "Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov Without-pay Never-worked"),
-    3: (
-        19,
-        "Bachelors Some-college 11th HS-grad Prof-school Assoc-acdm Assoc-voc 9th 7th-8th 12th Masters "
-        "1st-4th 10th Doctorate 5th-6th Preschool",
-    ),
-    5: (
-        40,
-        "Married-civ-spouse Divorced Never-married Separated Widowed Married-spouse-absent Married-AF-spouse",
-    ),
-    6: (
-        47,
-        "Tech-support Craft-repair Other-service Sales Exec-managerial Prof-specialty Handlers-cleaners "
-        "Machine-op-inspct Adm-clerical Farming-fishing Transport-moving Priv-house-serv Protective-serv "
-        "Armed-Forces",
-    ),
-    7: (61, "Wife Own-child Husband Not-in-family Other-relative Unmarried"),
-    8: (67, "White Asian-Pac-Islander Amer-Indian-Eskimo Other Black"),
-    9: (72, "Female Male"),
-    13: (
-        83,
-        "United-States Cambodia England Puerto-Rico Canada Germany Outlying-US(Guam-USVI-etc) India Japan "
-        "Greece South China Cuba Iran Honduras Philippines Italy Poland Jamaica Vietnam Mexico Portugal "
-        "Ireland France Dominican-Republic Laos Ecuador Taiwan Haiti Columbia Hungary Guatemala Nicaragua "
-        "Scotland Thailand Yugoslavia El-Salvador Trinadad&Tobago Peru Hong Holand-Netherlands",
-    ),
-}
-"""Column: number of its first feature, and its values in the order of their features."""
-
-_CODES: dict[int, dict[str, int]] = {
-    column: {value: first + i for i, value in enumerate(values.split())}
-    for column, (first, values) in _CATEGORIES.items()
-}
 _N_COLUMNS = 15
 _MISSING = "?"
 _TARGETS = {">50K": "+1", "<=50K": "-1"}
@@ -135,15 +93,21 @@ def adult_to_a9a(data: bytes) -> bytes:
     return "".join(lines).encode("ascii")
 
 
+@cache
+def _adult_columns() -> list[dict[str, Any]]:
+    """Return the coding of each column: its first feature, and its values or the upper edges of its bins."""
+    path = Path(__file__).parent / "recipes" / "adult_to_a9a.json"
+    columns: list[dict[str, Any]] = json.loads(path.read_bytes())
+    return columns
+
+
 def _encode(fields: Sequence[str]) -> str:
     features = []
-    for column in range(_N_COLUMNS - 1):
-        value = fields[column]
-        if column in _UPPER_EDGES:
-            first, edges = _UPPER_EDGES[column]
-            features.append(first + sum(float(value) > edge for edge in edges))
+    for value, column in zip(fields[:-1], _adult_columns(), strict=True):
+        if "upper_edges" in column:
+            features.append(column["first"] + sum(float(value) > edge for edge in column["upper_edges"]))
         elif value != _MISSING:
-            features.append(_CODES[column][value])
+            features.append(column["first"] + column["values"].index(value))
     return _TARGETS[fields[-1]] + " " + "".join(f"{feature}:1 " for feature in features) + "\n"
 
 
