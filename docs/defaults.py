@@ -1,4 +1,4 @@
-"""Writes the tables of defaults.md from the reference results of the suite defaults."""
+"""Writes the tables of defaults.md from the reference results of the suites defaults and tuning."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from eigenbench.reporting.formatting import ratio
 
 PAGE = Path(__file__).resolve().parent / "defaults.md"
 REFERENCE = PAGE.parents[1] / "reports" / "reference" / "defaults"
+TUNING = REFERENCE.with_name("tuning")
 
 #: Name on the page → method and classifier with defaults, and the same tuned.
 OURS = {
@@ -125,14 +126,90 @@ def datasets_table(results: pd.DataFrame, metric: str, style: str, scale: float)
     return table(["data", *(f"`{name}`" for name in names)], rows)
 
 
+def read_tuning() -> dict[str, pd.DataFrame]:
+    """Return the mean errors of every method, datasets x methods, by ``default`` and ``tuned`` settings.
+
+    Only datasets and methods that have all runs of both are there, so that they compare alike.
+    """
+    lines = pd.concat(map(pd.read_csv, sorted(TUNING.glob("results_*.csv"))))
+    lines = lines[lines["metric"] == "test_error"]
+    classifier = lines["classifier"].str.removesuffix("_tuned")
+    alone = classifier.eq("LogisticRegression")
+    name = lines["method"].str.removesuffix("_tuned").where(alone, classifier)
+    setting = np.where(lines["classifier"].str.endswith("_tuned"), "tuned", "default")
+    errors = lines["value"].groupby([lines["dataset"], setting, name]).mean().unstack()
+    found = {one: errors.xs(one, level=1) for one in ("default", "tuned")}
+    both = found["default"].columns.intersection(found["tuned"].dropna(axis=1).columns)
+    return {one: table[both] for one, table in found.items()}
+
+
+def tuning_ratios(errors: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return errors by default over errors tuned, methods x datasets; zero counts as half the smallest."""
+    least = min(table[table > 0].min().min() for table in errors.values()) / 2
+    return (errors["default"].clip(lower=least) / errors["tuned"].clip(lower=least)).T
+
+
+def places(errors: pd.DataFrame) -> pd.Series:
+    """Return the mean rank of each method over datasets."""
+    return errors.rank(axis=1).mean()
+
+
+def gap_table(errors: dict[str, pd.DataFrame]) -> str:
+    """List the methods by the geometric mean of their ratios, default to tuned, the largest first."""
+    ratios = tuning_ratios(errors)
+    means = np.exp(np.log(ratios).mean(axis=1)).sort_values(ascending=False, kind="stable")
+    ranks = {one: places(table) for one, table in errors.items()}
+    rows = [
+        [
+            f"`{name}`",
+            *(f"{100 * errors[one][name].mean():.1f}" for one in ("default", "tuned")),
+            ratio(float(mean)),
+            f"{ratio(float(ratios.loc[name].min()))} – {ratio(float(ratios.loc[name].max()))}",
+            *(f"{ranks[one][name]:.1f}" for one in ("default", "tuned")),
+        ]
+        for name, mean in means.items()
+    ]
+    headings = [
+        "method",
+        "error by default, %",
+        "tuned, %",
+        "default ÷ tuned",
+        "range",
+        "mean rank by default",
+    ]
+    return table([*headings, "tuned"], rows)
+
+
+def gap_sentences(errors: dict[str, pd.DataFrame]) -> str:
+    """Say how large the gap is over all methods, and whether it changes their order."""
+    ratios = tuning_ratios(errors)
+    means = np.exp(np.log(ratios).mean(axis=1))
+    ranks = pd.DataFrame({one: places(found) for one, found in errors.items()})
+    best = {one: ", ".join(f"`{name}`" for name in ranks[one].nsmallest(3).index) for one in ranks}
+    mean, correlation = ratio(float(np.exp(np.log(means).mean()))), ranks.corr("spearman").iloc[0, 1]
+    near, better, far = (
+        int(count) for count in ((means <= 1.1).sum(), (means < 1).sum(), (means > 1.5).sum())
+    )
+    lines = (
+        f"Over {len(means)} methods and {ratios.shape[1]} tables the errors by default are {mean} times the",
+        f"tuned ones, as a geometric mean. {near} methods have a ratio of at most 1.1, {far} have one above",
+        f"1.5. {better} have fewer errors by default than tuned. Mean ranks by default and tuned have a rank",
+        f"correlation of {correlation:.2f}. The best three are {best['default']} by default, and",
+        f"{best['tuned']} tuned.",
+    )
+    return " ".join(lines) + "\n"
+
+
 def blocks() -> dict[str, str]:
     """Return the generated parts of the page, by their names."""
-    results = read()
+    results, tuning = read(), read_tuning()
     return {
         "the ratios": ratios_table(results),
         "the means": metrics_table(results),
         "the errors": datasets_table(results, "test_error", "{:.1f}", 100),
         "the losses": datasets_table(results, "test_log_loss", "{:.3f}", 1),
+        "the gap": gap_sentences(tuning),
+        "the gaps": gap_table(tuning),
     }
 
 

@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from eigenbench.bench.suites.suite_file import load_suite
@@ -39,6 +40,28 @@ def test_ratios_compare_counts_with_half_an_error_added(page):
     counts = results["errors"].unstack()
     expected = (counts["GEM"]["wdbc"] + 0.5) / (counts["GEM tuned"]["wdbc"] + 0.5)
     assert page.error_ratios(results, "GEM")["wdbc"] == pytest.approx(expected)
+
+
+def test_gaps_compare_the_means_of_the_leaderboards(page):
+    board = pd.read_csv(page.TUNING / "leaderboard.csv").set_index(["method", "classifier", "experiment"])[
+        "mean"
+    ]
+    errors = page.read_tuning()
+    assert errors["default"].shape == (4, 42)
+    pairs = {
+        "gem": [("gem", "LogisticRegression"), ("gem_tuned", "LogisticRegression_tuned")],
+        "raw": [("raw", "LogisticRegression"), ("raw", "LogisticRegression_tuned")],
+        "SVC": [("raw", "SVC"), ("raw", "SVC_tuned")],
+    }
+    for name, (default, tuned) in pairs.items():
+        for setting, key in [("default", default), ("tuned", tuned)]:
+            expected = board[key].reindex(errors[setting].index)
+            np.testing.assert_allclose(errors[setting][name], expected)
+        expected = (board[default] / board[tuned]).reindex(errors["default"].index)
+        np.testing.assert_allclose(page.tuning_ratios(errors).loc[name], expected)
+    means = np.log(page.tuning_ratios(errors)).mean(axis=1)
+    largest = ["vca", "rbf_sampler", "polynomial_count_sketch", "KNeighborsClassifier"]
+    assert means.nlargest(4).index.tolist() == largest
 
 
 def test_the_suite_tuning_has_every_method_of_comparison_as_it_is_and_tuned():
