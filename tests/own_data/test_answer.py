@@ -149,6 +149,10 @@ def workspace(tmp_path):
     return write_workspace(tmp_path / "out", problem, methods, metric="error", seed=0, time_limit=10.0)
 
 
+def test_one_method_without_rivals_has_a_number_of_settings():
+    assert chosen_methods("multilabel", False, ["raw"], search=True).settings > 1
+
+
 def test_a_copied_suite_plans_the_same_runs_from_data_beside_it(tmp_path, workspace):
     path = tmp_path / "study" / "mine.yaml"
     for _ in range(2):

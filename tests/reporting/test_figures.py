@@ -88,10 +88,11 @@ def test_a_method_has_one_colour_in_all_figures_of_a_report(suite, records):
 
 
 def test_methods_of_one_experiment_differ_in_colour():
-    """In a report of all suites; of more methods than colours all are grey."""
+    """A method has one colour in all experiments of a suite; more methods than colours are grey."""
     assert len(COLOURS) == N_COLOURS
-    colours: dict[str, int] = {}
-    for groups in group_runs(shipped_plans(), []).values():
+    of_suites: dict[str, dict[str, int]] = {}
+    for (suite, _), groups in group_runs(shipped_plans(), []).items():
+        colours = of_suites.setdefault(suite, {})
         own = {group.method: group.colour for group in groups}
         assert len(own) > N_COLOURS or len(set(own.values())) == len(own)
         assert all(colours.setdefault(method, colour) == colour for method, colour in own.items())

@@ -51,6 +51,13 @@ def test_lines_have_names_bands_and_ticks_at_the_sizes(group):
     assert len(colours) == 8
 
 
+def test_more_methods_than_colours_have_lines_that_differ(group):
+    groups = [group(f"method_{i}", [line(1.0 + i)]) for i in range(14)]
+    svg = mean_curves(groups, "kernel_mse").svg("k")
+    looks = re.findall(r'<use xlink:href="#([^"]*)"[^>]*style="fill: (#[0-9a-f]{6})', svg)
+    assert len(set(looks)) >= 14
+
+
 @pytest.mark.parametrize(
     ("curves", "changes"), [([line(1.0)], {}), ([line(1.0), line(2.0)], {"deterministic": True})]
 )

@@ -145,7 +145,7 @@ class Methods:
     def settings(self) -> int:
         """The most settings that a line of the leaderboard tries."""
         linear, *rivals = (grid_size(spec.get("grid", {})) for spec in self.classifiers.values())
-        return max(*(linear * grid_size(spec.get("grid", {})) for spec in self.methods.values()), *rivals)
+        return max([*(linear * grid_size(spec.get("grid", {})) for spec in self.methods.values()), *rivals])
 
     @property
     def names(self) -> list[str]:

@@ -31,18 +31,13 @@ from eigenbench.reporting.drawing import (
 from eigenbench.reporting.formatting import metric_style, seconds
 from eigenbench.reporting.leaderboard import in_order, line_titles
 from eigenbench.reporting.published import PublishedComparison
-from eigenbench.reporting.replicates import RunGroup
+from eigenbench.reporting.replicates import RunGroup, is_crowded
 from eigenbench.reporting.suite_ranks import SuiteRanks
 
 _WIDTH, _FOREST_WIDTH, _LINE = 5.5, 7.0, 0.25
 _ENDS = ("ci_low", "ci_high")
 #: Ratios from this on have the strongest shade.
 LARGEST_RATIO = 3.0
-
-
-def is_crowded(groups: Sequence[RunGroup]) -> bool:
-    """Return whether an experiment has more methods than there are colours; then all are grey."""
-    return len({group.method for group in groups}) > len(COLOURS)
 
 
 def error_against(

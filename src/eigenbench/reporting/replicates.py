@@ -286,11 +286,14 @@ def group_runs(
         of_experiment = by_key.setdefault((record.suite, record.experiment), {})
         of_experiment.setdefault((record.method, record.classifier), []).append(record)
     by_experiment: Groups = {}
-    plans = list(plans)
-    experiments = [spec for plan in plans for spec in plan.suite.experiments.values()]
-    colours = _colours([list(spec.methods) for spec in experiments])
     for plan in plans:
         catalogue = catalogue_of(plan.suite)
+        colours = method_colours(
+            [
+                list(dict.fromkeys([*spec.methods, *(m for m, _ in by_key.get((plan.suite.name, name), ()))]))
+                for name, spec in plan.suite.experiments.items()
+            ]
+        )
         for name, experiment in plan.suite.experiments.items():
             methods = plan.of(name)
             n_seeds = {
@@ -308,14 +311,22 @@ def group_runs(
                 "n_tested": settings.n_tested() if settings else None,
             }
             by_experiment[plan.suite.name, name] = [
-                RunGroup(*pair, tuple(known.get(pair, ())), planned, colour=colours.get(pair[0], 0), **shared)
+                RunGroup(*pair, tuple(known.get(pair, ())), planned, colour=colours[pair[0]], **shared)
                 for pair, planned in n_seeds.items()
             ]
     return by_experiment
 
 
-def _colours(experiments: Sequence[list[str]]) -> dict[str, int]:
-    """Number the colours of methods: those of one experiment differ, unless it has more than there are."""
+def is_crowded(groups: Sequence[RunGroup]) -> bool:
+    """Return whether an experiment has more methods than there are colours."""
+    return len({group.method for group in groups}) > N_COLOURS
+
+
+def method_colours(experiments: Sequence[list[str]]) -> dict[str, int]:
+    """Number the colours of a suite's methods, given those of each experiment.
+
+    Methods of one experiment have different ones, unless it has more methods than there are colours.
+    """
     small = [methods for methods in experiments if len(methods) <= N_COLOURS]
     found: dict[str, int] = {}
     by_size: list[list[str]] = sorted(experiments, key=len)

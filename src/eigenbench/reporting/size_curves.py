@@ -23,7 +23,7 @@ from eigenbench.reporting.drawing import (
     tick_text,
 )
 from eigenbench.reporting.formatting import metric_style, sentence
-from eigenbench.reporting.replicates import Estimate, RunGroup, estimate, failed_sizes
+from eigenbench.reporting.replicates import Estimate, RunGroup, estimate, failed_sizes, is_crowded
 
 _WIDTH = 5.5
 _MAX_STEP_TICKS = 8
@@ -56,10 +56,11 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     lines = {title: line for title, group in shown.items() if (line := _line(group, name))}
     if all(len(line.steps) < 2 for line in lines.values()):
         return None
-    looks = {
-        title: marker_style(place) | {"color": COLOURS[shown[title].colour], "linestyle": "-"}
-        for place, title in enumerate(lines)
-    }
+    looks: dict[str, MarkerStyle] = {}
+    for place, title in enumerate(lines):
+        looks[title] = {**marker_style(place), "linestyle": "-"}
+        if not is_crowded(groups):
+            looks[title]["color"] = COLOURS[shown[title].colour]
     methods = {title: shown[title].filter_name for title in lines}
 
     steps = sorted({step for line in lines.values() for step in (*line.steps, *line.failed)})

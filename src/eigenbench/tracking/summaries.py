@@ -15,7 +15,13 @@ from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting.formatting import MetricStyle, lower_is_better, metric_style
 from eigenbench.reporting.leaderboard import standings
 from eigenbench.reporting.published import PublishedComparison, compare_published
-from eigenbench.reporting.replicates import Estimate, RunGroup, group_runs, headline_direction
+from eigenbench.reporting.replicates import (
+    Estimate,
+    RunGroup,
+    group_runs,
+    headline_direction,
+    method_colours,
+)
 from eigenbench.tracking.suite_store import SUMMARY, Key
 
 _USUAL_HEADLINE = "test_error"
@@ -146,7 +152,10 @@ def _groups_of(records: Sequence[Record]) -> list[RunGroup]:
     found: dict[tuple[str, str], list[Record]] = {}
     for record in sorted(records, key=lambda record: record.seed):
         found.setdefault((record.method, record.classifier), []).append(record)
-    return [RunGroup(*names, tuple(of), n_seeds) for names, of in sorted(found.items())]
+    colours = method_colours([sorted({method for method, _ in found})])
+    return [
+        RunGroup(*names, tuple(of), n_seeds, colour=colours[names[0]]) for names, of in sorted(found.items())
+    ]
 
 
 def _headline(spec: ExperimentSpec | None, records: Iterable[Record]) -> tuple[str, bool]:

@@ -2,6 +2,8 @@
 
 import io
 import pickle
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -242,3 +244,28 @@ def test_sums_that_are_sent_take_waiting_rows_along():
     arrived = pickle.loads(pickle.dumps(moments.update(np.ones((1, 3)), [2])))
     assert_array_equal(arrived.counts, [1, 2, 1])
     assert_equal(arrived, moments)
+
+
+def test_moments_that_are_done_can_be_read_by_threads():
+    rng = np.random.RandomState(0)
+    X, y = rng.randn(3000, 30).astype(np.float32), rng.randint(0, 300, size=3000)
+    moments = ClassMoments.of(X, y)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(moments.second_moment, list(range(300)) * 4))
+    for i, second_moment in enumerate(found):
+        rows = X[y == i % 300].astype(float)
+        assert_allclose(second_moment, rows.T @ rows, rtol=1e-5, atol=1e-4)
+
+
+def test_few_rows_of_a_class_wait():
+    rng = np.random.RandomState(0)
+    moments, rows = ClassMoments(), rng.randn(200, 50)
+    for _ in range(100):
+        moments.update(rows, np.arange(200) % 4)
+    assert len(pickle.dumps(moments)) < 2**18
+    tracemalloc.start()
+    for _ in range(100):
+        moments.update(rows, np.arange(200) % 4)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 5 * 256 * 4 * rows[0].nbytes

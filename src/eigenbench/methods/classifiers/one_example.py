@@ -25,7 +25,7 @@ class OneExampleNearestNeighbour(ScoreClassifier):
     nearest one. Nothing is sampled: the probability of class a for query x, over all :math:`\prod n_b`
     choices, is the mean over the examples e of class a of :math:`\prod_{b \ne a} P_b(d(x, e') > d(x, e))`,
     where e' is uniform in class b. Equally near examples share the decision: each wins with probability
-    one over their number.
+    one over their number. Queries must not be among the fitted rows.
 
     Parameters
     ----------

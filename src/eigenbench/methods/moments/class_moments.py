@@ -62,11 +62,11 @@ class ClassMoments(ClassSums, SecondMoments):
     :class:`~eigenbench.StreamedMoments` keeps only some classes at a time.
 
     ``update`` costs n·d² flops in symmetric rank-k products and one row block of memory beside the state.
-    Rows of classes that have fewer than 256 in a block wait, in 512 MB or a quarter of the state if that is
-    more, until there are enough of their class. Products are made in float32 within a block when the input is
-    float32 or integer, in float64 otherwise, and are accumulated in float64. Where a feature's mean is more
-    than ten standard deviations in a block, float32 products are made about the mean, so that the covariance
-    keeps its digits.
+    Rows of classes that have fewer than 256 in a block wait until there are 256 for each class, or until they
+    take 512 MB, or a quarter of the state if that is more. Products are made in float32 within a block when
+    the input is float32 or integer, in float64 otherwise, and are accumulated in float64. Where a feature's
+    mean is more than ten standard deviations in a block, float32 products are made about the mean, so that
+    the covariance keeps its digits.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class ClassMoments(ClassSums, SecondMoments):
         super().__init__()
         self._triangles: list[np.ndarray] = []
         self._waiting: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] = []
-        self._waiting_bytes = 0
+        self._n_waiting = 0
 
     def second_moment(self, i: int) -> np.ndarray:
         """Return Σ x xᵀ over the rows of the i-th class, (d, d)."""
@@ -94,7 +94,7 @@ class ClassMoments(ClassSums, SecondMoments):
     @property
     def triangles(self) -> list[np.ndarray]:
         """Second moment of each class as a triangle, see `eigenbench.methods.moments.second_moments`."""
-        self._add_waiting()
+        self._settle()
         return self._triangles
 
     @property
@@ -127,27 +127,30 @@ class ClassMoments(ClassSums, SecondMoments):
 
     def _put_off(self, rows: np.ndarray, codes: np.ndarray, weights: np.ndarray | None) -> None:
         """Add counts and sums of rows of classes that have few, and let them wait for more of their class."""
-        indicators = class_indicators(codes, len(self.classes))
+        present, local = np.unique(codes, return_inverse=True)
+        indicators = class_indicators(local, len(present))
         if weights is not None:
             indicators.data[:] = weights
-        self.counts += indicators.sum(axis=0).astype(self.counts.dtype)
-        self.sums += indicators.T @ rows
-        self._waiting.append((rows, codes, weights))
-        self._waiting_bytes += rows.nbytes
+        self.counts[present] += indicators.sum(axis=0).astype(self.counts.dtype)
+        self.sums[present] += indicators.T @ rows
+        self._waiting.append((rows, self.classes[codes], weights))
+        self._n_waiting += len(rows)
         state = len(self._triangles) * 8 * packed_size(rows.shape[1])
-        if self._waiting_bytes > max(WAITING_BYTES, WAITING_SHARE * state):
-            self._add_waiting()
+        room = max(WAITING_BYTES, WAITING_SHARE * state) // (rows.itemsize * rows.shape[1])
+        if self._n_waiting > min(room, ENOUGH_ROWS * len(self.classes)):
+            self._settle()
 
-    def _add_waiting(self) -> None:
+    def _settle(self) -> None:
+        """Add the products of rows that wait."""
         if not self._waiting:
             return
-        rows, codes = (np.concatenate([part[i] for part in self._waiting]) for i in (0, 1))
+        rows, labels = (np.concatenate([part[i] for part in self._waiting]) for i in (0, 1))
         weights = None
         if any(own is not None for _, _, own in self._waiting):
             ones = [np.ones(len(part)) if own is None else own for part, _, own in self._waiting]
             weights = np.concatenate(ones)
-        self._waiting, self._waiting_bytes = [], 0
-        for index, members in class_runs(codes):
+        self._waiting, self._n_waiting = [], 0
+        for index, members in class_runs(np.searchsorted(self.classes, labels)):
             self._add_products(index, rows[members], None if weights is None else weights[members])
 
     def _add_products(self, index: int, rows: np.ndarray, weights: np.ndarray | None) -> None:
@@ -163,14 +166,13 @@ class ClassMoments(ClassSums, SecondMoments):
     def _make_room(self, old: np.ndarray, n_classes: int, width: int) -> None:
         known = dict(zip(old.tolist(), self._triangles, strict=True))
         self._triangles = [known[i] if i in known else np.zeros(packed_size(width)) for i in range(n_classes)]
-        self._waiting = [(rows, old[codes], weights) for rows, codes, weights in self._waiting]
 
     def _merge_products(self, other: ClassMoments, position: np.ndarray) -> None:
         for index, triangle in zip(position.tolist(), other.triangles, strict=True):
             self._triangles[index] += triangle
 
     def __getstate__(self) -> dict[str, Any]:
-        self._add_waiting()
+        self._settle()
         return self.__dict__
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -221,7 +223,7 @@ class ClassMoments(ClassSums, SecondMoments):
             )
         moments = cls()
         moments.classes, moments.counts, moments.sums = classes, counts, sums
-        moments._triangles = list(triangles.astype(np.float64))
+        moments._triangles = list(triangles.astype(np.float64, copy=False))
         return moments
 
 

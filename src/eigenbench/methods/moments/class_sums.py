@@ -57,6 +57,9 @@ class ClassSums:
     def _merge_products(self, other: Any, position: np.ndarray) -> None:
         """Add what another sum has beside counts and sums; its classes stand at these positions here."""
 
+    def _settle(self) -> None:
+        """Add what has been put off, so that threads may read the sums."""
+
     def update(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add rows; may be called any number of times, also with classes not seen before.
 
@@ -175,7 +178,9 @@ class ClassSums:
         rows = [y]
         if sample_weight is not None:
             rows.append(checked_weights(sample_weight, X))
-        return accumulate(FeatureBlocks(X, feature_map), cls, *rows, label="moments")
+        total = accumulate(FeatureBlocks(X, feature_map), cls, *rows, label="moments")
+        total._settle()
+        return total
 
     @classmethod
     def of_partitions(cls, source: Any, feature_map: Any = None, *, target: Any = None) -> Self:
@@ -211,7 +216,9 @@ class ClassSums:
         >>> ClassMoments.of_partitions(blocks).sums.tolist()
         [[6.0, 6.0, 6.0], [6.0, 6.0, 6.0]]
         """
-        return Partitions.of(source, target=target).mapped(feature_map).sum(cls, label="moments")
+        total = Partitions.of(source, target=target).mapped(feature_map).sum(cls, label="moments")
+        total._settle()
+        return total
 
 
 def label_array(y: Any) -> np.ndarray:

@@ -29,7 +29,7 @@ class SphericalHermiteFeatures(PolynomialKernelMap):
 
     A unit row x is extended to :math:`X = (x, \sqrt q) / \sqrt{q + 1}`, q = a²/2 − 1, so that the kernel
     :math:`(1 - \|x - y\|^2/a^2)^p` is :math:`(X^\top Y)^p`. With ξ = mᵀX for a fixed unit vector m,
-    the direction of the mean of the training rows, and the rest X⊥,
+    the direction of the mean of the extended training rows, and the rest X⊥,
 
     .. math:: K = \sum_{n=0}^p \binom{p}{n} (\xi_x \xi_y)^{p-n} (X_\perp^\top Y_\perp)^n .
 
