@@ -1,5 +1,6 @@
 import gzip
 import lzma
+import re
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -95,6 +96,12 @@ def test_rows_of_a_frame_whose_part_is_asked_for():
 def test_the_fault_is_named(reader, variables, message):
     with pytest.raises(MalformedData, match=message):
         read_bytes(reader, r_file(**variables))
+
+
+@pytest.mark.parametrize("content", [b"<html>no", b"", b"X\n\x00\x00"])
+def test_the_first_bytes_of_another_file_are_shown(content):
+    with pytest.raises(MalformedData, match="it starts with " + re.escape(repr(content))):
+        read_bytes(read_r_matrix, content)
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])

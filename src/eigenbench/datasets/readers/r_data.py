@@ -111,7 +111,9 @@ def _only_object(path: Path) -> Any:
             variables = conversion.convert(parsed, classes, default_encoding="latin-1")
     except Exception as error:  # the parser meets damaged input with whatever its parts raise
         raise MalformedData(
-            path.name, "file", f"not readable as R data ({type(error).__name__}: {error})"
+            path.name,
+            "file",
+            f"not readable as R data: it starts with {content[:8]!r} ({type(error).__name__}: {error})",
         ) from error
     found = variables if isinstance(variables, dict) else {}
     if len(found) != 1:
