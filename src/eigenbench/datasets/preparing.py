@@ -70,9 +70,6 @@ def prepare(
     if progress:
         print(f"{name}: preparing", file=sys.stderr, flush=True)
     raw = raw_folder(data, name)
-    make_folder(folder)
-    with storage_errors(folder):  # so that it isn't taken for finished while its arrays change
-        (folder / CARD).unlink(missing_ok=True)
     if entry.partitioned:
         return _prepare_partitions(name, entry, raw, folder, manifest)
     parts = {
@@ -86,6 +83,7 @@ def prepare(
         n = entry.split.n_train
         features = {"train": features["all"][:n], "test": features["all"][n:]}
         targets = {"train": targets["all"][:n], "test": targets["all"][n:]}
+    _begin(folder)
     arrays = _write(folder, "X", features) | _write(folder, "y", targets) | _write_graph(name, folder, parts)
     groups = _groups(name, entry, parts)
     if groups is not None:
@@ -202,12 +200,20 @@ def _stored_features(entry: CatalogueEntry, part: Part, features: Matrix) -> Mat
 def _prepare_partitions(
     name: str, entry: CatalogueEntry, raw: Path, folder: Path, manifest: Manifest
 ) -> Card:
+    _begin(folder)
     arrays, training = prepare_partitions(name, entry, raw, folder)
     since = min(record.checked for record in manifest.files).timestamp()
     for partition in training.files:
         check_partition(partition, since)
     sizes = arrays[TRAINING_FILES].shape[0], arrays["X_test.npy"].shape[0]
     return _write_card(name, entry, folder, tuple(map(str, training.labels)), sizes, manifest, arrays)
+
+
+def _begin(folder: Path) -> None:
+    """Make the folder without a card, so that it isn't taken for finished while its arrays change."""
+    make_folder(folder)
+    with storage_errors(folder):
+        (folder / CARD).unlink(missing_ok=True)
 
 
 def _write(folder: Path, letter: str, parts: Mapping[Part, Matrix]) -> dict[str, ArrayRecord]:
