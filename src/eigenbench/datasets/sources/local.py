@@ -4,7 +4,7 @@ import hashlib
 import lzma
 import os
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
@@ -129,12 +129,22 @@ class FolderSource(Source):
         folder = mirror_folder() / self.folder
         if not folder.is_dir():
             raise SourceUnavailable(f"no folder {folder}")
-        found = [path for path in folder.rglob("*") if path.suffix.lower() in self.suffixes]
-        files = sorted(path.relative_to(folder) for path in found if path.is_file() and not path.is_symlink())
-        names = [path.as_posix() for path in files]
+        try:
+            names = sorted(_names_below(str(folder), "", self.suffixes), key=lambda name: name.split("/"))
+        except PermissionError as error:
+            raise SourceUnavailable(f"no permission to read {error.filename}") from error
         if not names:
             raise SourceUnavailable(f"no file with suffix {' or '.join(self.suffixes)} below {folder}")
         return folder, names
+
+
+def _names_below(folder: str, prefix: str, suffixes: tuple[str, ...]) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _names_below(entry.path, f"{prefix}{entry.name}/", suffixes)
+            elif entry.is_file(follow_symlinks=False) and Path(entry.name).suffix.lower() in suffixes:
+                yield prefix + entry.name
 
 
 def _write_tar(folder: Path, names: list[str], stream: BinaryIO) -> None:
