@@ -55,6 +55,27 @@ def test_sources_are_tried_in_order(table_in_mirror, web):
     assert fetch_table({"mirror": "absent.csv"}, url, table_in_mirror).files[0].kind == "url"
 
 
+def test_what_another_dataset_has_fetched_is_copied(table_in_mirror, mirror):
+    both = catalogue_of(t=table_entry(table_in_mirror), u=table_entry(table_in_mirror))
+    first = fetch("u", catalogue=both, progress=False)
+    (mirror / "table.csv").unlink()
+    assert fetch("t", catalogue=both, progress=False).files == first.files
+    assert (folder() / "table.csv").read_bytes() == TABLE
+
+
+@pytest.mark.parametrize("damaged", [TABLE[:-2] + b"q\n", TABLE + b"1,2,x\n", None])
+def test_a_file_of_another_dataset_that_has_changed_is_not_copied(table_in_mirror, damaged):
+    both = catalogue_of(t=table_entry(table_in_mirror), u=table_entry(table_in_mirror))
+    fetch("u", catalogue=both, progress=False)
+    other = raw_folder(resolve_data_dir(), "u") / "table.csv"
+    other.unlink()
+    if damaged is not None:
+        other.write_bytes(damaged)
+    fetch("t", catalogue=both, progress=False)
+    assert (folder() / "table.csv").read_bytes() == TABLE
+    assert names() == ["manifest.json", "table.csv"]
+
+
 def test_a_wrong_checksum_warns_and_the_next_source_is_used(mirror, web):
     (mirror / "table.csv").write_bytes(TABLE[:-3])
     web.pages["/table.csv"] = (TABLE, len(TABLE))
@@ -178,6 +199,20 @@ def test_a_home_that_cannot_be_written_is_one_sentence(home, monkeypatch):
     said = as_nobody(script, HOME=home)
     assert said.startswith("eigenbench.datasets.errors.StorageError")
     assert "EIGENBENCH_DATA" in said
+
+
+def test_a_folder_with_a_part_that_cannot_be_read_is_refused():
+    with tempfile.TemporaryDirectory() as top:
+        closed = Path(top) / "words" / "closed"
+        closed.mkdir(parents=True)
+        (Path(top) / "words" / "1.csv").write_bytes(TABLE)
+        closed.chmod(0)
+        Path(top).chmod(0o755)
+        script = (
+            "from eigenbench.datasets.sources.local import FolderSource;"
+            "FolderSource(folder='words', suffixes=('.csv',)).own_sum(None, None)"
+        )
+        assert as_nobody(script, EIGENBENCH_MIRROR=top).endswith(f"no permission to read {closed}")
 
 
 def test_no_room_during_a_download_leaves_nothing_and_is_no_reason_to_try_elsewhere(web):

@@ -49,11 +49,12 @@ def fetch(
 ) -> Manifest:
     """Bring a dataset's raw files into ``<data_dir>/raw/<name>/``, each verified, and write its manifest.
 
-    A file that is there with the right SHA-256 is kept, any other is replaced from its sources in the
-    catalogue's order. A file appears under its name only when it is complete and verified. A file of the
-    user's own, whose sum the catalogue doesn't have, is taken anew when its source in the mirror changed; one
-    that was put or edited in the raw folder is kept as it is. ``data_dir`` is by default
-    ``$EIGENBENCH_DATA``, else the user's cache folder. With ``progress``, downloads show on standard error.
+    A file that is there with the right SHA-256 is kept, any other is replaced: by a copy if another dataset
+    of the catalogue has fetched it, else from its sources in the catalogue's order. A file appears under its
+    name only when it is complete and verified. A file of the user's own, whose sum the catalogue doesn't
+    have, is taken anew when its source in the mirror changed; one that was put or edited in the raw folder is
+    kept as it is. ``data_dir`` is by default ``$EIGENBENCH_DATA``, else the user's cache folder. With
+    ``progress``, downloads show on standard error.
 
     Raises `CatalogueError` for no such dataset; `DatasetUnavailable` for a file that no source gave, with
     every source's reason; `StorageError` where the data folder can't be written, `InsufficientSpace` where it
@@ -81,7 +82,9 @@ def fetch(
             staging = StagingArea(Path(temporary), name, progress)
             for file in absent:
                 path, raw = folder / file, entry.files[file]
-                records[file] = _fetch_file(path, raw, staging, entry.supplied)
+                records[file] = _copy_from_another(path, raw, catalogue) or _fetch_file(
+                    path, raw, staging, entry.supplied
+                )
     found = {file: record for file, record in records.items() if record is not None}
     manifest = Manifest(dataset=name, files=tuple(found.values()))
     if found != earlier:
@@ -105,6 +108,23 @@ def _keep(path: Path, raw: RawFile, earlier: dict[str, FileRecord]) -> FileRecor
         return _record(path, found, "found", "already in the raw folder", _now())
     unchanged = raw.sha256 is not None or own_file_is_unchanged(path, raw, record)
     return record if unchanged else None
+
+
+def _copy_from_another(path: Path, raw: RawFile, catalogue: Catalogue) -> FileRecord | None:
+    """Copy a file of known sum from the raw folder of another dataset; return its record there."""
+    for name in catalogue.datasets:
+        folder = path.parent.with_name(name)
+        record = read_records(folder).get(path.name) if folder != path.parent else None
+        if record is None or record.sha256 != raw.sha256:
+            continue
+        other = folder / path.name
+        with suppress(FileNotFoundError, MalformedData, ChecksumMismatch):
+            with atomic_writer(path, raw.bytes) as sink:
+                decode(other, (), sink, record.bytes)
+                if sink.sha256 != raw.sha256:
+                    raise ChecksumMismatch(path.name, record.sha256, sink.sha256, str(other))
+            return record
+    return None
 
 
 def _fetch_file(path: Path, raw: RawFile, staging: StagingArea, supplied: str | None) -> FileRecord:
