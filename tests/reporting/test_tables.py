@@ -91,11 +91,6 @@ def test_comparison_names_a_metric_that_the_records_lack(suite, make_record):
     assert row["verdict"] == "not run (its records have no metric 'test_errors')"
 
 
-def test_records_of_another_experiment_do_not_count(suite, make_record):
-    stray = make_record("mnist", "gem", "CalibratedLeastSquares", 0, experiment="other")
-    assert compared(suite, [stray])[1]["verdict"] == "not run (no record yet)"
-
-
 @pytest.mark.parametrize("text", ["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", "=cmd|' /C calc'!A0"])
 def test_no_cell_is_a_formula(suite, make_record, text):
     shown = "'" + text.replace("\r", "\n")

@@ -104,15 +104,6 @@ def test_a_damaged_record_is_reported_and_the_rest_goes_on(results, store_uri):
     assert set(summary.failed) == {str(cut), str(absent)}
 
 
-def test_an_edited_record_is_refused_and_replaces_nothing(results, store_uri):
-    path = results.record(metrics={"test_error": 0.5})
-    results.bring([path], store_uri)
-    path.write_text(path.read_text().replace("0.5\n", "0.0001\n"))
-    summary = results.bring([path], store_uri)
-    assert "was changed after it was written" in summary.failed[str(path)]
-    assert [run.data.metrics["test_error"] for run in runs_of(store_uri)] == [0.5]
-
-
 @pytest.mark.parametrize(
     ("damage", "said"),
     [

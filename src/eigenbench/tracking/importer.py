@@ -24,6 +24,7 @@ from eigenbench.bench.records.record import Record, RecordError, read_record
 from eigenbench.bench.records.sealed_json import DamagedFileError
 from eigenbench.reporting.csv_files import frame_csv
 from eigenbench.reporting.display_names import experiment_name
+from eigenbench.reporting.page_tables import published_table
 from eigenbench.tracking import run_content, store
 from eigenbench.tracking.addresses import TrackingError, resolve_uri, run_link, shown_uri, sqlite_path
 from eigenbench.tracking.suite_store import (
@@ -351,8 +352,8 @@ class SuiteImport:
         note = run_content.overview_note(self.store.suite, experiment, spec, ranked, links, self.reports_dir)
 
         tables = {"methods": run_content.methods_table(ranked)}
-        if published := run_content.published_table(row for item in ranked for row in item.published):
-            tables["published"] = published.frame()
+        if published := [row for item in ranked for row in item.published]:
+            tables["published"] = published_table("published", published).frame()
 
         def write_files(folder: Path) -> None:
             for name, table in tables.items():

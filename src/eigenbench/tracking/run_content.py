@@ -17,14 +17,13 @@ from eigenbench.bench.exhibits import Exhibit
 from eigenbench.bench.records.record import Confusion, Record
 from eigenbench.bench.records.runs import within_method
 from eigenbench.bench.suites.suite import ExperimentSpec, Suite
-from eigenbench.reporting import page_tables
 from eigenbench.reporting.csv_files import csv_text
 from eigenbench.reporting.display_names import classifier_name, dataset_name, experiment_name, method_name
 from eigenbench.reporting.formatting import metric_style, seconds
 from eigenbench.reporting.leaderboard import TIED
-from eigenbench.reporting.published import PublishedComparison
+from eigenbench.reporting.page_tables import published_table
 from eigenbench.reporting.replicates import reason, total_seconds
-from eigenbench.reporting.shown_table import NONE, ShownTable, escape_markdown
+from eigenbench.reporting.shown_table import NONE, escape_markdown
 from eigenbench.tracking.suite_store import Key
 from eigenbench.tracking.summaries import Summary
 
@@ -259,12 +258,6 @@ def methods_table(summaries: Sequence[Summary]) -> pd.DataFrame:
     )
 
 
-def published_table(numbers: Iterable[PublishedComparison]) -> ShownTable | None:
-    """Describe published numbers beside measured ones, as the report does; None without any."""
-    found = list(numbers)
-    return page_tables.published_table("published", found) if found else None
-
-
 def summary_note(
     summary: Summary,
     results_dir: Path,
@@ -282,8 +275,8 @@ def summary_note(
         interval = summary.tags["interval"]
         interval = f", 95 % interval {interval} ({found.interval})" if interval else ""
         parts.append(f"{style.heading}: mean **{style.measured(found.mean)}** over {seeds}{interval}")
-    if shown := published_table(summary.published):
-        parts.append(shown.markdown())
+    if summary.published:
+        parts.append(published_table("published", summary.published).markdown())
     rows = [
         (
             str(record.seed),
