@@ -108,3 +108,15 @@ def test_hooks_run_once_in_the_process_that_submits(faulty):
     workflow, _ = faulty
     assert workflow.printed().count("Report:") == 1
     assert "another run" not in workflow.printed()
+
+
+def test_a_job_too_long_for_its_partition_is_named_and_does_not_wait_for_ever(
+    slurm, tmp_path, need_plugin, make_workflow
+):
+    need_plugin("slurm")
+    workflow = make_workflow(tmp_path / "long", "single", "slurm")
+    with workflow.started(
+        *OPTIONS[-2:], "--set-resources", "prepare:runtime=700", "--retries", "0"
+    ) as process:
+        assert process.wait(timeout=200) != 0
+    assert "asks for 700 minutes, more than SLURM allows on the partition short" in workflow.printed()

@@ -59,7 +59,7 @@ wildcard_constraints:
 
 onstart:
     try:
-        for line in BENCH.begin():
+        for line in BENCH.begin(logger.warning):
             print(line, file=sys.stderr)
     except (OSError, RuntimeError) as error:
         raise WorkflowError(str(error))

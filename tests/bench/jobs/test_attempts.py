@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 from snakemake.resources import Resources
 
+from eigenbench.bench.jobs import attempts
 from eigenbench.bench.jobs.attempts import Attempts
 
 
@@ -54,3 +55,17 @@ def test_the_limit_of_the_partition_is_read(answers, partition, limit):
     assert Attempts(5, snakemake).max_runtime == 5
     snakemake.executor_plugin.name = "local"
     assert Attempts(None, snakemake).max_runtime is None
+
+
+def test_a_job_that_can_never_start_is_cancelled_and_named_once(answers, tmp_path):
+    waiting = "8|PartitionTimeLimit|2:00:00|main|/here\n9|PartitionTimeLimit|2:00:00|main|/here"
+    others = "6|Resources|2:00:00|main|/here\n7|PartitionTimeLimit|2:00:00|main|/elsewhere"
+    answers("squeue", f"{waiting}\n{others}")
+    (tmp_path / "bin/scancel").write_text(f"#!/bin/sh\necho $1 >> {tmp_path / 'cancelled'}\n")
+    (tmp_path / "bin/scancel").chmod(0o755)
+    warnings = []
+    attempts.cancel_what_cannot_start("/here", warnings.append)
+    assert (tmp_path / "cancelled").read_text().split() == ["8", "9"]
+    (message,) = warnings
+    assert "asks for 120 minutes, more than SLURM allows on the partition main" in message
+    assert "max_runtime" in message

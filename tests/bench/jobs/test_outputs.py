@@ -87,7 +87,7 @@ def contents(root):
 def begun(bench, root):
     """Begin a run; return its messages, the files that are gone, and the new ones."""
     before = contents(root)
-    lines = bench.begin()
+    lines = bench.begin(print)
     after = contents(root)
     assert all(before[name] == after[name] for name in before.keys() & after.keys())
     return lines, before.keys() - after.keys(), after.keys() - before.keys()
@@ -230,4 +230,4 @@ def test_a_folder_without_anything_is_fine(root):
         shutil.rmtree(root / name)
     bench, found = planned(root)
     assert found == NOTHING
-    assert bench.begin() == []
+    assert bench.begin(print) == []

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 import subprocess
+import threading
+import time
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 #: Attempts after the first. The last records a fit that is killed as failed, so that the rest goes on.
 RETRIES = 2
+
+#: Why SLURM never starts a job that asks for more time than it may get.
+_TOO_LONG = {"PartitionTimeLimit", "QOSMaxWallDurationPerJobLimit", "AssocMaxWallDurationPerJobLimit"}
+_WATCH_SECONDS = 20
 
 
 class Attempts:
@@ -22,11 +28,16 @@ class Attempts:
     def __init__(self, max_runtime: int | None, snakemake: Any = None):
         self._max_runtime, self.snakemake = max_runtime, snakemake
 
+    @property
+    def on_slurm(self) -> bool:
+        """True if SLURM runs the jobs; known once Snakemake plans them."""
+        executor = self.snakemake.executor_plugin if self.snakemake else None
+        return executor is not None and executor.name == "slurm"
+
     @cached_property
     def max_runtime(self) -> int | None:
-        """The minutes that a job may ask for at most; known once Snakemake plans jobs."""
-        executor = self.snakemake.executor_plugin if self.snakemake else None
-        if self._max_runtime is not None or executor is None or executor.name != "slurm":
+        """The minutes that a job may ask for at most."""
+        if self._max_runtime is not None or not self.on_slurm:
             return self._max_runtime
         partition = (self.snakemake.resource_settings.default_resources or {}).get("slurm_partition")
         return partition_limit(None if partition is None else str(partition.raw).strip("'\""))
@@ -54,6 +65,17 @@ class Attempts:
     def _may_share(self, jobs: int, minutes: int) -> bool:
         return self.max_runtime is None or jobs * minutes <= self.max_runtime
 
+    def report_endless_waiting(self, warn: Callable[[str], None]) -> None:
+        """Cancel SLURM jobs that can never start, and ``warn`` of them, in the background."""
+
+        def watch() -> None:
+            while True:
+                time.sleep(_WATCH_SECONDS)
+                cancel_what_cannot_start(self.snakemake.workdir_init, warn)
+
+        if self.on_slurm:
+            threading.Thread(target=watch, daemon=True).start()
+
 
 def attempts_left(wildcards: Any, attempt: int) -> int:
     """Return how often a job is tried again; an integer, on which the jobs of a cluster's group can agree."""
@@ -67,6 +89,26 @@ def partition_limit(partition: str | None) -> int | None:
         if name.rstrip("*") == partition or (partition is None and name.endswith("*")):
             return _minutes(limit)
     return None
+
+
+def cancel_what_cannot_start(folder: str, warn: Callable[[str], None]) -> None:
+    """Cancel the user's SLURM jobs, submitted from ``folder``, that ask for too much time ever to start.
+
+    ``warn`` gets one sentence for each limit.
+    """
+    listed = ask_slurm("squeue", "--me", "--noheader", "--states=PENDING", "--format=%i|%r|%l|%P|%Z")
+    messages = {}
+    for line in listed.splitlines():
+        job, reason, limit, partition, place = line.split("|", 4)
+        if reason in _TOO_LONG and place == folder:
+            ask_slurm("scancel", job)
+            messages[reason, limit, partition] = (
+                f"A job asks for {_minutes(limit)} minutes, more than SLURM allows on the partition "
+                f"{partition} ({reason}), and was cancelled: set max_runtime in config/config.yaml, or name "
+                "another partition with --default-resources slurm_partition=NAME"
+            )
+    for message in messages.values():
+        warn(message)
 
 
 def _minutes(limit: str) -> int | None:

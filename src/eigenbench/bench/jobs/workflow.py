@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from statistics import median
@@ -99,7 +99,7 @@ class Workflow:
         name, bucket = self.stored_by.default_storage_provider, self.stored_by.default_storage_prefix
         return str(self.stored_by.local_storage_prefix / name / bucket.partition("://")[2] / folder)
 
-    def begin(self) -> list[str]:
+    def begin(self, warn: Callable[[str], None]) -> list[str]:
         """Lock the results, clear away unfinished files, set damaged ones aside, and return the messages.
 
         Raises an OSError where files cannot be written, a RuntimeError where another workflow has the lock.
@@ -112,6 +112,7 @@ class Workflow:
             remove_unfinished(Path(folder))
         not_from_the_future(Path(self.local(self.data)).glob("prepared/*.json"))
         not_from_the_future(path for path in Path(results).rglob("*") if path.is_file())
+        self.attempts.report_endless_waiting(warn)
         return [*([warning] if warning else []), *self.states.set_aside()]
 
     def summary_command(self, python: str, suites_dir: Path) -> str:
