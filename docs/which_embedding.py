@@ -52,8 +52,8 @@ class Problem:
         Unit of the metric, for the headings.
     style : str
         Format of a value.
-    plain : str
-        The competitor without an embedding.
+    plain, plain_heading : str
+        The competitor that embeddings are compared with, and the heading of its column.
     questions : tuple of pairs of str
         Pairs that the page compares, first against second; none where datasets are too few for ranks.
     suite : str
@@ -67,6 +67,7 @@ class Problem:
     plain: str
     questions: tuple[tuple[str, str], ...] = ()
     suite: str = "comparison"
+    plain_heading: str = "no embedding"
 
     def value(self, number: float) -> str:
         """Format a value of the metric."""
@@ -138,6 +139,7 @@ PROBLEMS = (
             ("srf_sample", "srf"),
             ("hermite", "srf_sample"),
         ),
+        plain_heading="Random Maclaurin",
     ),
     Problem(
         "Tables, 300 features of every method",
@@ -147,6 +149,7 @@ PROBLEMS = (
         "random",
         tuple(names for names in TABLE_QUESTIONS if not re.search("raw|gem_and_fourier", " ".join(names))),
         "equal_features",
+        "random directions",
     ),
     Problem(
         "Supervised UMAP",
@@ -157,8 +160,22 @@ PROBLEMS = (
         tuple(("umap", rival) for rival in ("raw", "pca_whitened", "lda", "gem", "fourier")),
         "umap",
     ),
-    Problem("Signals and noises of Table 1", "test_error", "%", "{:.1f}", "raw", suite="gem_relatives"),
-    Problem("Real-valued targets", "unexplained_variance", "share", "{:.3f}", "raw", suite="real_targets"),
+    Problem(
+        "Choices of signal and noise (Table 1 of the GEM paper)",
+        "test_error",
+        "%",
+        "{:.1f}",
+        "raw",
+        suite="gem_relatives",
+    ),
+    Problem(
+        "Real-valued targets",
+        "unexplained_variance",
+        "unexplained share of the variance",
+        "{:.3f}",
+        "raw",
+        suite="real_targets",
+    ),
 )
 
 
@@ -224,7 +241,8 @@ def dataset_table(problem: Problem, board: pd.DataFrame) -> str:
         resolution.append("–" if np.isnan(needed) else f"{needed:.0f}")
         rows.append([f"`{dataset}`", cells[0].removesuffix(" ="), tie, *resolution, *cells[1:]])
     best = f"best, {problem.unit}"
-    return table(["data", best, "tie", "detectable", "splits needed", "best embedding", "no embedding"], rows)
+    headings = ["data", best, "tie", "detectable", "splits needed", "best embedding", problem.plain_heading]
+    return table(headings, rows)
 
 
 def means_table(problem: Problem, board: pd.DataFrame) -> str:
@@ -236,7 +254,8 @@ def means_table(problem: Problem, board: pd.DataFrame) -> str:
         for line in board.to_dict("records")
     }
     rows = [[f"`{name}`", *(cells[name, dataset] for dataset in datasets)] for name in order]
-    return table([f"method, {problem.unit}", *(f"`{dataset}`" for dataset in datasets)], rows)
+    quantity = "test error, %" if problem.unit == "%" else problem.unit
+    return table([f"method; {quantity}", *(f"`{dataset}`" for dataset in datasets)], rows)
 
 
 def pair_lines(problem: Problem, board: pd.DataFrame) -> list[dict]:
@@ -282,7 +301,7 @@ def claims(problem: Problem, board: pd.DataFrame) -> list[list[str]]:
     equal = [line for line in lines if line["conclusion"] == "equivalent"]
     rest = [line for line in lines if line not in held and line not in equal]
     title = f"{problem.title} ({board['dataset'].nunique()} datasets)"
-    found = {"ahead": ("of", held), "equivalent": ("and", equal), "open": ("and", rest)}
+    found = {"ahead": ("ahead of", held), "equivalent": ("and", equal), "open": ("and", rest)}
     return [
         [title, finding, ", ".join(_pair(line, joint) for line in chosen)]
         for finding, (joint, chosen) in found.items()
@@ -315,7 +334,7 @@ def pairs_table(problem: Problem, board: pd.DataFrame) -> str:
         "95 % interval",
         "detectable",
         "conclusion",
-        "ahead in every pool",
+        "lower mean rank in every pool, share of bootstraps",
     ]
     return table(headings, rows)
 
