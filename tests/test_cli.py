@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.registry import COMPONENTS
-from eigenbench.bench.suites.recipes import RECIPES
+from eigenbench.bench.suites.recipes import load_recipes
 from eigenbench.cli import app
 from eigenbench.project_files import project_folder, snakemake_command
 
@@ -24,7 +24,7 @@ def test_lists_name_what_there_is():
         return CliRunner().invoke(app, ["list", what], env={"COLUMNS": "200"}).output.splitlines()
 
     lines = {what: listed(what) for what in ("methods", "protocols", "datasets", "suites")}
-    assert all(any(name in line for line in lines["methods"]) for name in (*COMPONENTS, *RECIPES))
+    assert all(any(name in line for line in lines["methods"]) for name in (*COMPONENTS, *load_recipes()))
     for name, protocol in PROTOCOLS.items():
         (line,) = (line for line in lines["protocols"] if line.startswith(f"{name} "))
         assert protocol.settings().headline in line

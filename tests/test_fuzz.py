@@ -17,7 +17,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.suites.component_checks import check_parameters
-from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets import CatalogueError, load_catalogue
 from eigenbench.datasets.catalogue import default_catalogue_path

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import eigenbench
-from eigenbench.bench.suites.recipes import RECIPES
+from eigenbench.bench.suites.recipes import load_recipes
 
 pytestmark = pytest.mark.workflow
 
@@ -34,7 +34,7 @@ def test_the_places_of_a_method_are_those_of_the_leaderboards(pages):
 
 
 def test_every_method_with_a_recipe_has_results(pages):
-    used = {step.component for recipe in RECIPES.values() for step in recipe.steps}
+    used = {step.component for recipe in load_recipes().values() for step in recipe.steps}
     assert [name for name in used & set(pages.methods()) if not pages.method_results.results(name)] == []
 
 

@@ -19,8 +19,8 @@ from eigenbench.atomic_files import remove_unfinished
 from eigenbench.bench.jobs.supervision import run_stoppable
 from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.registry import COMPONENTS, near_match, offered_components
-from eigenbench.bench.suites.recipes import RECIPES
-from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.bench.suites.parts import SuiteError
+from eigenbench.bench.suites.recipes import load_recipes
 from eigenbench.bench.suites.suite_file import RULE_NAMES, load_suite, suite_files
 from eigenbench.datasets.catalogue import Catalogue, load_with_own
 from eigenbench.datasets.errors import DatasetError
@@ -359,8 +359,8 @@ def _dataset_rows(catalogue: Catalogue) -> tuple[tuple[str, ...], Rows]:
 def _method_rows() -> tuple[tuple[str, ...], Rows]:
     found = {**COMPONENTS, **offered_components()}
     rows: Rows = [(item.kind or "further", item.name, item.summary) for item in found.values()]
-    steps = {name: " → ".join(step.component for step in recipe.steps) for name, recipe in RECIPES.items()}
-    rows += [("recipe", *described) for described in steps.items()]
+    for name, recipe in load_recipes().items():
+        rows.append(("recipe", name, " → ".join(step.component for step in recipe.steps)))
     return ("kind", "name", "description"), sorted(rows, key=lambda row: row[0])
 
 

@@ -10,7 +10,7 @@ from generated_tables import regular_table
 
 from eigenbench.bench.components import Component
 from eigenbench.bench.records.record import read_record
-from eigenbench.bench.suites.recipes import RECIPES
+from eigenbench.bench.suites.recipes import load_recipes
 from eigenbench.methods.model_file import load_model
 from eigenbench.own_data.compared_methods import DUMMY, HELD_OUT, PREDICTORS, chosen_methods
 from eigenbench.own_data.comparison_run import Options, choose, rank
@@ -37,7 +37,7 @@ def test_a_search_tries_the_whole_grid_and_else_one_setting():
     searched, plain = (
         chosen_methods("multiclass", False, ["gem", "SVC"], search=search) for search in (True, False)
     )
-    assert searched.methods["gem"]["grid"] == RECIPES["gem"].grid
+    assert searched.methods["gem"]["grid"] == load_recipes()["gem"].grid
     assert (searched.settings, plain.settings) == (24, 1)
     assert "n_components" not in searched.methods["gem"]["steps"][1]["GEM"]
     assert "grid" not in plain.methods["gem"]

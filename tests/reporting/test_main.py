@@ -9,7 +9,7 @@ import pytest
 from record_files import write
 
 from eigenbench.bench.records.record import read_record
-from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.reporting.__main__ import main
 from eigenbench.reporting.inputs import read_inputs
 

@@ -8,7 +8,7 @@ from eigenbench.bench.jobs.attempts import RETRIES, attempts_left
 from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.jobs.workflow import RUN_TOGETHER, Workflow
 from eigenbench.bench.records.runs import REPORT_TABLES, TRAINED_FILES
-from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.datasets.errors import DatasetError
 from eigenbench.tracking.store import receipt_is_current, receipt_name
 from snakemake.exceptions import WorkflowError

@@ -11,7 +11,7 @@ import numpy as np
 
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 from eigenbench.bench.registry import COMPONENTS, offered_components
-from eigenbench.bench.suites.recipes import RECIPES, Grid
+from eigenbench.bench.suites.recipes import Grid, load_recipes
 from eigenbench.bench.suites.steps import grid_size, with_params
 from eigenbench.datasets.catalogue import CatalogueEntry
 from eigenbench.own_data.table import OwnDataError, unknown
@@ -155,7 +155,7 @@ class Methods:
 
 def known_methods(target: TargetKind, sparse: bool) -> list[str]:
     """Return the names that a user can ask for."""
-    recipes = [name for name in RECIPES if target == "multiclass" or name in _FOR_LABELS]
+    recipes = [name for name in load_recipes() if target == "multiclass" or name in _FOR_LABELS]
     if sparse:
         recipes = [*(name for name in recipes if name in _FOR_SPARSE), _SVD]
     if target == "regression":
@@ -238,11 +238,11 @@ def _embedding(
         return [{"TruncatedSVD": {"n_components": min(_SVD_COMPONENTS, n_features - 1)}}, *scaled], {}
     if name == _CONTRACTED:
         return [{"ContractedGEM": {}}, {"SignedPowers": {}}, *scaled], {}
-    if name not in RECIPES:
+    if name not in load_recipes():
         offered = offered_components().get(name)
         embeds = offered is not None and hasattr(offered.load(), "transform")
         return ([{name: {}}, *([] if sparse else scaled)], {}) if embeds else None
-    recipe = RECIPES[name]
+    recipe = load_recipes()[name]
     middle: dict[str, Any] = {
         key: _FROM_DATA.get(key, values[len(values) // 2])
         for key, values in recipe.grid.items()

@@ -21,7 +21,7 @@ from eigenbench.bench.jobs.plan import SuitePlan, load_plan, plan_suite
 from eigenbench.bench.records.record import Record
 from eigenbench.bench.registry import find_component
 from eigenbench.bench.suites.component_checks import ComponentError, checked_class
-from eigenbench.bench.suites.recipes import RECIPES
+from eigenbench.bench.suites.recipes import load_recipes
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.comparison.rank_intervals import rank_intervals
@@ -126,8 +126,7 @@ def _read(text: str) -> JoinedMethod:
         if not isinstance(content, dict) or "steps" not in content:
             raise OwnDataError(f"{path}: write 'steps' and, for a search, 'grid', as a method of a suite has")
         return JoinedMethod(path.stem, content, folder=path.parent)
-    if text in RECIPES:
-        recipe = RECIPES[text]
+    if recipe := load_recipes().get(text):
         steps = [{step.component: dict(step.params)} for step in recipe.steps]
         return JoinedMethod(text, {"steps": steps, "grid": dict(recipe.grid)})
     own, class_name = path.suffix == ".py", text.rpartition(":")[2]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.reporting import ReportError
 from eigenbench.reporting.inputs import read_inputs
 from eigenbench.reporting.site import render

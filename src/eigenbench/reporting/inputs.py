@@ -11,7 +11,8 @@ from eigenbench.bench.jobs.plan import SuitePlan, load_plan
 from eigenbench.bench.jobs.shared_jobs import current_code
 from eigenbench.bench.records.record import Record, read_record_and_files
 from eigenbench.bench.records.sealed_json import DamagedFileError
-from eigenbench.bench.suites.suite import Suite, SuiteError
+from eigenbench.bench.suites.parts import SuiteError
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import suite_files
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs.plan import load_plan
-from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.tracking.addresses import TrackingError
 from eigenbench.tracking.importer import import_records
 

@@ -7,7 +7,7 @@ from small_jobs import plan_of, suite_of
 
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.jobs.train import fit_classifier, with_candidate
-from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.datasets import load_catalogue, open_prepared
 from eigenbench.datasets.splits import holdout_split
 from eigenbench.methods.model_file import load_model

@@ -14,7 +14,7 @@ from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.jobs.workflow import Workflow
 from eigenbench.bench.registry import find_component
 from eigenbench.bench.suites.component_checks import check_parameters
-from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.methods.model_file import ModelFileError, load_model, save_model
 

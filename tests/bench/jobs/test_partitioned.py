@@ -10,7 +10,8 @@ from eigenbench.atomic_files import write_json
 from eigenbench.bench.jobs.pipelines import fit_features
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.jobs.train import fit_classifier
-from eigenbench.bench.suites.suite import Suite, SuiteError
+from eigenbench.bench.suites.parts import SuiteError
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.datasets import prepare
 from eigenbench.datasets.catalogue import load_with_own
 

@@ -22,8 +22,8 @@ from eigenbench.bench.jobs.pipelines import (
 )
 from eigenbench.bench.jobs.train import fit_classifier
 from eigenbench.bench.suites.component_checks import check_parameters
+from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.bench.suites.steps import Step
-from eigenbench.bench.suites.suite import SuiteError
 
 WHOLES = [{"GEM": {"top": 2}}, {"SignedPowers": {"powers": [0.5, 1.0]}}, {"GEM": {"top": 1}}]
 PARTS = [{"SubclassGEM": {"top": 1, "n_subclasses": 2}}]

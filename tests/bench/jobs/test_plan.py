@@ -11,7 +11,8 @@ from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.jobs.shared_jobs import job_code, shared_jobs
 from eigenbench.bench.jobs.workflow import Workflow
-from eigenbench.bench.suites.suite import Suite, SuiteError
+from eigenbench.bench.suites.parts import SuiteError
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
 

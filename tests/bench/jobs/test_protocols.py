@@ -3,7 +3,7 @@ from pydantic import ValidationError
 from small_jobs import plan_of, suite_of
 
 from eigenbench.bench.protocols.available import PROTOCOLS
-from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.bench.suites.parts import SuiteError
 
 EXPERIMENT = {
     "protocol": "kernel_error",

@@ -5,7 +5,8 @@ import pytest
 from small_jobs import plan_of, suite_of
 
 from eigenbench.bench.jobs.plan import plan_suite
-from eigenbench.bench.suites.suite import Suite, SuiteError
+from eigenbench.bench.suites.parts import SuiteError
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.datasets import load_catalogue
 
 CURVE = {"protocol": "learning_curve", "classifiers": {}}

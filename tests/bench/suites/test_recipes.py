@@ -9,7 +9,8 @@ from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.pipelines import fit_features, transform
 from eigenbench.bench.jobs.plan import load_plan
 from eigenbench.bench.registry import COMPONENTS
-from eigenbench.bench.suites.recipes import RECIPES, of_width
+from eigenbench.bench.suites.parts import SuiteError
+from eigenbench.bench.suites.recipes import load_recipes, of_width
 from eigenbench.bench.suites.steps import Step, grid_points, grid_size, nested_steps, with_params
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.project_files import project_folder
@@ -46,7 +47,7 @@ def features(steps, n_classes, n_features=8):
 
 
 def test_every_transformer_has_a_recipe_or_a_reason():
-    used = set().union(*(components(recipe.steps) for recipe in RECIPES.values()))
+    used = set().union(*(components(recipe.steps) for recipe in load_recipes().values()))
     for name, component in COMPONENTS.items():
         if component.kind in ("embedding", "expansion") and name not in used:
             assert name in WITHOUT_RECIPE, f"{name} has no recipe: add one, or say why there is none"
@@ -67,20 +68,20 @@ def test_every_transformer_stands_in_a_suite_or_needs_time():
 
 
 @pytest.mark.parametrize("n_classes", [2, 12])
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", load_recipes())
 @pytest.mark.filterwarnings("ignore")
 def test_a_recipe_works_at_both_ends_of_its_grid(name, n_classes):
-    recipe = RECIPES[name]
+    recipe = load_recipes()[name]
     for point in {0: grid_points(recipe.grid)[0], 1: grid_points(recipe.grid)[-1]}.values():
         made = features(with_params(recipe.steps, point), n_classes)
         assert np.isfinite(made).all()
         assert made.std(axis=0).max() == pytest.approx(1, abs=1e-3)
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", load_recipes())
 @pytest.mark.filterwarnings("ignore")
 def test_a_recipe_makes_the_number_of_features_that_is_asked(name):
-    recipe = of_width(RECIPES[name], 60)
+    recipe = of_width(load_recipes()[name], 60)
     if recipe is None:
         assert name in ("raw", "random_trees", "gem_and_fourier")
     else:
@@ -137,5 +138,22 @@ def test_keys_of_searches_over_whole_grids_are_those_of_the_reference():
     assert keys == {present.get(key, key) for key in made["run_key"]}
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("gem: {steps: [GEM], widht: a}", "gem.widht: unknown key 'widht'. Did you mean 'width'?"),
+        ("gem: {steps: [GEMM]}", "gem.steps.0: "),
+        ("gem: {steps: [GEM]", "line 2: "),
+        ("", "recipes: "),
+    ],
+)
+def test_a_fault_in_the_file_of_recipes_is_named(tmp_path, text, words):
+    path = tmp_path / "recipes.yaml"
+    path.write_text(text)
+    with pytest.raises(SuiteError) as error:
+        load_recipes(path)
+    assert str(error.value).startswith(f"{path}: {words}")
+
+
 def test_no_recipe_is_tuned_much_more_than_another():
-    assert all(grid_size(recipe.grid) <= 6 for recipe in RECIPES.values())
+    assert all(grid_size(recipe.grid) <= 6 for recipe in load_recipes().values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.bench.suites.suite_file import cited_sources, load_suite, suite_files
 from eigenbench.cli import app
 from eigenbench.project_files import project_folder

@@ -5,10 +5,10 @@ from pydantic import ValidationError
 
 from eigenbench.bench.registry import COMPONENTS
 from eigenbench.bench.suites.component_checks import check_parameters
-from eigenbench.bench.suites.parts import Deviation
-from eigenbench.bench.suites.recipes import RECIPES
+from eigenbench.bench.suites.parts import Deviation, SuiteError
+from eigenbench.bench.suites.recipes import load_recipes
 from eigenbench.bench.suites.steps import Step, flat_params, grid_points, grid_size, step_names, with_params
-from eigenbench.bench.suites.suite import ExperimentSpec, SuiteError
+from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.bench.suites.suite_file import load_suite, validate_config
 from eigenbench.datasets.catalogue import default_catalogue_path, load_catalogue
 
@@ -40,7 +40,7 @@ def test_minimal_suite_takes_its_name_from_the_file(tmp_path):
 
 def test_all_expands_to_everything_registered():
     experiment = ExperimentSpec.model_validate({"dataset": "digits", "methods": "all", "classifiers": "all"})
-    assert set(experiment.methods) == {name for name, recipe in RECIPES.items() if recipe.in_all}
+    assert set(experiment.methods) == {name for name, recipe in load_recipes().items() if recipe.in_all}
     assert set(experiment.classifiers) == {
         name for name, item in COMPONENTS.items() if item.kind == "classifier"
     }
@@ -102,15 +102,15 @@ def test_a_method_without_a_description_is_the_recipe_of_its_name():
     methods = {"gem": None, "raw": None, "own": {"steps": ["PCA"]}}
     found = ExperimentSpec.model_validate({**given, "methods": methods}).methods
     assert flat_params(found["gem"].steps)["gem__n_components"] == 10
-    assert found["gem"].grid == {"gem__gamma": RECIPES["gem"].grid["gem__gamma"]}
-    assert found["raw"].steps == RECIPES["raw"].steps
+    assert found["gem"].grid == {"gem__gamma": load_recipes()["gem"].grid["gem__gamma"]}
+    assert found["raw"].steps == load_recipes()["raw"].steps
     assert found["own"].steps == (Step(component="PCA"),)
 
 
 def test_a_protocol_chooses_among_the_values_of_a_recipe():
     given = {"dataset": "digits", "protocol": "learning_curve", "settings": {"train_rows": [100]}}
     found = ExperimentSpec.model_validate({**given, "methods": {"gem": None}}).methods["gem"]
-    assert flat_params(found.steps)["gem__gamma"] == {"choose": RECIPES["gem"].grid["gem__gamma"]}
+    assert flat_params(found.steps)["gem__gamma"] == {"choose": load_recipes()["gem"].grid["gem__gamma"]}
     assert not found.grid
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from eigenbench.bench.protocols.available import PROTOCOLS
 from eigenbench.bench.suites.component_checks import check_parameters
-from eigenbench.bench.suites.suite import ExperimentSpec, Suite, SuiteError
+from eigenbench.bench.suites.parts import SuiteError
+from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 from eigenbench.bench.suites.suite_file import load_suite
 from eigenbench.datasets.catalogue import default_catalogue_path
 from eigenbench.datasets.plain_yaml import MAX_VALUES, read_yaml

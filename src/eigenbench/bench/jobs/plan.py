@@ -17,8 +17,9 @@ from eigenbench.bench.jobs.job_spec import Classifier, JobSpec, Validation
 from eigenbench.bench.protocols.available import find_protocol
 from eigenbench.bench.records.runs import NO_CLASSIFIER, Run, run_files
 from eigenbench.bench.registry import COMPONENTS, NAMES, find_component
+from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.bench.suites.steps import Step, as_step, grid_size
-from eigenbench.bench.suites.suite import SIZES, ExperimentSpec, Suite, SuiteError
+from eigenbench.bench.suites.suite import SIZES, ExperimentSpec, Suite
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry
 

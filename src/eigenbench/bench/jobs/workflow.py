@@ -19,7 +19,7 @@ from eigenbench.bench.jobs.shared_jobs import SharedJob, job_code, shared_jobs
 from eigenbench.bench.records.runs import REPORT_FILES, REPORTED_FILES
 from eigenbench.bench.registry import near_match
 from eigenbench.bench.suites.component_checks import check_parameters
-from eigenbench.bench.suites.suite import SuiteError
+from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.bench.suites.suite_file import Config, load_suite, suite_files, validate_config
 from eigenbench.datasets.catalogue import load_catalogue, load_with_own, own_catalogue
 

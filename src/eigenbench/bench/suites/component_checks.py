@@ -16,8 +16,9 @@ from typing import Any
 
 from eigenbench.bench.components import Component, MissingExtraError
 from eigenbench.bench.registry import NAMES, find_component, near_match, why_not_imported
+from eigenbench.bench.suites.parts import SuiteError
 from eigenbench.bench.suites.steps import Role, as_step, nested_steps, step_names
-from eigenbench.bench.suites.suite import ExperimentSpec, Suite, SuiteError
+from eigenbench.bench.suites.suite import ExperimentSpec, Suite
 
 #: Rows, inputs and classes of the trial. The inputs are in [0, 1], where counts and densities are too.
 N_ROWS, N_INPUTS, N_CLASSES = 120, 20, 3

@@ -85,6 +85,10 @@ MULTICLASS_METRICS = ("error", "log_loss", "brier", "balanced_error")
 REGRESSION_METRICS = {"rmse": False, "mae": False, "r2": True}
 
 
+class SuiteError(ValueError):
+    """A suite or configuration file is not valid; the message names file, key and remedy."""
+
+
 class SuiteModel(SettingsModel):
     """Base of the parts of a suite file, whose keys are known by `_validate`."""
 

@@ -6,14 +6,22 @@ of features.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from eigenbench.bench.suites.parts import MethodSpec
+from pydantic import TypeAdapter, ValidationError
+
+from eigenbench.bench.registry import near_match
+from eigenbench.bench.suites.parts import MethodSpec, SuiteError
 from eigenbench.bench.suites.steps import Step, with_params
-from eigenbench.datasets.plain_yaml import read_yaml
+from eigenbench.datasets.plain_yaml import PlainYamlError, read_yaml
 from eigenbench.project_files import project_folder
 
 Grid = dict[str, list[Any]]
+
+_FILE = project_folder() / "config" / "recipes.yaml"
 
 #: The end of recipes of projections, and how many features it makes of one direction.
 _POWERS = (Step(component="SignedPowers"), Step(component="StandardScaler"))
@@ -31,10 +39,23 @@ class Recipe(MethodSpec):
     in_all: bool = True
 
 
-RECIPES: dict[str, Recipe] = {
-    name: Recipe.model_validate(content)
-    for name, content in read_yaml(project_folder() / "config" / "recipes.yaml").items()
-}
+@cache
+def load_recipes(path: Path = _FILE) -> dict[str, Recipe]:
+    """Return the recipes of a file; raises a SuiteError that names the file, the recipe and the key."""
+    try:
+        return TypeAdapter(dict[str, Recipe]).validate_python(read_yaml(path))
+    except PlainYamlError as error:
+        raise SuiteError(str(error)) from None
+    except ValidationError as error:
+        raise SuiteError("\n".join(f"{path}: {_explain(item)}" for item in error.errors())) from None
+
+
+def _explain(item: Mapping[str, Any]) -> str:
+    place = [str(part) for part in item["loc"]]
+    problem = item["msg"].removeprefix("Value error, ")
+    if item["type"] == "extra_forbidden":
+        problem = f"unknown key {place[-1]!r}.{near_match(place[-1], Recipe.model_fields)}"
+    return f"{'.'.join(place) or 'recipes'}: {problem}"
 
 
 def of_width(recipe: Recipe, n_features: int) -> Recipe | None:

@@ -48,7 +48,7 @@ from eigenbench.bench.suites.parts import (
     check_distinct,
     check_reference,
 )
-from eigenbench.bench.suites.recipes import RECIPES, of_width
+from eigenbench.bench.suites.recipes import load_recipes, of_width
 
 #: Measured beside these: `eigenbench.methods.metrics.multilabel` and `eigenbench.bench.jobs.scoring`.
 _MULTILABEL_EXTRA = (
@@ -59,10 +59,6 @@ _MULTICLASS_EXTRA = ("errors", "calibration_error")
 
 #: A search compares at most so many candidates.
 MAX_GRID_POINTS = 10_000
-
-
-class SuiteError(ValueError):
-    """A suite or configuration file is not valid; the message names file, key and remedy."""
 
 
 class SettingsError(ValueError):
@@ -296,11 +292,12 @@ def _recipes(names: list[str], n_features: int | None, protocol: Any) -> dict[st
 
     Named ones that cannot make it stay as they are. A protocol has no grid: it chooses among the values.
     """
+    recipes = load_recipes()
     for name in names:
-        check_reference("recipe", name, list(RECIPES))
+        check_reference("recipe", name, list(recipes))
     found = {}
-    for name in names or [name for name, recipe in RECIPES.items() if recipe.in_all]:
-        recipe = RECIPES[name]
+    for name in names or [name for name, recipe in recipes.items() if recipe.in_all]:
+        recipe = recipes[name]
         if n_features is not None:
             widened = of_width(recipe, n_features)
             if widened is None and not names:

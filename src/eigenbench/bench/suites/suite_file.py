@@ -14,9 +14,10 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from eigenbench.bench.protocols.base import Several
 from eigenbench.bench.records.runs import REPORT_FILES
 from eigenbench.bench.registry import near_match
-from eigenbench.bench.suites.parts import Identifier, SuiteModel
+from eigenbench.bench.suites.parts import Identifier, SuiteError, SuiteModel
+from eigenbench.bench.suites.recipes import load_recipes
 from eigenbench.bench.suites.steps import Step
-from eigenbench.bench.suites.suite import SettingsError, Suite, SuiteError
+from eigenbench.bench.suites.suite import SettingsError, Suite
 from eigenbench.datasets.catalogue import OWN_CATALOGUE, Catalogue, load_catalogue, load_with_own
 from eigenbench.datasets.plain_yaml import PlainYamlError, read_yaml
 from eigenbench.datasets.strict_model import printable
@@ -69,6 +70,7 @@ def load_suite(path: Path, datasets: list[str] | None = None) -> Suite:
     With ``datasets``, the known names, an unknown one is an error. Raises a SuiteError that names the file,
     the key and the nearest known word.
     """
+    load_recipes()  # a fault in them is one error here, not one of each experiment
     try:
         content = read_yaml(path)
     except PlainYamlError as error:
