@@ -398,7 +398,4 @@ def _seeded(estimator: Any, seed: int) -> Any:
     """Return a clone that is repeatable: parameters called ``random_state`` that are None get the seed."""
     params = estimator.get_params(deep=True).items()
     unset = [name for name, value in params if value is None and name.split("__")[-1] == "random_state"]
-    twin = clone(estimator)
-    if unset:
-        twin.set_params(**dict.fromkeys(unset, seed))
-    return twin
+    return clone(estimator).set_params(**dict.fromkeys(unset, seed))
