@@ -294,19 +294,18 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
         unseen = rows.at(np.flatnonzero(held_out))
         self._train(rows.at(np.flatnonzero(~held_out)), unseen, self.max_iter, seed)
         self.temperature_ = self._temperature(unseen.X, unseen.targets)
+        curves = self.loss_curve_, self.validation_curve_
         if self.refit:
-            curves = self.loss_curve_, self.validation_curve_
             self._train(rows, None, self.n_iter_, seed)
-            self.loss_curve_, self.validation_curve_ = curves
+        self.loss_curve_, self.validation_curve_ = curves
         self.coef_ /= self.temperature_
         self.intercept_ /= self.temperature_
         return self
 
     def _needs_no_embedding(self, n_rows: int) -> bool:
-        few_labels = (
-            self.loss_ == "multinomial" and not self._multilabel and len(self.classes_) <= N_COMPONENTS
-        )
-        return few_labels and n_rows <= self.few_rows and has_defaults(self, *_OF_DECODER)
+        one_of_few = self.loss_ == "multinomial" and len(self.classes_) <= N_COMPONENTS
+        few = one_of_few and not self._multilabel and n_rows <= self.few_rows
+        return few and has_defaults(self, *_OF_DECODER)
 
     def _decode_rows(self, rows: LabelledPart) -> None:
         """Fit the logits to rows as they are, by full gradients."""
@@ -339,17 +338,15 @@ class LabelEmbeddingClassifier(EarlyStopping, ManyLabelClassifier):
     ) -> np.ndarray:
         """Return the weights on whitened features, after ``n_epochs`` or of the best held-out loss."""
         features = WhitenedFeatures(rows.X, self._features_of(), system, cache_size=self.cache_size)
-        targets = rows.targets.normalised()
-        loss = LOSSES[self.loss_]
+        targets, loss = rows.targets.normalised(), LOSSES[self.loss_]
         auto = min(max(features.n_rows // 200, 32), LARGEST_BATCH)
         batch_size = auto if self.batch_size == "auto" else int(self.batch_size)
         length = self.learning_rate * (batch_size / LARGEST_BATCH) ** 0.5
         length = max(length, FEW_STEPS_LENGTH / (self.max_iter * -(-features.n_rows // batch_size)))
         weights = np.zeros((features.n_features + 1, targets.labels.shape[1]), dtype=np.float32)
         weights[-1] = prior_logits(targets, multinomial=self.loss_ == "multinomial")
-        descent = descent_on_labels(
-            loss, length, batch_size, self.max_iter, weights, targets, self.sampled_labels
-        )
+        steps = (length, batch_size, self.max_iter)
+        descent = descent_on_labels(loss, *steps, weights, targets, self.sampled_labels)
         held_out_loss: Callable[[], float] | None = None
         if held_out is not None:
             watched = WhitenedFeatures(held_out.X, self._features_of(), system, cache_size=self.cache_size)
@@ -398,4 +395,6 @@ def _seeded(estimator: Any, seed: int) -> Any:
     """Return a clone that is repeatable: parameters called ``random_state`` that are None get the seed."""
     params = estimator.get_params(deep=True).items()
     unset = [name for name, value in params if value is None and name.split("__")[-1] == "random_state"]
-    return clone(estimator).set_params(**dict.fromkeys(unset, seed))
+    twin = clone(estimator)
+    twin.set_params(**dict.fromkeys(unset, seed))
+    return twin
