@@ -230,7 +230,7 @@ def mixed_model(errors: dict[tuple[str, str], dict[str, Curve]]) -> pd.DataFrame
     data = pd.DataFrame(lines)
     formula = "log_error ~ C(method, Treatment('random')) * tens"
     model = mixedlm(formula, data, groups="dataset", re_formula="1", vc_formula={"seed": "0 + C(seed)"})
-    fitted = model.fit(method="lbfgs")
+    fitted = model.fit(method="powell")
     ends = np.exp(fitted.conf_int())
     found = {}
     for name in sorted(set(data["method"]) - {"random"}):
