@@ -88,9 +88,9 @@ def test_dashboard_the_best_method_and_whether_it_is_significant(page, links, bo
 
 
 def test_dashboard_whether_a_papers_number_was_reproduced(page, links, verdict):
-    (line,) = (line for line in methods_of(page, links) if line[4])
+    (line,) = (line for line in methods_of(page, links) if line[3])
     assert line[1].startswith("GEM ")
-    assert line[5] == verdict
+    assert line[3] == verdict
 
 
 def test_dashboard_the_command_for_one_run(page, links, finished):
