@@ -35,14 +35,25 @@ def test_the_tables_of_the_page_are_those_of_the_reference(page):
 
 
 def test_every_method_has_every_size_and_seed(errors):
-    for methods in errors.values():
+    """Tree ensembles have one seed at the largest size of MNIST, as the suite says."""
+    for (dataset, _), methods in errors.items():
         assert len(methods) >= 14
-        for curve in methods.values():
-            assert curve.notna().sum().min() >= 3
+        for name, curve in methods.items():
+            is_slow = dataset == "mnist" and name in ("random_forest", "lightgbm")
+            assert curve.notna().sum()[:-1].min() >= 3
+            assert curve.notna().sum().iloc[-1] >= (1 if is_slow else 3)
 
 
 def test_the_claims_of_the_first_paragraph(errors):
-    """Who leads on Letter, MAGIC, Elec and forest cover type."""
+    """Who leads on MNIST, Letter, MAGIC, Elec, forest cover type and Adult."""
+    mnist, adult = errors["mnist", "rows"], errors["a9a", "rows"]
+    ratios = ratio_of_errors(mnist["gem"], mnist["random"])
+    assert (ratios["high"] < 1).all()
+    assert ratios["ratio"].round(2).tolist()[::4] == [0.76, 0.36]
+    assert rows_needed(mnist["gem"], mnist["random"], 1000).rows == pytest.approx(5700, rel=0.03)
+    assert (ratio_of_errors(adult["gem"], adult["random"])["high"] >= 1).all()
+    for name in ("random", "nystroem"):
+        assert adult[name].mean()[32000] == pytest.approx(0.149, abs=5e-4)
     letter, magic = errors["letter", "rows"], errors["magic", "rows"]
     assert (ratio_of_errors(letter["gem"], letter["random"])["high"] < 1).all()
     assert rows_needed(letter["gem"], letter["random"], 4000).rows == pytest.approx(8200, rel=0.03)
