@@ -35,13 +35,10 @@ def test_the_tables_of_the_page_are_those_of_the_reference(page):
 
 
 def test_every_method_has_every_size_and_seed(errors):
-    """Tree ensembles have one seed at the largest size of MNIST, as the suite says."""
-    for (dataset, _), methods in errors.items():
+    for methods in errors.values():
         assert len(methods) >= 14
-        for name, curve in methods.items():
-            is_slow = dataset == "mnist" and name in ("random_forest", "lightgbm")
-            assert curve.notna().sum()[:-1].min() >= 3
-            assert curve.notna().sum().iloc[-1] >= (1 if is_slow else 3)
+        for curve in methods.values():
+            assert curve.notna().sum().min() >= 3
 
 
 def test_the_claims_of_the_first_paragraph(errors):
