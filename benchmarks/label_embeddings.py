@@ -31,9 +31,10 @@ from scipy.optimize import nnls
 from sklearn.cross_decomposition import CCA, PLSRegression
 from sklearn.decomposition import TruncatedSVD
 
-from eigenbench import PLST, CompressedSensing
 from eigenbench.datasets import load
 from eigenbench.datasets.planted_labels import PlantedLabels, canonical_angles, captured_energy, recipe_of
+from eigenbench.methods.embeddings.labels.compressed_sensing import CompressedSensing
+from eigenbench.methods.embeddings.labels.plst import PLST
 from eigenbench.methods.embeddings.labels.rembrandt import Rembrandt
 from eigenbench.methods.embeddings.labels.spectral_label_embedding import target_matrix
 from eigenbench.methods.linalg.eigenproblems import leading_eigenpairs

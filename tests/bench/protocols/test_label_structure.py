@@ -8,9 +8,9 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import make_pipeline
 
-from eigenbench import PLST
 from eigenbench.bench.protocols.base import Trial
 from eigenbench.bench.protocols.label_structure import LabelStructureSettings, measure
+from eigenbench.methods.embeddings.labels.plst import PLST
 
 N_ROWS, N_FAMILIES, FAMILY = 400, 6, 4
 

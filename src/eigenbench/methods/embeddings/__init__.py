@@ -1,1 +1,1 @@
-"""Embeddings and expansions, by family; import them from :mod:`eigenbench`."""
+"""Embeddings and expansions, one file per method; import them from :mod:`eigenbench`."""

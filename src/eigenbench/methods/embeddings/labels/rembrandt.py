@@ -1,12 +1,9 @@
-"""Label embeddings: Rembrandt, and its rivals PLST and compressed sensing."""
+"""Rembrandt: the label embedding of rank-constrained least squares, by randomized subspace iteration."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from eigenbench.methods.embeddings.labels.spectral_label_embedding import (
     ColumnMap,
-    LabelEmbedding,
     MomentProducts,
     SpectralLabelEmbedding,
 )
@@ -101,93 +98,3 @@ class Rembrandt(SpectralLabelEmbedding):
 
     def _operator(self, products: LabelledRows | MomentProducts, solve: ColumnMap) -> ColumnMap:
         return lambda columns: products.cross_transposed(solve(products.cross(columns)))
-
-
-class PLST(SpectralLabelEmbedding):
-    r"""Principal label space transformation: embed labels by the top eigenvectors of their covariance.
-
-    The embedding :math:`V_k` holds the leading eigenvectors of
-    :math:`(Y - 1\bar y^\top)^\top (Y - 1\bar y^\top)` [1]_, found by subspace iteration. Unlike
-    :class:`Rembrandt` it ignores X, so with one label per row, where labels do not occur together, it
-    can only prefer the frequent ones. ``transform`` predicts :math:`Y V_k` from X. Of real-valued Y they are
-    its principal components.
-
-    Parameters
-    ----------
-    n_components, oversampling, n_iter, ridge, solver, cg_tol, cg_max_iter, n_jobs, random_state
-        As for :class:`Rembrandt`.
-    fit_intercept : bool, default=True
-        Centre the labels, and fit an intercept. Without it the eigenvectors are those of :math:`Y^\top Y`.
-
-    Attributes
-    ----------
-    embedding_, coef_, intercept_, classes_, penalty_, cg_iterations_, n_features_in_
-        As those of :class:`Rembrandt`.
-    singular_values_ : ndarray of shape (k,), float64
-        Singular values of the centred label matrix, descending.
-
-    Notes
-    -----
-    (q + 1)·(4·nnz(Y)·w + 4·c·w²) flops with w = k + p, and one regression on k columns. Nothing of shape
-    (c, c), (d, c), (n, c) or (n, k) is formed.
-
-    References
-    ----------
-    .. [1] F. Tai and H.-T. Lin, "Multilabel Classification with Principal Label Space Transformation",
-       Neural Computation 24, 2012.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_multilabel_classification
-    >>> from eigenbench import PLST
-    >>> X, Y = make_multilabel_classification(n_classes=8, random_state=0)
-    >>> PLST(n_components=3, random_state=0).fit_transform(X, Y).shape
-    (100, 3)
-    """
-
-    def _operator(self, products: LabelledRows | MomentProducts, solve: ColumnMap) -> ColumnMap:
-        return products.label_covariance
-
-
-class CompressedSensing(LabelEmbedding):
-    """Embed labels by a random Gaussian matrix and predict the embedded labels by ridge regression.
-
-    The embedding has independent entries of variance 1/k and so nearly keeps distances of sparse label
-    vectors [1]_; it looks at neither X nor Y. It is the start of :class:`Rembrandt`'s iteration.
-
-    Parameters
-    ----------
-    n_components, ridge, fit_intercept, solver, cg_tol, cg_max_iter, n_jobs
-        As for :class:`Rembrandt`.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the embedding.
-
-    Attributes
-    ----------
-    embedding_ : ndarray of shape (c, k)
-        The embedding R in the type of X (float32 for integers).
-    coef_, intercept_, classes_, penalty_, cg_iterations_, n_features_in_
-        As those of :class:`Rembrandt`.
-
-    Notes
-    -----
-    One regression on k columns; see :class:`Rembrandt` for its cost.
-
-    References
-    ----------
-    .. [1] D. Hsu, S. Kakade, J. Langford and T. Zhang, "Multi-Label Prediction via Compressed Sensing",
-       NIPS 2009.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from eigenbench import CompressedSensing
-    >>> X, y = load_digits(return_X_y=True)
-    >>> CompressedSensing(n_components=4, random_state=0).fit_transform(X, y).shape
-    (1797, 4)
-    """
-
-    def _embed(
-        self, products: LabelledRows | MomentProducts, solve: ColumnMap, k: int, rng: np.random.RandomState
-    ) -> np.ndarray:
-        return rng.standard_normal((products.n_labels, k)) / np.sqrt(k)
