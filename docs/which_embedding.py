@@ -389,7 +389,8 @@ def block() -> str:
         parts += [
             ranks_table(problem, board),
             pairs_table(problem, board),
-            "*Tie*: number of methods tied with the best (5 %), – if not tested. Tied methods have a =.\n",
+            "*Tie*: number of methods that tie with the best, itself included (5 % level); – if not tested."
+            " Tied methods have a =.\n",
             dataset_table(problem, board),
         ]
     return "\n".join(parts)
