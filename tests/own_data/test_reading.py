@@ -353,10 +353,79 @@ def test_what_is_wrong_with_a_file_is_one_sentence(tmp_path, name):
     assert "\n" not in str(caught.value)
 
 
+NO_LABEL = "has no label in any row: give each row its label"
+EIGHT = {"X": np.arange(16.0).reshape(8, 2), "y": np.arange(8) % 2}
+CSR = {"X_indices": [0] * 8, "X_indptr": np.arange(9), "X_shape": [8, 2], "y": EIGHT["y"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("data.svm", " 0:0.22\n" * 8, NO_LABEL),
+        ("data.svm", "8 1 1\n" + " 0:0.22\n" * 8, NO_LABEL),
+        ("data.svm", "1 1 0\n 0:0.22\n", "line 1 says 1 1 0"),
+        ("data.svm", "2 0 1\n0\n0\n", "line 1 says 2 0 1"),
+        ("data.svm", "1,nan 1:1\n2 1:2\n" * 4, "two columns are named 'nan'"),
+        ("data.npz", EIGHT | {"y": np.zeros((8, 0))}, NO_LABEL),
+        ("data.npz", EIGHT | {"y": np.zeros((8, 2))}, "no row has any of the labels"),
+        ("data.npz", EIGHT | {"y": np.eye(8, 2), "label_names": ["a", "a"]}, "two columns are named 'a'"),
+        ("data.npz", EIGHT | {"y": np.eye(8, 2), "label_names": "a"}, r"of shape \(\), for 2 columns of y"),
+        ("data.npz", EIGHT | {"y": [b"\xff", b"a"] * 4}, "a target must be a number or a text"),
+        ("data.npz", EIGHT | {"X": np.zeros((8, 0))}, "no column beside the target"),
+        ("data.npz", EIGHT | {"X": np.zeros((0, 2)), "y": []}, "has no rows"),
+        ("data.npz", CSR | {"X_data": ["a"] * 8}, "X_data is of type <U1, not numbers"),
+        ("data.jsonl", "", "has no rows"),
+        ("data.jsonl", '{"y": [1], "a": 2}\n' * 4, "a target must be a number or a text: unhashable"),
+        ("data.jsonl", '{"y": 1}\n{"y": 2}\n' * 4, "no column beside the target"),
+        ("data.csv", "a,y\n1,2\n", "has one class"),
+        ("data.csv", "a,y\n" + "1,\n" * 8, "has no value in any row"),
+        ("data.csv", "a,y\n" + ",1\n,2\n" * 4, r"'a' \(no value\)"),
+    ],
+)
+def test_a_file_without_targets_columns_or_rows_is_one_sentence(tmp_path, name, content, told):
+    path = tmp_path / name
+    if isinstance(content, dict):
+        np.savez(path, **content)
+    else:
+        path.write_text(content)
+    with pytest.raises(OwnDataError, match=told) as caught:
+        make_problem(read_user_file(path, ["y"] if path.suffix in (".csv", ".jsonl") else []))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "told"),
+    [
+        ("1 1:1\n0 1:2\n", " 1:0.22\n", NO_LABEL),
+        ("1 1:1\n0 1:2\n", "1,2 1:1\n", "has other targets"),
+        ("1,2 1:1\n2 1:2\n", "1 1 1\n0 0:1\n", "no training row has the label 0"),
+        ("1,2 1:1\n2 1:2\n", "\n", "has no rows"),
+    ],
+)
+def test_test_rows_of_svmlight_with_other_labels_are_one_sentence(tmp_path, train, test, told):
+    (tmp_path / "train.svm").write_text(train * 4)
+    (tmp_path / "test.svm").write_text(test)
+    table = read_user_file(tmp_path / "train.svm")
+    with pytest.raises(OwnDataError, match=told):
+        make_problem(table, read_user_file(tmp_path / "test.svm", like=table))
+
+
+def test_rows_of_arrays_that_do_not_fit_each_other_are_one_sentence():
+    X, y = EIGHT["X"], EIGHT["y"]
+    for bad_y, told in ((np.zeros((8, 0)), NO_LABEL), (y[:4], "lengths differ: X has 8 rows, y has 4 rows")):
+        with pytest.raises(OwnDataError, match=told):
+            table_of("X", X, bad_y)
+    with pytest.raises(OwnDataError, match="only one of X and X_test is sparse"):
+        make_problem(table_of("X", X, y), table_of("X_test", csr_array(X), y))
+    with pytest.raises(OwnDataError, match="no column to predict from: there is none"):
+        make_problem(table_of("X", pd.DataFrame({"day": range(8)}), y), time="day")
+
+
 def test_what_is_wrong_with_the_command_is_one_sentence(tmp_path):
     path = written(tmp_path, "csv")
     for target, group, told in (
         ([], None, "name the column to predict"),
+        (["kind", "kind"], None, "named twice"),
         (["kind"], "kind", "named twice"),
         (["kind"], "shops", "Did you mean 'shop'"),
     ):

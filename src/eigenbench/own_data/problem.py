@@ -211,15 +211,22 @@ def make_problem(
     parts = [table] if test is None else [table, test]
     targets, features = pd.concat([part.targets for part in parts], ignore_index=True), table.features
     columns = () if issparse(features) else tuple(features)
-    target = infer_target(
-        targets, regression, lambda: decimal or decimal_sign(infer_kind(features[name]) for name in columns)
-    )
+    try:
+        target = infer_target(
+            targets,
+            regression,
+            lambda: decimal or decimal_sign(infer_kind(features[name]) for name in columns),
+        )
+    except (TypeError, UnicodeDecodeError) as error:
+        raise OwnDataError(f"{table.name}: a target must be a number or a text: {error}") from error
     masks = np.split(target.present, [len(table)])
     for part, present in zip(parts, masks, strict=False):
         if not present.any():
             raise OwnDataError(f"{part.name} has no row with a target")
     train = table.rows(masks[0])
     tested = None if test is None else test.rows(masks[1])
+    if test is not None and issparse(table.features) != issparse(test.features):
+        raise OwnDataError(f"only one of {table.name} and {test.name} is sparse: give both in one form")
     matrix, encoder = _encoded(train, tested, TableEncoder(decimal, kinds))
     if n_folds is None:
         n_folds = _FOLDS if len(train) <= _MANY_ROWS else _FOLDS_OF_MANY_ROWS
@@ -245,7 +252,7 @@ def _encoded(
 ) -> tuple[Any, TableEncoder | None]:
     if issparse(train.features):
         parts = [train.features] + ([] if test is None else [test.features])
-        if not all(issparse(part) for part in parts) or len({part.shape[1] for part in parts}) > 1:
+        if len({part.shape[1] for part in parts}) > 1:
             widths = " and ".join(f"{part.shape[1]:,}" for part in parts)
             raise OwnDataError(f"training and test rows have {widths} columns")
         if not train.features.count_nonzero():

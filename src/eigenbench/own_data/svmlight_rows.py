@@ -44,18 +44,17 @@ def read_svmlight(path: Path, like: UserTable | None) -> UserTable:
         raise OwnDataError(f"{path.name} has no rows")
     if counts:
         X = _with_counts(path.name, X, targets, [int(count) for count in counts.groups()])
+    if like is not None and like.targets.shape[1] > 1:
+        if new := [label for label in targets.columns if label not in set(like.targets.columns)]:
+            raise OwnDataError(f"{path.name}: no training row has the label {new[0]}")
+        targets = targets.reindex(columns=like.targets.columns, fill_value=0)
     table = table_of(path.name, X, targets)
     if like is None:
         first = int(not counts and not table.features[:, [0]].nnz)
         return replace(table, features=table.features[:, first:], first_column=first)
     features = table.features[:, like.first_column :]
     features.resize((features.shape[0], like.features.shape[1]))
-    targets = table.targets
-    if like.targets.shape[1] > 1:
-        if new := [label for label in targets.columns if label not in set(like.targets.columns)]:
-            raise OwnDataError(f"{path.name}: no training row has the label {new[0]}")
-        targets = targets.reindex(columns=like.targets.columns, fill_value=0)
-    return replace(table, features=features, first_column=like.first_column, targets=targets)
+    return replace(table, features=features, first_column=like.first_column)
 
 
 def _check_indices(name: str, content: bytes, lines_before: int) -> None:

@@ -52,39 +52,38 @@ class UserTable:
 def split_columns(name: str, frame: pd.DataFrame, target: Sequence[str], group: str | None) -> UserTable:
     """Divide the columns of a table into features, targets and groups.
 
-    A column that is not there or is named twice, and a table without rows or features, is an `OwnDataError`.
+    A column that is not there or is named twice is an `OwnDataError`, as is what `table_of` refuses.
     """
-    if twice := list(dict.fromkeys(map(str, frame.columns[frame.columns.duplicated()]))):
-        raise OwnDataError(f"{name}: two columns are named {twice[0]!r}: rename one")
+    _check_names(name, frame)
     if not len(frame):
         raise OwnDataError(f"{name} has no rows")
-    columns = {str(column): column for column in frame.columns}
-    for column in [*target, *([group] if group else [])]:
-        if column not in columns:
-            raise OwnDataError(f"{name}: {unknown('column', column, columns)}")
-    if group in target or len(set(target)) < len(target):
+    used = [*target, *([group] if group else [])]
+    for column in used:
+        if column not in frame.columns:
+            raise OwnDataError(f"{name}: {unknown('column', column, frame.columns)}")
+    if len(set(used)) < len(used):
         raise OwnDataError("a column is named twice among --target and --group")
-    used = [columns[column] for column in target]
-    left = [column for text, column in columns.items() if text not in target and text != group]
-    if not left:
-        raise OwnDataError(f"{name} has no column beside the target to predict from")
-    groups = frame[columns[group]].reset_index(drop=True) if group else None
-    frame = frame.reset_index(drop=True)
-    return UserTable(name, frame[left], frame[used], groups)
+    groups = frame[group] if group else None
+    return table_of(name, frame.drop(columns=used), frame[list(target)], groups)
+
+
+def _check_names(name: str, frame: pd.DataFrame) -> None:
+    if frame.columns.has_duplicates:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise OwnDataError(f"{name}: two columns are named {twice!r}: rename one")
 
 
 def table_of(name: str, X: Any, y: Any, groups: Any = None) -> UserTable:
     """Make a table of arrays, data frames or a sparse matrix.
 
-    Lengths that differ, an X without rows or columns, and arrays of another shape, are an `OwnDataError`.
+    Lengths that differ, an X without rows or columns, a y without columns, two columns of one name, and
+    arrays of another shape, are an `OwnDataError`.
     """
     try:
         features = csr_array(X) if issparse(X) else as_table(X)
         targets = as_table(y.toarray() if issparse(y) else y)
     except ValueError as error:
         raise OwnDataError(f"{name}: {error}") from error
-    if not issparse(X) and features.columns.duplicated().any():
-        raise OwnDataError(f"{name}: two columns have the same name: rename one")
     lengths = {"X": features.shape[0], "y": len(targets)}
     if groups is not None:
         groups = pd.Series(groups).reset_index(drop=True)
@@ -92,8 +91,14 @@ def table_of(name: str, X: Any, y: Any, groups: Any = None) -> UserTable:
     if len(set(lengths.values())) > 1:
         said = ", ".join(f"{key} has {length} rows" for key, length in lengths.items())
         raise OwnDataError(f"{name}: the lengths differ: {said}")
-    if not len(targets) or not features.shape[1]:
-        raise OwnDataError(f"{name} has no {'columns' if len(targets) else 'rows'}")
+    if not len(targets):
+        raise OwnDataError(f"{name} has no rows")
+    if not features.shape[1]:
+        raise OwnDataError(f"{name} has no column beside the target to predict from")
+    if not targets.shape[1]:
+        raise OwnDataError(f"{name} has no label in any row: give each row its label")
+    for frame in (targets,) if issparse(X) else (features, targets):
+        _check_names(name, frame)
     if list(targets) == ["0"]:
         targets.columns = ["target"]
     return UserTable(name, features, targets, groups)

@@ -99,7 +99,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.units_.append(unit)
             self._note(name, table[name], values, kind, distinct)
         if not self.columns_:
-            raise ValueError(f"no column to predict from: {_listed(self.left_out_)}")
+            raise ValueError(f"no column to predict from: {_listed(self.left_out_) or 'there is none'}")
         self.n_features_in_ = table.shape[1]
         return self
 

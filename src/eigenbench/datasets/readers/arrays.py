@@ -54,7 +54,9 @@ def load_arrays(path: Path) -> tuple[Matrix, dict[str, np.ndarray]]:
             features = _features(arrays)
     except (KeyError, TypeError) as error:
         raise MalformedData(path.name, "arrays", str(error), _REMEDY) from error
-    _array(path, arrays, "y", features.shape[0])
+    y = _array(path, arrays, "y", features.shape[0])
+    if "label_names" in arrays and y.ndim > 1:
+        _array(path, arrays, "label_names", y.shape[1], "columns of y")
     return features, arrays
 
 
@@ -83,6 +85,8 @@ def _features(arrays: Mapping[str, np.ndarray]) -> Matrix:
         lengths = tuple(int(length) for length in shape)
         if max(lengths) > np.iinfo(np.int32).max:
             raise ValueError(f"X_shape is {lengths}: more rows or columns than 32 bits can number")
+        if data.dtype.kind not in "fiub":
+            raise ValueError(f"X_data is of type {data.dtype}, not numbers")
         matrix = csr_array((data, indices, indptr), shape=lengths)
         matrix.check_format(full_check=True)
         return matrix
@@ -92,9 +96,11 @@ def _features(arrays: Mapping[str, np.ndarray]) -> Matrix:
     return X.reshape(len(X), math.prod(X.shape[1:]))
 
 
-def _array(path: Path, arrays: Mapping[str, np.ndarray], name: str, n: int) -> np.ndarray:
+def _array(
+    path: Path, arrays: Mapping[str, np.ndarray], name: str, n: int, what: str = "rows of X"
+) -> np.ndarray:
     found = arrays.get(name)
     if found is None or found.shape[:1] != (n,):
-        what = "missing" if found is None else f"of shape {found.shape}, for {n} rows of X"
-        raise MalformedData(path.name, name, what, _REMEDY)
+        problem = "missing" if found is None else f"of shape {found.shape}, for {n} {what}"
+        raise MalformedData(path.name, name, problem, _REMEDY)
     return found
