@@ -54,6 +54,10 @@ def test_a_small_class_is_numerator_of_a_quarter_as_many_detectors_as_it_has_row
     assert GEM(top=12).fit(X, y).eigenvalues_.size == 72
     largest = GEM(top=12).fit(X, y).eigenvalues_.reshape(-1, 12)[:, 0]
     assert_allclose(largest, found.eigenvalues_[np.r_[0, np.cumsum(counts)[:-1]]])
+    # Parts of a class: the class of three rows has one row in each.
+    parts = SubclassGEM(n_subclasses=3, random_state=0).fit(X, y)
+    of_small, of_large = ((parts.pairs_ == pair).all(axis=1).sum() for pair in ([0, 2], [2, 0]))
+    assert (of_small, of_large) == (3, 12)
 
 
 def test_fewer_detectors_than_pairs_are_of_the_nearest_pairs(letters):

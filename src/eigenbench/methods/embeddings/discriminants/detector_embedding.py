@@ -23,6 +23,10 @@ DETECTORS_PER_INPUT = 20
 #: features, whose Gram matrix takes 1 GB.
 MOST_DETECTORS = 1920
 
+#: Rows of a numerator for each of its detectors, by default: with fewer rows the detectors are those of
+#: single rows.
+ROWS_PER_DETECTOR = 4
+
 #: Features that `SignedPowers` makes of each detector by default.
 FEATURES_PER_DETECTOR = 6
 
@@ -80,19 +84,20 @@ class DetectorEmbedding(LinearEmbedding):
         found: Sequence[tuple[np.ndarray, np.ndarray]],
         top: int,
         limit: int | None,
-        most: np.ndarray | None = None,
+        rows: np.ndarray | None = None,
     ) -> np.ndarray:
         """Set the detectors from the ``top`` eigenvalues and vectors of every problem; return which are kept.
 
-        They reach ``theta``, are the first ``most`` of their problem, and are among the first ``limit``: the
-        largest of every problem, then the second of every problem and so on, and of the last round those of
-        largest λ.
+        They reach ``theta``, and are among the first ``limit``: the largest of every problem, then the second
+        of every problem and so on, and of the last round those of largest λ. By default a problem has no more
+        than a quarter as many as its numerator has ``rows``.
         """
         values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
         place = np.arange(values.size) % top
         order = np.lexsort((-values, place))
-        if most is not None:
-            order = order[(place < np.repeat(most, top))[order]]
+        if rows is not None and self._default_limit(len(vectors)) is not None:
+            most = np.repeat(np.ceil(rows / ROWS_PER_DETECTOR), top)
+            order = order[(place < most)[order]]
         kept = np.zeros(values.size, dtype=bool)
         kept[order[:limit]] = True
         if values.max() < self.theta:

@@ -33,10 +33,6 @@ logger = logging.getLogger(__name__)
 #: Seconds of eigenproblems on one core above which there is a warning, and "auto" takes fewer pairs.
 MOST_SECONDS = 60.0
 
-#: Rows of the numerator's class for each detector of a pair, by default: with fewer rows the detectors are
-#: those of single rows.
-_ROWS_OF_A_DETECTOR = 4
-
 
 class GEM(ClassDetectors):
     r"""Project on directions along which one class is large and another is small.
@@ -184,10 +180,8 @@ class GEM(ClassDetectors):
 
     def _find(self, moments: AnyMoments) -> None:
         pairs, top, limit = self._select_pairs(moments)
-        most = None
-        if self._default_limit(moments.n_features) is not None:
-            most = np.ceil(moments.counts / _ROWS_OF_A_DETECTOR)[pairs[:, 0]]
-        kept = self._keep(self._solve_pairs(moments, pairs, top), top, limit, most)
+        rows = moments.counts[pairs[:, 0]]
+        kept = self._keep(self._solve_pairs(moments, pairs, top), top, limit, rows)
         owner = np.repeat(pairs, top, axis=0)
         self.pairs_ = moments.classes[owner[kept]]
         self.offsets_ = np.zeros(self.eigenvalues_.size)

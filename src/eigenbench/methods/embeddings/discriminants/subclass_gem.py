@@ -50,8 +50,8 @@ class SubclassGEM(LabelDetectors):
         The largest number of detectors in all: the first for every subclass and class, then the second and so
         on, and of the last round those of largest λ. Where that are fewer than subclasses times other
         classes, a class is compared with those of the nearest means only, as in ``GEM(pairs="auto")``.
-        Without it and ``top``, 4 for each are kept, but no more than 20·d or 1,920 in all, with a warning
-        where that binds.
+        Without it and ``top``, 4 for each are kept, but no more than a quarter of the rows of the subclass
+        (at least one), and no more than 20·d or 1,920 in all, with a warning where that binds.
     random_state : int, RandomState instance or None, default=None
         Seed of k-means.
 
@@ -128,13 +128,15 @@ class SubclassGEM(LabelDetectors):
         pairs, top, limit = self._select_pairs(moments)
         denominators = {j: class_denominator(moments, j, self.gamma) for j in np.unique(pairs[:, 1])}
         del moments
-        found, owners = [], []
+        found, owners, rows = [], [], []
         for i, s, held in self._numerators(X, codes, sample_weight, np.unique(pairs[:, 0])):
             for j in pairs[pairs[:, 0] == i, 1]:
                 found.append(_top(denominators[j], held, s, top))
                 owners.append((i, j, s))
+                rows.append(held.counts[s])
             logger.info("SubclassGEM: class %d/%d, subclass %d", i + 1, len(self.classes_), s)
-        kept = self._keep([(np.maximum(values, 0), vectors) for values, vectors in found], top, limit)
+        found = [(np.maximum(values, 0), vectors) for values, vectors in found]
+        kept = self._keep(found, top, limit, np.array(rows))
         owner = np.repeat(owners, top, axis=0)[kept]
         self.pairs_, self.subclasses_ = self.classes_[owner[:, :2]], owner[:, 2]
 
