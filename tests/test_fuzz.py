@@ -55,12 +55,7 @@ def damaged(draw, contents):
 
 
 def many(examples):
-    return settings(
-        max_examples=examples * TIMES,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        derandomize=False,
-    )
+    return settings(max_examples=examples * TIMES, suppress_health_check=list(HealthCheck))
 
 
 def one_sentence_each(error):
