@@ -16,13 +16,19 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from eigenbench.atomic_files import remove_unfinished, write_json
-from eigenbench.bench.jobs.job_context import JobContext, dataset_info, describe_environment, now
+from eigenbench.bench.jobs.job_context import (
+    JobContext,
+    dataset_info,
+    describe_environment,
+    now,
+    write_run_record,
+)
 from eigenbench.bench.jobs.measure import run as measure
 from eigenbench.bench.jobs.outputs import hold_lock
 from eigenbench.bench.jobs.plan import SuitePlan, load_plan
 from eigenbench.bench.jobs.shared_jobs import job_code
 from eigenbench.bench.jobs.supervision import Supervisor, end_with_parent, failure, log_to
-from eigenbench.bench.jobs.train import train, write_failed_run
+from eigenbench.bench.jobs.train import train
 from eigenbench.bench.records.record import read_record, read_record_and_files
 from eigenbench.bench.records.runs import TRAINED_FILES, Run
 from eigenbench.bench.records.sealed_json import DamagedFileError
@@ -124,7 +130,7 @@ def _left_out(run: Run, waiting: list[Run], context: JobContext) -> list[Run]:
     report = {"status": "not_run", "failure": failure("train", "LeftOut", message, context.options.log)}
     later = [one for one in waiting if (*_method(one), one.classifier) == (*_method(run), run.classifier)]
     for other in later:
-        write_failed_run(context, other.classifier, other.seed, [report], now())
+        write_run_record(context, other.classifier, other.seed, [report], now())
     return later
 
 

@@ -34,7 +34,7 @@ def test_a_protocol_needs_one_run_a_seed_and_no_classifier():
     method = plan()
     assert [(run.classifier, run.seed) for run in method.runs] == [("none", 0), ("none", 1)]
     assert len({run.key for run in method.runs}) == 2
-    assert method.files((1,)) == [f"{method.folder}/seed-1/record.json"]
+    assert method.files == [f"{method.folder}/seed-{seed}/record.json" for seed in (0, 1)]
     assert method.spec.validation is None
 
 
@@ -48,13 +48,13 @@ def test_settings_left_out_are_part_of_the_key():
 def test_a_protocol_that_measures_time_has_the_machine_for_itself():
     steps = {"random": {"steps": [{"RandomMaclaurin": {"n_components": 8}}]}}
     method = plan(protocol="map_speed", settings={}, methods=steps)
-    assert (method.granularity, method.exclusive) == ("fit", True)
+    assert (method.shares_jobs, method.exclusive) == (False, True)
     assert not plan().exclusive
 
 
 def test_a_protocol_whose_first_seed_chooses_runs_all_seeds_in_one_job():
     curve = {"protocol": "learning_curve", "settings": {"train_rows": [1000]}}
-    assert plan(**curve).granularity == "method"
+    assert plan(**curve).shares_jobs
     with pytest.raises(SuiteError, match=r"experiments.main.seeds: 1 is the first, and has to be 0"):
         plan(**curve, seeds=[1, 0])
 

@@ -60,19 +60,17 @@ class JobContext:
 
     def open(self, seed: int, name: str | None = None) -> Any:
         """Open a prepared dataset, the job's unless another is named; the seed draws its rows."""
-        name = name or self.spec.dataset
-        dataset = open_prepared(self.options.data_dir / "prepared" / name, split_seed=seed)
-        return self.spec.smaller(dataset, seed) if name == self.spec.dataset else dataset
+        spec, name = self.spec, name or self.spec.dataset
+        dataset: Any = open_prepared(self.options.data_dir / "prepared" / name, split_seed=seed)
+        if name != spec.dataset or (spec.train_rows is None and spec.classes is None):
+            return dataset
+        return dataset.smaller(seed, train_rows=spec.train_rows, classes=spec.classes)
 
     def folder(self, seed: int, classifier: str = NO_CLASSIFIER) -> Path:
         """Return the folder of a seed, or of one of its runs."""
         spec = self.spec
         method = self.options.results_dir / spec.suite / spec.experiment / spec.method
         return method / within_method(seed, classifier)
-
-    def replaced(self, path: Path) -> str:
-        """Return what a file replaces; see `eigenbench.bench.jobs.outputs`."""
-        return str(self.options.replaces.get(str(path), ""))
 
     def obstacle(self) -> Report | None:
         """Return why nothing can be fitted, if a dataset or package is not there; import it for all forks."""
@@ -116,20 +114,22 @@ def finite_metrics(metrics: Mapping[str, Any]) -> dict[str, float]:
 def write_run_record(
     context: JobContext, classifier: str, seed: int, reports: list[Report], started: str
 ) -> None:
-    """Write ``record.json`` of a run; the last of the ``reports`` of search and fit has the outcome."""
+    """Write ``record.json`` of a run; the last of the ``reports`` of search and fit has the outcome.
+
+    Where there is no result, empty files take the places of model and predictions. For ``replaces`` see
+    `eigenbench.bench.jobs.outputs`.
+    """
     spec, final = context.spec, reports[-1]
     folder = context.folder(seed, classifier)
     state = context.datasets[spec.dataset]
-    fields: dict[str, Any] = {
-        "files": file_sums(folder, *(() if classifier == NO_CLASSIFIER else TRAINED_FILES[1:])),
-        "replaces": context.replaced(folder / "record.json"),
-        "run_key": spec.key(seed, classifier),
-        "suite": spec.suite,
-        "experiment": spec.experiment,
-        "dataset": spec.dataset,
-        "method": spec.method,
-        "classifier": classifier,
-        "seed": seed,
+    others = () if classifier == NO_CLASSIFIER else TRAINED_FILES[1:]
+    if final["status"] != "ok":
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in others:
+            (folder / name).write_bytes(b"")
+    fields: dict[str, Any] = spec.run(seed, classifier).identity | {
+        "files": file_sums(folder, *others),
+        "replaces": str(context.options.replaces.get(str(folder / "record.json"), "")),
         "deterministic": final["status"] == "ok" and _is_deterministic(spec, classifier),
         "status": final["status"],
         "failure": final.get("failure"),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenbench.bench.components import Component, is_randomized, make_importable
-from eigenbench.bench.records.runs import NO_CLASSIFIER
+from eigenbench.bench.records.runs import NO_CLASSIFIER, Run
 from eigenbench.bench.suites.steps import (
     MAX_EMBEDDINGS,
     Params,
@@ -107,12 +107,6 @@ class JobSpec(StrictModel):
     def datasets(self) -> tuple[str, ...]:
         """All datasets that the job reads."""
         return (self.dataset, *self.other_datasets)
-
-    def smaller(self, dataset: Any, seed: int) -> Any:
-        """Return a dataset with the training rows, or the classes, that a run uses."""
-        if self.train_rows is None and self.classes is None:
-            return dataset
-        return dataset.smaller(seed, train_rows=self.train_rows, classes=self.classes)
 
     def rows(self, dataset: Any, part: Part, seed: int) -> tuple[Any, Any]:
         """Return (X, y) of a part of a dataset that was opened with the seed, which draws the part, too."""
@@ -210,6 +204,11 @@ class JobSpec(StrictModel):
         return is_randomized(self.load(step.component), step.params) or any(
             is_randomized(self.load(name), params) for name, params in inner
         )
+
+    def run(self, seed: int, classifier: str) -> Run:
+        """Return the run of a seed and classifier."""
+        names = (self.suite, self.experiment, self.dataset, self.method)
+        return Run(*names, classifier, seed, self.key(seed, classifier))
 
     def key(self, seed: int, classifier: str) -> str:
         """Return the content key of a run: 16 hexadecimal digits."""

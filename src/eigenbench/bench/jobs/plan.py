@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from eigenbench.bench.components import folder_of
 from eigenbench.bench.jobs.job_spec import Classifier, JobSpec, Validation
 from eigenbench.bench.protocols.available import find_protocol
+from eigenbench.bench.protocols.base import ProtocolSettings
 from eigenbench.bench.records.runs import NO_CLASSIFIER, Run, run_files
 from eigenbench.bench.registry import COMPONENTS, NAMES, find_component
 from eigenbench.bench.suites.parts import SuiteError
@@ -23,11 +24,8 @@ from eigenbench.bench.suites.suite import SIZES, ExperimentSpec, Suite
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.datasets.catalogue import Catalogue, CatalogueEntry
 
-#: What one job does: whole methods, single seeds of methods, or a single fit.
-Granularity = Literal["method", "seed", "fit"]
-
-#: Estimated work of a method that is put into one job, and the estimated time from which a fit is a job of
-#: its own, in seconds. A retry repeats all work of a job, and so does the run after a kill.
+#: Estimated work, in seconds, of a method up to which all its runs share a job, and of each of their fits. Of
+#: other methods each run is a job. A retry repeats all work of a job, and so does the run after a kill.
 JOB_SECONDS = 60
 FIT_SECONDS = 10
 
@@ -54,12 +52,13 @@ _TARGETS = {"multiclass": "classes", "multilabel": "labels", "regression": "numb
 class MethodPlan:
     """A method of an experiment, with the estimated work of all its runs and of a single fit.
 
-    Jobs of an ``exclusive`` one get the whole machine, because they measure time.
+    One job makes all its runs where it ``shares_jobs``. Jobs of an ``exclusive`` one get the whole machine,
+    because they measure time.
     """
 
     spec: JobSpec
     seeds: tuple[int, ...]
-    granularity: Granularity
+    shares_jobs: bool
     seconds: float
     seconds_of_fit: float
     exclusive: bool = False
@@ -87,28 +86,14 @@ class MethodPlan:
     @cached_property
     def runs(self) -> list[Run]:
         """All its runs."""
-        spec = self.spec
-        names = (spec.suite, spec.experiment, spec.dataset, spec.method)
-        return [
-            Run(*names, classifier, seed, spec.key(seed, classifier))
-            for classifier in self.classifiers
-            for seed in self.seeds
-        ]
+        return [self.spec.run(seed, classifier) for classifier in self.classifiers for seed in self.seeds]
 
     @property
-    def shares_jobs(self) -> bool:
-        """True if one job makes several of its runs."""
-        return self.granularity != "fit"
-
-    def seconds_with(self, seeds: tuple[int, ...]) -> float:
-        """Return the estimated work of its runs with some of its seeds."""
-        return self.seconds * len(seeds) / len(self.seeds)
-
-    def files(self, seeds: tuple[int, ...]) -> list[str]:
-        """Return the files of its runs with some of its seeds, below the results folder."""
+    def files(self) -> list[str]:
+        """The files of its runs, below the results folder."""
         return [
             f"{self.folder}/{file}"
-            for seed in seeds
+            for seed in self.seeds
             for classifier in self.classifiers
             for file in run_files(seed, classifier)
         ]
@@ -235,21 +220,11 @@ def _methods(
         partitioned = [dataset for dataset in spec.datasets if catalogue.entry(dataset).partitioned]
         if partitioned:
             _check_partitioned(spec, partitioned[0])
-        exclusive = protocol is not None and protocol.settings().exclusive
-        rows = rows_of_a_run(spec, entry)
-        values = settings.work(rows, entry.expect.features) if settings else None
-        yield MethodPlan(
-            spec,
-            seeds,
-            granularity="fit"
-            if exclusive
-            else "method"
-            if first is not None
-            else granularity_of(spec, entry, len(seeds), values),
-            seconds=len(seeds) * seconds_of_seed(spec, entry, values),
-            seconds_of_fit=seconds_of_fit(spec, entry, values),
-            exclusive=exclusive,
-        )
+        exclusive = settings is not None and settings.exclusive
+        fit = _seconds_of_fit(spec, entry, settings)
+        seconds = len(seeds) * _fits_with_a_seed(spec) * fit
+        small = fit <= FIT_SECONDS and seconds <= JOB_SECONDS and not exclusive
+        yield MethodPlan(spec, seeds, small or first is not None, seconds, fit, exclusive)
 
 
 def _check_partitioned(spec: JobSpec, dataset: str) -> None:
@@ -275,41 +250,28 @@ def _written_like_steps(value: Any) -> Iterator[str]:
             yield from _written_like_steps(item)
 
 
-def granularity_of(
-    spec: JobSpec, entry: CatalogueEntry, n_seeds: int, values: int | None = None
-) -> Granularity:
-    """Return what one job does of a method; ``values`` is what one measurement of its protocol works on."""
-    one_seed = seconds_of_seed(spec, entry, values)
-    if seconds_of_fit(spec, entry, values) > FIT_SECONDS or one_seed > JOB_SECONDS:
-        return "fit"
-    return "method" if one_seed * n_seeds <= JOB_SECONDS else "seed"
-
-
-def seconds_of_seed(spec: JobSpec, entry: CatalogueEntry, values: int | None = None) -> float:
-    """Estimate the time of all fits of a method with one seed, or of one measurement."""
-    fits = sum(
-        1 + (spec.n_points or grid_size(spec.grid) * grid_size(chosen.grid) if spec.searches(name) else 0)
-        for name, chosen in spec.classifiers.items()
+def _fits_with_a_seed(spec: JobSpec) -> int:
+    """Return the number of fits of a method with one seed, those of searches included; 1 for a protocol."""
+    return (
+        sum(
+            1 + (spec.n_points or grid_size(spec.grid) * grid_size(chosen.grid) if spec.searches(name) else 0)
+            for name, chosen in spec.classifiers.items()
+        )
+        or 1
     )
-    return (fits if values is None else 1) * seconds_of_fit(spec, entry, values)
 
 
-def rows_of_a_run(spec: JobSpec, entry: CatalogueEntry) -> int:
-    """Return the training and test rows of a run, at most."""
-    share = spec.classes / entry.expect.classes if spec.classes else 1.0
+def _seconds_of_fit(spec: JobSpec, entry: CatalogueEntry, settings: ProtocolSettings | None) -> float:
+    """Estimate the time of one fit, or of one measurement of a protocol with some settings."""
+    features, classes = entry.expect.features, entry.expect.classes
     drawn = (spec.train_rows or entry.rows_of_a_run) + (entry.n_test or 0)
-    return min(round(share * entry.rows_of_a_run), drawn)
-
-
-def seconds_of_fit(spec: JobSpec, entry: CatalogueEntry, values: int | None = None) -> float:
-    """Estimate the time of one fit, or of one measurement that works on so many values."""
-    if values is not None:
-        return values / _VALUES_PER_SECOND
-    rows, features = rows_of_a_run(spec, entry), entry.expect.features
-    widest = max(features, *_widths(spec.steps, features, entry.expect.classes), 0)
+    rows = min(round((spec.classes / classes if spec.classes else 1.0) * entry.rows_of_a_run), drawn)
+    if settings is not None:
+        return settings.work(rows, features) / _VALUES_PER_SECOND
+    widest = max(features, *_widths(spec.steps, features, classes), 0)
     passes = widest * (_DENSITY if entry.sparse else 1.0) / _VALUES_PER_SECOND
     products = 0.0 if entry.sparse else widest**2 / _PRODUCTS_PER_SECOND
-    return rows * (passes + products) * max(1.0, entry.expect.classes / _FEW_CLASSES) ** 0.75
+    return rows * (passes + products) * max(1.0, classes / _FEW_CLASSES) ** 0.75
 
 
 def _widths(steps: tuple[Step, ...], features: int, classes: int) -> list[int]:

@@ -17,29 +17,26 @@ _PACK_SECONDS = 20
 
 @dataclass(frozen=True)
 class SharedJob:
-    """A job that makes all runs of methods of an experiment with some seeds: a rule without wildcards."""
+    """A job that makes all runs of methods of an experiment with the same seeds: a rule without wildcards."""
 
     name: str
     methods: tuple[MethodPlan, ...]
-    seeds: tuple[int, ...]
 
     @property
     def message(self) -> str:
         """The description of the job, for those who watch it."""
         first = self.methods[0]
-        names = ", ".join(method.spec.method for method in self.methods)
-        seed = f", seed {self.seeds[0]}" if self.seeds != first.seeds else ""
-        return f"{first.verb} {first.experiment}: {names}{seed}"
+        return f"{first.verb} {first.experiment}: {', '.join(method.spec.method for method in self.methods)}"
 
     @property
     def seconds(self) -> float:
         """The estimated work."""
-        return sum(method.seconds_with(self.seeds) for method in self.methods)
+        return sum(method.seconds for method in self.methods)
 
     @property
     def files(self) -> list[str]:
         """The outputs, below the folder of the results."""
-        return [file for method in self.methods for file in method.files(self.seeds)]
+        return [file for method in self.methods for file in method.files]
 
 
 def shared_jobs(methods: Iterable[MethodPlan], rules: Iterable[str] = ()) -> list[SharedJob]:
@@ -52,10 +49,10 @@ def shared_jobs(methods: Iterable[MethodPlan], rules: Iterable[str] = ()) -> lis
     for experiment, found in experiments.items():
         first = re.sub(r"\W", "_", f"{found[0].verb}_{experiment}")
         names = itertools.chain([first], (f"{first}_{number}" for number in itertools.count(2)))
-        for seeds, pack in _packed(found):
+        for pack in _packed(found):
             name = next(name for name in names if name not in taken)
             taken.add(name)
-            jobs.append(SharedJob(name, tuple(pack), seeds))
+            jobs.append(SharedJob(name, tuple(pack)))
     return jobs
 
 
@@ -85,14 +82,12 @@ def current_code(plan: SuitePlan) -> dict[str, set[str]]:
     return found
 
 
-def _packed(methods: Iterable[MethodPlan]) -> list[tuple[tuple[int, ...], list[MethodPlan]]]:
+def _packed(methods: Iterable[MethodPlan]) -> list[list[MethodPlan]]:
     """Pack methods that run with the same seeds, up to so many seconds of estimated work."""
     packs: dict[tuple[int, ...], list[list[MethodPlan]]] = {}
     for method in methods:
-        for seeds in [(seed,) for seed in method.seeds] if method.granularity == "seed" else [method.seeds]:
-            found = packs.setdefault(seeds, [[]])
-            packed = sum(other.seconds_with(seeds) for other in found[-1])
-            if found[-1] and packed + method.seconds_with(seeds) > _PACK_SECONDS:
-                found.append([])
-            found[-1].append(method)
-    return [(seeds, pack) for seeds, found in packs.items() for pack in found]
+        found = packs.setdefault(method.seeds, [[]])
+        if found[-1] and sum(other.seconds for other in found[-1]) + method.seconds > _PACK_SECONDS:
+            found.append([])
+        found[-1].append(method)
+    return [pack for found in packs.values() for pack in found]

@@ -26,7 +26,6 @@ from eigenbench.bench.jobs.job_spec import JobSpec
 from eigenbench.bench.jobs.pipelines import build, first_rows, fit_features, learns_from_labels, transform
 from eigenbench.bench.jobs.scoring import score_run
 from eigenbench.bench.jobs.supervision import Report, machine_fault
-from eigenbench.bench.records.runs import TRAINED_FILES
 from eigenbench.bench.suites.steps import Params, Step, flat_params, with_params
 from eigenbench.methods.linalg.partitions import Partitions
 from eigenbench.methods.model_file import save_model
@@ -47,23 +46,14 @@ def train(context: JobContext, classifier: str, seed: int) -> None:
     obstacle = context.obstacle()
     reports = [obstacle] if obstacle else []
     if not obstacle and spec.searches(classifier):
-        reports.append(supervised_search(context, classifier, seed))
+        logger.info("search %s, %s, seed %d", spec.method, classifier, seed)
+        begun = time.perf_counter()
+        report = context.supervisor.run("search", lambda: {"candidates": search(context, classifier, seed)})
+        reports.append(report | {"search_seconds": time.perf_counter() - begun})
     if all(report["status"] == "ok" for report in reports):
         logger.info("train %s, %s, seed %d", spec.method, classifier, seed)
         candidates = [one for report in reports for one in report["candidates"]]
         reports.append(context.supervisor.run("train", lambda: _fit(context, classifier, seed, candidates)))
-    write = write_run_record if reports[-1]["status"] == "ok" else write_failed_run
-    write(context, classifier, seed, reports, started)
-
-
-def write_failed_run(
-    context: JobContext, classifier: str, seed: int, reports: list[Report], started: str
-) -> None:
-    """Write the record of a run without a result, and empty files in place of its model and predictions."""
-    folder = context.folder(seed, classifier)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in TRAINED_FILES[1:]:
-        (folder / name).write_bytes(b"")
     write_run_record(context, classifier, seed, reports, started)
 
 
@@ -237,11 +227,3 @@ def select(candidates: list[Report], higher_is_better: bool) -> int:
         reasons = "; ".join(dict.fromkeys(str(candidate["reason"]) for candidate in candidates))
         raise ValueError(f"no candidate of the search has a validation score: {reasons}")
     return min(scored)[1]
-
-
-def supervised_search(context: JobContext, classifier: str, seed: int) -> Report:
-    """Search in a process of its own; return ``status``, ``candidates``, peak memory and seconds."""
-    logger.info("search %s, %s, seed %d", context.spec.method, classifier, seed)
-    started = time.perf_counter()
-    report = context.supervisor.run("search", lambda: {"candidates": search(context, classifier, seed)})
-    return report | {"search_seconds": time.perf_counter() - started}

@@ -166,7 +166,7 @@ class Workflow:
         plans = [self.plans[suite] for suite in suites]
         methods = [method for plan in plans for method in plan.methods]
         states = {f"{self.data}/prepared/{name}.json": None for m in methods for name in m.spec.datasets}
-        files = [f"{self.results}/{file}" for method in methods for file in method.files(method.seeds)]
+        files = [f"{self.results}/{file}" for method in methods for file in method.files]
         receipts = [f"{self.results}/{folder}/{self.receipt}" for plan in plans for folder in plan.imports]
         return [*states, *files, *receipts]
 
@@ -189,7 +189,7 @@ class Workflow:
             f"{self.results}/{file}"
             for method in self.plans[w.suite].methods
             if method.spec.experiment == (w.only.rstrip("/") or method.spec.experiment)
-            for file in method.files(method.seeds)
+            for file in method.files
             if file.endswith("/record.json")
         ]
 
