@@ -186,9 +186,14 @@ class Trial:
     seed: int
     metrics: Callable[[int], dict[str, float]] = lambda seed: {}
 
-    def train(self, features: Any, train: tuple[Any, Any], test: tuple[Any, Any]) -> TrainedModel:
-        """Train the classifier of the settings on features and (X, y), and take its error on others."""
-        model = self.load(self.settings.classifier)(feature_map=features, **self.settings.params)
+    def train(self, method: Any, train: tuple[Any, Any], test: tuple[Any, Any]) -> TrainedModel:
+        """Train a method with the classifier of the settings on (X, y), and take its error on other rows.
+
+        A method that predicts is trained as it is.
+        """
+        model = method
+        if not hasattr(method, "predict"):
+            model = self.load(self.settings.classifier)(feature_map=method, **self.settings.params)
         started = time.perf_counter()
         model.fit(*train)
         fitted = time.perf_counter()
@@ -204,6 +209,11 @@ class TrainedModel:
     error: float
     fit_seconds: float
     predict_seconds: float
+
+    @property
+    def dimension(self) -> int | None:
+        """The number of features of the settings' classifier; None for a method that predicts itself."""
+        return self.model.coef_.shape[-1] if hasattr(self.model, "coef_") else None
 
 
 @dataclass(frozen=True)

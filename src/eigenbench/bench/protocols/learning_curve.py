@@ -136,12 +136,13 @@ def measure(trial: Trial) -> Outcome:
             break
         train, test = rows.training(size), rows.test(size, settings.test_rows)
         try:
-            error, seconds, predicting, dimension = _trained(trial, chosen, train, test)
+            trained = trial.train(trial.build().set_params(**chosen), train, test)
         except _FAILURES as reason:
             failed[size] = reason
             continue
-        measured[size] = {"test_error": error, "seconds": seconds}
-        predict_seconds += predicting
+        measured[size] = {"test_error": trained.error, "seconds": trained.fit_seconds}
+        predict_seconds += trained.predict_seconds
+        dimension = trained.dimension
     if failed and not measured:
         raise failed.popitem()[1]
     of_sizes, curves = by_size(measured, settings.axis)
@@ -247,7 +248,7 @@ def _search(trial: Trial, rows: _NestedRows) -> tuple[dict[str, Any], dict[str, 
     errors = []
     for candidate in candidates:
         try:
-            errors.append(_trained(trial, candidate, fit, held_out)[0])
+            errors.append(trial.train(trial.build().set_params(**candidate), fit, held_out).error)
         except _FAILURES:
             errors.append(np.inf)
     best = int(np.argmin(errors))
@@ -259,18 +260,3 @@ def _search(trial: Trial, rows: _NestedRows) -> tuple[dict[str, Any], dict[str, 
 
 def _as_metrics(chosen: dict[str, Any]) -> dict[str, float]:
     return {f"chosen_{name}": float(value) for name, value in chosen.items()}
-
-
-def _trained(
-    trial: Trial, params: dict[str, Any], train: Any, test: Any
-) -> tuple[float, float, float, int | None]:
-    """Return the error, the seconds to fit and to predict, and the number of features."""
-    method = trial.build().set_params(**params)
-    if not hasattr(method, "predict"):
-        trained = trial.train(method, train, test)
-        return trained.error, trained.fit_seconds, trained.predict_seconds, trained.model.coef_.shape[-1]
-    started = time.perf_counter()
-    method.fit(*train)
-    fitted = time.perf_counter()
-    error = float(np.mean(method.predict(test[0]) != test[1]))
-    return error, fitted - started, time.perf_counter() - fitted, None

@@ -111,7 +111,7 @@ def measure(trial: Trial) -> Outcome:
             at = width if settings.axis == "detectors" else at
             widths.append((at, width))
         errors.append((at, trained.error))
-        dimension = trained.model.coef_.shape[-1]
+        dimension = trained.dimension
     axis = "training_rows" if settings.sizes else settings.axis
     curves = {f"{part}_error_by_{axis}": errors}
     if widths and axis != "detectors":
