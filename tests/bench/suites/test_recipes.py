@@ -144,7 +144,7 @@ def test_keys_of_searches_over_whole_grids_are_those_of_the_reference():
         ("gem: {steps: [GEM], widht: a}", "gem.widht: unknown key 'widht'. Did you mean 'width'?"),
         ("gem: {steps: [GEMM]}", "gem.steps.0: "),
         ("gem: {steps: [GEM]", "line 2: "),
-        ("", "recipes: "),
+        ("", "file: "),
     ],
 )
 def test_a_fault_in_the_file_of_recipes_is_named(tmp_path, text, words):

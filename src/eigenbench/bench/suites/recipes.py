@@ -6,15 +6,13 @@ of features.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from eigenbench.bench.registry import near_match
-from eigenbench.bench.suites.parts import MethodSpec, SuiteError
+from eigenbench.bench.suites.parts import MethodSpec, SuiteError, explained
 from eigenbench.bench.suites.steps import Step, with_params
 from eigenbench.datasets.plain_yaml import PlainYamlError, read_yaml
 from eigenbench.project_files import project_folder
@@ -47,15 +45,8 @@ def load_recipes(path: Path = _FILE) -> dict[str, Recipe]:
     except PlainYamlError as error:
         raise SuiteError(str(error)) from None
     except ValidationError as error:
-        raise SuiteError("\n".join(f"{path}: {_explain(item)}" for item in error.errors())) from None
-
-
-def _explain(item: Mapping[str, Any]) -> str:
-    place = [str(part) for part in item["loc"]]
-    problem = item["msg"].removeprefix("Value error, ")
-    if item["type"] == "extra_forbidden":
-        problem = f"unknown key {place[-1]!r}.{near_match(place[-1], Recipe.model_fields)}"
-    return f"{'.'.join(place) or 'recipes'}: {problem}"
+        lines = explained(error, Recipe.model_fields)
+        raise SuiteError("\n".join(f"{path}: {line}" for line in lines)) from None
 
 
 def of_width(recipe: Recipe, n_features: int) -> Recipe | None:

@@ -6,7 +6,7 @@ before any work starts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,6 +42,7 @@ from eigenbench.bench.suites.parts import (
     PublishedNumber,
     Seconds,
     Seeds,
+    SettingsError,
     SuiteModel,
     ValidationSpec,
     check_component,
@@ -59,15 +60,6 @@ _MULTICLASS_EXTRA = ("errors", "calibration_error")
 
 #: A search compares at most so many candidates.
 MAX_GRID_POINTS = 10_000
-
-
-class SettingsError(ValueError):
-    """The settings of a protocol are not valid; ``error`` says where, ``keys`` are those that exist."""
-
-    def __init__(self, error: ValidationError, keys: Iterable[str]) -> None:
-        super().__init__(str(error))
-        self.error = error
-        self.keys = tuple(keys)
 
 
 def _ascending(sizes: tuple[int, ...]) -> tuple[int, ...]:

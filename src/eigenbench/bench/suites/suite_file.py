@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,10 +13,10 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from eigenbench.bench.protocols.base import Several
 from eigenbench.bench.records.runs import REPORT_FILES
 from eigenbench.bench.registry import near_match
-from eigenbench.bench.suites.parts import Identifier, SuiteError, SuiteModel
+from eigenbench.bench.suites.parts import Identifier, SuiteError, SuiteModel, explained
 from eigenbench.bench.suites.recipes import load_recipes
 from eigenbench.bench.suites.steps import Step
-from eigenbench.bench.suites.suite import SettingsError, Suite
+from eigenbench.bench.suites.suite import Suite
 from eigenbench.datasets.catalogue import OWN_CATALOGUE, Catalogue, load_catalogue, load_with_own
 from eigenbench.datasets.plain_yaml import PlainYamlError, read_yaml
 from eigenbench.datasets.strict_model import printable
@@ -109,7 +108,7 @@ def _validate(model: type[BaseModel], content: dict[str, Any], path: Path) -> An
     try:
         return model.model_validate(content, context={"folder": path.parent})
     except ValidationError as error:
-        lines = _explain(error, known)
+        lines = explained(error, known)
         left_out = len(lines) - _MAX_ERRORS
         lines = lines[:_MAX_ERRORS] + ([f"{left_out} more errors"] if left_out > 0 else [])
         raise SuiteError("\n".join(f"{path}: {line}" for line in lines)) from None
@@ -127,31 +126,6 @@ def _check_values(value: Any, place: str) -> None:
         raise SuiteError(f"{place}: a number of {value.bit_length()} bits is too large")
     elif isinstance(value, str) and printable(value) != value:
         raise SuiteError(f"{place}: {value!r:.80} has characters that are not text")
-
-
-def _explain(error: ValidationError, known: Iterable[str], prefix: tuple[str, ...] = ()) -> list[str]:
-    """Return a line for each error: where it is, what is wrong, and the nearest known key."""
-    lines = []
-    for item in error.errors():
-        location = (*prefix, *(str(part) for part in item["loc"]))
-        place, cause = ".".join(location), item.get("ctx", {}).get("error")
-        if isinstance(cause, SettingsError):
-            lines += _explain(cause.error, cause.keys, location)
-        elif item["type"] == "extra_forbidden":
-            lines.append(f"{place}: {_unknown_key(location[-1], known)}")
-        elif item["type"] in ("tuple_type", "list_type") and not isinstance(item["input"], dict):
-            lines.append(f"{place}: write a list, [{item['input']}] (found {item['input']!r:.80})")
-        else:
-            given = item["input"]
-            found = "" if isinstance(given, dict | list | tuple | BaseModel) else f" (found {given!r:.80})"
-            lines.append(f"{place}: {item['msg'].removeprefix('Value error, ')}{found}")
-    return lines
-
-
-def _unknown_key(key: str, known: Iterable[str]) -> str:
-    if key in known:
-        return f"the key {key!r} does not belong here: it is one of another part"
-    return f"unknown key {key!r}.{near_match(key, list(known))}"
 
 
 def cited_sources(suite: Suite) -> str:
