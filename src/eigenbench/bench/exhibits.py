@@ -28,13 +28,9 @@ _LEAST_CORRELATION = 0.3
 
 
 class BaseExhibit(StrictModel, ABC):
-    """The data of one picture."""
+    """The data of one picture; there is something to draw."""
 
     title: str
-
-    @abstractmethod
-    def is_empty(self) -> bool:
-        """Return whether there is nothing to draw."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -49,7 +45,7 @@ class Scatter(BaseExhibit):
     """Points in the plane, coloured by label."""
 
     kind: Literal["scatter"] = "scatter"
-    x: list[float]
+    x: list[float] = Field(min_length=1)
     y: list[float]
     labels: list[str]
     x_label: str = ""
@@ -60,10 +56,6 @@ class Scatter(BaseExhibit):
         if not len(self.x) == len(self.y) == len(self.labels):
             raise ValueError("x, y and labels must have one length")
         return self
-
-    def is_empty(self) -> bool:
-        """Return whether there are no points."""
-        return not self.x
 
     def describe(self) -> str:
         """Say how many points and labels there are."""
@@ -80,7 +72,7 @@ class Histogram(BaseExhibit):
 
     kind: Literal["histogram"] = "histogram"
     edges: list[float]
-    densities: dict[str, list[float]]
+    densities: dict[str, list[float]] = Field(min_length=1)
     x_label: str
     marker: float | None = None
 
@@ -89,10 +81,6 @@ class Histogram(BaseExhibit):
         if any(len(heights) != len(self.edges) - 1 for heights in self.densities.values()):
             raise ValueError("a group needs one density per bin")
         return self
-
-    def is_empty(self) -> bool:
-        """Return whether there are no groups."""
-        return not self.densities
 
     def describe(self) -> str:
         """Say what is counted, of which groups, and what is marked."""
@@ -106,7 +94,7 @@ class Images(BaseExhibit):
     kind: Literal["images"] = "images"
     height: int = Field(gt=0)
     width: int = Field(gt=0)
-    rows: dict[str, list[list[float]]]
+    rows: dict[str, Annotated[list[list[float]], Field(min_length=1)]] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _consistent(self) -> Images:
@@ -114,10 +102,6 @@ class Images(BaseExhibit):
         if any(len(image) != size for images in self.rows.values() for image in images):
             raise ValueError("an image needs height * width pixels")
         return self
-
-    def is_empty(self) -> bool:
-        """Return whether no row has an image."""
-        return not any(self.rows.values())
 
     def describe(self) -> str:
         """Say how large the images are, and how many are in each row."""
@@ -133,12 +117,8 @@ class Boxes(BaseExhibit):
     """Five-number summaries (5, 25, 50, 75 and 95 %) of some groups."""
 
     kind: Literal["boxes"] = "boxes"
-    groups: dict[str, tuple[float, float, float, float, float]]
+    groups: dict[str, tuple[float, float, float, float, float]] = Field(min_length=1)
     y_label: str
-
-    def is_empty(self) -> bool:
-        """Return whether there are no groups."""
-        return not self.groups
 
     def describe(self) -> str:
         """Say what is summarized, and the median of each group."""

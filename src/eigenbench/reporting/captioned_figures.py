@@ -191,8 +191,8 @@ def exhibit_groups(groups: Sequence[RunGroup], anchor: str) -> list[ExhibitGroup
     for number, (title, shown) in enumerate(by_title.items()):
         pictures: list[CaptionedFigure] = []
         for place, (group, seed, exhibit) in enumerate(shown):
-            drawing = exhibit_plots.drawing(exhibit)
-            if drawing and (group.classifier == NO_CLASSIFIER or place < MAX_EXHIBITS):
+            if group.classifier == NO_CLASSIFIER or place < MAX_EXHIBITS:
+                drawing = exhibit_plots.drawing(exhibit)
                 name, kind = group.filter_name, "wide" if exhibit_plots.is_wide(drawing) else ""
                 key, alt = f"{anchor}-exhibit-{number}-{place}", f"{name}: {exhibit.describe()}"
                 pictures.append(CaptionedFigure(key, drawing, f"seed {seed}", alt, kind, name))

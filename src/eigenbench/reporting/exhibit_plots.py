@@ -34,16 +34,14 @@ _LABEL_LETTERS = 28
 _LINE_STYLES = ("-", "--", ":", "-.")
 
 
-def drawing(exhibit: BaseExhibit) -> Drawing | None:
-    """Return how to draw an exhibit; None when there is nothing in it."""
-    return None if exhibit.is_empty() else _DRAWINGS[type(exhibit)](exhibit)
+def drawing(exhibit: BaseExhibit) -> Drawing:
+    """Return how to draw an exhibit."""
+    return _DRAWINGS[type(exhibit)](exhibit)
 
 
-def as_png(exhibit: BaseExhibit) -> bytes | None:
-    """Draw an exhibit as a PNG file, black on white and under its title; None when there is nothing in it."""
+def as_png(exhibit: BaseExhibit) -> bytes:
+    """Draw an exhibit as a PNG file, black on white and under its title."""
     picture = drawing(exhibit)
-    if picture is None:
-        return None
 
     def draw(figure: Figure) -> None:
         picture.draw(figure)

@@ -174,16 +174,13 @@ def write_confusion(folder: Path, confusion: Confusion) -> None:
 
 
 def write_exhibits(folder: Path, exhibits: Sequence[Exhibit]) -> None:
-    """Draw a run's exhibits as ``exhibits/<place>-<title>.png`` in a folder; empty ones are left out."""
-    if not exhibits:
-        return
+    """Draw a run's exhibits as ``exhibits/<place>-<title>.png`` in a folder."""
     from eigenbench.reporting.exhibit_plots import as_png
 
     for place, exhibit in enumerate(exhibits, start=1):
-        if (picture := as_png(exhibit)) is not None:
-            title = re.sub(r"[^A-Za-z0-9]+", "-", exhibit.title).strip("-").lower()[:80]
-            (folder / "exhibits").mkdir(exist_ok=True)
-            (folder / "exhibits" / f"{place:02d}-{title}.png").write_bytes(picture)
+        title = re.sub(r"[^A-Za-z0-9]+", "-", exhibit.title).strip("-").lower()[:80]
+        (folder / "exhibits").mkdir(exist_ok=True)
+        (folder / "exhibits" / f"{place:02d}-{title}.png").write_bytes(as_png(exhibit))
 
 
 def suite_note(suite: Suite, reports_dir: Path) -> str:
