@@ -69,7 +69,6 @@ def exhibits(seed):
         Scatter(title="<Target> & co", x=[0.0, seed + 1.0], y=[1.0, 2.0], labels=["a", "<b>"]),
         Histogram(title="Distances", edges=[0.0, 1.0, 2.0], densities={"same": [1.0, 0.0]}, x_label="d"),
         Images(title="Directions", height=1, width=2, rows={"first": [[0.0, 1.0]]}),
-        Images(title="Nothing to see", height=1, width=2, rows={}),
     ]
 
 
@@ -151,7 +150,6 @@ def test_exhibits_of_one_seed_are_drawn_and_described(page, text):
         "Projected: Images of 1 × 2 pixels, 1 of first: Directions.",
     ]
     assert page.text.count("Projected seed 0") == 3
-    assert "Nothing to see" not in page.text
 
 
 @pytest.fixture

@@ -197,6 +197,5 @@ def exhibit_groups(groups: Sequence[RunGroup], anchor: str) -> list[ExhibitGroup
                 key, alt = f"{anchor}-exhibit-{number}-{place}", f"{name}: {exhibit.describe()}"
                 pictures.append(CaptionedFigure(key, drawing, f"seed {seed}", alt, kind, name))
         notes = dict.fromkeys(note for *_, exhibit in shown if (note := exhibit.legend()))
-        if pictures:
-            titled.append(ExhibitGroup(title, sentence("; ".join(notes)), pictures))
+        titled.append(ExhibitGroup(title, sentence("; ".join(notes)), pictures))
     return titled
