@@ -36,7 +36,7 @@ MNIST = {
     ("two_layers", "deep_gem"): "Two-layer GEM, square roots between the layers",
     ("mnist", "subclass_gem"): "SubclassGEM",
     ("two_layers_side_by_side", "deep_gem_wide"): "Two-layer GEM and two-layer SubclassGEM side by side",
-    ("ensemble", "deep_gem"): "Four two-layer GEM networks, geometric mean",
+    ("ensemble", "deep_gem"): "Ensemble of four two-layer GEM networks",
 }
 
 
@@ -216,8 +216,8 @@ def ranks_table(problem: Problem, board: pd.DataFrame) -> str:
                 f"{line['seconds']:.2g}",
             ]
         )
-    n = int(ranks["n_datasets"].iloc[0])
-    return table(["method", "mean rank", f"ties with the best, of {n}", "failed", "seconds, mean"], rows)
+    n = int(board.groupby("dataset")["tested"].any().sum())
+    return table(["method", "mean rank, 95 % interval", f"ties with the best, of {n}", "failed", "seconds, mean"], rows)
 
 
 def _ends(line: dict) -> str:
@@ -329,11 +329,11 @@ def pairs_table(problem: Problem, board: pd.DataFrame) -> str:
         "first",
         "second",
         "wins/ties/losses",
-        "p",
+        "p (Wilcoxon)",
         "ratio",
         "95 % interval",
         "detectable",
-        "conclusion",
+        "by interval",
         "lower mean rank in every pool, share of bootstraps",
     ]
     return table(headings, rows)
@@ -363,7 +363,7 @@ def mnist_table() -> str:
                 f"{found.mean:.4g}",
                 f"{found.low:.1f} – {found.high:.1f} ({found.interval})",
                 f"{found.n_seeds}",
-                (number.outcome or "") if number else "",
+                number.marked_outcome if number else "",
                 f"{seconds[method, group.classifier or 'none']:,.0f}",
             ]
         )
