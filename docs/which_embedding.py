@@ -217,7 +217,7 @@ def ranks_table(problem: Problem, board: pd.DataFrame) -> str:
             ]
         )
     n = int(board.groupby("dataset")["tested"].any().sum())
-    return table(["method", "mean rank, 95 % interval", f"ties with the best, of {n}", "failed", "seconds, mean"], rows)
+    return table(["method", "mean rank, 95 % interval", f"tied with the best, of {n} tested", "failed", "seconds, mean"], rows)
 
 
 def _ends(line: dict) -> str:
@@ -328,7 +328,7 @@ def pairs_table(problem: Problem, board: pd.DataFrame) -> str:
     headings = [
         "first",
         "second",
-        "wins/ties/losses",
+        "wins/equal/losses",
         "p (Wilcoxon)",
         "ratio",
         "95 % interval",
