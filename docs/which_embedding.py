@@ -202,7 +202,7 @@ def read_board(problem: Problem) -> pd.DataFrame:
 def ranks_table(problem: Problem, board: pd.DataFrame) -> str:
     """List the competitors by mean rank, with how often they tie with the best, and their cost."""
     ranks = read("ranks", problem)
-    tied = board.groupby("name")["tied"].sum()
+    ties = board.groupby("name")["tied"].sum()
     rows = []
     for line in ranks.to_dict("records"):
         name = name_of(line["competitor"])
@@ -211,13 +211,14 @@ def ranks_table(problem: Problem, board: pd.DataFrame) -> str:
             [
                 f"`{name}`",
                 f"{line['mean_rank']:.1f} {_ends(line)}",
-                f"{int(tied[name])}",
+                f"{int(ties[name])}",
                 failed,
                 f"{line['seconds']:.2g}",
             ]
         )
     n = int(board.groupby("dataset")["tested"].any().sum())
-    return table(["method", "mean rank, 95 % interval", f"tied with the best, of {n} tested", "failed", "seconds, mean"], rows)
+    tied = f"tied with the best, of {n} tested"
+    return table(["method", "mean rank, 95 % interval", tied, "failed", "seconds, mean"], rows)
 
 
 def _ends(line: dict) -> str:
