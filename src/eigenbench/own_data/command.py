@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from functools import partial
 from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Annotated
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     from eigenbench.own_data.comparison_run import ComparisonResult
     from eigenbench.own_data.problem import Problem
 
-_TABLE = "The comparison"
-_FILE = "The file"
-_METHODS = "The methods"
+_of_table = partial(typer.Option, rich_help_panel="The comparison")
+_of_file = partial(typer.Option, rich_help_panel="The file")
+_of_methods = partial(typer.Option, rich_help_panel="The methods")
 
 
 def compare(
@@ -31,88 +32,48 @@ def compare(
     target: Annotated[
         list[str] | None, typer.Option(help="Column to predict; repeat for several labels a row.")
     ] = None,
-    test: Annotated[
-        Path | None, typer.Option(help="File of test rows, instead of folds.", rich_help_panel=_TABLE)
-    ] = None,
+    test: Annotated[Path | None, _of_table(help="File of test rows, instead of folds.")] = None,
     cv: Annotated[
         int | None,
-        typer.Option(
-            help="Number of stratified folds.",
-            show_default="5, of more than 20,000 rows 3",
-            rich_help_panel=_TABLE,
-        ),
+        _of_table(help="Number of stratified folds.", show_default="5, of more than 20,000 rows 3"),
     ] = None,
     regression: Annotated[
-        bool,
-        typer.Option(
-            "--regression",
-            help="Treat the target as numbers, even if it has few values.",
-            rich_help_panel=_TABLE,
-        ),
+        bool, _of_table("--regression", help="Treat the target as numbers, even if it has few values.")
     ] = False,
     time_column: Annotated[
-        str | None,
-        typer.Option(
-            "--time", help="Column of times; the last fifth of the rows is tested.", rich_help_panel=_TABLE
-        ),
+        str | None, _of_table("--time", help="Column of times; the last fifth of the rows is tested.")
     ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option(help="Column of groups; each group stays in one fold.", rich_help_panel=_TABLE),
-    ] = None,
+    group: Annotated[str | None, _of_table(help="Column of groups; each group stays in one fold.")] = None,
     metric: Annotated[
-        str | None,
-        typer.Option(help="Metric that ranks the methods.", show_default="error", rich_help_panel=_TABLE),
+        str | None, _of_table(help="Metric that ranks the methods.", show_default="error")
     ] = None,
     methods: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Methods to compare, separated by commas, or all.",
-            show_default="a quick selection",
-            rich_help_panel=_METHODS,
+        _of_methods(
+            help="Methods to compare, separated by commas, or all.", show_default="a quick selection"
         ),
     ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option(help="Methods to leave out.", rich_help_panel=_METHODS)
-    ] = None,
+    exclude: Annotated[list[str] | None, _of_methods(help="Methods to leave out.")] = None,
     search: Annotated[
         bool,
-        typer.Option(
-            "--search",
-            help="Choose the settings of each method on a quarter of its training rows.",
-            rich_help_panel=_METHODS,
-        ),
+        _of_methods("--search", help="Choose the settings of each method on a quarter of its training rows."),
     ] = False,
     curve: Annotated[
         bool,
-        typer.Option(
-            "--curve",
-            help="Also fit the best three to fewer rows, to see whether more would help.",
-            rich_help_panel=_METHODS,
-        ),
+        _of_methods("--curve", help="Also fit the best three to fewer rows, to see whether more would help."),
     ] = False,
     time_limit: Annotated[
         float | None, typer.Option(help="Time limit in seconds.", show_default="300, with --search 3600")
     ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(help="Columns to leave out.", rich_help_panel=_FILE),
-    ] = None,
+    drop: Annotated[list[str] | None, _of_file(help="Columns to leave out.")] = None,
     types: Annotated[
-        list[str] | None,
-        typer.Option(help="Kind of a column: COLUMN=number, =date or =category.", rich_help_panel=_FILE),
+        list[str] | None, _of_file(help="Kind of a column: COLUMN=number, =date or =category.")
     ] = None,
     decimal: Annotated[
-        str | None,
-        typer.Option(help="Decimal sign: . or ,", show_default="found in the file", rich_help_panel=_FILE),
+        str | None, _of_file(help="Decimal sign: . or ,", show_default="found in the file")
     ] = None,
     header: Annotated[
-        bool,
-        typer.Option(
-            "--header/--no-header",
-            help="Whether the first row has the names of the columns.",
-            rich_help_panel=_FILE,
-        ),
+        bool, _of_file("--header/--no-header", help="Whether the first row has the names of the columns.")
     ] = True,
     seed: Annotated[int, typer.Option(help="Seed of all random choices.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Number of cores.", show_default="all")] = None,
@@ -120,8 +81,7 @@ def compare(
         Path | None, typer.Option(help="Folder of all output.", show_default="eigenbench-FILE")
     ] = None,
     suite: Annotated[
-        Path | None,
-        typer.Option(help="Also write the comparison as a suite: path of its file."),
+        Path | None, typer.Option(help="Also write the comparison as a suite: path of its file.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done.")] = False,
 ) -> None:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,13 +32,13 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_CHUNK = 1 << 20
-
 #: Bytes beyond ASCII, without signs of currencies.
 _LETTERS = re.compile(rb"[\xa4-\xff]+")
 
+_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
 #: Endings of compressed text; of a zip archive the only file is read.
-COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
+COMPRESSED = (*_OPENERS, ".zip")
 
 
 def read_delimited(path: Path, *, delimiters: str = _DELIMITERS, header: bool = True) -> pd.DataFrame:
@@ -54,12 +54,10 @@ def read_delimited(path: Path, *, delimiters: str = _DELIMITERS, header: bool = 
     row, as R writes it; such names differ.
 
     An `OwnDataError` names what is wrong, with its line: an empty file, another encoding, a row with another
-    number of fields, a quote that is not closed, two columns with one name, a header that is missing, or
-    units below it.
+    number of fields, a quote that is not closed, a header that is missing, or units below it.
     """
-    encoding = _encoding(path)
-    with _open(path, encoding) as stream:
-        sample = list(islice(stream, _SAMPLE_LINES))
+    lines = io.StringIO(_text(path), newline="")
+    sample = list(islice(lines, _SAMPLE_LINES))
     if not any(line.strip() for line in sample):
         raise OwnDataError(f"{path.name} is empty")
     declared = sample[0].lower().startswith("sep=")
@@ -68,8 +66,8 @@ def read_delimited(path: Path, *, delimiters: str = _DELIMITERS, header: bool = 
     rows_of_sample = [fields for _, fields in islice(_rows(sample, delimiter), int(declared), None)]
     width = _width(rows_of_sample)
     first = int(declared) + _first_row(rows_of_sample, width, header)
-    with _open(path, encoding) as stream:
-        return _table(path, islice(_rows(stream, delimiter), first, None), width, delimiter, header)
+    lines.seek(0)
+    return _table(path, islice(_rows(lines, delimiter), first, None), width, delimiter, header)
 
 
 def _first_row(rows: list[list[str]], width: int, header: bool) -> int:
@@ -122,20 +120,13 @@ def _table(
                 "decimal comma, or name all columns"
             )
         names = [*names, ""] if trailing else ["", *names]
-    _check_names(path, names, header)
-    _check_first_row(path, kept)
-    return pd.DataFrame(kept, columns=names, dtype=object)
-
-
-def _check_names(path: Path, names: list[str], header: bool) -> None:
-    twice = [name for name, count in Counter(names).items() if name and count > 1]
-    if twice:
-        raise OwnDataError(f"{path.name}: two columns are named {twice[0]!r}: rename one")
     if header and len(names) > 1 and _are_numbers(names).all():
         raise OwnDataError(
             f"{path.name}: its first row holds numbers only: if it is no header, add --no-header, and name "
             "columns by their numbers from 1"
         )
+    _check_first_row(path, kept)
+    return pd.DataFrame(kept, columns=names, dtype=object)
 
 
 def _check_first_row(path: Path, rows: list[list[str | None]]) -> None:
@@ -186,7 +177,7 @@ def _width(rows: list[list[str]]) -> int:
     return max(Counter(map(len, rows)).items(), key=lambda found: (found[1], found[0]), default=(0, 0))[0]
 
 
-def _rows(lines: IO[str] | list[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the last line of each row that is not blank, and its fields."""
     stripped = (line.strip().replace("\t", " ") + "\n" for line in lines) if delimiter == _SPACES else lines
     reader = csv.reader(stripped, delimiter=delimiter, skipinitialspace=True)
@@ -195,49 +186,35 @@ def _rows(lines: IO[str] | list[str], delimiter: str) -> Iterator[tuple[int, lis
             yield reader.line_num, fields
 
 
-def _encoding(path: Path) -> str:
+def _text(path: Path) -> str:
+    """Return the text of a file in the encoding that its bytes show."""
     with open_bytes(path) as stream:
-        start = stream.read(_CHUNK)
-        for mark, name in _BYTE_ORDER_MARKS.items():
-            if start.startswith(mark):
-                return name
-        if b"\0" in start:
-            return "utf-16-be" if start[:1] == b"\0" else "utf-16-le"
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        try:
-            while start:
-                decoder.decode(start)
-                start = stream.read(_CHUNK)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            words = set(_LETTERS.findall(start))
-            long = [word for word in words if len(word) > 2]
-            if len(long) > max(1, len(words) / 2):  # in Western texts most such letters are single
-                raise OwnDataError(
-                    f"{path.name} is neither UTF-8 nor Western European text: save it as UTF-8"
-                ) from None
-            return "cp1252"
-    return "utf-8"
-
-
-def _open(path: Path, encoding: str) -> IO[str]:
-    return io.TextIOWrapper(open_bytes(path), encoding=encoding, newline="")
+        content = stream.read()
+    for mark, name in _BYTE_ORDER_MARKS.items():
+        if content.startswith(mark):
+            return str(content.decode(name))
+    if b"\0" in content:
+        return str(content.decode("utf-16-be" if content[:1] == b"\0" else "utf-16-le"))
+    try:
+        return str(content.decode())
+    except UnicodeDecodeError:
+        words = set(_LETTERS.findall(content))
+        long = [word for word in words if len(word) > 2]
+        if len(long) > max(1, len(words) / 2):  # in Western texts most such letters are single
+            raise OwnDataError(
+                f"{path.name} is neither UTF-8 nor Western European text: save it as UTF-8"
+            ) from None
+        return str(content.decode("cp1252"))
 
 
 def open_bytes(path: Path) -> Any:
     """Open a file, or what it compresses; of a zip archive the only file."""
-    match path.suffix.lower():
-        case ".gz":
-            return gzip.open(path, "rb")
-        case ".bz2":
-            return bz2.open(path, "rb")
-        case ".xz":
-            return lzma.open(path, "rb")
-        case ".zip":
-            archive = zipfile.ZipFile(path)
-            names = [name for name in archive.namelist() if not name.endswith("/")]
-            members = [name for name in names if not name.startswith(("__MACOSX/", "."))]
-            if len(members) != 1:
-                raise OwnDataError(f"{path.name} holds {len(members)} files: put one table into it")
-            return archive.open(members[0])
-    return path.open("rb")
+    suffix = path.suffix.lower()
+    if suffix != ".zip":
+        return _OPENERS.get(suffix, open)(path, "rb")
+    archive = zipfile.ZipFile(path)
+    names = [name for name in archive.namelist() if not name.endswith("/")]
+    members = [name for name in names if not name.startswith(("__MACOSX/", "."))]
+    if len(members) != 1:
+        raise OwnDataError(f"{path.name} holds {len(members)} files: put one table into it")
+    return archive.open(members[0])

@@ -18,7 +18,7 @@ from eigenbench.own_data.arff_table import read_arff_table
 from eigenbench.own_data.delimited_text import COMPRESSED, open_bytes, read_delimited
 from eigenbench.own_data.images import read_image_folder
 from eigenbench.own_data.svmlight_rows import read_svmlight
-from eigenbench.own_data.table import OwnDataError, UserTable, split_columns, table_of, unknown
+from eigenbench.own_data.table import OwnDataError, UserTable, check_names, split_columns, table_of, unknown
 
 
 def read_table(path: str | Path, *, header: bool = True) -> pd.DataFrame:
@@ -52,7 +52,9 @@ def read_table(path: str | Path, *, header: bool = True) -> pd.DataFrame:
     ['1,5', '2,0']
     """
     path = Path(path)
-    return _reading(path, lambda: _frame(path, header))
+    table = _reading(path, lambda: _frame(path, header))
+    check_names(path.name, table)
+    return table
 
 
 def read_user_file(
@@ -111,16 +113,14 @@ def _frame(path: Path, header: bool) -> pd.DataFrame:
         known = ", ".join(f".{name}" for name in ("csv", "txt", "tsv", *_TABLES, *_LABELLED))
         raise OwnDataError(f"{path.name}: its name must end in one of {known}, or be a folder's")
     table = _TABLES[kind](path)
-    if any(name is not None for name in table.index.names):  # of Parquet
-        levels = [table.index.get_level_values(place) for place in range(table.index.nlevels)]
-        copies = [
-            place
-            for place, level in enumerate(levels)
-            if level.name in table.columns and level.equals(pd.Index(table[level.name]))
-        ]
-        table = table.reset_index(level=copies, drop=True)
-        if len(copies) < len(levels):
-            table = table.reset_index(allow_duplicates=True)
+    copies = [
+        place
+        for place, name in enumerate(table.index.names)
+        if name in table.columns and table.index.get_level_values(place).equals(pd.Index(table[name]))
+    ]
+    table = table.reset_index(level=copies, drop=True)
+    if any(name is not None for name in table.index.names):
+        table = table.reset_index(allow_duplicates=True)
     return table.rename(columns=str)
 
 

@@ -132,18 +132,19 @@ class Problem:
 
     def _repeated_rows(self) -> list[str]:
         """Say how many rows may be known before they are tested, unless few values repeat by chance."""
-        table = pd.DataFrame(self.matrix)
-        if self.n_features <= _FEW_COLUMNS and (10 * table.nunique(dropna=False) < len(table)).all():
-            return []
-        rows = pd.util.hash_pandas_object(table, index=False)
+        if self.n_features <= _FEW_COLUMNS:
+            table = pd.DataFrame(self.matrix)
+            if (10 * table.nunique(dropna=False) < len(table)).all():
+                return []
+        rows = pd.Series([hash(row.tobytes()) for row in self.matrix])
         if self.n_folds:
-            said, n = (
-                "rows that repeat another one: {:,}; --group keeps copies in one fold",
+            n, said = (
                 rows.duplicated().sum(),
+                "rows that repeat another one: {:,}; --group keeps copies in one fold",
             )
         else:
-            said = "test rows that are training rows too: {:,}"
             n = rows[self.n_train :].isin(rows[: self.n_train]).sum()
+            said = "test rows that are training rows too: {:,}"
         return [said.format(n)] if n else []
 
     def _untrained_classes(self) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Sequence
+from contextlib import ExitStack
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ from rich.console import Console
 
 from eigenbench.own_data.compared_methods import label
 from eigenbench.own_data.comparison_run import ComparisonResult, Options, columns_of, run_comparison
-from eigenbench.own_data.problem import Problem, make_problem
+from eigenbench.own_data.problem import make_problem
 from eigenbench.own_data.table import OwnDataError, table_of
 from eigenbench.own_data.terminal import Progress, answer
 from eigenbench.reporting.terminal_tables import rank_texts
@@ -119,10 +120,10 @@ def compare(
     table = table_of("X", X, y, groups)
     problem = make_problem(table, test, cv, time=time, regression=regression)
     options = Options(methods, exclude, metric, time_limit, search, curve, seed, jobs)
-    if out is not None:
-        return _board(_run_shown(problem, Path(out), options))
-    with tempfile.TemporaryDirectory(prefix="eigenbench-") as folder:
-        return _board(_run_shown(problem, Path(folder), options))
+    with ExitStack() as stack:
+        folder = out or stack.enter_context(tempfile.TemporaryDirectory(prefix="eigenbench-"))
+        shown: dict[str, Any] = {"seen": stack.enter_context(Progress()).seen} if Console().is_jupyter else {}
+        return _board(run_comparison(problem, Path(folder), options, **shown))
 
 
 class Leaderboard(pd.DataFrame):
@@ -141,14 +142,6 @@ class Leaderboard(pd.DataFrame):
         return shown.to_html(index=False, float_format="{:.4g}".format) + "".join(
             f"<p>{escape(line)}</p>" for line in lines
         )
-
-
-def _run_shown(problem: Problem, folder: Path, options: Options) -> ComparisonResult:
-    """Compare, with a progress bar in a notebook."""
-    if not Console().is_jupyter:
-        return run_comparison(problem, folder, options)
-    with Progress() as progress:
-        return run_comparison(problem, folder, options, seen=progress.seen)
 
 
 def _board(outcome: ComparisonResult) -> pd.DataFrame:

@@ -52,9 +52,8 @@ class UserTable:
 def split_columns(name: str, frame: pd.DataFrame, target: Sequence[str], group: str | None) -> UserTable:
     """Divide the columns of a table into features, targets and groups.
 
-    A column that is not there or is named twice is an `OwnDataError`, as is what `table_of` refuses.
+    A column that is not there is an `OwnDataError`, as is what `table_of` refuses.
     """
-    _check_names(name, frame)
     if not len(frame):
         raise OwnDataError(f"{name} has no rows")
     used = [*target, *([group] if group else [])]
@@ -67,7 +66,8 @@ def split_columns(name: str, frame: pd.DataFrame, target: Sequence[str], group: 
     return table_of(name, frame.drop(columns=used), frame[list(target)], groups)
 
 
-def _check_names(name: str, frame: pd.DataFrame) -> None:
+def check_names(name: str, frame: pd.DataFrame) -> None:
+    """Raise `OwnDataError` for two columns of one name."""
     if frame.columns.has_duplicates:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise OwnDataError(f"{name}: two columns are named {twice!r}: rename one")
@@ -98,7 +98,7 @@ def table_of(name: str, X: Any, y: Any, groups: Any = None) -> UserTable:
     if not targets.shape[1]:
         raise OwnDataError(f"{name} has no label in any row: give each row its label")
     for frame in (targets,) if issparse(X) else (features, targets):
-        _check_names(name, frame)
+        check_names(name, frame)
     if list(targets) == ["0"]:
         targets.columns = ["target"]
     return UserTable(name, features, targets, groups)

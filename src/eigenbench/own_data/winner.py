@@ -97,22 +97,19 @@ def how_to_use(workspace: Workspace, problem: Problem, *, header: bool = True) -
     """Return lines of Python that load the model and use it on a new file."""
     name = Path(problem.name)
     new = f"new{''.join(name.suffixes[-2:])}" if name.suffix.lower() in COMPRESSED else f"new{name.suffix}"
-    imports, rows = [], f'read_table("{new}"{"" if header else ", header=False"})'
     if problem.sparse:
+        imports = "from sklearn.datasets import load_svmlight_file\nfrom eigenbench import load_model"
         base = f"n_features={problem.n_features}, zero_based={not problem.first_column}"
-        imports, rows = (
-            ["from sklearn.datasets import load_svmlight_file"],
-            f'load_svmlight_file("{new}", {base})[0]',
-        )
-    elif name.suffix.lower() == ".npz":
-        assert problem.encoder is not None
-        imports, rows = (
-            ["import numpy"],
-            f'numpy.load("{new}")["X"].reshape(-1, {problem.encoder.n_features_in_})',
-        )
+        rows = f'load_svmlight_file("{new}", {base})[0]'
+    elif name.suffix.lower() == ".npz" and problem.encoder is not None:
+        imports = "import numpy\nfrom eigenbench import load_model"
+        rows = f'numpy.load("{new}")["X"].reshape(-1, {problem.encoder.n_features_in_})'
     elif not name.suffix:
-        imports = ["from eigenbench.own_data.images import read_image_folder"]
+        imports = (
+            "from eigenbench import load_model\nfrom eigenbench.own_data.images import read_image_folder"
+        )
         rows = f'read_image_folder("{new}")[0]'
-    ours = "load_model" if imports else "load_model, read_table"
-    lines = [*imports, f"from eigenbench import {ours}"]
-    return "\n".join([*lines, f'print(load_model("{workspace.model}").predict({rows}))'])
+    else:
+        imports = "from eigenbench import load_model, read_table"
+        rows = f'read_table("{new}"{"" if header else ", header=False"})'
+    return f'{imports}\nprint(load_model("{workspace.model}").predict({rows}))'
