@@ -36,13 +36,6 @@ def test_digits_are_scikit_learn_digits():
     assert (len(data.X_train), len(data.X_test)) == (data.card.n_train, data.card.n_test)
 
 
-def test_load_prepares_once_and_then_needs_nothing_else(monkeypatch):
-    first = load("digits", split_seed=3)
-    monkeypatch.setattr("eigenbench.datasets.preparing.fetch", None)
-    again = load("digits", split_seed=3)
-    np.testing.assert_array_equal(first.X_test, again.X_test)
-
-
 def test_seeds_draw_different_splits_of_the_same_rows(prepared):
     folder = prepared()
     splits = [open_prepared(folder, split_seed=seed) for seed in (0, 0, 1)]

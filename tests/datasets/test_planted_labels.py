@@ -66,12 +66,6 @@ def test_labels_of_a_topic_have_the_expected_frequencies():
     assert z.std() == pytest.approx(1, abs=0.2)
 
 
-def test_columns_are_in_order_of_frequency_when_asked_for():
-    X, _ = variant(column_order="frequency").make()
-    counts = np.bincount(X.indices, minlength=5000)
-    assert counts[:50].sum() > 0.9 * np.sort(counts)[::-1][:50].sum()
-
-
 def test_the_seed_and_not_the_number_of_threads_determines_the_rows(small):
     assert_same(small, SMALL.make(n_jobs=2))
     assert (variant(seed=1).make()[0] != small[0]).nnz > 0

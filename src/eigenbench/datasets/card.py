@@ -1,6 +1,7 @@
 """Records of a dataset on disk: manifest of raw files, lists of partitions, card of prepared files."""
 
 import hashlib
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -144,14 +145,13 @@ def write_card(folder: Path, card: Card) -> None:
     write_atomically(folder / CARD_SUM, hashlib.sha256(content).hexdigest().encode())
 
 
-def read_card(folder: Path) -> Card | None:
-    """Return the card of a prepared folder, or None when there is none or an edited or damaged one."""
-    try:
+def read_card(folder: Path) -> Card:
+    """Return the card of a prepared folder; `MalformedData` if there is none, or an edited or damaged one."""
+    with suppress(OSError, ValidationError):
         content = (folder / CARD).read_bytes()
-        whole = (folder / CARD_SUM).read_bytes() == hashlib.sha256(content).hexdigest().encode()
-        return Card.model_validate_json(content) if whole else None
-    except (OSError, ValidationError):
-        return None
+        if (folder / CARD_SUM).read_bytes() == hashlib.sha256(content).hexdigest().encode():
+            return Card.model_validate_json(content)
+    raise MalformedData(folder / CARD, "card", "missing or damaged", prepare_again(folder))
 
 
 def verify_prepared(folder: Path) -> Card:
@@ -169,8 +169,6 @@ def verify_prepared(folder: Path) -> Card:
     10
     """
     card = read_card(folder)
-    if card is None:
-        raise MalformedData(folder / CARD, "card", "missing or damaged", prepare_again(folder))
     for file, record in card.arrays.items():
         try:
             found = sha256_of(folder / file)

@@ -10,7 +10,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from eigenbench.datasets.card import (
-    CARD,
     GROUPS,
     LABEL_EDGES,
     TRAINING_FILES,
@@ -117,8 +116,6 @@ def open_prepared(folder: str | os.PathLike[str], *, split_seed: int = 0) -> Dat
     """
     folder = Path(folder)
     card = read_card(folder)
-    if card is None:
-        raise MalformedData(folder / CARD, "card", "missing or damaged", prepare_again(folder))
     for file, record in card.arrays.items():
         path = folder / file
         if not path.is_file() or path.stat().st_size != record.bytes:

@@ -40,7 +40,7 @@ class PlantedLabels(StrictModel):
     Rows do not depend on how many there are; those from ``first_row`` on, a multiple of 4096, are a test set
     for earlier ones. ``nonzeros_per_row`` and ``labels_per_row`` are expected numbers of different words and
     labels; row lengths are log-normal, and 1 label gives every row exactly one. Columns are numbered at
-    random or by falling expected ``frequency``.
+    random.
 
     Examples
     --------
@@ -59,7 +59,6 @@ class PlantedLabels(StrictModel):
     nonzeros_per_row: float = Field(ge=1)
     labels_per_row: float = Field(default=1.0, ge=1)
     topic_share: float = Field(default=0.3, ge=0, lt=1)
-    column_order: Literal["random", "frequency"] = "random"
     seed: int = Field(default=0, ge=0)
 
     @model_validator(mode="after")
@@ -139,8 +138,6 @@ class PlantedLabels(StrictModel):
 
     def _numbering(self, what: Literal["words", "labels"], size: int) -> np.ndarray:
         """Return the column of each rank."""
-        if what == "words" and self.column_order == "frequency":
-            return np.arange(size, dtype=np.int32)
         generator = np.random.default_rng([self.seed, 0, int(what == "labels")])
         return generator.permutation(size).astype(np.int32)
 

@@ -64,8 +64,8 @@ def prepare(
     entry = (catalogue or load_catalogue()).entry(name)
     data = resolve_data_dir(data_dir)
     folder = prepared_folder(data, name)
-    if is_current(name, data, catalogue) and (card := read_card(folder)) is not None:
-        return card
+    if is_current(name, data, catalogue):
+        return read_card(folder)
     manifest = fetch(name, data_dir=data, catalogue=catalogue, progress=progress)
     if progress:
         print(f"{name}: preparing", file=sys.stderr, flush=True)

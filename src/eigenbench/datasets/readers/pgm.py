@@ -48,7 +48,8 @@ def read_pgm(name: str, data: bytes) -> np.ndarray:
     back. Time and memory are proportional to the length of ``data``.
     """
     content = data.replace(_PAIR, _NEWLINE) if data.startswith(b"P5" + _PAIR) else data
-    start, (width, height) = _header(name, content)
+    image = _open(name, content)
+    start, (width, height) = image.tile[0][2], image.size
     if len(content) == start + width * height - 1 and len(content) < len(data):
         content = _with_one_pair(data, content, start, width)
     if len(content) != start + width * height:
@@ -62,19 +63,14 @@ def _open(name: str, content: bytes) -> ImageFile.ImageFile:
     if not content.startswith(b"P5"):
         raise MalformedData(name, "byte 0", f"{content[:16]!r} doesn't start a binary PGM image")
     try:
-        return Image.open(io.BytesIO(content), formats=("PPM",))
+        image = Image.open(io.BytesIO(content), formats=("PPM",))
     except (OSError, ValueError, Image.DecompressionBombError) as error:
         problem = f"Pillow can't read {content[:30]!r} ({type(error).__name__})"
         raise MalformedData(name, "header", problem) from error
-
-
-def _header(name: str, content: bytes) -> tuple[int, tuple[int, int]]:
-    """Return where the pixels start, and width and height."""
-    image = _open(name, content)
     if image.mode != "L" or 0 in image.size:
         problem = f"size {image.size[0]} x {image.size[1]}, Pillow's mode {image.mode!r} instead of 'L'"
         raise MalformedData(name, "header", problem)
-    return image.tile[0][2], image.size
+    return image
 
 
 def _with_one_pair(data: bytes, content: bytes, start: int, width: int) -> bytes:

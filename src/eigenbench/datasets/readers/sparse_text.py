@@ -7,6 +7,8 @@ VW or XMC.
 
 import re
 from array import array
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -99,19 +101,24 @@ def _read(path: Path, pattern: re.Pattern[bytes], pairs: _Rows) -> RawRows:
     """
     labels: list[float] = []
     with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            match = pattern.fullmatch(line)
-            if match is None:
-                raise MalformedData(
-                    path.name, f"line {number}", f"{line[:60]!r} is not 'label index:value …'"
-                )
+        for number, match in _matches(path, lines, pattern, "label index:value …"):
             labels.append(float(match[1]))
-            pairs.add_pairs(
-                number, line, _WITHOUT_VALUE.sub(rb"\1:1", match[2]) if pattern is _VW else match[2]
-            )
+            values = _WITHOUT_VALUE.sub(rb"\1:1", match[2]) if pattern is _VW else match[2]
+            pairs.add_pairs(number, match[0], values)
     if not labels:
         raise MalformedData(path.name, "line 1", "the file is empty")
     return RawRows(pairs.matrix(), integer_labels(path, np.array(labels)))
+
+
+def _matches(
+    path: Path, lines: Iterable[bytes], pattern: re.Pattern[bytes], form: str, first: int = 1
+) -> Iterator[tuple[int, re.Match[bytes]]]:
+    """Yield the lines with their numbers; raise `MalformedData` for one of another form."""
+    for number, line in enumerate(lines, first):
+        match = pattern.fullmatch(line)
+        if match is None or not line.strip():
+            raise MalformedData(path.name, f"line {number}", f"{line[:60]!r} is not {form!r}")
+        yield number, match
 
 
 def read_xmc(path: Path) -> RawRows:
@@ -129,14 +136,11 @@ def read_xmc(path: Path) -> RawRows:
             raise MalformedData(path.name, "line 1", f"{first[:60]!r} is not 'rows features labels'")
         n_rows, n_features, n_labels = (int(group) for group in header.groups())
         pairs, labels = _Rows(path, n_features), _Rows(path, n_labels, what="labels")
-        for number, line in enumerate(lines, start=2):
-            match = _XMC.fullmatch(line)
-            if match is None or not line.strip():
-                raise MalformedData(path.name, f"line {number}", f"{line[:60]!r} is not 'l,l… i:v i:v …'")
+        for number, match in _matches(path, lines, _XMC, "l,l… i:v i:v …", first=2):
             if len(pairs) == n_rows:
                 raise MalformedData(path.name, f"line {number}", f"more rows than the {n_rows} of line 1")
-            labels.add_labels(number, line, match[1])
-            pairs.add_pairs(number, line, match[2])
+            labels.add_labels(number, match[0], match[1])
+            pairs.add_pairs(number, match[0], match[2])
     if len(pairs) < n_rows or not n_rows:
         raise MalformedData(path.name, "end of file", f"{len(pairs)} rows, line 1 says {n_rows}")
     return RawRows(pairs.matrix(), labels.matrix().astype(np.uint8))
@@ -152,14 +156,13 @@ def read_lshtc(path: Path) -> RawRows:
     """
     pairs, labels = _Rows(path, _LARGEST_ID), _Rows(path, _LARGEST_ID, what="labels")
     with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            match = _LSHTC.fullmatch(line)
-            if match is None:
-                if number == 1 and _LSHTC_HEADER.fullmatch(line):
-                    continue
-                raise MalformedData(path.name, f"line {number}", f"{line[:60]!r} is not 'l, l… i:v i:v …'")
-            labels.add_labels(number, line, match[1])
-            pairs.add_pairs(number, line, match[2])
+        header = int(bool(_LSHTC_HEADER.fullmatch(lines.readline())))
+        lines.seek(0)
+        for number, match in _matches(
+            path, islice(lines, header, None), _LSHTC, "l, l… i:v i:v …", 1 + header
+        ):
+            labels.add_labels(number, match[0], match[1])
+            pairs.add_pairs(number, match[0], match[2])
     if not len(pairs):
         raise MalformedData(path.name, "line 1", "no rows")
     indicator, names = _without_gaps(labels.matrix().astype(np.uint8))

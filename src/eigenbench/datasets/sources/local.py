@@ -4,7 +4,7 @@ import hashlib
 import lzma
 import os
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
@@ -129,22 +129,16 @@ class FolderSource(Source):
         folder = mirror_folder() / self.folder
         if not folder.is_dir():
             raise SourceUnavailable(f"no folder {folder}")
-        try:
-            names = sorted(_names_below(str(folder), "", self.suffixes), key=lambda name: name.split("/"))
-        except PermissionError as error:
-            raise SourceUnavailable(f"no permission to read {error.filename}") from error
-        if not names:
+        found = (Path(top, name) for top, _, names in os.walk(folder, onerror=_refuse) for name in names)
+        files = (path for path in found if path.suffix.lower() in self.suffixes and not path.is_symlink())
+        paths = sorted(path for path in files if path.is_file())
+        if not paths:
             raise SourceUnavailable(f"no file with suffix {' or '.join(self.suffixes)} below {folder}")
-        return folder, names
+        return folder, [path.relative_to(folder).as_posix() for path in paths]
 
 
-def _names_below(folder: str, prefix: str, suffixes: tuple[str, ...]) -> Iterator[str]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                yield from _names_below(entry.path, f"{prefix}{entry.name}/", suffixes)
-            elif entry.is_file(follow_symlinks=False) and Path(entry.name).suffix.lower() in suffixes:
-                yield prefix + entry.name
+def _refuse(error: OSError) -> None:
+    raise SourceUnavailable(f"no permission to read {error.filename}") from error
 
 
 def _write_tar(folder: Path, names: list[str], stream: BinaryIO) -> None:
