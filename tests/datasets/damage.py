@@ -28,12 +28,15 @@ def _edit(data: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
     return data
 
 
-def read_bytes(reader: Callable[[Path], RawRows], data: bytes) -> RawRows:
-    """Read a file of these bytes."""
+def read_bytes(reader: Callable[..., RawRows], *contents: bytes) -> RawRows:
+    """Read files of these bytes, whose names are file, file2, …"""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "file"
-        path.write_bytes(data)
-        return reader(path)
+        paths = [
+            Path(folder) / f"file{number if number > 1 else ''}" for number in range(1, len(contents) + 1)
+        ]
+        for path, data in zip(paths, contents, strict=True):
+            path.write_bytes(data)
+        return reader(*paths)
 
 
 def gives_or_complains(action: Callable[..., Any], *arguments: Any, **options: Any) -> Any:

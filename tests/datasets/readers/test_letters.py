@@ -1,14 +1,12 @@
 import io
 import json
-import tempfile
-from functools import cache
-from pathlib import Path
 from string import ascii_lowercase, ascii_uppercase
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from damage import read_bytes
 from scipy.ndimage import center_of_mass
 
 from eigenbench.datasets import MalformedData
@@ -27,18 +25,9 @@ def parquet(codes=CODES, pixels=PIXELS, names=None, dtype=np.uint8):
     return content.getvalue()
 
 
-@cache
-def valid():
-    return parquet(), json.dumps(STROKES).encode()
-
-
 def read(capitals=None, strokes=None):
-    with tempfile.TemporaryDirectory() as folder:
-        paths = Path(folder) / "capitals", Path(folder) / "strokes"
-        contents = (capitals, strokes)
-        for path, data, default in zip(paths, contents, valid(), strict=True):
-            path.write_bytes(default if data is None else data)
-        return read_handwritten_letters(*paths)
+    content = json.dumps(STROKES).encode() if strokes is None else strokes
+    return read_bytes(read_handwritten_letters, capitals or parquet(), content)
 
 
 def test_capitals_come_first_each_in_the_order_of_its_file():
@@ -67,28 +56,24 @@ def test_a_stroke_is_as_wide_as_the_pen_everywhere():
     np.testing.assert_allclose(image.sum(axis=1)[6:22], 2.2, atol=0.15)
 
 
+def drawn(examples):
+    return json.dumps(STROKES | {"q": examples}).encode()
+
+
 @pytest.mark.parametrize(
     ("capitals", "strokes", "message"),
     [
-        (b"PAR1 but no table", None, "capitals, parquet"),
+        (b"PAR1 but no table", None, "file, parquet"),
         (parquet(codes=CODES % 25), None, "the numbers of the letters are not 0 to 25"),
         (parquet(names=["label", *map(str, range(1, 785))]), None, "not a number and 784 pixels"),
         (parquet(dtype=np.int64), None, "not a number and 784 pixels"),
-        (None, b"{", "strokes, JSON"),
-        (None, b"[]", "strokes, JSON: Input should be"),
-        (None, json.dumps(STROKES | {"q": []}).encode(), r"strokes, q: List should have at least 1 item"),
-        (
-            None,
-            json.dumps(STROKES | {"q": [[[[1, 2], [3]]]]}).encode(),
-            r"strokes, q\.0\.0\.1\.1: Field required",
-        ),
-        (None, json.dumps(STROKES | {"q": [[[[1, True]]]]}).encode(), r"q\.0\.0\.0\.1: .* valid number"),
-        (None, json.dumps(STROKES | {"q": [[[[1, float("nan")]]]]}).encode(), r"q\.0\.0\.0\.1: "),
-        (
-            None,
-            json.dumps(STROKES | {"q": [[[[1, 1e300]]]]}).encode(),
-            r"q\.0\.0\.0\.1: .* less than 1000000",
-        ),
+        (None, b"{", "file2, JSON"),
+        (None, b"[]", "file2, JSON: Input should be"),
+        (None, drawn([]), r"file2, q: List should have at least 1 item"),
+        (None, drawn([[[[1, 2], [3]]]]), r"file2, q\.0\.0\.1\.1: Field required"),
+        (None, drawn([[[[1, True]]]]), r"q\.0\.0\.0\.1: .* valid number"),
+        (None, drawn([[[[1, float("nan")]]]]), r"q\.0\.0\.0\.1: "),
+        (None, drawn([[[[1, 1e300]]]]), r"q\.0\.0\.0\.1: .* less than 1000000"),
     ],
 )
 def test_the_fault_is_named(capitals, strokes, message):
