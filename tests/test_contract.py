@@ -4,9 +4,14 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenbench import DoublyStochasticLogistic, GeometricMeanEnsemble
@@ -110,6 +115,38 @@ def expected_failures(estimator):
 @parametrize_with_checks([*registered(), *UNREGISTERED], expected_failed_checks=expected_failures)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+def outcome(estimator, rows, y):
+    """Return the probabilities of rows, or the inner products of their embeddings, which have no signs."""
+    model = clone(estimator).fit(rows, y)
+    for method in ("predict_proba", "predict"):
+        if hasattr(model, method):
+            return getattr(model, method)(rows)
+    embedded = model.transform(rows)
+    products = embedded @ embedded.T
+    return products.toarray() if sparse.issparse(products) else products
+
+
+#: TablePreprocessor leaves sparse rows as they are.
+TAKE_SPARSE = [
+    estimator
+    for estimator in (*registered(), *UNREGISTERED)
+    if get_tags(estimator).input_tags.sparse and type(estimator).__name__ != "TablePreprocessor"
+]
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("estimator", TAKE_SPARSE, ids=str)
+def test_sparse_single_precision_and_counted_rows_give_the_same(estimator):
+    X, y = load_digits(n_class=4, return_X_y=True)
+    X, y = X[:240, X[:240].std(axis=0) > 0.1], y[:240]
+    if "random_state" in estimator.get_params():
+        estimator = clone(estimator).set_params(random_state=0)
+    expected = outcome(estimator, X, y)
+    for rows in (sparse.csr_array(X), X.astype(np.float32), X.astype(np.uint8)):
+        found = outcome(estimator, rows, y)
+        np.testing.assert_allclose(found, expected, rtol=1e-2, atol=2e-3 * np.abs(expected).max())
 
 
 def test_every_variant_is_of_a_component():

@@ -1,7 +1,8 @@
-"""Rows with weights, for the tests of classifiers and of embeddings."""
+"""Rows with weights and digits, for the tests of classifiers and of embeddings."""
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 
 @pytest.fixture(scope="session")
@@ -13,3 +14,10 @@ def weighted():
     w = rng.randint(0, 4, size=240)
     w[y == "d"] = 0
     return X, y, w, np.repeat(X, w, axis=0), np.repeat(y, w)
+
+
+@pytest.fixture(scope="session")
+def all_digits():
+    """All rows of the digits, in [0, 1], and their labels."""
+    X, y = load_digits(return_X_y=True)
+    return X / 16, y

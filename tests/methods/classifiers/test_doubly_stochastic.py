@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.kernel_approximation import RBFSampler
@@ -111,17 +110,6 @@ def test_progressive_errors_are_those_before_the_step(digits):
         before = 1 - learner.score(X[rows], y[rows]) if start else np.mean(y[rows] != 0)
         learner.partial_fit(X[rows], y[rows], classes=np.arange(10))
         assert learner.error_curve_[-1] == pytest.approx(before)
-
-
-def test_types_and_sparse_rows(digits):
-    X, y, V, _ = digits
-    dense = fed(DoublyStochasticLogistic(MAP, random_state=0), X, y, 600)
-    single = fed(DoublyStochasticLogistic(MAP, random_state=0), X.astype(np.float32), y, 600)
-    from_sparse = fed(DoublyStochasticLogistic(MAP, random_state=0), sparse.csr_array(X), y, 600)
-    assert single.coefs_[0].dtype == np.float32
-    assert single.predict_proba(V.astype(np.float32)).dtype == np.float32
-    assert_allclose(single.predict_proba(V.astype(np.float32)), dense.predict_proba(V), atol=1e-2)
-    assert_allclose(from_sparse.predict_proba(sparse.csr_array(V)), dense.predict_proba(V), atol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -24,14 +24,6 @@ def test_probabilities_are_the_renormalised_geometric_mean(projected, digits):
     assert np.array_equal(projected.predict(digits[2]), projected.classes_[expected.argmax(axis=1)])
 
 
-def test_cross_entropy_is_at_most_the_mean_of_the_members(projected, digits):
-    def cross_entropy(model):
-        probabilities = model.predict_proba(digits[2])[np.arange(len(digits[3])), digits[3]]
-        return -np.log(np.maximum(probabilities, 1e-6)).mean()
-
-    assert cross_entropy(projected) < np.mean([cross_entropy(member) for member in projected.estimators_])
-
-
 def test_members_differ_by_their_seeds_and_are_repeatable(digits):
     member = make_pipeline(GEM(top=2, pairs="hypercube"), SignedPowers(), CalibratedLeastSquares())
     first, again, other = (

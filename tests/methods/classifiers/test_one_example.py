@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 from eigenbench.methods.classifiers import one_example
@@ -78,13 +77,6 @@ def test_separated_classes_have_no_error():
 def test_no_error_is_exactly_zero_in_spite_of_ties():
     X = np.repeat(np.eye(10), 30, axis=0) * np.tile([5.0, 6.0, 7.0], 100)[:, None]
     assert OneExampleNearestNeighbour().fit(X, np.arange(10).repeat(30)).leave_rest_out_error() == 0
-
-
-def test_sparse_rows():
-    rng = np.random.RandomState(0)
-    X, y = rng.randint(3, size=(20, 4)).astype(float), np.arange(20) % 3
-    dense = OneExampleNearestNeighbour().fit(X, y).leave_rest_out_error()
-    assert OneExampleNearestNeighbour().fit(sparse.csr_matrix(X), y).leave_rest_out_error() == dense
 
 
 def test_bad_input():

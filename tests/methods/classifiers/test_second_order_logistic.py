@@ -74,13 +74,6 @@ def test_held_out_rows_do_not_enter_the_loss(digits):
     assert_allclose(model.loss_curve_[0], np.log(10))
 
 
-def test_the_feature_map_never_sees_held_out_rows(digits):
-    X, y, _, _ = digits
-    model = SecondOrderLogistic(1.0, max_iter=1, feature_map=GEM(top=1), random_state=0).fit(X, y)
-    kept = ~hold_out(y, 0.1, np.random.RandomState(0))
-    assert_array_equal(model.feature_map_.detectors_, GEM(top=1).fit(X[kept], y[kept]).detectors_)
-
-
 @settings(deadline=None)
 @given(st.integers(1, 200), st.integers(1, 8), st.floats(0.01, 0.9), st.integers(0, 99))
 def test_held_out_rows_are_stratified(n, n_classes, fraction, seed):

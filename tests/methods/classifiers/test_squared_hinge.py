@@ -49,19 +49,6 @@ def test_the_tolerance_bounds_the_objective(digits, reference, dtype):
     assert objective(weights, X, y, 1.0) < 1.01 * objective(best, X, y, 1.0)
 
 
-def test_a_start_saves_passes_and_does_not_change_the_result(digits, monkeypatch):
-    X, y, _, _ = digits
-    problem = SquaredHinge(X, signs(y))
-    passes = []
-    original = SquaredHinge._passed
-    monkeypatch.setattr(SquaredHinge, "_passed", lambda self, *a: passes.append(1) or original(self, *a))
-    cold = problem.minimise(1.0, tol=1e-8)
-    n_cold = len(passes)
-    warm = problem.minimise(1.0, start=cold, tol=1e-8)
-    assert len(passes) - n_cold < n_cold / 3
-    assert_allclose(warm, cold, atol=1e-5)
-
-
 def test_too_few_steps_are_a_warning(digits):
     X, y, _, _ = digits
     for problem in (SquaredHinge(X, signs(y)), SquaredHingeDual(inner_products(X[:400]), signs(y[:400]))):
@@ -123,9 +110,9 @@ def test_single_precision_keeps_the_tolerance_of_the_objective(wide):
     assert (objective(single) < 1.01 * objective(exact)).all()
 
 
-def test_the_start_of_the_dual_does_not_change_the_result(wide):
+def test_the_start_does_not_change_the_result(wide):
     X, y = wide
-    problem = SquaredHingeDual(inner_products(X), signs(y))
-    cold = problem.minimise(10.0, tol=1e-10)
-    warm = problem.minimise(10.0, start=problem.minimise(0.1), tol=1e-10)
-    assert_allclose(warm, cold, atol=1e-6 * np.abs(cold).max())
+    for problem in (SquaredHinge(X[:, :60], signs(y)), SquaredHingeDual(inner_products(X), signs(y))):
+        cold = problem.minimise(10.0, tol=1e-10)
+        warm = problem.minimise(10.0, start=problem.minimise(0.1), tol=1e-10)
+        assert_allclose(warm, cold, atol=1e-4 * np.abs(cold).max())

@@ -89,13 +89,6 @@ def test_a_feature_that_the_sample_does_not_see_is_no_harm(digits):
     assert model.score(np.hstack([V, np.zeros((len(V), 1))]), v) > without - 0.01
 
 
-def test_features_are_fitted_to_rows_that_are_not_held_out(digits):
-    X, y, _, _ = digits
-    model = StochasticLogistic(2, few_rows=0, feature_map=GEM(top=2), random_state=0).fit(X, y)
-    kept = ~hold_out(y, 0.1, np.random.RandomState(0))
-    assert_allclose(model.feature_map_.transform(X), GEM(top=2).fit(X[kept], y[kept]).transform(X))
-
-
 def test_few_rows_for_the_features_do_not_fit_noise(digits):
     X, y, V, v = digits
     features = RandomFourierFeatures(n_components=1500, random_state=0).fit(X)
@@ -123,11 +116,3 @@ def test_few_rows_are_left_to_full_gradients(digits):
         {"feature_map": GEM(top=1)},
     ):
         assert clone(model).set_params(**parameters).fit(X, y).C_ is None
-
-
-def test_two_classes_have_one_row_of_weights(noisy):
-    X, y = noisy
-    model = StochasticLogistic(few_rows=0, random_state=0).fit(X, y > 0)
-    assert model.coef_.shape == (1, 8)
-    assert model.intercept_.shape == (1,)
-    assert_allclose(model.decision_function(X), X @ model.coef_[0] + model.intercept_)

@@ -14,8 +14,6 @@ from eigenbench import (
     ClassMoments,
     CompressedSensing,
     ContractedGEM,
-    FisherLDA,
-    HyperbolicPCA,
     OrientedPCA,
     Rembrandt,
     SubclassGEM,
@@ -49,16 +47,6 @@ def test_moments(weighted, dtype, mean):
         assert_allclose(found.covariance(i), exact.covariance(i), atol=tolerance * exact.covariance(i).max())
 
 
-def test_moments_of_shards_with_and_without_weights_merge(weighted):
-    X, y, w, *_ = weighted
-    ones = ClassMoments().update(X[:50], y[:50])
-    assert ones.counts.dtype == np.int64
-    merged = ones + ClassMoments().update(X[50:], y[50:], 0.5 * w[50:])
-    whole = ClassMoments.of(X, y, sample_weight=np.r_[np.ones(50), 0.5 * w[50:]])
-    assert_allclose(merged.counts, whole.counts)
-    assert_allclose(merged.second_moments, whole.second_moments)
-
-
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_whole_weights_are_repeated_rows(weighted, model):
     X, y, w, repeated, labels = weighted
@@ -75,14 +63,6 @@ def test_whole_weights_are_repeated_rows_with_real_valued_targets(weighted, mode
     t = X[:, 0] ** 2 + X[:, 1]
     found = model.fit(X, t, sample_weight=w).transform(X)
     assert_allclose(found, model.fit(repeated, np.repeat(t, w)).transform(X), rtol=1e-6, atol=1e-8)
-
-
-def test_whole_weights_of_moments_are_repeated_rows_in_hyperbolic_pca(weighted):
-    X, y, w, repeated, labels = weighted
-    model = HyperbolicPCA(2, eta_negative=0.5)
-    found = clone(model).fit_moments(ClassMoments.of(X, y, sample_weight=w))
-    exact = clone(model).fit(repeated, labels)
-    assert_allclose(found.transform(X), exact.transform(X), atol=1e-8)
 
 
 @pytest.mark.parametrize("labels", ["classes", "several", "real"])
@@ -115,9 +95,3 @@ def test_a_block_without_weight_adds_nothing(weighted):
     X, y, w, *_ = weighted
     found = ClassMoments().update(X, y, w).update(X + 1, y, np.zeros(len(y)))
     assert_array_equal(found.second_moments, ClassMoments().update(X, y, w).second_moments)
-
-
-def test_weights_of_another_number_are_named(weighted):
-    X, y, w, *_ = weighted
-    with pytest.raises(ValueError, match=r"sample_weight\.shape"):
-        FisherLDA().fit(X, y, w[1:])

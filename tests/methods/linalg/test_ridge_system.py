@@ -1,12 +1,15 @@
-"""The streamed normal equations against dense least squares."""
+"""Normal equations and conjugate gradients against dense least squares."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 from sklearn.linear_model import Ridge
 
+from eigenbench import Rembrandt
 from eigenbench.methods.linalg import ridge_system
-from eigenbench.methods.linalg.ridge_system import RidgeSystem
+from eigenbench.methods.linalg.ridge_system import RidgeSystem, conjugate_gradients
+from eigenbench.methods.linalg.row_products import LabelledRows
 
 
 @pytest.fixture
@@ -54,3 +57,68 @@ def test_equal_and_constant_features_do_not_break_it(problem, dtype, monkeypatch
     _, coef, intercept = solve(F, T, ridge=1e-3, dtype=dtype)
     reference = Ridge(alpha=1e-3 * F.var(axis=0).mean()).fit(F, T)
     assert_allclose(F @ coef + intercept, reference.predict(F), atol=0.02)
+
+
+def relative_residual(A, Z, right):
+    return np.linalg.norm(right - A @ Z, axis=0) / np.linalg.norm(right, axis=0)
+
+
+def test_solves_a_well_posed_system():
+    rng = np.random.RandomState(0)
+    B = rng.randn(40, 30)
+    A, right = B.T @ B, rng.randn(30, 4)
+    found, n_iter, residual = conjugate_gradients(
+        lambda P: A @ P, right, 1 / np.diag(A), tol=1e-10, max_iter=200
+    )
+    assert_allclose(found, np.linalg.solve(A, right), rtol=1e-6)
+    assert residual <= 1e-10
+    assert n_iter < 200
+
+
+def test_right_hand_sides_may_depend_on_each_other_or_be_zero():
+    rng = np.random.RandomState(0)
+    B = rng.randn(40, 6)
+    A, right = B.T @ B, rng.randn(6, 2) @ rng.randn(2, 9)
+    right[:, 4] = 0
+    found, _, residual = conjugate_gradients(lambda P: A @ P, right, 1 / np.diag(A), tol=1e-10, max_iter=200)
+    assert_allclose(found, np.linalg.solve(A, right), atol=1e-9)
+    assert residual <= 1e-10
+
+
+def test_singular_systems_end_when_rounding_takes_over_and_keep_the_best():
+    rng = np.random.RandomState(0)
+    B = (rng.randn(30, 60) * np.logspace(0, -3, 60)).astype(np.float32)
+    A = B.T @ B
+    right = rng.randn(60, 3).astype(np.float32)  # not in the range of A
+    inverse = np.ones(60)
+    found, n_iter, _ = conjugate_gradients(lambda P: A @ P, right, inverse, tol=1e-9, max_iter=500)
+    assert n_iter < 500
+    assert (relative_residual(A, found, right) <= 1).all()
+    fewer, _, _ = conjugate_gradients(lambda P: A @ P, right, inverse, tol=1e-9, max_iter=3)
+    assert (relative_residual(A, found, right) <= relative_residual(A, fewer, right) * (1 + 1e-4)).all()
+
+
+@pytest.mark.parametrize("mean", [1e3, 1e4])
+def test_single_precision_rows_with_a_large_mean_regress_as_in_double_precision(mean):
+    rng = np.random.RandomState(0)
+    y = np.arange(2000) % 8
+    X = rng.randn(8, 20)[y] + rng.randn(2000, 20) + mean
+    options = {"solver": "cg", "cg_tol": 1e-6, "random_state": 0}
+    X = X.astype(np.float32)
+    exact = Rembrandt(5, **options).fit(X.astype(np.float64), y)
+    found = Rembrandt(5, **options).fit(X, y)
+    cosines = np.sum(found.embedding_ * exact.embedding_, axis=0)
+    assert_allclose(cosines, 1, atol=1e-5)
+    assert found.cg_iterations_ < 20
+
+
+def test_products_of_shifted_rows_are_those_of_centred_rows():
+    rng = np.random.RandomState(0)
+    X = rng.randn(50, 4) + np.array([0, 1e3, 0, 7])
+    X[:, 3] = 7
+    Y = sparse.csr_array(np.eye(3)[np.arange(50) % 3])
+    rows = LabelledRows.of(X, Y)
+    centred, P, Q = X - X.mean(axis=0), rng.randn(4, 2), rng.randn(3, 2)
+    assert_allclose(rows.gram(P), centred.T @ centred @ P, atol=1e-9)
+    assert_allclose(rows.cross(Q), centred.T @ Y @ Q, atol=1e-9)
+    assert_allclose(rows.cross_transposed(P), Y.T @ centred @ P, atol=1e-9)

@@ -21,15 +21,6 @@ def test_a_subsample_is_that_of_the_seed_and_of_its_size():
     assert not np.array_equal(first.model_.support_vectors_, other.model_.support_vectors_)
 
 
-def test_with_room_for_all_rows_weights_are_repeated_rows():
-    X, y = load_digits(return_X_y=True)
-    X, y, w = X[:400], y[:400], np.arange(400) % 3
-    found = SubsampledSVC().fit(X, y, w).model_
-    expected = SVC(gamma=1 / (64 * X[w > 0].var())).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
-    found.decision_function_shape = expected.decision_function_shape = "ovo"
-    np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), atol=1e-2)
-
-
 def test_class_weights_multiply_those_of_rows_and_rows_without_weight_are_not_drawn():
     X, y = load_digits(return_X_y=True)
     w = (np.arange(len(y)) % 2).astype(float)

@@ -9,6 +9,8 @@ from eigenbench.methods.model_file import load_model, save_model
 
 pytest.importorskip("umap", reason="needs the extra rivals")
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def fitted():
@@ -19,7 +21,6 @@ def fitted():
     return model.fit(X[:600], y[:600]), X, y
 
 
-@pytest.mark.slow
 def test_classes_of_other_rows_are_kept_apart(fitted):
     model, X, y = fitted
     neighbours = KNeighborsClassifier(5).fit(model.embedding_, y[:600])
@@ -27,7 +28,6 @@ def test_classes_of_other_rows_are_kept_apart(fitted):
     assert neighbours.score(model.transform(X[600:900]), y[600:900]) > 0.85
 
 
-@pytest.mark.slow
 def test_a_saved_model_maps_rows_as_before(fitted, tmp_path):
     model, X, _ = fitted
     save_model(tmp_path / "model.skops", model)
@@ -35,7 +35,6 @@ def test_a_saved_model_maps_rows_as_before(fitted, tmp_path):
     np.testing.assert_array_equal(again.transform(X[600:700]), model.transform(X[600:700]))
 
 
-@pytest.mark.slow
 def test_a_model_that_cannot_be_saved_says_so(fitted, tmp_path):
     from pynndescent import NNDescent
 

@@ -42,20 +42,6 @@ def test_best_threshold_is_the_best_of_a_fine_grid(positive, negative, margin, b
     assert pairs.risk(threshold, margin) == pytest.approx(risk, abs=1e-9)
 
 
-def test_best_threshold_is_exact_for_many_pairs():
-    rng = np.random.RandomState(0)
-    positive, negative = rng.beta(2, 6, size=5000), rng.beta(4, 3, size=20000)
-    pairs = PairDistances(positive, negative)
-    for margin in (0.0, 0.01):
-        kinks = np.concatenate([positive + margin, negative - margin])
-        kinks = np.sqrt(kinks[kinks > 0])
-        if margin == 0:
-            kinks = np.nextafter(kinks, 2)
-        threshold, risk = pairs.best_threshold(margin)
-        assert risk == pytest.approx(pairs.risk(kinks, margin).min(), abs=1e-12)
-        assert direct_risk(positive, negative, threshold**2, margin, True) == pytest.approx(risk, abs=1e-12)
-
-
 def test_threshold_lies_in_the_middle_of_the_gap():
     threshold, risk = PairDistances([0.0, 0.04], [0.16, 0.5]).best_threshold()
     assert risk == 0

@@ -4,7 +4,7 @@ import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import linalg, sparse
+from scipy import linalg
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -95,27 +95,6 @@ def test_workers_and_blocks_give_the_same(quadratic, monkeypatch):
     blocks = ContractedGEM(top=2).fit(X, Y)
     for other in (merged, blocks):
         assert_allclose(other.detectors_, whole.detectors_, rtol=1e-8, atol=1e-10)
-
-
-def test_single_precision_and_sparse_rows(quadratic):
-    X, Y, _ = quadratic
-    found = ContractedGEM(top=2).fit(X, Y)
-    assert_allclose(found.transform(X), X @ found.detectors_)
-    single = ContractedGEM(top=2).fit(X.astype(np.float32), Y)
-    assert_allclose(single.eigenvalues_, found.eigenvalues_, rtol=1e-4)
-    from_sparse = ContractedGEM(top=2).fit(sparse.csr_matrix(X), Y)
-    assert_allclose(from_sparse.transform(sparse.csr_matrix(X)), found.transform(X), atol=1e-8)
-
-
-def test_theta_drops_weak_detectors_and_whole_contractions(quadratic):
-    X, Y, _ = quadratic
-    every = ContractedGEM(top=4).fit(X, Y)
-    theta = np.sort(every.eigenvalues_)[-3]
-    kept = ContractedGEM(top=4, theta=theta).fit(X, Y)
-    assert_array_equal(kept.eigenvalues_, every.eigenvalues_[every.eigenvalues_ >= theta])
-    assert_array_equal(kept.pairs_, every.pairs_[every.eigenvalues_ >= theta])
-    with pytest.raises(ValueError, match="no detector"):
-        ContractedGEM(theta=1e9).fit(X, Y)
 
 
 def test_bad_input(quadratic):

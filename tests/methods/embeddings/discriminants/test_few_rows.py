@@ -66,15 +66,6 @@ def test_rows_of_every_kind(few_rows, kind, request):
     detectors_agree(GEM(top=2).fit(X, y), moments, rtol=1e-5)
 
 
-def test_weights_count_rows(few_rows, request):
-    X, y = few_rows
-    weights = np.random.RandomState(0).randint(0, 3, len(y))
-    repeated = np.repeat(np.arange(len(y)), weights)
-    moments = GEM(top=2).fit_moments(ClassMoments.of(X[repeated], y[repeated]))
-    request.getfixturevalue("from_rows")
-    detectors_agree(GEM(top=2).fit(X, y, sample_weight=weights.astype(float)), moments)
-
-
 def test_a_class_without_weight_is_none(few_rows):
     X, y = few_rows
     model = GEM(top=2).fit(X, y, sample_weight=(y != "c").astype(float))

