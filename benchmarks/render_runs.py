@@ -30,7 +30,7 @@ from eigenbench.bench.records.record import Confusion, DatasetInfo, Record, Sear
 from eigenbench.bench.records.runs import Run
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
 from eigenbench.datasets.catalogue import CatalogueEntry
-from eigenbench.project_files import project_folder
+from eigenbench.reproduction.reference import EARLIER_KEYS, default_reference_folder, present_keys
 
 SUITE = "comparison"
 N_CANDIDATES = 24
@@ -54,7 +54,7 @@ def main() -> None:
 
 def write_suite(folder: Path, n_tables: int) -> Path:
     """Write the suite with its first tables only."""
-    text = (project_folder() / f"config/suites/{SUITE}.yaml").read_text()
+    text = (default_reference_folder() / SUITE / f"{SUITE}.yaml").read_text()
     content = yaml.safe_load(text)
     tables = [
         name
@@ -105,12 +105,14 @@ def write_runs(suite_path: Path, results: Path) -> Iterator[Run]:
 def reference_rows() -> dict[str, dict[str, float]]:
     """Return errors and times of each run of the reference, by key."""
     rows: dict[str, dict[str, float]] = {}
-    for path in (project_folder() / "reports/reference" / SUITE).glob("results_*.csv"):
+    present = present_keys(SUITE, default_reference_folder() / EARLIER_KEYS)
+    for path in (default_reference_folder() / SUITE).glob("results_*.csv"):
         with path.open() as stream:
             for row in csv.DictReader(stream):
                 if row["metric"] == "test_error":
                     times = {name: float(row[name] or "nan") for name in TIMES}
-                    rows[row["run_key"]] = {"test_error": float(row["value"]), **times}
+                    key = present.get(row["run_key"], row["run_key"])
+                    rows[key] = {"test_error": float(row["value"]), **times}
     return rows
 
 
