@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from pydantic import Field, ValidationError
 
@@ -105,7 +105,7 @@ class Receipt(StrictModel):
     def counts(self) -> dict[str, int]:
         """Count runs by verdict."""
         verdicts = [run.verdict for run in self.runs]
-        return {verdict: verdicts.count(verdict) for verdict in RunVerdict.__args__}  # type: ignore[attr-defined]
+        return {verdict: verdicts.count(verdict) for verdict in get_args(RunVerdict)}
 
     @property
     def holds(self) -> bool:

@@ -53,9 +53,12 @@ def _within_noise(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, str]]:
     moved = [(run, *found) for run in runs if run.verdict == "within noise" and (found := _furthest(run))]
     if not moved:
         return
-    rounded = sum(_by_rounding(run) for run, *_ in moved)
+    rounded = sum(
+        all(value.noise_of in ("rounding", None) for value in run.values.values()) for run, *_ in moved
+    )
     noise = "the others within the 95 % noise of seeds or test rows"
-    yield "within noise", f"{_count(len(moved))}: {rounded} differ by rounding alone, {noise}"
+    runs_moved = "1 run" if len(moved) == 1 else f"{len(moved)} runs"
+    yield "within noise", f"{runs_moved}: {rounded} differ by rounding alone, {noise}"
     run, metric, value = max(moved, key=lambda item: (item[2].noise_of != "rounding", item[2].in_noise))
     if value.noise_of != "rounding":
         limit = f"{value.in_noise:.0%} of the noise of {value.noise_of}"
@@ -80,10 +83,6 @@ def _furthest(run: ComparedRun) -> tuple[str, ComparedValue] | None:
     return max(judged, key=lambda item: (item[1].noise_of != "rounding", item[1].in_noise), default=None)
 
 
-def _by_rounding(run: ComparedRun) -> bool:
-    return all(value.noise_of in ("rounding", None) for value in run.values.values())
-
-
 def _values(metric: str, value: ComparedValue) -> str:
     """Write both values with as many digits as tell them apart."""
     here, there = value.here, value.reference
@@ -91,10 +90,6 @@ def _values(metric: str, value: ComparedValue) -> str:
     return (
         f"{metric} {'absent' if here is None else f'{here:.{digits}g}'}, {there:.{digits}g} in the reference"
     )
-
-
-def _count(number: int) -> str:
-    return "1 run" if number == 1 else f"{number} runs"
 
 
 def _causes(runs: Sequence[ComparedRun]) -> list[str]:

@@ -5,22 +5,29 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from statistics import NormalDist, stdev
-from typing import Any, Literal
+from statistics import stdev
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from eigenbench.bench.jobs.plan import SuitePlan
 from eigenbench.bench.records.record import Environment, Record, read_record_and_files
 from eigenbench.bench.records.runs import Run
 from eigenbench.bench.records.sealed_json import DamagedFileError
-from eigenbench.reproduction.receipt import ComparedRun, ComparedValue, Receipt, RunVerdict, ValueVerdict
+from eigenbench.reproduction.receipt import (
+    ComparedRun,
+    ComparedValue,
+    NoiseSource,
+    Receipt,
+    RunVerdict,
+    ValueVerdict,
+)
 from eigenbench.reproduction.reference import Reference, ReferenceRun
 
 LEVEL = 0.95
@@ -28,7 +35,9 @@ LEVEL = 0.95
 #: Differences of floating point sums in another order, as shares of the value.
 ROUNDING = 1e-6
 
-_NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)
+#: The largest difference of two runs that noise explains, at 95 %, and what the noise is of.
+Noise = tuple[float, NoiseSource]
+
 _COUNTS = ("test_errors", "errors")
 _SHARES = ("test_error", "error", "validation_error")
 
@@ -53,12 +62,11 @@ def compare_with_reference(
             continue
         if record.environment is not None and record.environment not in environments:
             environments.append(record.environment)
-        fraction = plan.suite.experiments[run.experiment].validation.fraction
         noise = partial(
             noise_of,
             record=record,
-            validation_rows=round(fraction * record.dataset_info.n_train) if record.dataset_info else None,
-            probability=_probability((results_dir / run.record).with_name("predictions.npz")),
+            held_out=plan.suite.experiments[run.experiment].validation.fraction,
+            predictions=(results_dir / run.record).with_name("predictions.npz"),
         )
         compared = _compare_run(run, record, reference, origins.get(_name(record), []), noise)
         index = environments.index(record.environment) if record.environment else None
@@ -164,8 +172,9 @@ def _compare_value(
     found = noise(metric, reference, here, by_seed=by_seed)
     if found is None:
         return compared(verdict="noise unknown")
-    verdict: ValueVerdict = "within noise" if gap <= found.half_width else "different"
-    return compared(verdict=verdict, noise=found.half_width, noise_of=found.source)
+    half_width, source = found
+    verdict: ValueVerdict = "within noise" if gap <= half_width else "different"
+    return compared(verdict=verdict, noise=half_width, noise_of=source)
 
 
 def _run_verdict(values: dict[str, ComparedValue]) -> tuple[RunVerdict, str]:
@@ -185,12 +194,8 @@ def _run_verdict(values: dict[str, ComparedValue]) -> tuple[RunVerdict, str]:
     return "identical", ""
 
 
-@dataclass(frozen=True)
-class _Origin:
-    """Environment and data of a run with exactly the values of the reference."""
-
-    environment: Environment
-    dataset_sha256: str | None
+#: Environment and data of a run with exactly the values of the reference.
+_Origin = tuple[Environment, str | None]
 
 
 def _known_origins(receipts: Iterable[Receipt], reference: str) -> dict[tuple[str, ...], list[_Origin]]:
@@ -199,7 +204,7 @@ def _known_origins(receipts: Iterable[Receipt], reference: str) -> dict[tuple[st
     for receipt in receipts:
         for run in receipt.runs if receipt.reference == reference else ():
             if run.verdict == "identical" and run.environment is not None:
-                origin = _Origin(receipt.environments[run.environment], run.dataset_sha256)
+                origin = (receipt.environments[run.environment], run.dataset_sha256)
                 found.setdefault(_name(run), []).append(origin)
     return found
 
@@ -223,10 +228,11 @@ def _causes(record: Record, reference: ReferenceRun, origins: Iterable[_Origin])
 
 def _differences(record: Record, origin: _Origin) -> list[str]:
     data = record.dataset_info.sha256 if record.dataset_info else None
-    here, there = {"data": data}, {"data": origin.dataset_sha256}
+    environment, its_data = origin
+    here, there = {"data": data}, {"data": its_data}
     if record.environment is not None:
         here |= _properties(record.environment)
-        there |= _properties(origin.environment)
+        there |= _properties(environment)
     names = [name for name in dict.fromkeys([*here, *there]) if here.get(name) != there.get(name)]
     return [f"{name}: {_short(here.get(name))}, {_short(there.get(name))} in the reference" for name in names]
 
@@ -249,14 +255,6 @@ def _short(value: object) -> str:
     return text[:16] if len(text) == 64 else text
 
 
-@dataclass(frozen=True)
-class Noise:
-    """The largest difference of two runs that noise explains, at 95 %, and what the noise is of."""
-
-    half_width: float
-    source: Literal["seeds", "rows"]
-
-
 def is_time_or_memory(metric: str) -> bool:
     """Return whether a metric says how long something took or how much memory: no two runs agree.
 
@@ -276,8 +274,8 @@ def noise_of(
     *,
     by_seed: Sequence[float],
     record: Record,
-    validation_rows: int | None = None,
-    probability: NDArray[Any] | None = None,
+    held_out: float,
+    predictions: Path,
 ) -> Noise | None:
     """Return the larger of the noise of seeds and that of rows; None where nothing tells how large it is.
 
@@ -288,50 +286,38 @@ def noise_of(
     record, for the log loss from the stored probabilities. Runs that share their test rows differ by less,
     so this is the widest difference that can be called noise.
 
-    ``by_seed`` has the values of all seeds of the reference, ``validation_rows`` is the number of rows held
-    out of the training rows, and ``probability`` (n_test,) the stored one of each test row's true class.
+    ``by_seed`` has the values of all seeds of the reference, and ``held_out`` is the share of the training
+    rows for validation.
     """
-    found = [
-        noise
-        for noise in (
-            _of_seeds(by_seed),
-            _of_rows(metric, reference, here, record, validation_rows, probability),
-        )
-        if noise is not None
-    ]
-    return max(found, key=lambda noise: noise.half_width, default=None)
+    found: list[Noise] = []
+    if len(by_seed) > 1:
+        quantile = float(stats.t.ppf((1 + LEVEL) / 2, len(by_seed) - 1))
+        found.append((quantile * math.sqrt(2) * stdev(by_seed), "seeds"))
+    error = _error_of_rows(metric, (reference + here) / 2, record, held_out, predictions)
+    if error is not None:
+        found.append((float(stats.norm.ppf((1 + LEVEL) / 2)) * math.sqrt(2) * error, "rows"))
+    return max(found, default=None)
 
 
-def _of_seeds(values: Sequence[float]) -> Noise | None:
-    if len(values) < 2:
-        return None
-    from scipy.stats import t
-
-    quantile = float(t.ppf((1 + LEVEL) / 2, len(values) - 1))
-    return Noise(quantile * math.sqrt(2) * stdev(values), "seeds")
-
-
-def _of_rows(
-    metric: str,
-    reference: float,
-    here: float,
-    record: Record,
-    validation_rows: int | None,
-    probability: NDArray[Any] | None,
-) -> Noise | None:
-    n_test = record.dataset_info.n_test if record.dataset_info else 0
-    n_rows = (validation_rows or 0) if metric == "validation_error" else n_test
-    error = None
+def _error_of_rows(
+    metric: str, mean: float, record: Record, held_out: float, predictions: Path
+) -> float | None:
+    """Return the standard error of a metric over the test rows, or over the rows held out for validation."""
+    info = record.dataset_info
+    n_rows = 0 if info is None else info.n_test
+    if info is not None and metric == "validation_error":
+        n_rows = round(held_out * info.n_train)
     if metric in (*_COUNTS, *_SHARES) and n_rows:
         unit = n_rows if metric in _COUNTS else 1
-        rate = min(1.0, max(0.0, (reference + here) / 2 / unit))
-        error = unit * math.sqrt(rate * (1 - rate) / n_rows)
-    elif metric == "test_balanced_error" and record.confusion:
-        error = _balanced_standard_error(np.array(record.confusion.matrix))
-    elif metric == "test_log_loss" and probability is not None and probability.size > 1:
-        losses = -np.log(np.maximum(probability.astype(np.float64), np.finfo(np.float64).eps))
-        error = float(losses.std(ddof=1) / math.sqrt(losses.size))
-    return None if error is None else Noise(_NORMAL * math.sqrt(2) * error, "rows")
+        rate = min(1.0, max(0.0, mean / unit))
+        return unit * math.sqrt(rate * (1 - rate) / n_rows)
+    if metric == "test_balanced_error" and record.confusion:
+        return _balanced_standard_error(np.array(record.confusion.matrix))
+    probability = _probability(predictions) if metric == "test_log_loss" else None
+    if probability is None or probability.size < 2:
+        return None
+    losses = -np.log(np.maximum(probability.astype(np.float64), np.finfo(np.float64).eps))
+    return float(losses.std(ddof=1) / math.sqrt(losses.size))
 
 
 def _balanced_standard_error(confusion: NDArray[np.int64]) -> float:
