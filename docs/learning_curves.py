@@ -19,7 +19,6 @@ from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.comparison.learning_curves import (
     ADVANTAGE,
     Curve,
-    best_within,
     crossing,
     ratio_of_errors,
     rows_needed,
@@ -199,11 +198,15 @@ def seconds_table(errors: dict[tuple[str, str], dict[str, Curve]]) -> str:
     seconds = curves("seconds")
     rows = []
     for place, methods in errors.items():
-        reached = best_within(methods, seconds[place], BUDGETS)
         cells = []
         for budget in BUDGETS:
-            column = reached[budget].dropna()
-            cells.append(f"{label(column.idxmin())} {percent(column.min())}" if len(column) else "–")
+            reached = pd.Series(
+                {
+                    name: curve.mean()[seconds[place][name].mean() <= budget].min()
+                    for name, curve in methods.items()
+                }
+            ).dropna()
+            cells.append(f"{label(reached.idxmin())} {percent(reached.min())}" if len(reached) else "–")
         rows.append([f"{dataset_name(place[0])}, {place[1]}", *cells])
     return table(["data", *(f"within {budget:g} s" for budget in BUDGETS)], rows)
 

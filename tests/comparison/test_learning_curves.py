@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from eigenbench.comparison.learning_curves import (
-    best_within,
     crossing,
     ratio_of_errors,
     rows_needed,
@@ -83,15 +82,6 @@ def test_equal_methods_are_tied():
     assert (winners(methods)["tied"] > 1).all()
     few = {name: curve.head(3) for name, curve in methods.items()}
     assert winners(few)["tied"].isna().all()
-
-
-def test_best_within_seconds():
-    errors = {"gem": power_law(1, 0.5), "raw": power_law(2, 0.5)}
-    seconds = {name: pd.DataFrame([SIZES], columns=SIZES) / 100 for name in errors}
-    table = best_within(errors, seconds, (1.0, 10.0, 1000.0))
-    assert np.isnan(table.loc["gem", 1.0])
-    assert table.loc["gem", 10.0] == pytest.approx(1000**-0.5)
-    assert table.loc["raw", 1000.0] == pytest.approx(2 * 16000**-0.5)
 
 
 def test_errors_of_zero_have_a_logarithm():

@@ -210,16 +210,14 @@ def _over_rows(
     methods: Sequence[Mapping[int, RowMetric]], means: pd.Series, units: SamplingUnits, best: int
 ) -> _Variance:
     """Take the test rows of all splits, each of which brings its results in several splits along."""
-    by_method = np.array([_mean_influence(found, units) for found in methods])
+    by_method = np.array(
+        [np.mean([units.influence(*one) for one in found.items()], axis=0) for found in methods]
+    )
     difference = means.to_numpy() - means.iloc[best]
     variance = variance_of_sum(by_method - by_method[best], difference)
     k, overlap = len(units.codes), units.overlap
     by_share = variance / (overlap + (1 - overlap) / k)
     return _Variance(by_share * overlap, by_share * (1 - overlap), np.full(len(methods), units.n_units - 1.0))
-
-
-def _mean_influence(found: Mapping[int, RowMetric], units: SamplingUnits) -> NDArray[np.float64]:
-    return np.mean([units.influence(seed, run) for seed, run in found.items()], axis=0)
 
 
 def _larger(first: _Variance, second: _Variance, n_seeds: int) -> _Variance:

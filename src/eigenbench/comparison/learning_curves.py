@@ -41,32 +41,16 @@ def ratio_of_errors(first: Curve, second: Curve) -> pd.DataFrame:
     the mean of their logarithms. An error of zero counts as half of the smallest positive one of both.
     Sizes that fewer than three seeds of both have are left out. ``p_advantage`` is the probability of a
     ratio below 0.9, as the t distribution around the mean has it.
-
-    Examples
-    --------
-    >>> sizes = [250, 1000]
-    >>> pca = pd.DataFrame([[0.20, 0.10], [0.22, 0.11], [0.18, 0.12]], columns=sizes)
-    >>> gem = pd.DataFrame([[0.15, 0.05], [0.17, 0.05], [0.13, 0.06]], columns=sizes)
-    >>> ratio_of_errors(gem, pca)[["ratio", "low", "high"]].round(2).loc[1000].tolist()
-    [0.48, 0.42, 0.56]
     """
     logarithms = _logarithms({"first": first, "second": second})
     differences = logarithms["first"] - logarithms["second"]
-    lines = {}
-    for size in differences.columns:
-        values = differences[size].dropna().to_numpy()
-        if len(values) < MIN_SEEDS:
-            continue
-        mean, error = values.mean(), values.std(ddof=1) / np.sqrt(len(values))
-        half = stats.t.ppf((1 + _LEVEL) / 2, len(values) - 1) * error
-        if error > 0:
-            p = float(stats.t.cdf((np.log(ADVANTAGE) - mean) / error, len(values) - 1))
-        else:
-            p = float(mean < np.log(ADVANTAGE))
-        low, ratio, high = np.exp([mean - half, mean, mean + half])
-        lines[size] = {"ratio": ratio, "low": low, "high": high, "n_seeds": len(values), "p_advantage": p}
-    columns = ["ratio", "low", "high", "n_seeds", "p_advantage"]
-    return pd.DataFrame.from_dict(lines, orient="index", columns=columns).rename_axis("size")
+    differences = differences.loc[:, differences.count() >= MIN_SEEDS]
+    mean, n_seeds = differences.mean(), differences.count()
+    error = differences.std(ddof=1) / np.sqrt(n_seeds)
+    half = stats.t.ppf((1 + _LEVEL) / 2, n_seeds - 1) * error
+    found = pd.DataFrame({"ratio": np.exp(mean), "low": np.exp(mean - half), "high": np.exp(mean + half)})
+    p = stats.t.cdf((np.log(ADVANTAGE) - mean) / error, n_seeds - 1)
+    return found.assign(n_seeds=n_seeds, p_advantage=p).rename_axis("size")
 
 
 def winners(curves: Mapping[str, Curve]) -> pd.DataFrame:
@@ -103,14 +87,6 @@ def rows_needed(method: Curve, rival: Curve, size: int) -> RowsNeeded:
     monotone: more rows never give a larger error. The interval holds 95 % of resamples of seeds, the same for
     both. Rows are infinite where the rival's largest size does not suffice, and its smallest size where that
     suffices.
-
-    Examples
-    --------
-    >>> sizes = [250, 1000, 4000]
-    >>> rival = pd.DataFrame([[0.4, 0.2, 0.1]] * 3, columns=sizes)
-    >>> method = pd.DataFrame([[0.28, 0.14, 0.07]] * 3, columns=sizes)
-    >>> round(rows_needed(method, rival, 1000).rows)
-    2041
     """
     logarithms = _logarithms({"method": method, "rival": rival})
     goals, rivals = logarithms["method"][size], logarithms["rival"]
@@ -157,20 +133,6 @@ def crossing(first: Curve, second: Curve) -> tuple[int, int] | None:
     sizes = sorted(leads)
     changes = ((before, after) for before, after in pairwise(sizes) if leads[before] != leads[after])
     return next(changes, None)
-
-
-def best_within(
-    errors: Mapping[str, Curve], seconds: Mapping[str, Curve], budgets: tuple[float, ...]
-) -> pd.DataFrame:
-    """Return the lowest mean error that each method reaches within some seconds of fitting.
-
-    The table has methods as lines and budgets as columns; NaN where no size of a method is cheap enough.
-    """
-    found = {
-        name: {budget: curve.mean()[seconds[name].mean() <= budget].min() for budget in budgets}
-        for name, curve in errors.items()
-    }
-    return pd.DataFrame.from_dict(found, orient="index", columns=list(budgets))
 
 
 def _logarithms(curves: Mapping[str, Curve]) -> dict[str, pd.DataFrame]:
