@@ -1,33 +1,24 @@
 """The page of defaults holds what the reference results show."""
 
-import importlib.util
 from pathlib import Path
 
+import defaults as page
 import numpy as np
 import pandas as pd
 import pytest
 
 from eigenbench.bench.suites.suite_file import load_suite
 
-SCRIPT = Path(__file__).parents[1] / "docs" / "defaults.py"
 SUITES = Path(__file__).parents[1] / "config" / "suites"
 
 
-@pytest.fixture(scope="module")
-def page():
-    spec = importlib.util.spec_from_file_location("docs_defaults", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_tables_of_the_page_are_those_of_the_reference(page):
+def test_the_tables_of_the_page_are_those_of_the_reference():
     text = page.PAGE.read_text(encoding="utf-8")
     for name, block in page.blocks().items():
         assert f"<!-- from {name} -->\n{block}" in text, "run python docs/defaults.py"
 
 
-def test_every_estimator_has_errors_on_twelve_datasets(page):
+def test_every_estimator_has_errors_on_twelve_datasets():
     errors = page.read()["errors"].unstack()
     names = {*page.OURS, *(f"{name} tuned" for name in page.OURS), *page.PEERS}
     assert names == set(errors.columns)
@@ -35,14 +26,14 @@ def test_every_estimator_has_errors_on_twelve_datasets(page):
     assert np.isfinite(errors.to_numpy()).all()
 
 
-def test_ratios_compare_counts_with_half_an_error_added(page):
+def test_ratios_compare_counts_with_half_an_error_added():
     results = page.read()
     counts = results["errors"].unstack()
     expected = (counts["GEM"]["wdbc"] + 0.5) / (counts["GEM tuned"]["wdbc"] + 0.5)
     assert page.error_ratios(results, "GEM")["wdbc"] == pytest.approx(expected)
 
 
-def test_gaps_compare_the_means_of_the_leaderboards(page):
+def test_gaps_compare_the_means_of_the_leaderboards():
     board = pd.read_csv(page.TUNING / "leaderboard.csv").set_index(["method", "classifier", "experiment"])[
         "mean"
     ]

@@ -1,34 +1,19 @@
 """The page of learning curves holds what the reference results show."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
+import learning_curves as page
 import numpy as np
 import pandas as pd
 import pytest
 
 from eigenbench.comparison.learning_curves import ratio_of_errors, rows_needed, winners
 
-SCRIPT = Path(__file__).parents[1] / "docs" / "learning_curves.py"
-
 
 @pytest.fixture(scope="module")
-def page():
-    spec = importlib.util.spec_from_file_location("docs_learning_curves", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
-
-
-@pytest.fixture(scope="module")
-def errors(page):
+def errors():
     return page.curves("test_error")
 
 
-def test_the_tables_of_the_page_are_those_of_the_reference(page):
+def test_the_tables_of_the_page_are_those_of_the_reference():
     text = page.PAGE.read_text(encoding="utf-8")
     for name, block in page.blocks().items():
         assert f"<!-- from {name} -->\n{block}" in text, "run python docs/learning_curves.py"
@@ -68,7 +53,7 @@ def test_the_claims_of_the_first_paragraph(errors):
     assert means.drop(["random_forest", "lightgbm", "raw"]).min() == pytest.approx(0.2262, abs=1e-4)
 
 
-def test_the_model_finds_what_made_the_errors(page):
+def test_the_model_finds_what_made_the_errors():
     """GEM has half of the errors at 1,000 rows, and a fifth less of that for ten times the rows."""
     generator = np.random.default_rng(0)
     sizes = np.array([250, 1000, 4000, 16000])
@@ -94,14 +79,30 @@ def test_the_model_finds_what_made_the_errors(page):
     assert line["ratio_low"] < 0.5 < line["ratio_high"]
 
 
-def test_missing_methods_are_counted(page, errors):
+def test_the_best_within_some_seconds_is_that_of_the_sizes_that_are_quick_enough(monkeypatch):
+    sizes = [250, 1000]
+    found = {
+        "gem": pd.DataFrame([[0.3, 0.1]], columns=sizes),
+        "raw": pd.DataFrame([[0.2, 0.15]], columns=sizes),
+    }
+    seconds = {
+        "gem": pd.DataFrame([[5.0, 50.0]], columns=sizes),
+        "raw": pd.DataFrame([[2.0, 20.0]], columns=sizes),
+    }
+    monkeypatch.setattr(page, "BUDGETS", (1, 10, 100))
+    monkeypatch.setattr(page, "curves", lambda metric: {("letter", "rows"): seconds})
+    line = page.seconds_table({("letter", "rows"): found}).splitlines()[2]
+    assert line == "| Letter, rows | – | No embedding 20.0 | GEM 10.0 |"
+
+
+def test_missing_methods_are_counted(errors):
     letter = dict(errors["letter", "rows"])
     del letter["svc"]
     assert "| 0 of 17 |" in page.winners_table({("letter", "rows"): errors["letter", "rows"]})
     assert "| 1 of 17 |" in page.winners_table({("letter", "rows"): letter})
 
 
-def test_no_label_embedding_is_better_than_one_against_all(page):
+def test_no_label_embedding_is_better_than_one_against_all():
     values = {}
     for record, _ in page._records_of(None):
         values.setdefault(record.classifier, []).append(record.metrics["test_micro_f1"])
@@ -110,7 +111,7 @@ def test_no_label_embedding_is_better_than_one_against_all(page):
     assert best <= np.mean(values["one_against_all"])
 
 
-def test_only_hyperbolic_pca_makes_as_few_errors_on_new_classes_as_the_inputs(page):
+def test_only_hyperbolic_pca_makes_as_few_errors_on_new_classes_as_the_inputs():
     errors = {}
     for record, spec in page._records_of("transfer"):
         size = spec.settings["source_classes"], spec.settings["source_per_class"]

@@ -1,35 +1,22 @@
 """The page on which embedding to take says what the reference results say."""
 
-import importlib.util
 import re
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import which_embedding as page
 from page_parts import PART
 
-SCRIPT = Path(__file__).parents[1] / "docs" / "which_embedding.py"
 
-
-@pytest.fixture
-def page(monkeypatch):
-    spec = importlib.util.spec_from_file_location("which_embedding", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_tables_of_the_page_are_those_of_the_reference(page):
+def test_the_tables_of_the_page_are_those_of_the_reference():
     text = page.PAGE.read_text(encoding="utf-8")
     assert page.block() in text, "run python docs/which_embedding.py"
     assert page.mnist_table() in text, "run python docs/which_embedding.py"
     assert page.claims_block() in text, "run python docs/which_embedding.py"
 
 
-def test_the_best_of_each_table_is_the_smallest_error_of_its_runs(page):
+def test_the_best_of_each_table_is_the_smallest_error_of_its_runs():
     board = page.read_board(page.PROBLEMS[0])
     errors = pd.concat(
         pd.read_csv(path) for path in sorted((page.REFERENCE / "comparison").glob("results*.csv"))
@@ -55,14 +42,14 @@ def test_the_best_of_each_table_is_the_smallest_error_of_its_runs(page):
         ("gem_neighborhoods", "gem", "equivalent"),
     ],
 )
-def test_what_the_page_says_of_pairs_follows_from_their_ratios(page, first, second, conclusion):
+def test_what_the_page_says_of_pairs_follows_from_their_ratios(first, second, conclusion):
     lines = page.pair_lines(page.PROBLEMS[0], page.read_board(page.PROBLEMS[0]))
     (line,) = [one for one in lines if (one["first"], one["second"]) == (first, second)]
     assert line["conclusion"] == conclusion
 
 
 @pytest.mark.parametrize("number", range(6))
-def test_a_method_that_the_page_calls_ahead_leads_in_sampled_pools_of_rivals(page, number):
+def test_a_method_that_the_page_calls_ahead_leads_in_sampled_pools_of_rivals(number):
     problem = page.PROBLEMS[number]
     errors = page.error_table(problem, page.read_board(problem))
     lines = page.pair_lines(problem, page.read_board(problem))
@@ -79,7 +66,7 @@ def test_a_method_that_the_page_calls_ahead_leads_in_sampled_pools_of_rivals(pag
         assert np.mean(leads) >= line["support"] - 0.08
 
 
-def test_prose_of_the_page_makes_no_claim_beside_the_generated_ones(page):
+def test_prose_of_the_page_makes_no_claim_beside_the_generated_ones():
     prose = PART.sub("", page.PAGE.read_text(encoding="utf-8"))
     found = re.findall(
         r"[^.\n|]*\b(?:fewer errors|outperform\w*|best|last of|equivalent to)\b[^.\n|]*", prose
