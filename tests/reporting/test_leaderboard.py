@@ -96,6 +96,11 @@ def test_methods_are_ranked_and_tied_over_splits(five, store, tmp_path):
     assert board.loc[1, "difference_low"] < 0 < board.loc[1, "difference_high"]
     assert board.loc[3:, "rank"].isna().all()
     assert len(board) == 20
+    resolution, plan = leaderboard_notes(board)[:2]
+    shown = f"{100 * board['detectable'].median():.2f} points is found with a probability of 80 %."
+    assert resolution == f"= ties with the best. Compared over {OVER_SPLITS}. A difference of {shown}"
+    needed = int(board["n_to_settle"].min())
+    assert plan.startswith(f"About {needed} splits would settle GEM + linear SVM against the best")
 
 
 def test_three_splits_are_too_few_to_tell(suite, store, tmp_path):
@@ -276,9 +281,11 @@ def test_tie_mark_interval_and_p_value_agree_in_every_committed_leaderboard(path
     assert ((tested["p_value"] > 0.05) == tested["tied"]).all()
     holds_zero = (tested["difference_low"] <= 0) & (tested["difference_high"] >= 0)
     assert (holds_zero == tested["tied"]).all()
+    assert (tested["detectable"] > 0).all(), "each difference has its resolution"
     untested = ranked.drop(tested.index)
-    not_told = untested["tied"].isna() | (untested["difference"] == 0)
-    assert not_told.all(), "no mark without a test"
+    is_best = untested["difference"] == 0
+    assert (untested["tied"].isna() | is_best).all(), "no mark without a test"
+    assert (untested["refusal"].notna() | is_best).all(), "a missing test has a reason"
     for _, lines in ranked.groupby("experiment"):
         means = lines["mean"] - lines.loc[lines["rank"].idxmin(), "mean"]
         compared = lines["difference"].notna()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 import pytest
+from html_page import Page
 from record_files import plan_of
 
 from eigenbench.bench.records.record import Failure
@@ -136,6 +138,9 @@ def test_the_tables_and_the_page_have_everything(make_suite, runs, report):
     text = page.read_text(encoding="utf-8")
     assert "All datasets" in text
     assert "6 / 0 / 0" in text
+    words = Page(text).text
+    assert "PCA + linear SVM 2.00 [2.0, 2.0] 2 [2, 2]" in words, "mean rank and place with intervals"
+    assert re.search(r"find a ratio of errors of 1\.\d\d with a probability of 80 %", words)
 
 
 def test_experiments_of_other_methods_each_make_no_section(make_suite, runs, report):

@@ -24,7 +24,6 @@ from eigenbench.bench.suites.component_checks import ComponentError, checked_cla
 from eigenbench.bench.suites.recipes import load_recipes
 from eigenbench.bench.suites.suite import Suite
 from eigenbench.bench.suites.suite_file import catalogue_of, load_suite
-from eigenbench.comparison.rank_intervals import rank_intervals
 from eigenbench.comparison.ranks import MIN_DATASETS, wilcoxon_holm, win_tie_loss
 from eigenbench.comparison.ratios import equivalence, error_ratios
 from eigenbench.datasets.plain_yaml import PlainYamlError, read_yaml, write_yaml
@@ -221,7 +220,7 @@ def joined_result(reference: ReferencePart, plan: SuitePlan, records: Sequence[R
     if ranks.refusal:
         raise OwnDataError(ranks.refusal)
     name = f"{first.method} + {first.classifier}"
-    own, intervals = ranks.ranks.loc[name], rank_intervals(ranks.errors).loc[name]
+    own = ranks.ranks.loc[name]
     environments = [
         record.environment.model_copy(update={"gemm_gflops": None}).model_dump(mode="json")
         for record in records
@@ -237,7 +236,7 @@ def joined_result(reference: ReferencePart, plan: SuitePlan, records: Sequence[R
         "grid": spec.grid,
         "code": {module: own_code_hash(module, folder) for module, folder in sorted(spec.own_modules)},
         "n_competitors": len(ranks.ranks),
-        **_plain(intervals[["place", "place_low", "place_high"]]),
+        **_plain(own[["place", "place_low", "place_high"]]),
         **_plain(own[["mean_rank", "rank_low", "rank_high", "n_failed", "seconds", "on_front"]]),
         "nearest": _nearest(ranks, name),
         "datasets": [_dataset(one.dataset, ranks.metric, records) for one in plan.suite.experiments.values()],

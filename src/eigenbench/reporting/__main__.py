@@ -15,7 +15,11 @@ from eigenbench.reporting.site import render
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Render the report; return the exit code."""
-    options = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="python -m eigenbench.reporting", description=__doc__)
+    parser.add_argument("--suite", type=Path, action="extend", nargs="+", required=True, help="suite files")
+    parser.add_argument("--results-dir", type=Path, default=Path("results"))
+    parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
+    options = parser.parse_args(arguments)
     try:
         inputs = read_inputs(options.suite, options.results_dir)
         page = render(
@@ -24,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             reports_dir=options.reports_dir,
             suite_paths=inputs.suite_paths,
             results_dir=options.results_dir,
-            logs_dir=options.logs_dir,
+            logs_dir=Path("logs"),
             unreadable=inputs.unreadable,
         )
     except (SuiteError, ReportError, OSError) as error:
@@ -34,15 +38,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"left out of the report: {line}", file=sys.stderr)
     print(f"wrote {page}", file=sys.stderr)
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m eigenbench.reporting", description=__doc__)
-    parser.add_argument("--suite", type=Path, action="extend", nargs="+", required=True, help="suite files")
-    parser.add_argument("--results-dir", type=Path, default=Path("results"))
-    parser.add_argument("--logs-dir", type=Path, default=Path("logs"))
-    parser.add_argument("--reports-dir", type=Path, default=Path("reports"))
-    return parser
 
 
 if __name__ == "__main__":

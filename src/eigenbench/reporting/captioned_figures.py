@@ -75,9 +75,11 @@ def experiment_figures(
     return found + _curves(spec, groups, anchor)
 
 
-def ranking_figures(ranks: SuiteRanks, anchor: str) -> list[CaptionedFigure]:
-    """Draw a comparison over datasets: ratios to the best, ranks with intervals, and rank against time."""
-    in_table = "the numbers are in the table of this section."
+def ranking_figures(ranks: SuiteRanks) -> list[CaptionedFigure]:
+    """Draw a comparison over datasets, unless it is refused: ratios to the best, ranks, rank against time."""
+    if ranks.refusal:
+        return []
+    anchor, in_table = ranks.anchor, "the numbers are in the table of this section."
     ratios = (
         f"Error as a ratio to the best of the dataset: dark is {LARGEST_RATIO:g} times or more; "
         "a square marks ties with the best. Rows by mean rank."

@@ -104,27 +104,24 @@ def scaled_scores(spec: ExperimentSpec, groups: Sequence[RunGroup]) -> dict[str,
 
 def _of_group(spec: ExperimentSpec, group: RunGroup, control: float | None) -> Iterator[Check]:
     records = group.finished
-    error, n_test = group.mean(lambda record: record.metrics.get("test_error")), _n_test(records)
-    if control is not None and error is not None and n_test:
-        if spec.permute_labels and (info := records[0].dataset_info):
+    info, error = records[0].dataset_info, group.mean(lambda record: record.metrics.get("test_error"))
+    n_test = info.n_test if info else 0
+    if control is not None and error is not None and info:
+        if spec.permute_labels:
             # The most frequent class of training may be a rare one of the test: any class is a better guess.
             control = min(control, 1 - 1 / info.n_classes)
         one = math.sqrt(max(control * (1 - control), 1 / n_test) / n_test)
         if spec.permute_labels and error < control - _FAR * math.hypot(one, _spread_of_names(records)):
-            yield Check(
-                "leak",
-                group.label,
-                f"error {error:.3f} with permuted training labels, where guessing has {control:.3f}: test "
-                "labels may leak into training",
-            )
+            text = f"error {error:.3f} with permuted training labels, where guessing has {control:.3f}: test "
+            yield Check("leak", group.label, f"{text}labels may leak into training")
         if not spec.permute_labels and error > control - _BETTER * one:
-            yield Check(
-                "guessing", group.label, f"error {error:.3f}, no better than guessing ({control:.3f})"
-            )
+            text = f"error {error:.3f}, no better than guessing ({control:.3f})"
+            yield Check("guessing", group.label, text)
     if not spec.permute_labels:
         single = [record.seed for record in records if _predicts_one_class(record)]
         if single:
-            yield Check("one_class", group.label, f"one class for all test rows (seed {_listed(single)})")
+            seeds = ", ".join(map(str, single))
+            yield Check("one_class", group.label, f"one class for all test rows (seed {seeds})")
         yield from _outlying_seeds(group, n_test)
         yield from _slow_searches(group)
 
@@ -144,10 +141,6 @@ def _spread_of_names(records: Sequence[Record]) -> float:
     return math.sqrt(np.mean(variances) / len(variances)) if variances else 0.0
 
 
-def _n_test(records: Sequence[Record]) -> int:
-    return records[0].dataset_info.n_test if records[0].dataset_info else 0
-
-
 def _predicts_one_class(record: Record) -> bool:
     if record.confusion is None:
         return any("every test row was predicted" in warning for warning in record.warnings)
@@ -157,11 +150,8 @@ def _predicts_one_class(record: Record) -> bool:
 
 def _outlying_seeds(group: RunGroup, n_test: int) -> Iterator[Check]:
     """Find seeds that are further from the median than both the spread of the others and test rows allow."""
-    errors = {
-        record.seed: record.metrics["test_error"]
-        for record in group.finished
-        if "test_error" in record.metrics
-    }
+    records = [record for record in group.finished if "test_error" in record.metrics]
+    errors = {record.seed: record.metrics["test_error"] for record in records}
     if len(errors) < 4 or not n_test:
         return
     for seed, error in errors.items():
@@ -169,11 +159,8 @@ def _outlying_seeds(group: RunGroup, n_test: int) -> Iterator[Check]:
         by_rows = math.sqrt(max(others.mean() * (1 - others.mean()), 1 / n_test) / n_test)
         allowed = 2 * _FAR * max(others.std(ddof=1), by_rows)
         if abs(error - np.median(others)) > allowed:
-            yield Check(
-                "outlying_seed",
-                group.label,
-                f"seed {seed} has error {error:.3f}, the others {others.min():.3f} to {others.max():.3f}",
-            )
+            text = f"seed {seed} has error {error:.3f}, the others {others.min():.3f} to {others.max():.3f}"
+            yield Check("outlying_seed", group.label, text)
 
 
 def _slow_searches(group: RunGroup) -> Iterator[Check]:
@@ -185,7 +172,8 @@ def _slow_searches(group: RunGroup) -> Iterator[Check]:
         > max(_LEAST_SECONDS, _PACE * len(record.search.candidates) * (total_seconds(record) or math.inf))
     ]
     if slow:
-        yield Check("slow_search", group.label, f"the search took most of the time (seed {_listed(slow)})")
+        seeds = ", ".join(map(str, slow))
+        yield Check("slow_search", group.label, f"the search took most of the time (seed {seeds})")
 
 
 def _identical(groups: Sequence[RunGroup]) -> Iterator[Check]:
@@ -214,7 +202,3 @@ def _digest(group: RunGroup) -> str | None:
             n_wrong += int(np.sum(predicted != arrays["truth"]))
         found.update(f"{record.seed}:".encode() + predicted.astype(np.int64).tobytes())
     return found.hexdigest() if n_wrong and n_predictions >= _LEAST_PREDICTIONS else None
-
-
-def _listed(seeds: Sequence[int]) -> str:
-    return ", ".join(map(str, seeds))

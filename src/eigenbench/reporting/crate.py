@@ -82,8 +82,8 @@ def write_crate(
     for name, properties in _datasets(records.values()).items():
         read.append(crate.add(ContextEntity(crate, f"#dataset-{name}", properties=properties)))
     results = [
-        crate.add_file(file, place, properties={"name": name} if name else None)
-        for file, place, name in _outputs(records, results_dir, reports_dir / suite.name, models)
+        crate.add_file(file, place, properties=properties)
+        for file, place, properties in _outputs(records, results_dir, reports_dir / suite.name, models)
     ]
     properties = {"name": f"eigenbench run {suite.name}", **_times(records.values())}
     crate.add_action(workflow, "#run", read, results, properties)
@@ -119,16 +119,15 @@ def _own_data(path: Path, plan: SuitePlan) -> list[str]:
 
 def _outputs(
     records: dict[Path, Record], results_dir: Path, report: Path, models: bool
-) -> Iterator[tuple[Path, str, str]]:
+) -> Iterator[tuple[Path, str, dict[str, str]]]:
     """Give each file that the suite left, its place in the crate, and its name if it has one."""
     for path, record in records.items():
         name = f"{record.experiment}, {record.method}, {record.classifier}, seed {record.seed}"
-        for file in (path.with_name(kept) for kept in ((*KEPT, MODEL) if models else KEPT)):
-            if file.is_file():
-                yield file, f"results/{file.relative_to(results_dir)}", name
-    for file in ((report if report.is_dir() else report.parent) / kept for kept in REPORT_FILES):
-        if file.is_file():
-            yield file, f"report/{file.name}", ""
+        for file in filter(Path.is_file, map(path.with_name, (*KEPT, MODEL) if models else KEPT)):
+            yield file, f"results/{file.relative_to(results_dir)}", {"name": name}
+    folder = report if report.is_dir() else report.parent
+    for file in filter(Path.is_file, map(folder.joinpath, REPORT_FILES)):
+        yield file, f"report/{file.name}", {}
 
 
 def _times(records: Iterable[Record]) -> dict[str, str]:

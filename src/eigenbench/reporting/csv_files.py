@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any
@@ -12,8 +13,8 @@ import pandas as pd
 
 from eigenbench.bench.records.record import Record
 
-#: A cell that begins with one of these is run as a formula by spreadsheets.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
+#: Text that spreadsheets run as a formula: it begins with one of these characters and is no number.
+_FORMULA = re.compile(r"(?![-+](\d+\.?\d*|\.\d+)(e[-+]?\d+)?$)[-=+@\t\n]", re.IGNORECASE)
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -37,15 +38,7 @@ def _inert(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = value.replace("\r\n", "\n").replace("\r", "\n")
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) and not _is_number(text) else text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 _NAMES = ("suite", "dataset", "method", "classifier", "seed")

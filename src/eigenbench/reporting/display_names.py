@@ -7,17 +7,13 @@ import re
 from eigenbench.bench.records.runs import NO_CLASSIFIER
 
 _METHODS = {
-    "compressed_sensing": "Compressed sensing",
-    "contracted_gem": "Contracted GEM",
     "exact": "Exact kernel",
     "features": "Given features",
-    "fisher_lda": "Fisher LDA",
     "fourier": "Random Fourier features",
     "gem_and_fourier": "GEM and random Fourier features",
     "gem_on_fourier": "GEM on random Fourier features",
     "gem_rff": "GEM on random Fourier features",
     "hermite": "Spherical Hermite features",
-    "hpca": "Hyperbolic PCA",
     "hyperbolic_pca_kernel": "Hyperbolic kernel PCA",
     "identity": "No embedding",
     "per_class_pca": "PCA of each class",
@@ -25,18 +21,15 @@ _METHODS = {
     "powers": "Signed powers",
     "random": "Random directions",
     "random_fourier": "Random Fourier features",
-    "random_trees": "Random trees",
     "raw": "No embedding",
     "rbf_sampler": "RBF sampler",
     "rembrandt_on_fourier": "Rembrandt on random Fourier features",
     "rff": "Random Fourier features",
     "scaled": "No embedding, scaled",
     "spherical": "Spherical random features",
-    "srf": "Spherical random features",
     "temporal": "Temporal hyperbolic PCA",
 }
 _CLASSIFIERS = {
-    "CalibratedLeastSquares": "calibrated least squares",
     "HistGradientBoostingClassifier": "gradient boosting",
     "KNeighborsClassifier": "nearest neighbours",
     "LGBMClassifier": "LightGBM",
@@ -64,26 +57,20 @@ _DATASETS = {
     "satimage": "Satellite image",
     "seq_fun": "Yeast genes (FunCat)",
     "seq_go": "Yeast genes (GO)",
-    "synthetic_odp": "Synthetic ODP",
-    "twonorm": "Twonorm",
     "wdbc": "Breast masses (WDBC)",
 }
-_ACRONYMS = "aloi craft emnist gem lda lfda lshtc4 mmc mnist nca odp pca plst rcv1 sir timit umap usps vca"
+_ACRONYMS = "aloi craft emnist gem lda lfda lshtc mmc mnist nca odp pca plst rcv1 sir timit umap usps vca"
+_PEOPLE = "fourier hadamard hermite maclaurin rembrandt"
 #: Words that are not written as they stand in a key.
 _WORDS = {
     **{word: word.upper() for word in _ACRONYMS.split()},
+    **{word: word.capitalize() for word in _PEOPLE.split()},
     "CS": "compressed sensing",
     "RE": "Rembrandt",
-    "fourier": "Fourier",
     "h01": "H0/1",
-    "hadamard": "Hadamard",
-    "hermite": "Hermite",
     "hpca": "hyperbolic PCA",
     "lightgbm": "LightGBM",
-    "lshtc": "LSHTC",
-    "maclaurin": "Maclaurin",
     "nystroem": "Nyström",
-    "rembrandt": "Rembrandt",
     "srf": "spherical random features",
     "svc": "kernel SVM",
     "wikilshtc": "WikiLSHTC",

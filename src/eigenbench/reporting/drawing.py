@@ -39,7 +39,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
 INK = "#0a0b0c"
 
 _SVG = "http://www.w3.org/2000/svg"
-_DEFS = f"{{{_SVG}}}defs"
+_LEFT_OUT = (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style")
 ElementTree.register_namespace("", _SVG)
 ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
 
@@ -190,30 +190,17 @@ def tick_text(value: float) -> str:
 
 
 def _compact(text: str, width: str) -> str:
-    """Return the SVG element of a document of Matplotlib: smaller, with hover texts, definitions first."""
+    """Return the SVG element of a document of Matplotlib, with hover texts, without metadata and style."""
     root = ElementTree.fromstring(text)
-    shared = [part for element in root.iter(_DEFS) for part in element if "id" in part.attrib]
-    for element in reversed(list(root.iter())):  # what is inside first
+    for element in list(root.iter()):
         element.tail = None
         element.text = element.text if (element.text or "").strip() else None
-        element[:] = [part for child in element for part in _kept(child)]
+        element[:] = [part for part in element if part.tag not in _LEFT_OUT]
         _name_for_hover(element)
-    defs = Element(_DEFS)
-    defs[:] = shared
-    root.insert(0, defs)
     for unused in ("height", "width", "version"):
         root.attrib.pop(unused, None)
     root.attrib |= {"aria-hidden": "true", "style": f"{width};stroke-linejoin:round"}
     return ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
-
-
-def _kept(element: Element) -> list[Element]:
-    """Return what is drawn of an element: nothing, itself, or its content where the group adds nothing."""
-    tag = element.tag.removeprefix(f"{{{_SVG}}}")
-    unseen = tag == "path" and "id" not in element.attrib and element.get("style") == "fill: none"
-    if tag in ("metadata", "style", "defs") or unseen or (tag == "g" and not len(element)):
-        return []
-    return list(element) if tag == "g" and not element.attrib else [element]
 
 
 def _name_for_hover(element: Element) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -119,26 +118,23 @@ def _histogram(exhibit: Histogram) -> Drawing:
             axes.stairs(heights, exhibit.edges, fill=True, color=style["color"], alpha=0.2, linewidth=0)
             axes.stairs(heights, exhibit.edges, linewidth=1.4, **style)
         if exhibit.marker is not None:
-            _mark(axes, exhibit.marker)
+            axes.axvline(exhibit.marker, color=INK, linewidth=1.0, linestyle=(0, (4, 2)))
+            place = (exhibit.marker, 1.0)
+            axes.annotate(
+                f"{exhibit.marker:.4g}",
+                place,
+                (3, -1),
+                ("data", "axes fraction"),
+                "offset points",
+                va="top",
+                fontsize=8,
+            )
         axes.set_xlabel(_wrapped(exhibit.x_label))
         axes.set_ylabel("density")
         axes.set_ylim(bottom=0)
         draw_names(figure, looks)
 
     return Drawing(draw, (_WIDTH, 2.6 + names_height(list(looks), _WIDTH)))
-
-
-def _mark(axes: Axes, value: float) -> None:
-    axes.axvline(value, color=INK, linewidth=1.0, linestyle=(0, (4, 2)))
-    axes.annotate(
-        f"{value:.4g}",
-        (value, 1.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(3, -1),
-        textcoords="offset points",
-        verticalalignment="top",
-        fontsize=8,
-    )
 
 
 def _images(exhibit: Images) -> Drawing:
@@ -189,10 +185,8 @@ def _boxes(exhibit: Boxes) -> Drawing:
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        names = ("whislo", "q1", "med", "q3", "whishi")
-        boxes = [
-            {**dict(zip(names, box, strict=True)), "label": label} for label, box in exhibit.groups.items()
-        ]
+        names = ("label", "whislo", "q1", "med", "q3", "whishi")
+        boxes = [dict(zip(names, (label, *box), strict=True)) for label, box in exhibit.groups.items()]
         axes.bxp(
             boxes,
             widths=0.6,

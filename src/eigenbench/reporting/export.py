@@ -10,7 +10,7 @@ from eigenbench.reporting import ReportError
 from eigenbench.reporting.captioned_figures import CaptionedFigure
 from eigenbench.reporting.inputs import read_inputs
 from eigenbench.reporting.leaderboard import leaderboard_csv, leaderboards
-from eigenbench.reporting.page_tables import published_table
+from eigenbench.reporting.page_tables import pairs_table, published_table, ranks_table
 from eigenbench.reporting.published import comparison_csv
 from eigenbench.reporting.replicates import group_runs
 from eigenbench.reporting.sections import SuiteView, suite_view
@@ -25,10 +25,10 @@ def paper_tables(view: SuiteView) -> Iterator[tuple[ShownTable, str]]:
         yield shown, comparison_csv(view.comparisons)
     for experiment in view.experiments:
         yield experiment.leaderboard, leaderboard_csv([experiment.board])
-    for ranks in view.ranks:
-        if not ranks.found.refusal:
-            yield ranks.table, ranks_csv([ranks.found])
-            yield ranks.pairs, pairs_csv([ranks.found])
+    for ranks, _ in view.ranks:
+        if not ranks.refusal:
+            yield ranks_table(ranks), ranks_csv([ranks])
+            yield pairs_table(ranks), pairs_csv([ranks])
 
 
 #: How a table and a figure are written, by the ending of the file.

@@ -52,9 +52,8 @@ def error_against(
     """Plot the mean of a metric, with its interval, against another number: one point per group.
 
     Colours are those of the methods, markers those of the classifiers. Of more methods than colours, those on
-    the Pareto front are named beside their points. ``x`` takes a record and returns a positive number, drawn
-    as a mean over seeds; groups without it or without the metric are left out. ``front`` joins the points
-    that no other beats in both numbers. None where the points have fewer than two places to the right.
+    the Pareto front are named. ``x`` takes a record and returns a positive number, drawn as a mean over
+    seeds. ``front`` joins the points of the Pareto front. None where the points have fewer than two places.
     """
     points = _points(groups, metric, x, x_label)
     if len({point.x for point in points}) < 2:
@@ -74,14 +73,10 @@ def error_against(
             axes.plot(*line, color=INK, linewidth=1, alpha=0.5, drawstyle="steps-post")
         for point in points:
             gid = hover_id(point.group.filter_name, point.text)
-            look: MarkerStyle = {
-                "marker": markers[point.group.classifier],
-                "linewidth": 1.0,
-                "markersize": 5.5,
-            }
-            look["color"] = GREY if crowded else COLOURS[point.group.colour]
             places = (3 * [point.x], [point.low, point.y, point.high])
-            axes.plot(*places, markevery=[1], clip_on=False, gid=gid, **look)
+            look: MarkerStyle = {"marker": markers[point.group.classifier], "markersize": 5.5}
+            look["color"] = GREY if crowded else COLOURS[point.group.colour]
+            axes.plot(*places, linewidth=1.0, markevery=[1], clip_on=False, gid=gid, **look)
         for point in best if crowded else ():
             axes.plot(point.x, point.y, "o", color=INK, markersize=6)
             _name_point(axes, point.x, point.y, point.group.title)
@@ -116,12 +111,10 @@ def _points(
     for group in groups:
         found, at = group.estimate(metric), group.mean(x)
         if found is not None and math.isfinite(found.mean) and at:
-            low, high = (found.mean if end is None else end for end in (found.low, found.high))
-            interval = style.interval(found.low, found.high)
-            text = f"{group.title}: {style.measured(found.mean)} {interval}".strip()
-            text += f" {style.unit}, {x_label} {tick_text(float(f'{at:.4g}'))}"
-            scale = style.scale
-            points.append(_Point(at, scale * found.mean, scale * low, scale * high, group, text))
+            text = f"{group.title}: {style.measured(found.mean)} {style.interval(found.low, found.high)}"
+            text = f"{text.strip()} {style.unit}, {x_label} {tick_text(float(f'{at:.4g}'))}"
+            y, low, high = (style.scale * value for value in (found.mean, *found.ends))
+            points.append(_Point(at, y, low, high, group, text))
     return sorted(points, key=attrgetter("x", "y"))
 
 
@@ -142,16 +135,8 @@ class _Bar(NamedTuple):
 
 def _draw_bars(axes: Axes, bars: Sequence[_Bar]) -> None:
     for place, bar in enumerate(bars):
-        axes.plot(
-            [bar.low, bar.mean, bar.high],
-            3 * [place],
-            "o-",
-            color=bar.colour,
-            linewidth=1.2,
-            markevery=[1],
-            clip_on=False,
-            gid=bar.gid,
-        )
+        look: MarkerStyle = {"color": bar.colour, "linewidth": 1.2, "markevery": [1], "clip_on": False}
+        axes.plot([bar.low, bar.mean, bar.high], 3 * [place], "o-", gid=bar.gid, **look)
     axes.set_yticks(range(len(bars)), [bar.title for bar in bars], fontsize=8)
     axes.set_ylim(len(bars) - 0.4, -0.6)
     axes.grid(False, axis="y")
@@ -175,10 +160,8 @@ def forest_plot(
         if row.group is not None and row.number.metric == metric
     }
     shown = in_order(ranked, groups)
-    lines = [
-        (line, group, numbers.get(group.key))
-        for line, group in zip(ranked.to_dict("records"), shown, strict=True)
-    ]
+    published_here = [numbers.get(group.key) for group in shown]
+    lines = list(zip(ranked.to_dict("records"), shown, published_here, strict=True))
     means = [style.scale * line["mean"] for line, *_ in lines]
     ends = [style.scale * line[end] for line, *_ in lines for end in _ENDS if pd.notna(line[end])]
     is_best = (ranked["tied"].fillna(False) | (ranked["rank"] == 1)).tolist()
@@ -189,20 +172,16 @@ def forest_plot(
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         is_log = log_if_wide(axes, "x", means, least=8)
-        others = [style.scale * number for *_, number in lines if number is not None]
+        others = [style.scale * number for number in published_here if number is not None]
         limits = (-np.inf, np.inf) if is_log else _forest_limits(means, ends, others)
-        titles = line_titles(ranked)
-        bars = [
-            _bar(*line, title, colour, limits)
-            for line, title, colour in zip(lines, titles, colours, strict=True)
-        ]
-        _draw_bars(axes, bars)
+        looks = zip(lines, line_titles(ranked), colours, strict=True)
+        _draw_bars(axes, [_bar(*line, title, colour, limits) for line, title, colour in looks])
         tied = np.flatnonzero(ranked["tied"].fillna(False)).tolist()
         for place in tied if len(tied) > 1 else ():
             axes.axhspan(place - 0.5, place + 0.5, color=GREY, alpha=0.2, linewidth=0)
+        mark: MarkerStyle = {"color": INK, "fillstyle": "none", "clip_on": False}
         for place, (_, group, number) in enumerate(lines):
             if number is not None:
-                mark: MarkerStyle = {"color": INK, "fillstyle": "none", "clip_on": False}
                 axes.plot(style.scale * number, place, "D", gid=hover_id(group.filter_name), **mark)
         if not is_log:
             axes.set_xlim(*limits)
@@ -234,13 +213,9 @@ def _forest_limits(
 ) -> tuple[float, float]:
     """Return limits that hold means and published numbers, and ends up to the span of the means away."""
     spread = max(means) - min(means) or abs(max(means)) or 1.0
-    low, high = np.clip([min(ends, default=means[0]), max(ends, default=means[0])], *_widened(means, spread))
-    inside = [*means, *published, low, high]
-    return _widened(inside, 0.05 * spread)
-
-
-def _widened(values: Sequence[float], margin: float) -> tuple[float, float]:
-    return min(values) - margin, max(values) + margin
+    near = np.clip(ends, min(means) - spread, max(means) + spread)
+    inside = [*means, *published, *near]
+    return min(inside) - 0.05 * spread, max(inside) + 0.05 * spread
 
 
 def heat_map(ranks: SuiteRanks) -> Drawing:

@@ -48,9 +48,8 @@ def _four_digits(value: float) -> str:
     return f"{value:#.4g}".removesuffix(".")
 
 
-_Look = tuple[str, float, int | None]
-
-_STYLES: dict[str, _Look] = {
+#: Unit, factor and decimals of metrics.
+_STYLES: dict[str, tuple[str, float, int | None]] = {
     "error": ("%", 100.0, 2),
     "balanced_error": ("%", 100.0, 2),
     "accuracy": ("%", 100.0, 2),
@@ -59,8 +58,6 @@ _STYLES: dict[str, _Look] = {
     "brier": ("", 1.0, 4),
     "calibration_error": ("%", 100.0, 2),
 }
-#: Errors of one-example nearest neighbours are published as fractions.
-_FRACTION: _Look = ("", 1.0, 4)
 _WORDS = {
     "f1": "F1",
     "brier": "Brier score",
@@ -82,14 +79,14 @@ def metric_style(metric: str) -> MetricStyle:
     """Return how a metric is shown; the parts, as ``test_``, and the sizes of one metric look the same."""
     stem, size = split_size(metric)
     label = " ".join(_WORDS.get(word, word) for word in stem.split("_") if word)
-    look: _Look = ("", 1.0, None)
+    look: tuple[str, float, int | None] = ("", 1.0, None)
     part, _, name = stem.partition("_")
     if part in ("test", "validation") and name in _STYLES:
         look = _STYLES[name]
     elif stem.endswith("accuracy"):
         look = _STYLES["accuracy"]
     elif stem.endswith("nn_error"):
-        look = _FRACTION
+        look = ("", 1.0, 4)  # published as fractions
     elif stem.endswith("_seconds"):
         label, look = label.removesuffix("seconds") + "time", ("s", 1.0, None)
     return MetricStyle(label if size is None else f"{label} at {size:,}", *look)

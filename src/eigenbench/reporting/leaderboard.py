@@ -101,18 +101,12 @@ def leaderboard_of_groups(
 def standings(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> pd.DataFrame:
     """Rank groups by a metric and compare them with the best: a line for each, columns `STANDINGS`."""
     compared = compare_groups(groups, metric, lower=lower)
-    means = {name: group.estimate(metric) for name, group in _complete(groups, metric).items()}
-    table = compared.table.reindex([group.label for group in groups]).reset_index(drop=True)
-    known = pd.Series([group.label in compared.table.index for group in groups])
-    table["compared_over"] = pd.Series(compared.basis, index=table.index).where(known)
-    table["refusal"] = pd.Series(compared.refusal, index=table.index).where(known, "")
-    ranked = pd.Series(
-        [found.mean if (found := means.get(group.label)) else None for group in groups], dtype=np.float64
-    )
-    table["rank"] = ranked.rank(method="min", ascending=lower).astype("Int64")
-    incomplete = pd.Series([bool(group.records) for group in groups]) & ranked.isna()
+    ranks = _means(_complete(groups, metric), metric).rank(method="min", ascending=lower).astype("Int64")
+    table = compared.table.assign(rank=ranks, compared_over=compared.basis, refusal=compared.refusal)
+    table = table.reindex([group.label for group in groups]).reset_index(drop=True)
+    incomplete = pd.Series([bool(group.records) for group in groups], dtype=bool) & table["rank"].isna()
     table["tied"] = table["tied"].astype("boolean").mask(incomplete, False)
-    return table[list(STANDINGS)]
+    return table.fillna({"refusal": ""})[list(STANDINGS)]
 
 
 def compare_groups(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> MethodDifferences:
@@ -138,14 +132,8 @@ def compare_groups(groups: Sequence[RunGroup], metric: str, *, lower: bool) -> M
     overlap = max((group.overlap for group in complete.values()), default=0.0)
     if overlap < 1 and len(values):
         return compare_values(values, overlap=overlap, lower_is_better=lower)
-    means = {name: own.mean for name, group in complete.items() if (own := group.estimate(metric))}
-    untested = compare_values(pd.DataFrame([means]), lower_is_better=lower)
-    return replace(untested, refusal=_ONE_TEST_SET) if len(means) > 1 and len(values) else untested
-
-
-def tied_with_best(groups: Sequence[RunGroup], board: pd.DataFrame) -> list[RunGroup]:
-    """Return the best group of a leaderboard, then those that tie with it, by rank."""
-    return in_order(board[board["tied"].fillna(board["rank"] == 1).fillna(False)], groups)
+    untested = compare_values(_means(complete, metric).to_frame().T, lower_is_better=lower)
+    return replace(untested, refusal=_ONE_TEST_SET) if len(complete) > 1 and len(values) else untested
 
 
 def in_order(board: pd.DataFrame, groups: Sequence[RunGroup]) -> list[RunGroup]:
@@ -244,11 +232,8 @@ def edge_notes(board: pd.DataFrame) -> list[str]:
 
 def check_notes(board: pd.DataFrame) -> list[str]:
     """List the findings of automatic checks, a sentence for each method."""
-    return [
-        f"Check of {ranked_label(line)}: {line['checks']}."
-        for line in board.to_dict("records")
-        if line["checks"]
-    ]
+    lines = board.to_dict("records")
+    return [f"Check of {ranked_label(line)}: {line['checks']}." for line in lines if line["checks"]]
 
 
 def comparison_notes(board: pd.DataFrame) -> list[str]:
@@ -290,6 +275,11 @@ def _complete(groups: Sequence[RunGroup], metric: str) -> dict[str, RunGroup]:
         and math.isfinite(found.mean)
         and found.n_seeds >= group.n_planned
     }
+
+
+def _means(groups: Mapping[str, RunGroup], metric: str) -> pd.Series:
+    found = {name: group.estimate(metric) for name, group in groups.items()}
+    return pd.Series({name: own.mean for name, own in found.items() if own}, dtype=np.float64)
 
 
 def _estimated(group: RunGroup, metric: str) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import pandas as pd
 from eigenbench.bench.suites.suite import ExperimentSpec
 from eigenbench.reporting.display_names import classifier_name, experiment_name, label_name
 from eigenbench.reporting.formatting import (
-    MetricStyle,
     by_size,
     count,
     lower_is_better,
@@ -54,17 +53,16 @@ def leaderboard_table(
         marks = "; ".join(filter(None, (group.seeds_note(line["metric"]), doubtful)))
         best = "best" if line["tied"] or (line["tied"] is None and line["rank"] == 1) else ""
         rank = NONE if line["rank"] is None else f"{line['rank']} {mark if line['tied'] else ''}".strip()
-        result, gap = Cell("no result", href="#problems", style="failed-text"), Cell()
-        if line["mean"] is not None:
-            interval = style.interval(line["ci_low"], line["ci_high"])
-            result = Cell(style.measured(line["mean"]), interval, style=best)
-            interval = style.interval(line["difference_low"], line["difference_high"])
-            gap = Cell(style.measured(line["difference"]), interval)
+        interval = style.interval(line["ci_low"], line["ci_high"])
+        result = Cell(style.measured(line["mean"]), interval, style=best)
+        if line["mean"] is None:
+            result = Cell("no result", href="#problems", style="failed-text")
+        gap_interval = style.interval(line["difference_low"], line["difference_high"])
         cells = {
             "Rank": Cell(rank, style=best),
             heading: Cell(shown, marks, runs_link(group)),
             sentence(style.heading): result,
-            "Gap to the best": gap,
+            "Gap to the best": Cell(style.measured(line["difference"]), gap_interval),
             "Time (s)": Cell(seconds(line["seconds"]), "◆" * bool(line["on_front"])),
             "Memory (MiB)": count(line["peak_rss_mb"]),
         }
@@ -112,17 +110,15 @@ def published_table(
     if any("†" in row.marked_outcome for row in numbers):
         caption += f" {DAGGER}"
     rows: list[Row] = []
-    anchors: set[str] = set()
-    heading = ""
+    heading, anchors = "", set()
     for row in numbers:
         group = f"{row.number.source} · {experiment_name(row.experiment, row.dataset)}"
         anchor = f"{row.suite}-{row.experiment}-published"
-        first = "" if anchor in anchors else anchor
-        anchors.add(anchor)
         method = row.group.filter_name if row.group else row.label
         cells = _published_cells(row) | {"Machines": machines_text(machines, row) if machines else NONE}
-        rows.append(Row.of(cells, method, first, "" if group == heading else group))
+        rows.append(Row.of(cells, method, anchor * (anchor not in anchors), group * (group != heading)))
         heading = group
+        anchors.add(anchor)
     return ShownTable(name, caption, rows, ("Published", "Measured", "Seeds"), ("Machines",))
 
 
@@ -152,57 +148,51 @@ def _published_cells(row: PublishedComparison) -> dict[str, Cell | str]:
     }
 
 
-def ranks_table(name: str, found: SuiteRanks, metric: MetricStyle) -> ShownTable:
+def ranks_table(found: SuiteRanks) -> ShownTable:
     """Describe mean ranks over datasets, and each competitor against the one of the best rank."""
-    best = str(found.ranks.index[0])
-    rows = []
+    best, metric, rows = str(found.ranks.index[0]), metric_style(found.metric).label, []
+    conclusions = {"first better": "the best is better", "second better": "this one is better"}
     for label, line in found.ranks.iterrows():
         shown = label_name(str(label))
-        pair = None if label == best else found.pairs.loc[(best, label)]
+        interval = f"[{line['rank_low']:.1f}, {line['rank_high']:.1f}]"
         cells: dict[str, Cell | str] = {
             "Method and classifier": shown + " ◆" * bool(line["on_front"]),
-            "Mean rank": Cell(
-                f"{line['mean_rank']:.2f}", f"[{line['rank_low']:.1f}, {line['rank_high']:.1f}]"
-            ),
+            "Mean rank": Cell(f"{line['mean_rank']:.2f}", interval),
+            "Place": Cell(f"{line['place']:.0f}", f"[{line['place_low']:.0f}, {line['place_high']:.0f}]"),
         }
-        conclusions = {"first better": "the best is better", "second better": "this one is better"}
-        tested = {} if pair is None else _tested_cells(pair, found.shows_holm)
-        cells["Wins / ties / losses of the best"] = (
-            NONE if pair is None else f"{pair['wins']:.0f} / {pair['ties']:.0f} / {pair['losses']:.0f}"
-        )
-        for heading in ("p (Holm)" if found.shows_holm else "p", "Ratio of errors", "Conclusion"):
-            cells[heading] = tested.get(heading, NONE)
-        if pair is not None:
+        if label == best:
+            headings = ("p (Holm)" if found.shows_holm else "p", "Ratio of errors", "Conclusion")
+            cells |= dict.fromkeys(("Wins / ties / losses of the best", *headings), NONE)
+        else:
+            pair = found.pairs.loc[(best, label)]
+            counts = f"{pair['wins']:.0f} / {pair['ties']:.0f} / {pair['losses']:.0f}"
+            cells |= {"Wins / ties / losses of the best": counts, **_tested_cells(pair, found.shows_holm)}
             cells["Conclusion"] = conclusions.get(pair["conclusion"], pair["conclusion"])
         cells["Time (s)"] = seconds(None if pd.isna(line["seconds"]) else line["seconds"])
         cells["Failed on"] = f"{line['n_failed']:.0f}" if line["n_failed"] else ""
         rows.append(Row.of(cells, shown))
     caption = (
-        f"Mean rank by {metric.label} over {found.n_datasets} datasets, with its 95 % interval; then the "
+        f"Mean rank by {metric} over {found.n_datasets} datasets, and place, with 95 % intervals; then the "
         f"best, {label_name(best)}, against each other: p of Wilcoxon's signed-rank test, geometric mean of "
         "the ratio of errors. Ratios within 10 % are equivalent. ◆ marks the Pareto front of rank and time."
     )
-    return ShownTable(name, caption, rows, {*rows[0].cells} - {"Method and classifier", "Conclusion"})
+    return ShownTable(found.anchor, caption, rows, {*rows[0].cells} - {"Method and classifier", "Conclusion"})
 
 
-def pairs_table(name: str, found: SuiteRanks, metric: MetricStyle) -> ShownTable:
+def pairs_table(found: SuiteRanks) -> ShownTable:
     """Describe the tests of all pairs of competitors."""
     rows = []
     for (first, second), pair in found.pairs.iterrows():
         names = {"First": label_name(first), "Second": label_name(second)}
         counts = {kind.capitalize(): f"{pair[kind]:.0f}" for kind in ("wins", "ties", "losses")}
-        cells = {
-            **names,
-            **counts,
-            "p": probability(pair["p_value"]),
-            **_tested_cells(pair, found.shows_holm),
-        }
-        rows.append(Row.of(cells, ",".join(names.values())))
+        tests = {"p": probability(pair["p_value"]), **_tested_cells(pair, found.shows_holm)}
+        rows.append(Row.of(names | counts | tests, ",".join(names.values())))
     caption = (
-        f"Pairs over {found.n_datasets} datasets by {metric.label}: datasets on which the first wins, ties "
-        "and loses; p of Wilcoxon's signed-rank test; geometric mean of the ratio of errors, first to "
-        "second. Pairs within 10 % are equivalent."
+        f"Pairs over {found.n_datasets} datasets by {metric_style(found.metric).label}: datasets on which "
+        "the first wins, ties and loses; p of Wilcoxon's signed-rank test; geometric mean of the ratio of "
+        "errors, first to second. Pairs within 10 % are equivalent."
     )
+    name = found.anchor.replace("-ranks-", "-pairs-")
     return ShownTable(name, caption, rows, {*rows[0].cells} - {"First", "Second", "Conclusion"})
 
 

@@ -31,8 +31,8 @@ def _by_seed(seeds: Mapping[str, Sequence[str]]) -> str:
     return "; ".join(f"{text} (seed {', '.join(having)})" for text, having in seeds.items())
 
 
-def search_summary(searches: Mapping[int, Search]) -> tuple[str, str, str, str]:
-    """Return number of candidates, the selected ones by seed, their scores, and the span of all, as text."""
+def search_summary(searches: Mapping[int, Search]) -> dict[str, str]:
+    """Return, by heading, the number of candidates, the selected ones by seed, and the scores of both."""
     first = next(iter(searches.values()))
     style = metric_style(f"validation_{first.metric}")
     tried = [one for search in searches.values() for one in search.candidates]
@@ -46,18 +46,17 @@ def search_summary(searches: Mapping[int, Search]) -> tuple[str, str, str, str]:
     by_text: dict[str, list[str]] = {}
     for seed, one in chosen.items():
         by_text.setdefault(_candidate_text(one), []).append(str(seed))
-    return (
-        f"{len(first.candidates)}" + (f" ({failed} of {len(tried)} failed)" if failed else ""),
-        _by_seed(by_text) or "–",
-        ", ".join(style.measured(one.score) for one in chosen.values()) or "–",
-        f"{style.measured(min(scores))} to {style.measured(max(scores))}" if scores else "–",
-    )
+    return {
+        "Candidates": f"{len(first.candidates)}" + f" ({failed} of {len(tried)} failed)" * bool(failed),
+        "Selected, by seed": _by_seed(by_text) or "–",
+        "Validation score": ", ".join(style.measured(one.score) for one in chosen.values()) or "–",
+        "Scores of all": f"{style.measured(min(scores))} to {style.measured(max(scores))}" if scores else "–",
+    }
 
 
 def _candidate_text(candidate: Candidate) -> str:
-    return (
-        ", ".join(f"{name} = {value_text(value)}" for name, value in sorted(candidate.params.items())) or "–"
-    )
+    params = sorted(candidate.params.items())
+    return ", ".join(f"{name} = {value_text(value)}" for name, value in params) or "–"
 
 
 def searches_csv(records: Iterable[Record]) -> str:

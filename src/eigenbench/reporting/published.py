@@ -17,11 +17,12 @@ from eigenbench.reporting.replicates import Estimate, Groups, RunGroup
 from eigenbench.reproduction.receipt import MachineCounts
 
 _NUMBER = ("suite", "source", "dataset", "method", "metric", "published")
-_NOTHING = (None, None, None, 0)
 COLUMNS = (*_NUMBER, "measured", "ci_low", "ci_high", "n_seeds", "tolerance", "verdict")
 
 #: Verdicts: † where only the prediction interval of one run reaches the published number.
 Verdict = Literal["better", "reproduced", "reproduced †", "off"]
+#: What is counted of published numbers.
+VERDICTS = (*get_args(Verdict), "not run")
 DAGGER = "† The mean is outside the tolerance, but a single run could reach the published number."
 
 #: Largest difference from a published number that counts as none, as a share of the number.
@@ -181,7 +182,7 @@ def verdict_counts(rows: Iterable[PublishedComparison]) -> dict[str, int]:
         if not row.number.bound:
             verdicts[row.identity] = verdicts.get(row.identity) or row.marked_outcome
     found = Counter(verdict or "not run" for verdict in verdicts.values())
-    return {name: found[name] for name in (*get_args(Verdict), "not run")}
+    return {name: found[name] for name in VERDICTS}
 
 
 def machines_text(machines: MachineCounts, row: PublishedComparison) -> str:
@@ -194,18 +195,10 @@ def machines_text(machines: MachineCounts, row: PublishedComparison) -> str:
 
 def comparison_csv(rows: Iterable[PublishedComparison]) -> str:
     """Tabulate published numbers with means and 95 % intervals as CSV; what was not measured is empty."""
-    lines = [
-        (
-            row.suite,
-            row.number.source,
-            row.dataset,
-            row.method,
-            row.number.metric,
-            row.number.value,
-            *((found.mean, found.low, found.high, found.n_seeds) if (found := row.estimate) else _NOTHING),
-            TOLERANCE * abs(row.number.value),
-            row.verdict,
-        )
-        for row in rows
-    ]
+    lines = []
+    for row in rows:
+        number, found = row.number, row.estimate
+        measured = (found.mean, found.low, found.high, found.n_seeds) if found else (None, None, None, 0)
+        published = (row.suite, number.source, row.dataset, row.method, number.metric, number.value)
+        lines.append((*published, *measured, TOLERANCE * abs(number.value), row.verdict))
     return csv_text(COLUMNS, lines)

@@ -39,12 +39,8 @@ ROWS_AND_SEEDS = "over test rows and seeds"
 ROWS_AND_SPLITS = "over test rows and splits"
 KINDS = (ROWS_AND_SEEDS, ROWS_AND_SPLITS, OVER_SEEDS, OVER_ROWS)
 
-#: Metrics that count wrong test rows; the value is the largest one possible, given the number of rows.
-_BINOMIAL = {
-    **dict.fromkeys(("test_error", "nn_error", "raw_nn_error"), lambda n_test: 1.0),
-    "test_errors": lambda n_test: float(n_test),
-}
-
+#: Shares of wrong test rows.
+_ERRORS = ("test_error", "nn_error", "raw_nn_error")
 #: Metrics from 0 on, and those from 0 to 1.
 _FROM_ZERO = {
     "log_loss",
@@ -66,6 +62,11 @@ class Estimate:
     n_seeds: int
     interval: str
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the interval, both the mean where there is none."""
+        return (self.mean, self.mean) if self.low is None or self.high is None else (self.low, self.high)
+
 
 def estimate(metric: str, values: Sequence[float], *, deterministic: bool, n_test: int | None) -> Estimate:
     """Estimate a metric from one value per seed, with its 95 % interval.
@@ -79,13 +80,13 @@ def estimate(metric: str, values: Sequence[float], *, deterministic: bool, n_tes
     mean = math.fsum(values) / n_seeds
     if not math.isfinite(mean):
         return Estimate(mean, None, None, n_seeds, "")
-    largest = _BINOMIAL[metric](n_test) if metric in _BINOMIAL and n_test else None
     if len(set(values)) >= 2 and not deterministic:
         quantile = float(student_t.ppf((1 + LEVEL) / 2, n_seeds - 1))
         half_width = quantile * statistics.stdev(values) / math.sqrt(n_seeds)
         low, high = within_range(metric, mean - half_width, mean + half_width, n_test)
         return Estimate(mean, low, high, n_seeds, OVER_SEEDS)
-    if largest is not None and n_test and 0 <= mean <= largest:
+    largest = 1.0 if metric in _ERRORS else float(n_test or 0) if metric == "test_errors" else 0.0
+    if largest and n_test and 0 <= mean <= largest:
         found = wilson(round(mean / largest * n_test), n_test, level=LEVEL)
         return Estimate(mean, largest * found.low, largest * found.high, n_seeds, OVER_ROWS)
     return Estimate(mean, None, None, n_seeds, "")
@@ -176,9 +177,15 @@ class RunGroup:
         """Return mean and interval of a metric over the finished seeds; None when no seed has it."""
         if not (records := self._having(metric)):
             return None
-        if (found := self.row_metrics(metric)) is not None:
-            return _estimate_from_rows(found, records, metric)
-        return estimate(metric, **self._values(records, metric))
+        values = self._values(records, metric)
+        if (found := self.row_metrics(metric)) is None:
+            return estimate(metric, **values)
+        interval = mean_interval(found.by_seed, test_rows=found.test_rows, groups=found.groups)
+        kind = ROWS_AND_SPLITS
+        if found.test_rows is None:
+            kind = ROWS_AND_SEEDS if len(records) > 1 and not records[0].deterministic else OVER_ROWS
+        low, high = within_range(metric, interval.low, interval.high, values["n_test"])
+        return Estimate(math.fsum(values["values"]) / len(records), low, high, len(records), kind)
 
     def prediction(self, metric: str) -> tuple[float, float] | None:
         """Return the interval of one further run, by the values of the finished seeds; None without any."""
@@ -230,19 +237,6 @@ class RunGroup:
         return reason(self.records[0]) if self.records else "no record yet"
 
 
-def _estimate_from_rows(found: RunMetrics, records: list[Record], metric: str) -> Estimate:
-    """Return mean and interval of a metric over the test rows and the seeds or splits."""
-    n_seeds = len(found.by_seed)
-    interval = mean_interval(found.by_seed, test_rows=found.test_rows, groups=found.groups)
-    kind = ROWS_AND_SPLITS
-    if found.test_rows is None:
-        kind = ROWS_AND_SEEDS if n_seeds > 1 and not records[0].deterministic else OVER_ROWS
-    mean = math.fsum(record.metrics[metric] for record in records) / len(records)
-    n_test = records[0].dataset_info.n_test if records[0].dataset_info else None
-    low, high = within_range(metric, interval.low, interval.high, n_test)
-    return Estimate(mean, low, high, n_seeds, kind)
-
-
 def reason(record: Record, limit: int = 200) -> str:
     """Say in one line why a run has no metrics."""
     if record.failure is None:
@@ -287,21 +281,21 @@ def group_runs(
         of_experiment.setdefault((record.method, record.classifier), []).append(record)
     by_experiment: Groups = {}
     for plan in plans:
-        catalogue = catalogue_of(plan.suite)
+        catalogue, experiments = catalogue_of(plan.suite), plan.suite.experiments
+        of_suite = {name: by_key.get((plan.suite.name, name), {}) for name in experiments}
         colours = method_colours(
             [
-                list(dict.fromkeys([*spec.methods, *(m for m, _ in by_key.get((plan.suite.name, name), ()))]))
-                for name, spec in plan.suite.experiments.items()
+                list(dict.fromkeys([*spec.methods, *(method for method, _ in of_suite[name])]))
+                for name, spec in experiments.items()
             ]
         )
-        for name, experiment in plan.suite.experiments.items():
-            methods = plan.of(name)
+        for name, experiment in experiments.items():
+            known, methods = of_suite[name], plan.of(name)
             n_seeds = {
                 (method.spec.method, classifier): len(method.seeds)
                 for method in methods
                 for classifier in method.classifiers
             }
-            known = by_key.get((plan.suite.name, name), {})
             n_seeds = dict.fromkeys([*n_seeds, *known], len(experiment.seeds)) | n_seeds
             entry, settings = catalogue.entry(experiment.dataset), experiment.protocol_settings
             shared: dict[str, Any] = {
@@ -325,20 +319,16 @@ def is_crowded(groups: Sequence[RunGroup]) -> bool:
 def method_colours(experiments: Sequence[list[str]]) -> dict[str, int]:
     """Number the colours of a suite's methods, given those of each experiment.
 
-    Methods of one experiment have different ones, unless it has more methods than there are colours.
+    Methods of one experiment have different ones. More methods than colours are grey, whatever their number.
     """
     small = [methods for methods in experiments if len(methods) <= N_COLOURS]
     found: dict[str, int] = {}
-    by_size: list[list[str]] = sorted(experiments, key=len)
-    for method in chain.from_iterable(by_size):
-        if method not in found:
-            beside = [
-                Counter(found.get(other) for methods in chosen if method in methods for other in methods)
-                for chosen in (small, experiments)
-            ]
-            used = [tuple(counts[number] for counts in beside) for number in range(N_COLOURS)]
-            found[method] = used.index(min(used))
-    return found
+    small.sort(key=len)
+    for method in dict.fromkeys(chain.from_iterable(small)):
+        beside = chain.from_iterable(methods for methods in small if method in methods)
+        used = Counter(found.get(other) for other in beside)
+        found[method] = min(range(N_COLOURS), key=used.__getitem__)
+    return dict.fromkeys(chain.from_iterable(experiments), 0) | found
 
 
 def _overlap(spec: JobSpec, entry: CatalogueEntry) -> float:

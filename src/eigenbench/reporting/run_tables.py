@@ -18,7 +18,8 @@ from eigenbench.reporting.display_names import dataset_name
 from eigenbench.reporting.formatting import count, metric_style, seconds, sentence
 from eigenbench.reporting.leaderboard import best_name, significance
 from eigenbench.reporting.parameters import search_summary
-from eigenbench.reporting.replicates import RunGroup, reason, total_seconds
+from eigenbench.reporting.published import VERDICTS, verdict_counts
+from eigenbench.reporting.replicates import RunGroup, reason, status_counts, total_seconds
 from eigenbench.reporting.row_metrics import run_of
 from eigenbench.reporting.shown_table import NONE, Cell, Row, ShownTable
 
@@ -40,15 +41,13 @@ class RunFiles:
         return "" if self.results_dir is None else self._link(self.results_dir / run_of(record).record)
 
     def log_link(self, record: Record) -> str:
-        """Return the address of the log of the job that made a run; empty where there is none."""
-        return next((self._link(path) for path in self._logs(record) if path.is_file()), "")
-
-    def _logs(self, record: Record) -> Iterator[Path]:
-        """Yield where the log can be: of the run's own job, else of one for a seed or for a method."""
-        if self.logs_dir is not None:
-            folder = self.logs_dir / run_of(record).folder
-            for place in (folder, *list(folder.parents)[:2]):
-                yield from (place / name for name in ("train.log", "measure.log", "fit.log"))
+        """Return the address of the log of the job that made a run, its seed or its method; else empty."""
+        if self.logs_dir is None:
+            return ""
+        folder = self.logs_dir / run_of(record).folder
+        places = [folder, *list(folder.parents)[:2]]
+        logs = (place / name for place in places for name in ("train.log", "measure.log", "fit.log"))
+        return next((self._link(path) for path in logs if path.is_file()), "")
 
     def _link(self, path: Path) -> str:
         return quote(Path(os.path.relpath(path, self.page_dir)).as_posix())
@@ -59,11 +58,7 @@ def problems_table(views: Iterable[Any], files: RunFiles, *, several: bool) -> S
     rows: list[Row] = []
     for view in views:
         title = f"{view.suite.title}: {view.title}" if several else view.title
-        found = [
-            (group, {**cells, "Status": Cell(cells["Status"], style="failed-text")})
-            for group in view.groups
-            for cells in _problems(group, files)
-        ]
+        found = [(group, cells) for group in view.groups for cells in _problems(group, files)]
         rows += [
             Row.of({"Method and classifier": group.title} | cells, group.filter_name, "", title * (not place))
             for place, (group, cells) in enumerate(found)
@@ -79,25 +74,26 @@ def _problems(group: RunGroup, files: RunFiles) -> Iterator[dict[str, Any]]:
         if record.status != "ok":
             found.insert(0, (record.status.replace("_", " "), reason(record, 1000)))
         for status, why in found:
-            yield {"Seed": str(record.seed), "Status": status, "Reason": why, "Log": log}
+            shown = Cell(status, style="failed-text")
+            yield {"Seed": str(record.seed), "Status": shown, "Reason": why, "Log": log}
     if lacking := group.n_planned - len(group.records):
         why = f"{lacking} of {group.n_planned} seeds have no record: run the same snakemake command again"
-        yield {"Seed": NONE, "Status": "no record", "Reason": why, "Log": Cell()}
+        yield {"Seed": NONE, "Status": Cell("no record", style="failed-text"), "Reason": why, "Log": Cell()}
 
 
 def searches_table(name: str, groups: Iterable[RunGroup]) -> ShownTable | None:
     """Describe the hyperparameter searches; None without any."""
-    headings = ("Candidates", "Selected, by seed", "Validation score", "Scores of all")
     rows = []
     for group in groups:
         if searches := {record.seed: record.search for record in group.records if record.search}:
-            found = dict(zip(headings, search_summary(searches), strict=True))
-            rows.append(Row.of({"Method and classifier": group.title} | found, group.filter_name))
+            cells = {"Method and classifier": group.title} | search_summary(searches)
+            rows.append(Row.of(cells, group.filter_name))
     caption = (
         "Hyperparameter searches on held-out training rows; the selected candidate was refitted on all "
         "training rows. Every candidate is in searches.csv."
     )
-    return ShownTable(name, caption, rows, {*headings} - {"Selected, by seed"}) if rows else None
+    numeric = ("Candidates", "Validation score", "Scores of all")
+    return ShownTable(name, caption, rows, numeric) if rows else None
 
 
 def runs_table(name: str, headline: str, groups: Sequence[RunGroup], files: RunFiles) -> ShownTable:
@@ -147,21 +143,14 @@ def experiments_table(views: Sequence[Any], *, several: bool) -> ShownTable:
 
 def suites_table(views: Iterable[Any]) -> ShownTable:
     """Describe the suites of a page: published numbers by verdict, and runs by status."""
-    headings = (
-        "Better",
-        "Reproduced",
-        "Reproduced †",
-        "Off",
-        "Not run",
-        "Runs ok",
-        "Failed",
-        "Runs not made",
-    )
+    headings = (*map(str.capitalize, VERDICTS), "Runs ok", "Failed", "Runs not made")
     rows = []
     for view in views:
-        counts = map(count, (*view.verdicts.values(), *view.runs.values()))
+        verdicts = verdict_counts(view.comparisons)
+        runs = status_counts(group for experiment in view.experiments for group in experiment.groups)
+        counts = map(count, (*verdicts.values(), *runs.values()))
         title = Cell(view.suite.title, href=f"#suite-{view.suite.name}")
-        rows.append(Row.of({"Suite": title, **dict(zip(headings, counts, strict=False))}))
+        rows.append(Row.of({"Suite": title} | dict(zip(headings, counts, strict=False))))
     return ShownTable("suites", "Suites: published numbers by verdict, and runs by status.", rows, headings)
 
 

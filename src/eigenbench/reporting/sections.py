@@ -21,15 +21,10 @@ from eigenbench.reporting.captioned_figures import (
 )
 from eigenbench.reporting.display_names import dataset_name, method_name
 from eigenbench.reporting.figures import forest_plot
-from eigenbench.reporting.formatting import MetricStyle, metric_style
-from eigenbench.reporting.leaderboard import (
-    best_name,
-    in_order,
-    significance,
-    tied_with_best,
-)
+from eigenbench.reporting.formatting import metric_style
+from eigenbench.reporting.leaderboard import best_name, in_order, significance
 from eigenbench.reporting.published import PublishedComparison, compare_published, verdict_counts
-from eigenbench.reporting.replicates import Groups, RunGroup, headline_direction, status_counts
+from eigenbench.reporting.replicates import Groups, RunGroup, headline_direction
 from eigenbench.reporting.shown_table import ShownTable
 from eigenbench.reporting.suite_ranks import SuiteRanks, suite_ranks
 
@@ -74,7 +69,8 @@ class ExperimentView:
     @cached_property
     def best(self) -> list[RunGroup]:
         """The best group, then those that tie with it; empty where nothing has a rank."""
-        return tied_with_best(self.groups, self.board)
+        tied = self.board["tied"].fillna(self.board["rank"] == 1).fillna(False)
+        return in_order(self.board[tied], self.groups)
 
     @property
     def result(self) -> str:
@@ -152,31 +148,11 @@ class ExperimentView:
 
 
 @dataclass(frozen=True)
-class RanksView:
-    """A comparison over the datasets of a suite, with its figures."""
-
-    anchor: str
-    metric: MetricStyle
-    found: SuiteRanks
-    pictures: list[CaptionedFigure]
-
-    @property
-    def table(self) -> ShownTable:
-        """Mean ranks."""
-        return page_tables.ranks_table(self.anchor, self.found, self.metric)
-
-    @property
-    def pairs(self) -> ShownTable:
-        """The tests of pairs."""
-        return page_tables.pairs_table(self.anchor.replace("-ranks-", "-pairs-"), self.found, self.metric)
-
-
-@dataclass(frozen=True)
 class SuiteView:
-    """One suite: its experiments, their comparison over datasets, and its file."""
+    """One suite: its comparisons over datasets with their figures, its experiments, and its file."""
 
     suite: Suite
-    ranks: list[RanksView]
+    ranks: list[tuple[SuiteRanks, list[CaptionedFigure]]]
     experiments: list[ExperimentView]
     file: str
     text: str
@@ -196,30 +172,16 @@ class SuiteView:
     def pictures(self) -> list[CaptionedFigure]:
         """All pictures, those over datasets first."""
         return [
-            *(picture for ranks in self.ranks for picture in ranks.pictures),
+            *(picture for _, pictures in self.ranks for picture in pictures),
             *(picture for experiment in self.experiments for picture in experiment.all_pictures),
         ]
-
-    @property
-    def verdicts(self) -> dict[str, int]:
-        """Number of published numbers by verdict."""
-        return verdict_counts(self.comparisons)
-
-    @property
-    def runs(self) -> dict[str, int]:
-        """Number of runs by status."""
-        return status_counts(group for experiment in self.experiments for group in experiment.groups)
 
 
 def suite_view(
     suite: Suite, groups: Groups, boards: dict[tuple[str, str], pd.DataFrame], path: Path
 ) -> SuiteView:
     """Compute the sections of a suite, whose file is ``path``."""
-    ranks = []
-    for place, found in enumerate(suite_ranks(suite, groups, boards)):
-        anchor = f"{found.suite}-ranks-{place}"
-        pictures = [] if found.refusal else ranking_figures(found, anchor)
-        ranks.append(RanksView(anchor, metric_style(found.metric), found, pictures))
+    ranks = [(found, ranking_figures(found)) for found in suite_ranks(suite, groups, boards)]
     experiments = [
         ExperimentView(suite, name, groups[suite.name, name], boards[suite.name, name])
         for name in suite.experiments

@@ -69,12 +69,8 @@ class Row:
     @classmethod
     def of(cls, cells: Mapping[str, Any], method: str = "", id: str = "", group: str = "") -> Row:
         """Make a row of cells and plain texts."""
-        return cls(
-            {name: Cell(cell) if isinstance(cell, str) else cell for name, cell in cells.items()},
-            method,
-            id,
-            group,
-        )
+        of_cells = {name: Cell(cell) if isinstance(cell, str) else cell for name, cell in cells.items()}
+        return cls(of_cells, method, id, group)
 
 
 @dataclass(frozen=True)
@@ -108,13 +104,9 @@ class ShownTable:
             found.insert(0, "Source", groups.ffill())
         return found
 
-    def _strong(self) -> list[int]:
-        """Return the places of the rows of the best, and of what cannot be distinguished from it."""
-        return [
-            place
-            for place, row in enumerate(self.rows)
-            if any("best" in cell.style for cell in row.cells.values())
-        ]
+    def _strong(self) -> list[bool]:
+        """Mark the rows of the best, and of what cannot be distinguished from it."""
+        return [any("best" in cell.style for cell in row.cells.values()) for row in self.rows]
 
     def latex(self) -> str:
         """Return a ``table`` with the rules of booktabs."""

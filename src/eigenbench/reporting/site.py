@@ -62,7 +62,7 @@ def render(
     groups = group_runs(plans, records, results_dir=results_dir)
     boards = leaderboard.leaderboards(suites, groups)
     views = [sections.suite_view(suite, groups, boards, suite_paths[suite.name]) for suite in suites]
-    ranks = [one.found for view in views for one in view.ranks]
+    ranks = [found for view in views for found, _ in view.ranks]
     texts = {
         "results.csv": results_csv(records),
         "comparison.csv": comparison_csv(row for view in views for row in view.comparisons),
@@ -142,8 +142,8 @@ def _environment(files: run_tables.RunFiles) -> jinja2.Environment:
         "infinity": math.inf,
         "largest_ratio": LARGEST_RATIO,
         "machines": MachineCounts(),
-        "measure_tables": page_tables.measure_tables,
-        "published_table": page_tables.published_table,
+        "metric_style": formatting.metric_style,
+        "page_tables": page_tables,
         "run_tables": run_tables,
         "shade": _shade,
     }

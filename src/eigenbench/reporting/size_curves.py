@@ -42,6 +42,11 @@ class _Line(NamedTuple):
     estimates: list[Estimate]
     failed: list[int]
 
+    @property
+    def means(self) -> pd.Series:
+        """The means by step."""
+        return pd.Series([found.mean for found in self.estimates], self.steps)
+
 
 def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
     """Plot a curve's mean over seeds, with its 95 % band: one line per method that has it.
@@ -73,11 +78,11 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
         for panel in below:
             _draw_ratios(panel, lines, looks, methods)
             _scale_steps(panel, steps)
-        curve, axis = _split_axis(name)
+        curve, _, axis = name.partition("_by_")
         axes.set_ylabel(sentence(metric_style(curve).heading))
-        axes.set_xlabel(axis or "step")
+        axes.set_xlabel(axis.replace("_", " ") or "step")
         _scale_steps(axes, steps)
-        _scale_means(axes, [found.mean for line in lines.values() for found in line.estimates])
+        _scale_means(axes, [mean for line in lines.values() for mean in line.means])
         draw_names(figure, looks, methods=methods)
 
     return Drawing(draw, (_WIDTH, 3.2 * n_panels + names_height(list(looks), _WIDTH)))
@@ -85,18 +90,12 @@ def mean_curves(groups: Sequence[RunGroup], name: str) -> Drawing | None:
 
 def curve_label(name: str) -> str:
     """Return what a curve shows, in words and without what its steps are."""
-    return metric_style(_split_axis(name)[0]).label
-
-
-def _split_axis(name: str) -> tuple[str, str]:
-    """Split ``<metric>_by_<axis>``; the axis, in words, is empty when it is not named."""
-    curve, _, axis = name.partition("_by_")
-    return curve, axis.replace("_", " ")
+    return metric_style(name.partition("_by_")[0]).label
 
 
 def _line(group: RunGroup, name: str) -> _Line | None:
     """Return the line of one method, without steps that have no finite value; of training, the first seed."""
-    scale = metric_style(_split_axis(name)[0]).scale
+    scale = metric_style(name.partition("_by_")[0]).scale
     values: dict[int, list[float]] = {}
     for record in group.finished[:1] if name in LEARNING else group.finished:
         for step, value in record.curves.get(name, ()):
@@ -114,15 +113,14 @@ def _line(group: RunGroup, name: str) -> _Line | None:
 
 
 def _draw_line(axes: Axes, line: _Line, look: MarkerStyle, gid: str) -> None:
-    means = pd.Series([found.mean for found in line.estimates], line.steps)
-    marked = [len(means) - 1] if len(means) > _MAX_MARKERS else 1
-    means = means.reindex(sorted({*line.steps, *line.failed}))  # a gap where every seed failed
+    marked = [len(line.steps) - 1] if len(line.steps) > _MAX_MARKERS else 1
+    means = line.means.reindex(sorted({*line.steps, *line.failed}))  # a gap where every seed failed
     axes.plot(means.index, means, linewidth=1.4, markersize=4.5, markevery=marked, gid=gid, **look)
     if line.failed:
         crosses = axes.plot(line.failed, [0.02] * len(line.failed), "x", color=look["color"], gid=gid)
         crosses[0].set(transform=axes.get_xaxis_transform(), markersize=6, clip_on=False)
     if any(found.low is not None for found in line.estimates):
-        low, high = zip(*(_band(found) for found in line.estimates), strict=True)
+        low, high = zip(*(found.ends for found in line.estimates), strict=True)
         axes.fill_between(line.steps, low, high, color=look["color"], alpha=0.18, linewidth=0, gid=gid)
 
 
@@ -130,12 +128,7 @@ def _draw_ratios(
     axes: Axes, lines: dict[str, _Line], looks: dict[str, MarkerStyle], methods: dict[str, str]
 ) -> None:
     """Draw the ratio of each mean to the lowest of the others at the same step, with a line at 1."""
-    means = pd.DataFrame(
-        {
-            label: pd.Series([found.mean for found in line.estimates], line.steps)
-            for label, line in lines.items()
-        }
-    )
+    means = pd.DataFrame({label: line.means for label, line in lines.items()})
     means = means.where(means > 0)
     ratios = {label: (means[label] / means.drop(columns=label).min(axis=1)).dropna() for label in lines}
     for label, ratio in ratios.items():
@@ -155,20 +148,12 @@ def _values(line: _Line) -> str:
     return ", ".join([*texts, *(f"failed at {size:,} (×)" for size in line.failed)])
 
 
-def _band(found: Estimate) -> tuple[float, float]:
-    """Return the interval, or the mean itself where there is none."""
-    low, high = (found.mean if end is None else end for end in (found.low, found.high))
-    return low, high
-
-
 def _scale_steps(axes: Axes, steps: list[int]) -> None:
     """Put the ticks at the steps themselves where they are few, as the powers of two of a feature count."""
     logarithmic = log_if_wide(axes, "x", steps, least=8)
-    if len(steps) <= _MAX_STEP_TICKS:
-        axes.xaxis.set_major_locator(FixedLocator(steps))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
-    elif not logarithmic:
-        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    few = len(steps) <= _MAX_STEP_TICKS
+    if few or not logarithmic:
+        axes.xaxis.set_major_locator(FixedLocator(steps) if few else MaxNLocator(5, integer=True))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
 
 

@@ -23,7 +23,6 @@ from eigenbench.comparison.ranks import (
 )
 from eigenbench.comparison.ratios import equivalence, error_ratios
 from eigenbench.reporting.csv_files import frame_csv
-from eigenbench.reporting.leaderboard import in_order
 from eigenbench.reporting.replicates import Groups, RunGroup, headline_direction, total_seconds
 
 #: Significance.
@@ -40,12 +39,14 @@ PAIR_COLUMNS = (*_SHARED, *_OF_PAIRS, "detectable", "conclusion")
 class SuiteRanks:
     """Competitors that several experiments of a suite share, compared over their datasets.
 
-    ``errors`` are datasets x competitors, the smaller the better, 1 minus the score where more is better;
-    infinite where a run failed or was not run, NaN where there is no record. ``seconds`` and ``tied`` (with
-    the best; False where unknown) have that shape. ``left_out`` are competitors that not all of these
-    experiments plan, ``without_result`` datasets on which nothing has a result.
+    ``anchor`` identifies the comparison on a page. ``errors`` are datasets x competitors, the smaller the
+    better, 1 minus the score where more is better; infinite where a run failed or was not run, NaN where
+    there is no record. ``seconds`` and ``tied`` (with the best; False where unknown) have that shape.
+    ``left_out`` are competitors that not all of these experiments plan, ``without_result`` datasets on which
+    nothing has a result.
     """
 
+    anchor: str
     suite: str
     metric: str
     errors: pd.DataFrame
@@ -70,8 +71,8 @@ class SuiteRanks:
 
     @cached_property
     def ranks(self) -> pd.DataFrame:
-        """Mean rank with interval, failures, geometric mean of seconds and Pareto front, best first."""
-        found = rank_intervals(self.errors)[["mean_rank", "rank_low", "rank_high", "n_failed"]].copy()
+        """Mean rank and place with intervals, failures, geometric mean of seconds and front, best first."""
+        found = rank_intervals(self.errors)
         seconds = self.seconds[found.index].where(np.isfinite(self.errors[found.index]))
         found["seconds"] = np.exp(np.log(seconds.where(seconds > 0)).mean())
         found["on_front"] = pareto_front(found[["seconds", "mean_rank"]].to_numpy())
@@ -118,14 +119,19 @@ def suite_ranks(
     for name, spec in suite.experiments.items():
         metric = "test_error" if spec.headline == "test_errors" else spec.headline
         by_metric.setdefault(metric, []).append(name)
-    return [
-        _ranks(suite, metric, names, groups, boards or {})
+    several = [
+        (metric, names)
         for metric, names in by_metric.items()
         if len({suite.experiments[name].dataset for name in names}) > 1
+    ]
+    return [
+        _ranks(f"{suite.name}-ranks-{place}", suite, metric, names, groups, boards or {})
+        for place, (metric, names) in enumerate(several)
     ]
 
 
 def _ranks(
+    anchor: str,
     suite: Suite,
     metric: str,
     names: Sequence[str],
@@ -137,30 +143,30 @@ def _ranks(
     shared = [label for label in planned if all(label in found for found in by_experiment.values())]
     datasets = [suite.experiments[name].dataset for name in names]
     lower = headline_direction(suite.experiments[names[0]]) if metric != "test_error" else True
-    errors = _table(by_experiment, shared, datasets, lambda group: _error(group, metric, lower))
-    seconds = _table(by_experiment, shared, datasets, lambda group: group.mean(total_seconds))
-    ties = [
-        {group.label for group in in_order(board[board["tied"].fillna(False)], groups[suite.name, name])}
+    ties = {
+        (name, pair)
         for name in names
         if (board := boards.get((suite.name, name))) is not None
-    ]
-    marks = [[label in found for label in shared] for found in ties or [set()] * len(names)]
-    tied = pd.DataFrame(marks, index=datasets, columns=shared, dtype=bool)
-    tied = tied[~tied.index.duplicated()]
+        for pair in board.loc[board["tied"].fillna(False), ["method", "classifier"]].itertuples(index=False)
+    }
+    errors = _table(by_experiment, shared, datasets, lambda _, group: _error(group, metric, lower))
+    seconds = _table(by_experiment, shared, datasets, lambda _, group: group.mean(total_seconds))
+    tied = _table(by_experiment, shared, datasets, lambda name, group: (name, group.key) in ties) == 1
     empty = ~np.isfinite(errors).any(axis=1)
     return SuiteRanks(
+        anchor,
         suite.name,
         metric,
         errors[~empty],
         seconds[~empty],
-        tied[~empty.to_numpy()],
+        tied[~empty],
         tuple(label for label in planned if label not in shared),
         tuple(errors.index[empty]),
     )
 
 
 def _table(by_experiment, labels, datasets, value) -> pd.DataFrame:
-    lines = [[value(found[label]) for label in labels] for found in by_experiment.values()]
+    lines = [[value(name, found[label]) for label in labels] for name, found in by_experiment.items()]
     table = pd.DataFrame(lines, index=pd.Index(datasets, name="dataset"), columns=labels, dtype=np.float64)
     return table.groupby(level="dataset", sort=False).agg(lambda column: column.mean(skipna=False))
 
