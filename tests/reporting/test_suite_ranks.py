@@ -6,15 +6,19 @@ import csv
 import io
 import re
 
+import pandas as pd
 import pytest
 from html_page import Page
 from record_files import plan_of
 
 from eigenbench.bench.records.record import Failure
 from eigenbench.bench.suites.suite import Suite
+from eigenbench.comparison.ranks import least_holm_p
+from eigenbench.comparison.ratios import equivalence
 from eigenbench.reporting.replicates import group_runs
 from eigenbench.reporting.site import render
 from eigenbench.reporting.suite_ranks import pairs_csv, ranks_csv, suite_ranks
+from eigenbench.reproduction.reference import default_reference_folder
 
 pytestmark = pytest.mark.workflow
 
@@ -176,3 +180,16 @@ def test_ranks_and_ratios_follow_the_filter(make_suite, runs, report, browser):
     page.get_by_label("Show only methods").fill("")
     assert shown() == before
     page.close()
+
+
+@pytest.mark.parametrize(
+    "path", sorted(default_reference_folder().rglob("pairs.csv")), ids=lambda path: path.parent.name
+)
+def test_conclusions_follow_from_intervals_in_every_committed_comparison(path):
+    for _, pairs in pd.read_csv(path).groupby("metric"):
+        ends = pairs[["low", "high"]]
+        assert pairs["conclusion"].tolist() == equivalence(ends).tolist()
+        assert (pairs["detectable"][ends.notna().all(axis=1)] > 1).all()
+        n_methods = len({*pairs["first"], *pairs["second"]})
+        can_be_significant = least_holm_p(n_methods, pairs["n_datasets"].iloc[0]) <= 0.05
+        assert pairs["p_holm"].notna().eq(can_be_significant).all()
