@@ -129,10 +129,3 @@ def test_fetch_downloads_checks_and_prepares(tmp_path):
         done = run("fetch", "digits", "--data-dir", str(tmp_path))
         assert done.returncode == 0, done.stderr
         assert "1,347 + 450 rows, 64 features, 10 classes" in done.stdout
-
-
-@pytest.mark.parametrize(
-    "arguments", [[], ["run"], ["list"], ["show"], ["verify"], ["fetch"], ["ui"], ["summary"], ["crate"]]
-)
-def test_help(arguments):
-    assert CliRunner().invoke(app, [*arguments, "--help"]).exit_code == 0

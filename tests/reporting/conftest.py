@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from eigenbench.bench.jobs.plan import plan_suite
 from eigenbench.bench.records.record import (
@@ -209,6 +211,14 @@ def _trouble(experiment: str, method: str, classifier: str, seed: int) -> dict[s
 def few(records: list[Record]) -> list[Record]:
     """Return the runs of one experiment: a report of them takes a fraction of the time."""
     return [record for record in records if record.experiment == "mnist"]
+
+
+@pytest.fixture
+def pipe(monkeypatch) -> Console:
+    """A terminal of 80 columns that is a file."""
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    return Console(file=io.StringIO())
 
 
 @pytest.fixture

@@ -19,8 +19,6 @@ def draw(figure):
         axes.plot([place, place], [1, 3], color=style["color"], marker="_", gid=hover_id(f"m{place}"))
         text = hover_id(f"m{place}", f'm{place}: 1 [0, <2], "a" & b')
         axes.plot([place], [2], linestyle="none", **style, gid=text)
-    axes.fill_between([0, 20], [1, 2], alpha=0.18)
-    axes.plot([0, 20], [1, 2], alpha=0.5)
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +39,3 @@ def test_each_point_has_one_hover_text(svg):
     assert titles == [f'm{place}: 1 [0, <2], "a" & b' for place in range(20)]
     methods = [group.get("data-method") for group in groups]
     assert methods == [f"m{place}" for place in range(20) for _ in range(2)], "the bar and the mark"
-
-
-def test_transparent_things_keep_their_own_opacity(svg):
-    styles = [element.get("style", "") for element in svg.iter()]
-    assert sum("fill-opacity: 0.18" in style for style in styles) == 1
-    assert sum("stroke-opacity: 0.5" in style for style in styles) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import random
 import re
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 from html_page import Page
 from record_files import plan_of
-from rich.console import Console
 
 from eigenbench.bench.exhibits import Histogram, Images, Scatter
 from eigenbench.bench.records.record import Failure
@@ -150,12 +148,6 @@ def test_exhibits_of_one_seed_are_drawn_and_described(page, text):
         "Projected: Images of 1 × 2 pixels, 1 of first: Directions.",
     ]
     assert page.text.count("Projected seed 0") == 3
-
-
-@pytest.fixture
-def pipe(monkeypatch) -> Console:
-    monkeypatch.delenv("COLUMNS", raising=False)
-    return Console(file=io.StringIO())
 
 
 def test_the_terminal_names_the_best_method_alone(measured, runs, pipe):

@@ -6,19 +6,10 @@ import io
 import re
 from pathlib import Path
 
-import pytest
 from record_files import plan_of
-from rich.console import Console
 
 from eigenbench.reporting.replicates import group_runs
 from eigenbench.reporting.terminal_tables import print_comparison, print_summary, standard_output
-
-
-@pytest.fixture
-def pipe(monkeypatch) -> Console:
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-    monkeypatch.delenv("COLUMNS", raising=False)
-    return Console(file=io.StringIO())
 
 
 def test_the_summary_fits_in_a_pipe(suite, records, pipe):
